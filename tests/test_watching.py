@@ -103,36 +103,32 @@ def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
     assert (asks_for_repeat(joined) is None) is (fault is None)
 
 
+OTHER = {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}
+SILENT = replace(CUT, failing={"nvmlDeviceGetComputeRunningProcesses": 4})
+ON_SLICE = {**INSIDE, "gpu.0.name": "NVIDIA Made-Up 100 MIG 1g.10gb+me"}
+MINE, NEXT = (wire.hash_uuid(f"{index}aaaaaaa-2222-3333-4444-555555555555") for index in (1, 3))
+
+
 @pytest.mark.parametrize(
-    ("profile", "inside", "named"),
+    ("profile", "wanted", "inside", "named"),
     [
-        (HEALTHY, INSIDE, True),
-        (HEALTHY, {}, True),
-        (DUMB, INSIDE, True),
-        (DUMB, {**INSIDE, "gpu.0.pci": None}, None),
-        (ELSEWHERE, INSIDE, False),
-        (HEALTHY, {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}, False),
-        (HEALTHY, {**INSIDE, "gpu.0.name": "NVIDIA Another 9"}, False),
-        (DUMB, {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}, False),
+        (HEALTHY, "0", INSIDE, True),
+        (HEALTHY, "0", {}, True),
+        (DUMB, "0", INSIDE, True),
+        (DUMB, "0", {**INSIDE, "gpu.0.pci": None}, None),
+        (ELSEWHERE, "0", INSIDE, False),
+        (HEALTHY, "0", OTHER, False),
+        (HEALTHY, "0", {**INSIDE, "gpu.0.name": "NVIDIA Another 9"}, False),
+        (DUMB, "0", OTHER, False),
+        # An instance is told from its neighbour.
+        (SILENT, "0:1", {**ON_SLICE, "gpu.0.uuid": MINE}, True),
+        (SILENT, "0:1", {**ON_SLICE, "gpu.0.uuid": NEXT}, False),
     ],
 )
 def test_the_workers_gpu_is_the_one_that_was_named_and_watched(
-    profile: Profile, inside: dict[str, Scalar], named: bool | None, tmp_path: Path
+    profile: Profile, wanted: str, inside: dict[str, Scalar], named: bool | None, tmp_path: Path
 ) -> None:
-    joined = join_document(run(CUDA, tmp_path, profile, inside=inside))
-    assert joined.telemetry is not None
-    assert joined.telemetry.facts["gpu.is_named"] is named
-
-
-@pytest.mark.parametrize(
-    ("identity", "named"),
-    [("1aaaaaaa-2222-3333-4444-555555555555", True), ("3aaaaaaa-2222-3333-4444-555555555555", False)],
-)  # fmt: skip
-def test_an_instance_is_told_from_its_neighbour(identity: str, named: bool, tmp_path: Path) -> None:
-    inside = {**INSIDE, "gpu.0.uuid": wire.hash_uuid(identity)}
-    inside["gpu.0.name"] = "NVIDIA Made-Up 100 MIG 1g.10gb+me"
-    silent = replace(CUT, failing={"nvmlDeviceGetComputeRunningProcesses": 4})
-    joined = join_document(run(CUDA, tmp_path, silent, wanted="0:1", inside=inside))
+    joined = join_document(run(CUDA, tmp_path, profile, wanted=wanted, inside=inside))
     assert joined.telemetry is not None
     assert joined.telemetry.facts["gpu.is_named"] is named
 
@@ -141,8 +137,7 @@ def test_a_gpu_that_is_lost_half_way_is_unknown_from_there_on(tmp_path: Path) ->
     half = CUDA.cells[len(CUDA.cells) // 2]
     assert half.started is not None
     after_s = (half.started - CUDA.invocation.started).total_seconds() + 1
-    found = run(CUDA, tmp_path, HOT, later=LOST, after_s=after_s)
-    joined = join_document(found)
+    joined = join_document(run(CUDA, tmp_path, HOT, later=LOST, after_s=after_s))
     assert joined.telemetry is not None
     assert joined.telemetry.absent["gpu.clock_sm_mhz"] == "GPU is lost"
     before, behind = joined.cells[0].evidence, joined.cells[-1].evidence
@@ -195,7 +190,7 @@ EVERY = range(1, 7)
         ({"profile": BRAKED}, "gpu-slowdown"),
         ({"profile": SHARED}, "gpu-shared"),
         ({"profile": ELSEWHERE}, "gpu-other"),
-        ({"profile": HEALTHY, "inside": {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}}, "gpu-other"),
+        ({"profile": HEALTHY, "inside": OTHER}, "gpu-other"),
     ],
 )
 def test_the_report_shows_no_such_number_as_valid(

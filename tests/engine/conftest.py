@@ -6,6 +6,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -33,16 +34,15 @@ def engine() -> Iterator[DockerEngine]:
         found = DockerEngine(base_image=os.environ.get("BASE_IMAGE") or None)
     except EngineError as error:
         lack(f"no engine answers: {error.what}")
-    yield found
-    found.close()
+    with closing(found):
+        yield found
 
 
 @pytest.fixture(scope="session")
 def api(engine: DockerEngine) -> Iterator[Any]:
     """The SDK beside the engine, to look at what it did and to disturb it."""
-    client = from_env()
-    yield client.api
-    client.close()
+    with closing(from_env()) as client:
+        yield client.api
 
 
 @pytest.fixture(scope="session")
@@ -55,32 +55,31 @@ def base(engine: DockerEngine) -> str:
 
 
 @pytest.fixture(scope="session")
+def base_id(engine: DockerEngine, base: str) -> str:
+    """The base by its id: a name with a digest does not travel."""
+    found = engine.find_base(base)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="session")
 def cpu_image(engine: DockerEngine, base: str) -> Image:
     """The real CPU image, on whatever base is here."""
-    found = DockerEngine(base_image=base)
-    try:
+    with closing(DockerEngine(base_image=base)) as found:
         return found.provide("cpu", lambda _line: None)
-    finally:
-        found.close()
 
 
 def read(run: DockerRun) -> list[str]:
     """All that a container says until it ends."""
-    lines = []
-    while (line := run.next_line(300)) is not None:
-        lines.append(line)
-    return lines
+    return list(iter(lambda: run.next_line(300), None))
 
 
-def hear(engine: DockerEngine, image: Image, *arguments: str, **job: Any) -> list[str]:
+def hear(engine: DockerEngine, image: Image, *arguments: str, **changes: Any) -> list[str]:
     """All that a container said, which ended well; one of Python where it begins with ``-c``."""
-    given = {"cpus": engine.cpus(), **job}
+    job = Job(image=image, arguments=arguments, **{"cpus": engine.cpus(), **changes})
     entrypoint = ("python3",) if arguments[0] == "-c" else ()
-    run = engine.start(Job(image=image, arguments=arguments, **given), entrypoint=entrypoint)
-    try:
-        said = read(run)
-    finally:
-        ending = run.close()
+    with closing(engine.start(job, entrypoint=entrypoint)) as run:
+        said, ending = read(run), run.close()
     assert ending.code == 0, ending.diary
     return said
 
@@ -118,11 +117,8 @@ class Jobs:
         return run
 
     def run(self, code: str, **changes: Any) -> tuple[list[str], Ending]:
-        run = self.start(code, **changes)
-        try:
+        with closing(self.start(code, **changes)) as run:
             return read(run), run.close()
-        finally:
-            run.close()
 
     def left(self) -> list[str]:
         """The containers of these jobs that are still there, running or not."""
@@ -131,10 +127,8 @@ class Jobs:
 
 
 @pytest.fixture
-def jobs(engine: DockerEngine, api: Any, base: str) -> Iterator[Jobs]:
-    image = engine.find_base(base)
-    assert image is not None
-    jobs = Jobs(engine, api, bare(image))
+def jobs(engine: DockerEngine, api: Any, base_id: str) -> Iterator[Jobs]:
+    jobs = Jobs(engine, api, bare(base_id))
     yield jobs
     left = jobs.left()
     for container in left:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -15,9 +16,8 @@ from tests.engine.conftest import describe
 
 @pytest.fixture
 def builder(base: str) -> Iterator[DockerEngine]:
-    engine = DockerEngine(base_image=base)
-    yield engine
-    engine.close()
+    with closing(DockerEngine(base_image=base)) as engine:
+        yield engine
 
 
 def test_a_second_build_reuses_the_first_and_says_why(

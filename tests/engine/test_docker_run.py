@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def test_the_worker_gets_its_limits(jobs: Jobs) -> None:
 
 
 def test_lines_come_as_they_are_written_and_whole(jobs: Jobs) -> None:
-    run = jobs.start(
+    code = (
         "import sys, time\n"
         "print('first', flush=True)\n"
         "time.sleep(1)\n"
@@ -69,7 +70,7 @@ def test_lines_come_as_they_are_written_and_whole(jobs: Jobs) -> None:
         "print('diary', file=sys.stderr)\n"
         "print('last', end='')\n"
     )
-    try:
+    with closing(jobs.start(code)) as run:
         assert run.next_line(60) == "first"
         with pytest.raises(TimeoutError):
             run.next_line(0.1)
@@ -77,7 +78,6 @@ def test_lines_come_as_they_are_written_and_whole(jobs: Jobs) -> None:
         assert run.next_line(60) == "last"
         assert run.next_line(60) is None
         assert run.next_line(60) is None
-    finally:
         ending = run.close()
     assert (ending.code, ending.diary) == (0, "diary\n")
     assert run.close() is ending
@@ -110,11 +110,9 @@ def test_memory_over_the_limit_is_told_from_other_ends(jobs: Jobs) -> None:
 
 
 def test_a_container_killed_from_outside_ends_the_stream(jobs: Jobs, api: Any) -> None:
-    run = jobs.begin()
-    try:
+    with closing(jobs.begin()) as run:
         api.kill(run.id)
         assert run.next_line(60) is None
-    finally:
         ending = run.close()
     assert (ending.code, ending.phrase) == (137, "killed by SIGKILL")
 

@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -78,14 +79,11 @@ def test_a_volume_is_the_workers_own_and_still_there_for_the_next_run(
 def test_a_volume_that_a_container_holds_stays_until_it_has_ended(
     engine: DockerEngine, api: Any, jobs: Jobs, cpu_image: Image, volume: Volume
 ) -> None:
-    run = jobs.begin(image=cpu_image, volumes=(volume,))
-    try:
+    with closing(jobs.begin(image=cpu_image, volumes=(volume,))):
         engine.remove_volume(volume)
         assert find(api, volume)
         engine.sweep_leftovers()
         assert find(api, volume)
-    finally:
-        run.close()
     engine.remove_volume(volume)
 
 
@@ -175,11 +173,8 @@ def test_a_compile_cache_that_a_container_holds_is_not_swept(
     engine: DockerEngine, api: Any, jobs: Jobs, cpu_image: Image, cache: Volume
 ) -> None:
     held = replace(cache, labels={**cache.labels, "for": "gone", "packages": "gone"})
-    run = jobs.begin(image=cpu_image, volumes=(held,))
-    try:
+    with closing(jobs.begin(image=cpu_image, volumes=(held,))):
         assert sweep(engine._daemon, time.time()) == 0
         assert find(api, held, LASTING)
-    finally:
-        run.close()
     assert sweep(engine._daemon, time.time()) == 1
     assert not find(api, held, LASTING)

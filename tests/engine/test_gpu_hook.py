@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -21,6 +22,7 @@ from suite.host.gpu.refusals import REFUSALS, find_refusal
 from tests.commands import run
 from tests.engine.conftest import bare
 from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
+from tests.host.gpu.test_gpu_refusals import FIRST_OF_TENSORFLOW, OF_SMI
 from tests.lacking import lack
 
 CLI = "Auto-detected mode as 'legacy'\nnvidia-container-cli: "
@@ -71,34 +73,12 @@ ENGINES = {
 }
 """What engines say themselves.  The last two need CDI: see tests/engines."""
 
-ELSEWHERE = {
-    "another kernel": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
-    "libcuda": "failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)",
-    "missing beside TensorFlow": "Cannot dlopen some GPU libraries. Please make sure",
-    "newer than": "ptxas does not support target 'sm_120'",
-    "wrong results": "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
-    "unsupported toolchain.",
-    "(NVML) is not where": "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, "
-    "can't be opened",
-    "(NVML) does not start": "TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)",
-    "was taken away": "Failed to initialize NVML: Unknown Error",
-}
-"""What nvidia-smi and TensorFlow say."""
-
-
-@pytest.mark.parametrize("cause", ELSEWHERE)
-def test_what_no_engine_says_has_its_own_row(cause: str) -> None:
-    row = find_refusal(ELSEWHERE[cause])
-    assert row is not None
-    assert cause in row.cause
-
 
 def test_every_refusal_of_an_engine_or_the_hook_is_tried() -> None:
-    """They stand above the GPU that is hidden, which both the hook and TensorFlow tell of, and the hook's
-    wrapper last of all; what TensorFlow prints is tried in tests/host/gpu/test_remedies.py."""
-    first = next(n for n, row in enumerate(REFUSALS) if "CUDA_ERROR_NO_DEVICE" in row.pattern)
-    theirs = {row.cause for row in (*REFUSALS[:first], REFUSALS[-1])}
-    texts = [*HOOKS.values(), *ENGINES.values(), *ELSEWHERE.values()]
+    """All but what nvidia-smi says; what TensorFlow prints is tried in tests/host/gpu."""
+    # The hook's wrapper stands last of all.
+    theirs = {row.cause for row in (*REFUSALS[:FIRST_OF_TENSORFLOW], REFUSALS[-1])}
+    texts = [*HOOKS.values(), *ENGINES.values(), OF_SMI]
     assert theirs <= {row.cause for text in texts if (row := find_refusal(text))}
 
 
@@ -119,38 +99,33 @@ def daemon(api: APIClient, base: str, engine: DockerEngine) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def probe_image(engine: DockerEngine, base: str) -> str:
-    """The base by its id: a name with a digest does not travel."""
-    found = engine.find_base(base)
-    assert found is not None
-    return found
-
-
-@pytest.fixture
-def asked(
-    daemon: Daemon, probe_image: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[DockerEngine]:
+def asked(daemon: Daemon, base_id: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerEngine]:
     """The suite's engine on that daemon, on a machine that shows a GPU."""
     daemon.hook.accept()
+    with reach(daemon, base_id, monkeypatch) as found:
+        assert found.is_here
+        yield found
+
+
+@contextmanager
+def reach(daemon: Daemon, image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DockerEngine]:
     monkeypatch.setenv("DOCKER_HOST", daemon.url)
     monkeypatch.setattr(docker_gpu, "machine_gpus", lambda: ("nvidia0",))
-    found = DockerEngine(base_image=probe_image)
-    assert found.is_here
-    yield found
-    left = containers(daemon)
-    found.close()
-    assert left == [], "a probe's container was left behind"
+    with closing(DockerEngine(base_image=image)) as found:
+        yield found
+        assert containers(daemon) == [], "a probe's container was left behind"
 
 
 def containers(daemon: Daemon) -> list[str]:
-    client = APIClient(base_url=daemon.url)
-    try:
+    with closing(APIClient(base_url=daemon.url)) as client:
         return [one["Id"] for one in client.containers(all=True)]
-    finally:
-        client.close()
 
 
-def check(error: GpuError, cause: str, text: str, daemon: Daemon) -> None:
+def check(asked: DockerEngine, cause: str, text: str, daemon: Daemon) -> str:
+    """What to do about the GPU that is refused."""
+    with pytest.raises(GpuError) as caught:
+        asked.find_gpu("0")
+    error = caught.value
     assert error.exit_status == 4
     assert cause in error.what
     for line in text.splitlines():
@@ -158,6 +133,7 @@ def check(error: GpuError, cause: str, text: str, daemon: Daemon) -> None:
     assert f"{daemon.url} (DOCKER_HOST)" in error.what
     assert "seen on this machine: device nodes" in error.what
     assert "`" in error.remedy
+    return error.remedy
 
 
 @pytest.mark.parametrize(
@@ -167,46 +143,30 @@ def test_a_refusal_of_the_hook_is_told_whole_and_explained(
     asked: DockerEngine, daemon: Daemon, cause: str, text: str
 ) -> None:
     daemon.hook.refuse(text)
-    with pytest.raises(GpuError) as caught:
-        asked.find_gpu("0")
-    check(caught.value, cause, text, daemon)
-    assert daemon.hook.was_asked
     known = find_refusal(text)
     assert known is not None
-    assert caught.value.remedy == known.remedy
+    assert check(asked, cause, text, daemon) == known.remedy
+    assert daemon.hook.was_asked
 
 
 def test_a_refusal_that_nobody_knows_is_told_whole(asked: DockerEngine, daemon: Daemon) -> None:
     text = "the moon is in the wrong house\nand the second line says so, too"
     daemon.hook.refuse(text)
-    with pytest.raises(GpuError) as caught:
-        asked.find_gpu("0")
-    check(caught.value, "refused the GPU", text, daemon)
-    assert "not known here" in caught.value.remedy
+    assert "not known here" in check(asked, "refused the GPU", text, daemon)
 
 
 def test_a_request_that_is_taken_and_does_nothing_is_no_gpu(
     asked: DockerEngine, daemon: Daemon
 ) -> None:
-    with pytest.raises(GpuError) as caught:
-        asked.find_gpu("0")
-    check(caught.value, "its container sees no device", "", daemon)
+    check(asked, "its container sees no device", "", daemon)
     assert daemon.hook.was_asked
 
 
-def request_cdi(asked: DockerEngine, image: str) -> None:
-    job = Job(
-        image=bare(image),
-        arguments=("-c", "print('ran')"),
-        cpus=(),
-        gpu=GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",)),
-    )
-    asked.start(job, entrypoint=("python3",))
-
-
-def test_an_engine_without_cdi_says_so(asked: DockerEngine, probe_image: str) -> None:
+def test_an_engine_without_cdi_says_so(asked: DockerEngine, base_id: str) -> None:
+    gpu = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
+    job = Job(image=bare(base_id), arguments=("-c", "print('ran')"), cpus=(), gpu=gpu)
     with pytest.raises(GpuError, match=r'device driver "cdi"|unresolvable CDI') as caught:
-        request_cdi(asked, probe_image)
+        asked.start(job, entrypoint=("python3",))
     assert '{"features":{"cdi":true}}' in caught.value.remedy or "cdi gen" in caught.value.remedy
 
 
@@ -236,12 +196,12 @@ def bench(daemon: Daemon, image: str, tmp_path: Path, arms: str) -> CompletedPro
     ],
 )
 def test_the_whole_command_ends_before_the_first_container(
-    daemon: Daemon, probe_image: str, tmp_path: Path, cause: str, arms: str
+    daemon: Daemon, base_id: str, tmp_path: Path, cause: str, arms: str
 ) -> None:
     daemon.hook.accept()
     if cause in HOOKS:
         daemon.hook.refuse(HOOKS[cause])
-    done = bench(daemon, probe_image, tmp_path, arms)
+    done = bench(daemon, base_id, tmp_path, arms)
     assert done.returncode == 4, done.stderr
     assert done.stdout == ""
     for said in (cause, daemon.url, "/dev/nvidia0", f"driver {DRIVER}", "nvidia-ctk 1.17.4", "`"):
@@ -252,22 +212,14 @@ def test_the_whole_command_ends_before_the_first_container(
 
 
 def test_an_engine_without_the_toolkit_says_so(
-    daemon: Daemon, probe_image: str, monkeypatch: pytest.MonkeyPatch
+    daemon: Daemon, base_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Last in this file: the daemon is started anew without the hook on its PATH."""
     if shutil.which(HOOK) is not None:
         pytest.skip("the machine's own toolkit is on PATH")
     daemon.stop()
     daemon.start(hooked=False)
-    monkeypatch.setenv("DOCKER_HOST", daemon.url)
-    monkeypatch.setattr(docker_gpu, "machine_gpus", lambda: ("nvidia0",))
-    bare = DockerEngine(base_image=probe_image)
-    try:
-        with pytest.raises(GpuError) as caught:
-            bare.find_gpu("0")
-    finally:
-        bare.close()
     text = 'could not select device driver "" with capabilities'
-    check(caught.value, "toolkit is missing", text, daemon)
-    assert "sudo apt-get install nvidia-container-toolkit" in caught.value.remedy
-    assert containers(daemon) == []
+    with reach(daemon, base_id, monkeypatch) as asked:
+        remedy = check(asked, "toolkit is missing", text, daemon)
+    assert "sudo apt-get install nvidia-container-toolkit" in remedy

@@ -6,9 +6,9 @@ whose TensorFlow is made to say that it was built with CUDA: what is tried is th
 
 from __future__ import annotations
 
-import contextlib
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ def make(api: Any) -> Iterator[Make]:
     wanted = {"label": f"{label}={session}"}
     while found := {image["Id"] for image in api.images(all=True, filters=wanted)}:
         for image in found:
-            with contextlib.suppress(APIError):  # it has children yet
+            with suppress(APIError):  # it has children yet
                 api.remove_image(image, force=True)
         if {image["Id"] for image in api.images(all=True, filters=wanted)} == found:
             pytest.fail(f"a test's images were left behind: {found}")
@@ -94,9 +94,8 @@ def vendor(request: pytest.FixtureRequest, api: Any, make: Make) -> str:
 
 @pytest.fixture(scope="module")
 def laid(vendor: str, base: str) -> Iterator[tuple[DockerEngine, Image]]:
-    engine = DockerEngine(base_image=base, cuda_image=vendor)
-    yield engine, engine.provide("cuda", lambda _line: None)
-    engine.close()
+    with closing(DockerEngine(base_image=base, cuda_image=vendor)) as engine:
+        yield engine, engine.provide("cuda", lambda _line: None)
 
 
 def test_the_suite_is_laid_on_it_and_nothing_else_is_changed(
@@ -159,12 +158,11 @@ def test_a_campaign_runs_in_it_and_says_that_it_is_not_from_the_lock(
 
 
 def refused(reference: str, base: str) -> EngineError:
-    engine = DockerEngine(base_image=base, cuda_image=reference)
-    try:
-        with pytest.raises(EngineError, match=r"can't be laid on") as caught:
-            engine.provide("cuda", lambda _line: None)
-    finally:
-        engine.close()
+    with (
+        closing(DockerEngine(base_image=base, cuda_image=reference)) as engine,
+        pytest.raises(EngineError, match=r"can't be laid on") as caught,
+    ):
+        engine.provide("cuda", lambda _line: None)
     assert caught.value.exit_status == 3
     assert "CUDA_IMAGE=" in caught.value.remedy
     return caught.value

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -41,11 +42,8 @@ __all__ = ["base", "engine", "environment", "healthy", "site", "stand_ins"]
 
 @pytest.fixture(scope="session")
 def machine(base: str) -> Iterator[Machine]:
-    own = DockerEngine(base_image=base)
-    client = from_env(timeout=900)
-    yield Machine(own, client.api, base)
-    client.close()
-    own.close()
+    with closing(DockerEngine(base_image=base)) as own, closing(from_env(timeout=900)) as client:
+        yield Machine(own, client.api, base)
 
 
 @pytest.fixture(scope="session")

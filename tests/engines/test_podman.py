@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 from suite.errors import GpuError
@@ -19,17 +21,9 @@ ONLY = ("--only", "tfdata.*", "--only", "overhead.fence")
 
 def seen(engine: DockerEngine, gpu: GpuRequest) -> list[str]:
     """What a container sees of a GPU that is asked for past the suite's own refusal."""
-    run = start_run(
-        engine._daemon,
-        probe(engine, GPU_PROBE, gpu=gpu),
-        owner="test",
-        memlock=False,
-        entrypoint=("python3",),
-    )
-    try:
+    how = {"owner": "test", "memlock": False, "entrypoint": ("python3",)}
+    with closing(start_run(engine._daemon, probe(engine, GPU_PROBE, gpu=gpu), **how)) as run:
         return read(run)
-    finally:
-        run.close()
 
 
 def test_an_old_podman_is_refused_before_it_drops_the_request(

@@ -11,7 +11,8 @@ from docker.errors import APIError, ImageNotFound
 from suite.host.docker.build import provide_image
 from suite.host.docker.connect import Daemon
 from suite.host.docker.endpoint import Endpoint
-from suite.host.engine import LABEL
+from suite.host.docker.run import DockerRun, start_run
+from suite.host.engine import LABEL, Job
 from suite.host.provision.images import Recipe
 from suite.model import Image
 
@@ -138,6 +139,16 @@ class FakeApi:
 
     def remove_image(self, image: str, **_: Any) -> None:
         self._ask(f"remove image {image}")
+
+
+def make_job(**changes: Any) -> Job:
+    """A run of that image's worker, with these changes."""
+    return Job(**{"image": IMAGE, "arguments": ("describe",), "cpus": (), **changes})
+
+
+def start(api: Any, job: Job | None = None, **how: Any) -> DockerRun:
+    """A run in this engine, whose owner is ``me``."""
+    return start_run(Daemon(api, HERE), job or make_job(), owner="me", **how)
 
 
 def provide(api: FakeApi, recipe: Recipe, **disk: Any) -> tuple[Image, list[str]]:

@@ -163,12 +163,7 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
     except APIError as error:
         raise Refused(error.status_code, say(error)) from error
     # The exceptions of requests are OSErrors.
-    except (
-        DockerException,
-        urllib3.exceptions.HTTPError,
-        paramiko.SSHException,
-        OSError,
-    ) as error:
+    except (DockerException, urllib3.exceptions.HTTPError, paramiko.SSHException, OSError) as error:
         told = engine_error(doing, say(error), endpoint, answered=False)
         kind = Silence if isinstance(error, ReadTimeout | TimeoutError) else Away
         raise kind(told.what, told.remedy) from error

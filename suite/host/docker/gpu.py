@@ -54,7 +54,7 @@ class GpuSearch:
         except NoGpuError:
             raise
         except GpuError as error:
-            if not self.engine.is_here and not self._shown_here():
+            if not self._may_be_of_here():
                 raise
             raise GpuError(
                 f"{error.what} (seen on this machine: {describe_machine()})", error.remedy
@@ -72,8 +72,9 @@ class GpuSearch:
         try:
             request, nodes = self._prove(request, choice)
         except GpuError as error:
-            # A hook that wants CDI is there because a GPU is.
-            if wants_cdi(error.what) or not self._is_bare():
+            # A hook that wants CDI is there because a GPU is, and what is here is known to have one.
+            known = wants_cdi(error.what) or self._may_be_of_here()
+            if known or self.ask(HARDWARE_PROBE, None)[0]:
                 raise
             raise NoGpuError(
                 # No address here: this text may enter a document as the reason for a missing arm.
@@ -90,9 +91,7 @@ class GpuSearch:
             # As a container with the GPU sees it.
             kernel_driver = find_version("\n".join(self.ask(VERSION_PROBE, request)[0]))
         return replace(
-            request,
-            kernel_driver=kernel_driver,
-            uuid=request.uuid or find_whole(choice, name),
+            request, kernel_driver=kernel_driver, uuid=request.uuid or find_whole(choice, name)
         )
 
     def list_cards(self) -> tuple[Card, ...]:
@@ -112,15 +111,11 @@ class GpuSearch:
                 "`DOCKER_HOST=unix:///var/run/docker.sock make bench`",
             )
 
-    def _shown_here(self) -> bool:
-        """Whether this machine shows a GPU and may be the engine's, as with Docker Desktop."""
-        return self.engine.is_here is None and bool(machine_gpus())
-
-    def _is_bare(self) -> bool:
-        """Whether the engine's machine, which is not proven to be this one, seems to have no GPU."""
-        if self.engine.is_here or self._shown_here():
-            return False
-        return not self.ask(HARDWARE_PROBE, None)[0]
+    def _may_be_of_here(self) -> bool:
+        """Whether the GPU is this machine's: the engine is here, or may be and this machine shows one, as
+        with Docker Desktop."""
+        here = self.engine.is_here
+        return here is True or (here is None and bool(machine_gpus()))
 
     def _prove(self, request: GpuRequest, choice: Choice) -> tuple[GpuRequest, list[str]]:
         """The request that works, this one or the other way's, and the device nodes that it gives.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
@@ -162,43 +162,29 @@ def look(daemon: Daemon, now_s: float) -> None:
             )
 
 
-def is_outlived(
-    labels: Mapping[str, str],
-    *,
-    images: Container[str],
-    packages: Container[str],
-    driver: str | None,
-) -> bool:
-    """Whether nobody will ask for a lasting volume again, by its labels.
-
-    The driver on the machine (None: unknown) is another than it is for; or it is for the packages of
-    an image, and neither that image nor another one of the same packages is in the engine.
-    """
-    its = labels.get(f"{LABEL}.driver", UNKNOWN_DRIVER)
-    if driver is not None and its not in (driver, UNKNOWN_DRIVER):
-        return True
-    return (
-        labels.get(f"{LABEL}.for") not in images and labels.get(f"{LABEL}.packages") not in packages
-    )
-
-
 def _sweep_lasting(daemon: Daemon, kernel_driver: str | None) -> int:
-    """Removes the lasting volumes that have outlived their use; the engine refuses where a container
-    holds one."""
+    """Removes the lasting volumes that nobody will ask for again; the engine refuses where a container
+    holds one.
+
+    The driver on the machine (None: unknown) is another than they are for; or they are for the packages
+    of an image, and neither that image nor another one of the same packages is in the engine.
+    """
     lasting = list_volumes(daemon, LASTING)
     if not lasting:
         return 0
-    labelled = [_labels(volume) for volume in lasting]
     known = list_images(daemon)
     # Asked for by name as well: the image can be one that this project did not build.
-    asked = {one for labels in labelled if (one := labels.get(f"{LABEL}.for"))}
+    asked = {one for volume in lasting if (one := _labels(volume).get(f"{LABEL}.for"))}
     images = {one for one in asked if find_image(daemon, one)}
     packages = {one for image in known if (one := image["Labels"].get(f"{LABEL}.packages"))}
-    return sum(
-        is_outlived(labels, images=images, packages=packages, driver=kernel_driver)
-        and discard_volume(daemon, str(volume["Name"]))
-        for volume, labels in zip(lasting, labelled, strict=True)
-    )
+    count = 0
+    for volume in lasting:
+        labels = _labels(volume)
+        its = labels.get(f"{LABEL}.driver", UNKNOWN_DRIVER)
+        other = kernel_driver is not None and its not in (kernel_driver, UNKNOWN_DRIVER)
+        wanted = labels.get(f"{LABEL}.for") in images or labels.get(f"{LABEL}.packages") in packages
+        count += (other or not wanted) and discard_volume(daemon, str(volume["Name"]))
+    return count
 
 
 def _containers(daemon: Daemon) -> list[Mapping[str, Any]]:
@@ -217,17 +203,15 @@ def remove_everything(daemon: Daemon) -> dict[str, int]:
         EngineError: the engine does not answer, or something of ours is held by something else.
     """
     labelled = {"label": LABEL}
-    counts = {"containers": 0, "volumes": 0, "images": 0}
     with daemon.errors("removing what this project made"):
-        for container in daemon.api.containers(all=True, filters=labelled):
+        containers = daemon.api.containers(all=True, filters=labelled)
+        for container in containers:
             daemon.api.remove_container(container["Id"], v=True, force=True)
-            counts["containers"] += 1
-        for volume in daemon.api.volumes(filters=labelled)["Volumes"] or []:
+        volumes = daemon.api.volumes(filters=labelled)["Volumes"] or []
+        for volume in volumes:
             daemon.api.remove_volume(volume["Name"])
-            counts["volumes"] += 1
         images = [str(image["Id"]) for image in daemon.api.images(filters=labelled)]
     for image in images:
         with suppress(Refused), daemon.errors("removing an image", missing_ok=True):
             daemon.api.remove_image(image, force=True)
-        counts["images"] += 1
-    return counts
+    return {"containers": len(containers), "volumes": len(volumes), "images": len(images)}

@@ -91,13 +91,7 @@ class _Hung(Silence):
 
 
 def _start(
-    daemon: Daemon,
-    job: Job,
-    name: str,
-    *,
-    owner: str,
-    memlock: bool,
-    entrypoint: tuple[str, ...],
+    daemon: Daemon, job: Job, name: str, *, owner: str, memlock: bool, entrypoint: tuple[str, ...]
 ) -> DockerRun:
     """As `start_run`, once."""
     span = Span()
@@ -150,13 +144,7 @@ class DockerRun:
     """The container's id is in the control groups of its processes."""
 
     def __init__(
-        self,
-        daemon: Daemon,
-        container: str,
-        stream: Any,
-        *,
-        span: Span,
-        memory_bytes: int | None,
+        self, daemon: Daemon, container: str, stream: Any, *, span: Span, memory_bytes: int | None
     ) -> None:
         self._daemon = daemon
         self.id = container
@@ -168,7 +156,7 @@ class DockerRun:
         # Followed logs, not an attached socket: over TLS the SDK polls a socket whose data may
         # already have been decrypted, and waits for ever.  The log begins with the first line
         # even when the container was faster than we are.
-        self._lines = LineQueue(self._chunks(), lambda: None)
+        self._lines = LineQueue(self._chunks())
 
     def _chunks(self) -> Iterator[bytes]:
         count = 0

@@ -14,6 +14,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import IO
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
@@ -66,20 +67,19 @@ class LocalRun:
         self.process_id = self._process.pid
         assert self._process.stdout is not None  # noqa: S101 - asked for just above
         try:
-            self._lines = LineQueue(
-                self._chunks(self._process.stdout.fileno()), self._process.stdout.close
-            )
+            self._lines = LineQueue(self._chunks(self._process.stdout))
         except EngineError:
             self.stop()
             self._process.communicate()
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
 
-    def _chunks(self, output: int) -> Iterator[bytes]:
-        with self._watch_end() as ended:
+    def _chunks(self, output: IO[bytes]) -> Iterator[bytes]:
+        with output, self._watch_end() as ended:
+            pipe = output.fileno()
             # What it started may hold its output open when it has ended itself.
-            while output in select.select([output, *ended], [], [])[0]:
-                if not (chunk := os.read(output, 65536)):
+            while pipe in select.select([pipe, *ended], [], [])[0]:
+                if not (chunk := os.read(pipe, 65536)):
                     return
                 yield chunk
 
@@ -123,16 +123,12 @@ class LocalRun:
             ended = self._span.at()
             # Before the process is reaped, so that its number can't yet be another's.
             self.stop()
+            status, left = None, ""
             try:
-                status: int | None = self._process.wait(timeout=killed_s)
-            except subprocess.TimeoutExpired:
-                status = None
-            left = (
-                f"the process {self._process.pid} can't be killed, and ends with what it waits for"
-            )
-            if status is not None:
-                left = ""
+                status = self._process.wait(timeout=killed_s)
                 self._lines.join(READER_S)
+            except subprocess.TimeoutExpired:
+                left = f"the process {self._process.pid} can't be killed, and ends with what it waits for"
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
             # The kernel tells a plain process's parent of a SIGKILL, not of its reason.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from suite.errors import EngineError
 
@@ -47,15 +47,12 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
 class LineQueue:
     """Reads ``chunks`` in a daemon thread until they end and hands the lines over one by one.
 
-    ``let_go`` is called by the thread when the stream has ended, to close what it read from.
-
     Raises:
         EngineError: no thread can be started.
     """
 
-    def __init__(self, chunks: Iterable[bytes], let_go: Callable[[], None]) -> None:
+    def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks
-        self._let_go = let_go
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.ended: float | None = None
         """When the stream ended, of ``time.monotonic``; None while it goes on."""
@@ -73,7 +70,6 @@ class LineQueue:
         finally:
             self.ended = time.monotonic()
             self._lines.put(None)
-            self._let_go()
 
     def end(self) -> None:
         """Ends it for whoever waits for a line, although the stream goes on."""

@@ -132,10 +132,7 @@ def wait_for(
     while (holder := take()) is not None:
         left_s = deadline - time.monotonic()
         if left_s <= 0:
-            raise BusyError(
-                f"another campaign is running {where}: {holder}",
-                MIND_OTHER,
-            )
+            raise BusyError(f"another campaign is running {where}: {holder}", MIND_OTHER)
         if pause > _ASKED_S and not told:
             told = True
             say(f"waiting up to {left_s / 60:.0f} min for another campaign {where}: {holder}")

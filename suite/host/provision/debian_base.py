@@ -80,8 +80,7 @@ def _check_tools() -> None:
         )
     if os.geteuid() != 0:
         raise EngineError(
-            "debootstrap needs root to make a file system",
-            "`sudo .venv/bin/python -m suite base`",
+            "debootstrap needs root to make a file system", "`sudo .venv/bin/python -m suite base`"
         )
 
 

@@ -120,18 +120,17 @@ class Sampled:
         """What was seen, or why there is nothing."""
         with contextlib.suppress(OSError):  # a line that it never read
             self._pipe.close()
-        hung = False
         try:
             code: int | None = self._process.wait(timeout=_END_S)
         except subprocess.TimeoutExpired:
             # A driver that hangs; its process can be past killing, so it is not waited for.
             self._process.kill()
-            hung, code = True, None
+            code = None
         telemetry = read_lines(_read(self._samples))
         last = next((line.strip() for line in reversed(_read(self._trouble)) if line.strip()), "")
         if telemetry is not None and code == 0:
             return telemetry
-        why = "the sampler hung" if hung else f"the sampler ended early: {last or code}"
+        why = "the sampler hung" if code is None else f"the sampler ended early: {last or code}"
         if telemetry is None:
             return why
         return replace(telemetry, absent={**telemetry.absent, "sampler": why})

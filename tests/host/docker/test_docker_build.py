@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,8 +18,6 @@ from tests.fakes import docker_api
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 
-PINNED = images.read_specs()["cpu"].base
-
 
 def provide(api: FakeApi, base: str | None = "mine:1", **disk: Any) -> tuple[Image, list[str]]:
     return docker_api.provide(api, images.follow(images.read_specs()["cpu"], base), **disk)
@@ -33,13 +29,6 @@ def api() -> FakeApi:
     return FakeApi(present={"mine:1": {"Id": "sha256:base"}})
 
 
-@pytest.fixture
-def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A disk without room."""
-    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
-    return {"data_root": str(tmp_path)}
-
-
 def test_an_image_is_built_once_and_then_reused_and_says_why(api: FakeApi) -> None:
     built, said = provide(api)
     assert "none was built yet" in said[0]
@@ -49,15 +38,6 @@ def test_an_image_is_built_once_and_then_reused_and_says_why(api: FakeApi) -> No
     assert api.asked.count("build") == 1
     assert built.base == "mine:1 (sha256:base)"
     assert "BASE_IMAGE" in built.origin
-
-
-def test_the_pinned_base_is_not_looked_for_when_the_image_is_there() -> None:
-    api = FakeApi(present={PINNED: {"Id": "sha256:base"}})
-    provide(api, None)
-    del api.present[PINNED]
-    api.asked.clear()
-    provide(api, None)
-    assert "pull" not in api.asked
 
 
 def test_a_base_that_cannot_be_pulled_names_the_ways_out() -> None:

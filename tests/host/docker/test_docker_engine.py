@@ -15,20 +15,15 @@ from suite.host.docker.describe import Description
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.errors import Refused
 from suite.host.docker.limits import container_limits
-from suite.host.docker.run import start_run
-from suite.host.engine import LABEL, GpuRequest, Job
-from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
+from suite.host.engine import LABEL, GpuRequest
+from tests.fakes.docker_api import HERE, FakeApi, api_error, make_job, start
 
 GPU = GpuRequest(driver="nvidia", devices=("0",))
 NO_RUNTIME = "unknown or invalid runtime name: nvidia"
 
 
-def job(**changes: Any) -> Job:
-    return Job(**{"image": IMAGE, "arguments": ("describe",), "cpus": (0, 2, 3), **changes})
-
-
 def test_a_container_gets_what_it_needs_and_nothing_more() -> None:
-    limits = container_limits(job(memory_bytes=5), memlock=True)
+    limits = container_limits(make_job(cpus=(0, 2, 3), memory_bytes=5), memlock=True)
     assert limits["cpuset_cpus"] == "0,2,3"
     assert limits["mem_limit"] == limits["memswap_limit"] == 5
     assert limits["network_mode"] == "none"
@@ -42,7 +37,7 @@ def test_a_container_gets_what_it_needs_and_nothing_more() -> None:
         assert absent not in limits
     assert "ulimits" not in limits
     assert "device_requests" not in limits
-    assert "mem_limit" not in container_limits(job(), memlock=True)
+    assert "mem_limit" not in container_limits(make_job(), memlock=True)
 
 
 CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",))
@@ -56,11 +51,11 @@ CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",))
     ],
 )
 def test_a_gpu_is_asked_for_by_name(request_: GpuRequest, expected: dict[str, Any]) -> None:
-    limits = container_limits(job(gpu=request_), memlock=True)
+    limits = container_limits(make_job(gpu=request_), memlock=True)
     (asked,) = limits["device_requests"]
     assert {key: asked[key] for key in expected} == expected
     assert limits["ulimits"][0]["Name"] == "memlock"
-    assert "ulimits" not in container_limits(job(gpu=request_), memlock=False)
+    assert "ulimits" not in container_limits(make_job(gpu=request_), memlock=False)
 
 
 ORDER = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
@@ -80,7 +75,7 @@ def test_cuda_in_a_container_counts_as_nvidia_smi(
     api = FakeApi()
     api.failures["start"] = api_error(500, "no more than that is needed")
     with pytest.raises(EngineError if gpu is None else GpuError):
-        start_run(Daemon(api, HERE), job(gpu=gpu, environment={"A": "b"}), owner="me")
+        start(api, make_job(gpu=gpu, environment={"A": "b"}))
     assert api.created["environment"] == {"A": "b", **told}
 
 
@@ -118,7 +113,7 @@ def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyP
 
 def test_our_labels_win_over_the_jobs() -> None:
     api = FakeApi()
-    start_run(Daemon(api, HERE), job(labels={"campaign": "c", LABEL: "forged"}), owner="me").close()
+    start(api, make_job(labels={"campaign": "c", LABEL: "forged"})).close()
     assert api.created["labels"] == {"campaign": "c", LABEL: "run", f"{LABEL}.owner": "me"}
 
 
@@ -137,7 +132,7 @@ def test_a_start_that_hangs_is_the_gpus_where_one_was_asked_for(
     api = FakeApi()
     api.failures[call] = ReadTimeout("UnixHTTPConnectionPool(host='localhost'): Read timed out.")
     with pytest.raises(kind, match=said):
-        start_run(Daemon(api, HERE), job(gpu=gpu), owner="me")
+        start(api, make_job(gpu=gpu))
     # What hangs can't be removed yet: nobody waits a minute for that.
     assert api.waited["remove"] == 5.0
 
@@ -146,9 +141,9 @@ def test_a_refused_memlock_is_told_apart_so_that_it_can_be_left_out() -> None:
     api = FakeApi()
     api.failures["start"] = api_error(500, "error setting rlimit type 8: operation not permitted")
     with pytest.raises(Refused):
-        start_run(Daemon(api, HERE), job(gpu=GPU), owner="me", memlock=True)
+        start(api, make_job(gpu=GPU), memlock=True)
     with pytest.raises(GpuError):
-        start_run(Daemon(api, HERE), job(gpu=GPU), owner="me", memlock=False)
+        start(api, make_job(gpu=GPU), memlock=False)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +162,6 @@ def test_a_refused_start_leaves_nothing_behind(
     api = FakeApi()
     api.failures["start"] = api_error(status, text)
     with pytest.raises(kind) as caught:
-        start_run(Daemon(api, HERE), job(gpu=gpu), owner="me", kind="rootless")
+        start(api, make_job(gpu=gpu), kind="rootless")
     assert said in f"{caught.value.what} {caught.value.remedy}"
     assert api.asked == ["create", "start", "remove"]

@@ -8,10 +8,9 @@ from docker.errors import DockerException
 
 from suite.errors import EngineError
 from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import REFUSALS, Refused
-from suite.host.machine.refusal import find_row
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 
+FULL = "write /var/lib/docker/x: no space left on device"
 NO_INIT = "container-init binary not found on the host: stat /usr/libexec/podman/catatonit: "
 
 
@@ -21,7 +20,11 @@ NO_INIT = "container-init binary not found on the host: stat /usr/libexec/podman
         (DockerException("Error: PermissionError(13, 'Permission denied')"), "usermod -aG docker"),
         (DockerException("FileNotFoundError(2, 'No such file or directory')"), "ENGINE=local"),
         (requests.ConnectionError("[Errno 111] Connection refused"), "ENGINE=local"),
-        (api_error(500, "write /var/lib/docker/x: no space left on device"), "20 GB"),
+        # Of either store.
+        *(
+            (api_error(500, FULL), said)
+            for said in ("20 GB", "/etc/containerd/config.toml", "`data-root`")
+        ),
         (api_error(500, "toomanyrequests: You have reached your pull rate limit"), "docker login"),
         (api_error(500, "nobody has seen this"), "engine's own log"),
         # An engine that answers is there, whatever it says of its own troubles.
@@ -39,20 +42,3 @@ def test_what_the_sdk_raises_becomes_an_error_with_a_remedy(error: Exception, re
     assert remedy in caught.value.remedy
     assert "unix:///run/fake.sock (DOCKER_HOST)" in caught.value.what
     assert caught.value.__cause__ is not None
-
-
-def test_a_full_disk_names_both_stores() -> None:
-    row = find_row("write /var/lib/containerd/x: no space left on device", REFUSALS)
-    assert row is not None
-    assert "/etc/containerd/config.toml" in row.remedy
-    assert "`data-root`" in row.remedy
-    assert find_row("all is well", REFUSALS) is None
-
-
-def test_a_no_is_told_from_silence() -> None:
-    daemon = Daemon(FakeApi(), HERE)
-    with pytest.raises(Refused) as caught, daemon.calls("trying"):
-        raise api_error(404, "No such image: x")
-    assert caught.value.missing
-    with pytest.raises(EngineError), daemon.calls("trying"):
-        raise requests.exceptions.ReadTimeout("Read timed out.")

@@ -18,20 +18,16 @@ from suite.host.docker.build import provide_image
 from suite.host.docker.connect import Daemon
 from suite.host.docker.errors import Away
 from suite.host.docker.leftovers import claim, release
-from suite.host.docker.run import start_run
 from suite.host.docker.volumes import discard_volume
-from suite.host.engine import Job
 from suite.host.machine import deadlines
 from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
 from suite.host.machine.machine import own_token
 from suite.host.provision.images import follow, read_specs
-from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, FakeApi, api_error, start
 
 GONE = "No such container: c1"
 REMOVED = "its container was removed by someone else"
 DEAD = "can not get logs from container which is dead or marked for removal"
-
-JOB = Job(image=IMAGE, arguments=("describe",), cpus=())
 
 
 def away() -> requests.exceptions.ConnectionError:
@@ -76,7 +72,7 @@ def test_a_container_that_is_removed_while_it_starts_is_a_loss_and_no_refusal(
     api = FakeApi()
     api.failures = dict.fromkeys(("inspect", "wait", "logs", "remove"), api_error(404, GONE))
     api.failures[moment] = api_error(status, text)
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     assert run.next_line(5) is None
     assert run.close().phrase == REMOVED
 
@@ -87,7 +83,7 @@ def test_a_container_that_is_removed_while_it_starts_is_a_loss_and_no_refusal(
 def test_a_container_that_is_being_removed_has_an_end_and_no_diary(status: int, text: str) -> None:
     api = FakeApi()
     api.state = {"Running": False, "Dead": True, "ExitCode": 137, "OOMKilled": False}
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     api.failures = {
         "logs": api_error(status, text),
         "remove": api_error(409, "removal of container c1 is already in progress"),
@@ -100,7 +96,7 @@ def test_a_container_that_is_being_removed_has_an_end_and_no_diary(status: int, 
 
 def test_an_engine_that_stops_its_containers_first_is_given_time_to_tell_of_one() -> None:
     api = FakeApi()
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     run.close()
     assert api.waited["inspect"] == WORK_S
 
@@ -109,7 +105,7 @@ def test_an_engine_that_stops_its_containers_first_is_given_time_to_tell_of_one(
 def test_an_engine_that_is_restarted_costs_the_run_and_no_more(moment: str) -> None:
     api = Restarted(**{moment: 3})
     api.state = {"Running": False, "ExitCode": 143, "OOMKilled": False}
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     assert run.next_line(5) == "a line"
     assert run.next_line(5) is None
     assert run.close().phrase == "killed by SIGTERM"
@@ -118,7 +114,7 @@ def test_an_engine_that_is_restarted_costs_the_run_and_no_more(moment: str) -> N
 @pytest.mark.parametrize("moment", ["create", "start", "follow"])
 def test_an_engine_that_is_restarted_while_a_container_starts_is_waited_for(moment: str) -> None:
     api = Restarted(**{moment: 2})
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     # What may have come of the tries before is gone.
     assert (api.asked.count("create"), api.asked.count("remove")) == (3, 2)
     assert run.next_line(5) == "a line"
@@ -127,7 +123,7 @@ def test_an_engine_that_is_restarted_while_a_container_starts_is_waited_for(mome
 
 def test_what_a_try_may_have_made_is_gone_before_the_next_one() -> None:
     api = Restarted(start=1, remove=3)
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     tried = [one for one in api.asked if one in {"create", "start", "remove"}]
     assert tried == ["create", "start", *["remove"] * 4, "create", "start"]
     api.away["remove"] = 2
@@ -139,7 +135,7 @@ def test_a_container_that_is_refused_and_can_not_be_removed_is_told() -> None:
     api = Restarted(remove=1)
     api.failures["start"] = api_error(500, "no")
     with pytest.raises(EngineError, match="no") as caught:
-        start_run(Daemon(api, HERE), JOB, owner="me")
+        start(api)
     assert "docker rm -f crossover-" in caught.value.remedy
 
 
@@ -155,7 +151,7 @@ def test_volumes_are_removed_when_the_engine_is_back() -> None:
 
 def test_an_engine_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "AWAY_S", 0.0)
-    run = start_run(Daemon(Restarted(inspect=99), HERE), JOB, owner="me")
+    run = start(Restarted(inspect=99))
     assert run.next_line(5) == "a line"
     with pytest.raises(Away, match="no engine is running there"):
         run.next_line(5)
@@ -188,12 +184,11 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hanging]:
 
 
 def test_who_leaves_a_hanging_engine_is_out_soon_and_told_what_is_left(hanging: Hanging) -> None:
-    daemon = Daemon(hanging, HERE)
-    run = start_run(daemon, JOB, owner="me")
+    run = start(hanging)
     hanging.hangs = True
     ending = run.abandon()
-    discard_volume(daemon, "a-volume")
-    release(daemon, "me")
+    discard_volume(run._daemon, "a-volume")
+    release(run._daemon, "me")
     assert hanging.passed_s <= LEAVE_S
     assert (ending.code, ending.diary, ending.phrase) == (None, "", "stopped by the host")
     assert "`docker rm -f c1` removes it" in ending.left
@@ -202,7 +197,7 @@ def test_who_leaves_a_hanging_engine_is_out_soon_and_told_what_is_left(hanging: 
 
 def test_who_leaves_an_engine_that_answers_leaves_nothing() -> None:
     api = FakeApi()
-    run = start_run(Daemon(api, HERE), JOB, owner="me")
+    run = start(api)
     ending = run.abandon()
     assert (ending.diary, ending.left) == ("a line\n", "")
     assert api.asked[-1] == "remove"
@@ -215,13 +210,13 @@ def test_an_interrupt_while_a_start_hangs_says_what_is_left(hanging: Hanging) ->
 
     hanging.start = interrupt  # type: ignore[method-assign]
     with pytest.raises(Interrupted, match="interrupted") as caught:
-        start_run(Daemon(hanging, HERE), JOB, owner="me")
+        start(hanging)
     assert "`docker rm -f crossover-" in caught.value.remedy
     assert hanging.passed_s <= LEAVE_S
 
 
 def test_a_kill_that_hangs_keeps_nobody_waiting_for_a_line(hanging: Hanging) -> None:
-    run = start_run(Daemon(hanging, HERE), JOB, owner="me")
+    run = start(hanging)
     hanging.hangs = True
     assert run.next_line(5) == "a line"
     run.stop()
@@ -287,11 +282,10 @@ def test_nothing_of_the_clients_configuration_reaches_a_container_or_a_build(
 
     client = Client(base_url="unix:///nowhere", version="1.41")
     assert client._proxy_configs.http == proxies["default"]["httpProxy"]
-    daemon = Daemon(client, HERE)
     with pytest.raises(EngineError):
-        start_run(daemon, JOB, owner="me")
+        start(client)
     with pytest.raises(EngineError):
-        provide_image(daemon, follow(read_specs()["cpu"]), str, data_root=None)
+        provide_image(Daemon(client, HERE), follow(read_specs()["cpu"]), str, data_root=None)
     client.close()
     assert [one.partition(" ")[0].rpartition("/")[2] for one in sent] == ["create", "build"]
     assert "secret" not in "".join(sent)

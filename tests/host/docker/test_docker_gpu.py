@@ -144,13 +144,6 @@ def test_gpus_that_can_not_be_told_apart_are_refused(
     assert "`nvidia-smi -L`" in caught.value.remedy
 
 
-def test_a_gpu_of_its_own_needs_no_telling() -> None:
-    found = Machine().find("1", OLD)
-    assert found.visible is None
-    assert gpu.choose_variables(found) == {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    assert gpu.choose_variables(None) == {}
-
-
 @pytest.mark.parametrize(
     ("wanted", "uuid"), [(f"GPU-{FIRST}", f"GPU-{FIRST}"), ("GPU-1111", None), ("0", None)]
 )

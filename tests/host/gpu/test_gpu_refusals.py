@@ -21,6 +21,7 @@ NO_TOOLKIT = 'could not select device driver "" with capabilities: [[gpu]]'
 NO_CDI = 'could not select device driver "cdi" with capabilities: []'
 UNRESOLVED = "CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=7"
 CGROUPS = HOOK + "mount error: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted"
+OF_SMI = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
 NOBODY = "the moon is in the wrong house"
 
 OF_ENGINES = {
@@ -40,8 +41,9 @@ OF_ENGINES = {
     HOOK + DIRECTLY: "CDI mode",
     "unknown or invalid runtime name: nvidia": "not configured",
     HOOK + "something that nobody has seen": "hook failed",
+    OF_SMI: "another kernel",
 }
-"""What engines and NVIDIA's hook print, and a part of its cause."""
+"""What engines, NVIDIA's hook and nvidia-smi print, and a part of its cause."""
 
 CUINIT = "failed call to cuInit: INTERNAL: CUDA error: "
 NO_DRIVER = CUINIT + "UNKNOWN ERROR (303)"

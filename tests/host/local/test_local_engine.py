@@ -14,23 +14,17 @@ from suite.host.local.engine import LocalEngine
 from suite.host.provision.images import read_specs
 from suite.model import Image
 from tests.fakes.engine import fake_image
-from tests.fakes.scripted_python import script
+from tests.fakes.scripted_python import script, stand_in
 
 pytestmark = pytest.mark.processes
-
-ECHO = """
-case "$2" in
-  *python_implementation*) echo CPython 3.12.1 ;;
-  *find_spec*) exit 0 ;;
-  *) shift 2; echo "worker $*"; taskset -cp $$; env | sort ;;
-esac
-"""
 
 
 @pytest.fixture
 def python(tmp_path: Path) -> Path:
     """An interpreter that says it has TensorFlow and echoes its arguments in the worker's place."""
-    return script(tmp_path / "python", ECHO)
+    return stand_in(
+        tmp_path / "python", """sh -c 'echo "worker $*"; taskset -cp $$; env | sort' sh"""
+    )
 
 
 def job(image: Image, **changes: object) -> Job:
@@ -40,9 +34,7 @@ def job(image: Image, **changes: object) -> Job:
 def run(engine: LocalEngine, asked: Job) -> list[str]:
     """The lines of a worker that goes well."""
     worker = engine.start(asked)
-    found = []
-    while (line := worker.next_line(30)) is not None:
-        found.append(line)
+    found = list(iter(lambda: worker.next_line(30), None))
     assert worker.close().code == 0
     return found
 

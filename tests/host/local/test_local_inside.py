@@ -11,7 +11,7 @@ from suite.content import SUITE
 from suite.errors import EngineError, UsageError
 from suite.host.engine import Job
 from suite.host.local.inside import DIGEST, InsideEngine, look_around
-from tests.fakes.scripted_python import script
+from tests.fakes.scripted_python import stand_in
 from tests.fakes.tree import lay
 
 pytestmark = pytest.mark.processes
@@ -33,12 +33,6 @@ ONE = {
     "proc/self/status": STATUS.format(caps="00000000a80425fb", new=0),
     "proc/1/cgroup": "x",
 }
-ANSWERS = """
-case "$2" in
-  *python_implementation*) echo CPython 3.13.5 ;;
-  *) shift 2; echo "worker $*" ;;
-esac
-"""
 
 
 def lay_image(root: Path, lock: str = "cpu", folder: str = "crossover") -> None:
@@ -46,7 +40,7 @@ def lay_image(root: Path, lock: str = "cpu", folder: str = "crossover") -> None:
     place = root / "opt" / folder
     (place / "venv" / "bin").mkdir(parents=True)
     shutil.copy(SUITE.parent / "docker" / f"{lock}.txt", place / "lock.txt")
-    script(place / "venv" / "bin" / "python", ANSWERS)
+    stand_in(place / "venv" / "bin" / "python", "echo worker")
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +74,7 @@ def test_the_images_own_worker_is_taken_by_its_lock(
     engine = InsideEngine(home=tmp_path / "home", root=tmp_path)
     said: list[str] = []
     image = engine.provide("cpu", said.append)
-    assert said == ["environment cpu: CPython 3.13.5 of the image that this runs in"]
+    assert said == ["environment cpu: CPython 3.12.1 of the image that this runs in"]
     assert image.lock.startswith("cpu.txt@sha256:")
     assert image.digests == [HASH]
     assert engine.take_stock("cpu").image == "cpu-inside"
@@ -101,7 +95,7 @@ def test_a_worker_of_another_lock_is_left_alone(tmp_path: Path) -> None:
 
 def test_an_interpreter_that_is_named_goes_before_the_images_own(tmp_path: Path) -> None:
     lay_image(tmp_path)
-    named = script(tmp_path / "python", ANSWERS)
+    named = stand_in(tmp_path / "python", "echo worker")
     engine = InsideEngine(python=str(named), home=tmp_path / "home", root=tmp_path)
     image = engine.provide("cpu", lambda _: None)
     assert (image.lock, image.digests) == ("not from the lock", [])

@@ -9,23 +9,17 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
+from suite.host.engine import Volume
 from suite.host.local import owned
 from suite.host.local import run as local_run
 from suite.host.local.run import LocalRun
+from suite.host.local.volumes import LocalVolumes
+from suite.host.machine.machine import own_token
+from tests.fakes.docker_api import make_job
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.usefixtures("place")]
 
 SLEEPS = "import time; print('up', flush=True); time.sleep(60)"
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where runs make their folders."""
-    place = tmp_path / "runs"
-    place.mkdir()
-    monkeypatch.setattr(owned, "PLACE", place)
-    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
-    return place
 
 
 def run(code: str) -> LocalRun:
@@ -33,19 +27,16 @@ def run(code: str) -> LocalRun:
 
 
 def lines(run: LocalRun) -> list[str]:
-    found = []
-    while (line := run.next_line(30)) is not None:
-        found.append(line)
-    return found
+    return list(iter(lambda: run.next_line(30), None))
 
 
-def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(folders: Path) -> None:
+def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(place: Path) -> None:
     worker = run(
         "import os, sys; print(os.getcwd(), os.environ['TMPDIR'], os.environ['HOME']); print('two');"
         "sys.stderr.write('x' * 100_000 + 'the end'); sys.exit(3)"
     )
     places, second = lines(worker)
-    assert all(Path(place).is_relative_to(folders) for place in places.split())
+    assert all(Path(one).is_relative_to(place) for one in places.split())
     assert second == "two"
     ending = worker.close()
     assert (ending.code, ending.phrase) == (3, "exit code 3")
@@ -53,8 +44,10 @@ def test_a_run_gives_its_lines_and_its_end_and_litters_its_own_folder_alone(fold
     assert len(ending.diary) == 16 * 1024
     assert ending.diary.endswith("the end")
     assert worker.close() is ending
+    assert worker._process.stdout is not None
+    assert worker._process.stdout.closed
     assert ending.ended >= worker.started
-    assert not list(folders.iterdir())
+    assert not list(place.iterdir())
 
 
 def test_waiting_ends_in_time_and_a_stopped_run_says_so() -> None:
@@ -109,18 +102,25 @@ def test_a_crash_is_named_by_its_signal() -> None:
     assert worker.close().phrase.startswith("killed by SIGSEGV")
 
 
-def test_what_cannot_be_started_leaves_nothing(folders: Path) -> None:
+def test_what_cannot_be_started_leaves_nothing(place: Path) -> None:
     with pytest.raises(EngineError, match="could not be started"):
         LocalRun(["/no/such/program"], {})
-    assert not list(folders.iterdir())
+    assert not list(place.iterdir())
 
 
-def test_folders_of_the_dead_are_swept(folders: Path) -> None:
-    worker = run("input()")
-    token = next(folders.glob("crossover-run-*/owner")).read_text()
-    for name in ("dead", "strange"):
-        (folders / f"crossover-run-{name}").mkdir()
-    (folders / "crossover-run-dead/owner").write_text(token.rpartition("|")[0] + "|4194999@1")
-    assert owned.sweep() == 1
+def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
+    volume = Volume(name="v", target="/v", variable="V", purpose="scratch")
+    worker, volumes = run("input()"), LocalVolumes(place)
+    volumes.variables(make_job(volumes=(volume,)))
+    signed = [path.read_text() for path in place.glob("crossover-*/owner")]
+    assert signed == [own_token()] * 2
+    for kind in ("run", "volume"):
+        for name in ("dead", "strange"):
+            (place / f"crossover-{kind}-{name}").mkdir()
+        dead = signed[0].rpartition("|")[0] + "|4194999@1"
+        (place / f"crossover-{kind}-dead/owner").write_text(dead)
+    assert owned.sweep() == 2
     worker.close()
-    assert [path.name for path in folders.iterdir()] == ["crossover-run-strange"]
+    volumes.remove(volume)
+    strange = {"crossover-run-strange", "crossover-volume-strange"}
+    assert {path.name for path in place.iterdir()} == strange

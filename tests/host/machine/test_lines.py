@@ -24,11 +24,9 @@ def test_a_line_without_end_comes_in_pieces() -> None:
 
 
 def test_waiting_for_a_line_ends_in_time_and_the_end_stays_the_end() -> None:
-    closed: list[bool] = []
-    lines = LineQueue(iter([b"one\ntw", b"o"]), lambda: closed.append(True))
+    lines = LineQueue([b"one\ntw", b"o"])
     assert [lines.next_line(5) for _ in range(4)] == ["one", "two", None, None]
     assert lines.join(5)
-    assert closed == [True]
     assert lines.ended is not None
 
 
@@ -40,4 +38,4 @@ def test_a_thread_that_cannot_be_started_is_an_engines_error(
 
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(EngineError, match="can't start new thread"):
-        LineQueue(iter([]), lambda: None)
+        LineQueue([])

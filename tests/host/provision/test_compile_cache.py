@@ -13,18 +13,16 @@ from suite.errors import EngineError
 from suite.host.campaign.arms import Arms, against_itself, known_arms
 from suite.host.docker import leftovers
 from suite.host.docker.connect import Daemon
-from suite.host.docker.leftovers import is_outlived
-from suite.host.docker.run import start_run
-from suite.host.docker.volumes import LASTING, volume_labels
+from suite.host.docker.volumes import volume_labels
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
 from suite.host.local.volumes import LocalVolumes, sweep_lasting
 from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
 from suite.host.provision.overlay import overlay_on
-from suite.host.provision.volumes import CACHE_TARGET, CACHE_VARIABLE, compile_cache
+from suite.host.provision.volumes import CACHE_VARIABLE, compile_cache
 from suite.model import Image
-from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job
 from tests.fakes.engine import Life, asked_arm, fake_image
 from tests.host.campaign.stage import Stage
 
@@ -38,8 +36,11 @@ def cache(image: Image = IMAGE, gpu: GpuRequest = GPU) -> Volume:
     return compile_cache(image, gpu)
 
 
-def job(volume: Volume, gpu: GpuRequest | None = GPU) -> Job:
-    return Job(image=IMAGE, arguments=("describe",), cpus=(0,), gpu=gpu, volumes=(volume,))
+UNKNOWN = cache(gpu=replace(GPU, kernel_driver=None))
+
+
+def job(volume: Volume) -> Job:
+    return make_job(volumes=(volume,))
 
 
 def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
@@ -49,10 +50,10 @@ def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
         cache(replace(IMAGE, lock="other")),
         cache(replace(IMAGE, base="other")),
         cache(gpu=replace(GPU, kernel_driver="570.1")),
-        cache(gpu=replace(GPU, kernel_driver=None)),
+        UNKNOWN,
     ]
     assert len({one.name for one in [cache(), *others]}) == 5
-    assert cache(gpu=replace(GPU, kernel_driver=None)).name.endswith("-unknown")
+    assert UNKNOWN.name.endswith("-unknown")
     # Another GPU of the machine asks for the same one: CUDA tells them apart itself.
     assert cache(gpu=replace(GPU, devices=("1",))) == cache()
     assert re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,80}", cache().name)
@@ -85,23 +86,6 @@ def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage
     assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
 
 
-def test_a_container_gets_it_labelled_as_nobodys() -> None:
-    api = FakeApi()
-    api.failures["start"] = api_error(500, "nobody has seen this")
-    with pytest.raises(EngineError):
-        start_run(Daemon(api, HERE), job(cache(), None), owner="me")
-    assert api.kept[cache().name]["Labels"] == {
-        LABEL: LASTING,
-        f"{LABEL}.purpose": "compile-cache",
-        f"{LABEL}.for": IMAGE.id,
-        f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock),
-        f"{LABEL}.driver": DRIVER,
-    }
-    assert api.created["environment"][CACHE_VARIABLE] == CACHE_TARGET
-    (mount,) = api.created["host_config"]["mounts"]
-    assert (mount["Source"], mount["Target"]) == (cache().name, CACHE_TARGET)
-
-
 def engine_with(labels: Mapping[str, str], image: str | None, volume: Volume) -> FakeApi:
     """An engine that has the volume, and an image of that id with these labels."""
     present = {"name": {"Id": image, "Labels": {LABEL: "image", **labels}}} if image else {}
@@ -117,36 +101,32 @@ PACKAGES = {f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock)}
 
 
 @pytest.mark.parametrize(
-    ("labels", "image", "driver", "swept"),
+    ("volume", "labels", "image", "driver", "swept"),
     [
         # As it was made for.
-        ({}, IMAGE.id, DRIVER, False),
-        ({}, IMAGE.id, None, False),
+        (cache(), {}, IMAGE.id, DRIVER, False),
+        (cache(), {}, IMAGE.id, None, False),
         # The suite was edited and its image built anew, and the old one removed.
-        (PACKAGES, "sha256:2", DRIVER, False),
-        (PACKAGES, "sha256:2", None, False),
+        (cache(), PACKAGES, "sha256:2", DRIVER, False),
+        (cache(), PACKAGES, "sha256:2", None, False),
         # Other packages, or no image at all.
-        ({f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
-        ({}, "sha256:2", None, True),
-        ({}, None, None, True),
+        (cache(), {f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
+        (cache(), {}, "sha256:2", None, True),
+        (cache(), {}, None, None, True),
         # The driver was changed.
-        (PACKAGES, IMAGE.id, "570.1", True),
+        (cache(), PACKAGES, IMAGE.id, "570.1", True),
+        # One of an unknown driver stays with its image.
+        (UNKNOWN, {}, IMAGE.id, DRIVER, False),
+        (UNKNOWN, {}, None, DRIVER, True),
     ],
 )
 def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
-    labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
+    volume: Volume, labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
 ) -> None:
-    api = engine_with(labels, image, cache())
+    api = engine_with(labels, image, volume)
     count = leftovers.sweep(Daemon(api, HERE), 1.8e9, driver)
     assert count == int(swept)
-    assert set(api.kept) == {"not-ours"} | (set() if swept else {cache().name})
-
-
-def test_a_cache_of_an_unknown_driver_stays_with_its_image() -> None:
-    unknown = cache(gpu=replace(GPU, kernel_driver=None))
-    labels = volume_labels(unknown, "me")
-    assert not is_outlived(labels, images={IMAGE.id}, packages=(), driver=DRIVER)
-    assert is_outlived(labels, images=(), packages=(), driver=DRIVER)
+    assert set(api.kept) == {"not-ours"} | (set() if swept else {volume.name})
 
 
 def test_a_cache_that_a_container_holds_is_left_alone() -> None:
@@ -186,11 +166,10 @@ def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path:
     again.remove(cache())
     assert (folder / "kernel").exists()
     assert sweep_lasting(home, None) == sweep_lasting(home, DRIVER) == 0
-    unknown = cache(gpu=replace(GPU, kernel_driver=None))
-    again.variables(job(unknown))
+    again.variables(job(UNKNOWN))
     (home / "cuda-0123").mkdir()
     assert sweep_lasting(home, "570.1") == 1
-    assert {one.name for one in home.iterdir()} == {"cuda-0123", unknown.name}
+    assert {one.name for one in home.iterdir()} == {"cuda-0123", UNKNOWN.name}
 
 
 def test_no_room_for_it_is_an_engine_error(tmp_path: Path) -> None:
@@ -222,8 +201,7 @@ def test_the_callers_own_cache_is_left_alone_and_that_is_told(
     monkeypatch.setenv(CACHE_VARIABLE, str(theirs))
     monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
     assert engine.describe()[CACHE_VARIABLE] == "not the caller's"
-    environment = engine._environment(job(cache(), None))
+    environment = engine._environment(job(cache()))
     assert environment[CACHE_VARIABLE] == str(tmp_path / cache().name)
     assert "CUDA_CACHE_DISABLE" not in environment
-    alone = replace(job(cache()), volumes=())
-    assert CACHE_VARIABLE not in engine._environment(alone)
+    assert CACHE_VARIABLE not in engine._environment(make_job(gpu=GPU))

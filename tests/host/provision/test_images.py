@@ -18,8 +18,6 @@ from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.host.provision.images import BuildPlan, ImageSpec
 
-ARMS = known_arms()
-
 BASE = "python:3@sha256:" + "0" * 64
 
 
@@ -45,12 +43,9 @@ def plan(spec: ImageSpec, **changes: Any) -> BuildPlan:
     return images.plan_build(recipe, **given)
 
 
-def test_every_arm_has_an_image_with_a_pinned_base_and_a_lock() -> None:
+def test_every_arm_has_an_image() -> None:
     specs = images.read_specs()
-    assert {arm.image for arm in ARMS.values()} == set(specs)
-    for spec in specs.values():
-        assert images.is_pinned(spec.base)
-        assert spec.lock.exists()
+    assert {arm.image for arm in known_arms().values()} == set(specs)
     assert specs["cuda"].gpu
     assert not specs["cpu"].gpu
 
@@ -100,20 +95,17 @@ def test_the_hash_changes_with_each_ingredient_and_says_which(
     dockerfile = tmp_path / "Dockerfile"
     dockerfile.write_text("FROM scratch\n")
     (copy / "model" / "arm.py").write_text("changed = True\n")
-    for changed, now in {
-        "suite": plan(spec, suite=copy),
-        "dockerfile, suite": plan(spec, suite=copy, dockerfile=dockerfile),
-        "base, suite": plan(spec, suite=copy, base_identity="sha256:other"),
-    }.items():
+    for changed, now in [
+        ("suite", plan(spec, suite=copy)),
+        ("dockerfile, suite", plan(spec, suite=copy, dockerfile=dockerfile)),
+        ("base, suite", plan(spec, suite=copy, base_identity="sha256:other")),
+        # One digest is another base there.
+        ("base, suite", plan(spec, suite=copy, architecture="arm64")),
+    ]:
         assert now.hash != before.hash
         assert now.tag != before.tag
-        assert (
-            images.explain_build(now, [before.labels]) == f"changed since the last one: {changed}"
-        )
-
-
-def test_one_digest_is_another_base_on_another_architecture(spec: ImageSpec) -> None:
-    assert plan(spec).hash != plan(spec, architecture="arm64").hash
+        said = images.explain_build(now, [before.labels])
+        assert said == f"changed since the last one: {changed}"
 
 
 def test_the_reason_to_build_looks_at_the_closest_image_of_that_name(spec: ImageSpec) -> None:
@@ -127,7 +119,7 @@ def test_the_reason_to_build_looks_at_the_closest_image_of_that_name(spec: Image
 
 
 def test_the_image_carries_the_labels_of_the_trade(spec: ImageSpec) -> None:
-    labels = plan(spec).labels
-    assert labels[LABEL] == "image"
-    assert labels["org.opencontainers.image.base.name"] == BASE
-    assert labels[f"{LABEL}.inputs"] == plan(spec).hash
+    built = plan(spec)
+    assert built.labels[LABEL] == "image"
+    assert built.labels["org.opencontainers.image.base.name"] == BASE
+    assert built.labels[f"{LABEL}.inputs"] == built.hash

@@ -6,8 +6,6 @@ import io
 import json
 import re
 import tarfile
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -164,14 +162,13 @@ def test_one_that_is_not_here_is_pulled_and_else_names_the_ways_out() -> None:
 
 
 def test_room_is_asked_for_only_where_it_has_to_be_pulled(
-    api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    api: FakeApi, full: dict[str, str]
 ) -> None:
-    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: SimpleNamespace(free=1))
     empty = FakeApi()
     with pytest.raises(EngineError, match="20 GB of free disk"):
-        provide(empty, data_root=str(tmp_path))
+        provide(empty, **full)
     assert "pull" not in empty.asked
-    assert provide(api, data_root=str(tmp_path))[0].id == "sha256:built"
+    assert provide(api, **full)[0].id == "sha256:built"
 
 
 def test_the_doctor_is_told_what_there_is_of_it(api: FakeApi) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,13 +15,13 @@ from suite.errors import EngineError
 from suite.host.docker import leftovers
 from suite.host.docker.connect import Daemon
 from suite.host.docker.limits import container_limits
-from suite.host.docker.run import start_run
-from suite.host.docker.volumes import discard_volume, volume_labels
-from suite.host.engine import LABEL, GpuRequest, Job, Volume
+from suite.host.docker.volumes import LASTING, discard_volume, volume_labels
+from suite.host.engine import LABEL, GpuRequest, Volume
 from suite.host.local import owned
 from suite.host.local.volumes import LocalVolumes
-from suite.host.machine.machine import own_token
+from suite.host.provision.images import identify_packages
 from suite.host.provision.volumes import (
+    CACHE_TARGET,
     CACHE_VARIABLE,
     SCRATCH_TARGET,
     SCRATCH_VARIABLE,
@@ -33,7 +32,7 @@ from suite.host.provision.volumes import (
 from suite.worker.proof import compile_cache as worker_cache
 from suite.worker.scenario import scratch
 from tests import synthetic
-from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job, start
 
 VOLUME = Volume(name="crossover-1-scratch", target="/scratch", variable="WHERE", purpose="scratch")
 GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver="580.65.06")
@@ -44,10 +43,6 @@ NOW_S = datetime(2026, 11, 21, 12, tzinfo=timezone.utc).timestamp()
 def cell(name: str, **fields: Any) -> Cell:
     made = synthetic.make_cell("made", name, {}, Work(amount=1.0, unit="call"))
     return replace(made, **fields)
-
-
-def job(**changes: Any) -> Job:
-    return Job(**{"image": IMAGE, "arguments": ("describe",), "cpus": (0,), **changes})
 
 
 def test_only_cells_that_read_files_bring_a_volume() -> None:
@@ -79,30 +74,49 @@ def test_host_and_worker_mean_the_same_place() -> None:
     assert (scratch.VARIABLE, worker_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
 
 
-def test_a_run_gets_its_volumes_made_mounted_and_named() -> None:
-    assert "mounts" not in container_limits(job(), memlock=False)
+@pytest.mark.parametrize(
+    ("volume", "labels", "variables"),
+    [
+        (
+            VOLUME,
+            {LABEL: "volume", f"{LABEL}.owner": "me", f"{LABEL}.purpose": "scratch"},
+            {"WHERE": "/scratch"},
+        ),
+        (
+            compile_cache(IMAGE, GPU),
+            {
+                LABEL: LASTING,
+                f"{LABEL}.purpose": "compile-cache",
+                f"{LABEL}.for": IMAGE.id,
+                f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock),
+                f"{LABEL}.driver": "580.65.06",
+            },
+            {CACHE_VARIABLE: CACHE_TARGET},
+        ),
+    ],
+)
+def test_a_run_gets_its_volumes_made_mounted_and_named(
+    volume: Volume, labels: dict[str, str], variables: dict[str, str]
+) -> None:
+    assert "mounts" not in container_limits(make_job(), memlock=False)
     api = FakeApi()
     # Refused at the last moment, so that nothing has to be listened to.
     api.failures["start"] = api_error(500, "nobody has seen this")
     with pytest.raises(EngineError):
-        start_run(Daemon(api, HERE), job(volumes=(VOLUME,), environment={"A": "1"}), owner="me")
+        start(api, make_job(volumes=(volume,), environment={"A": "1"}))
     assert api.asked == ["volume", "create", "start", "remove"]
-    assert api.kept[VOLUME.name]["Labels"] == {
-        LABEL: "volume",
-        f"{LABEL}.owner": "me",
-        f"{LABEL}.purpose": "scratch",
-    }
-    assert api.created["environment"] == {"A": "1", "WHERE": "/scratch"}
+    assert api.kept[volume.name]["Labels"] == labels
+    assert api.created["environment"] == {"A": "1", **variables}
     (mount,) = api.created["host_config"]["mounts"]
-    assert (mount["Type"], mount["Source"]) == ("volume", VOLUME.name)
-    assert (mount["Target"], mount["ReadOnly"]) == (VOLUME.target, False)
+    assert (mount["Type"], mount["Source"]) == ("volume", volume.name)
+    assert (mount["Target"], mount["ReadOnly"]) == (*variables.values(), False)
 
 
 def test_a_refused_volume_is_an_error_and_leaves_no_container() -> None:
     api = FakeApi()
     api.failures["volume"] = api_error(500, "write: no space left on device")
     with pytest.raises(EngineError, match="disk is full"):
-        start_run(Daemon(api, HERE), job(volumes=(VOLUME,)), owner="me")
+        start(api, make_job(volumes=(VOLUME,)))
     assert api.asked == ["volume", "remove"]
 
 
@@ -140,30 +154,6 @@ def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
     assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    monkeypatch.setattr(owned, "PLACE", place)
-    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
-    yield place
-    assert not list(place.iterdir()), "a volume was left behind"
-
-
-def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
-    volumes = LocalVolumes(place)
-    volumes.variables(job(volumes=(VOLUME,)))
-    dead = place / "crossover-volume-dead"
-    dead.mkdir()
-    (dead / "owner").write_text(own_token().rpartition("|")[0] + "|4194999@1")
-    strange = place / "crossover-volume-strange"
-    strange.mkdir()
-    assert owned.sweep() == 1
-    assert not dead.exists()
-    strange.rmdir()
-    volumes.remove(VOLUME)
-
-
 def test_no_room_for_a_folder_is_an_engine_error(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,18 +162,19 @@ def test_no_room_for_a_folder_is_an_engine_error(
 
     monkeypatch.setattr(owned.tempfile, "mkdtemp", refuse)
     with pytest.raises(EngineError, match="No space left") as caught:
-        LocalVolumes(place).variables(job(volumes=(VOLUME,)))
+        LocalVolumes(place).variables(make_job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy
+    assert not list(place.iterdir())
 
 
 def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
     volumes, other = LocalVolumes(place), replace(VOLUME, name="other")
-    assert volumes.variables(job()) == {}
-    (folder,) = volumes.variables(job(volumes=(VOLUME,))).values()
+    assert volumes.variables(make_job()) == {}
+    (folder,) = volumes.variables(make_job(volumes=(VOLUME,))).values()
     (Path(folder) / "file").write_text("kept")
-    assert volumes.variables(job(volumes=(VOLUME,))) == {"WHERE": folder}
+    assert volumes.variables(make_job(volumes=(VOLUME,))) == {"WHERE": folder}
     assert Path(folder).is_relative_to(place)
-    assert volumes.variables(job(volumes=(other,)))["WHERE"] != folder
+    assert volumes.variables(make_job(volumes=(other,)))["WHERE"] != folder
     for volume in (VOLUME, VOLUME, other):
         volumes.remove(volume)
-    assert not Path(folder).exists()
+    assert not list(place.iterdir())
