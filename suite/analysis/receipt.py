@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from suite.analysis.analyse import analyse
@@ -24,8 +24,10 @@ SEEN = (
 """What is told of the machine while a cell ran."""
 
 
-def find_receipt(folder: Path, named: Callable[[str], bool]) -> tuple[Analysis, list[Receipt]]:
-    """The analysis of a campaign's folder, and the evidence for the cells that are ``named``, by their ids.
+def find_receipt(
+    folder: Path, choose: Callable[[Sequence[str]], Sequence[str]]
+) -> tuple[Analysis, list[Receipt]]:
+    """The analysis of a campaign's folder, and the evidence for the cells that are chosen of its ids.
 
     Raises:
         DocumentError: as `suite.analysis.analyse.analyse_folder`.
@@ -36,6 +38,7 @@ def find_receipt(folder: Path, named: Callable[[str], bool]) -> tuple[Analysis, 
     last = {(one.invocation.arm, one.invocation.block): _name(one) for one in documents}
     with Folder.open(folder) as door:
         digests = {name: hash_content(door.read(name)) for name in map(_name, documents)}
+    chosen = choose([one.id for one in loaded.campaign.cells])
     receipts = [
         Receipt(
             cell=planned.id,
@@ -49,7 +52,7 @@ def find_receipt(folder: Path, named: Callable[[str], bool]) -> tuple[Analysis, 
             ),
         )
         for planned in loaded.campaign.cells
-        if named(planned.id)
+        if planned.id in chosen
     ]
     return analyse(loaded), receipts
 

@@ -19,7 +19,7 @@ from suite.folder import Folder
 from suite.report.exports.parquet import open_duckdb
 from suite.report.pages.history import compose_history
 from suite.report.render.markdown import render_page
-from suite.report.text.names import name_receipt
+from suite.report.text.names import choose_cells
 
 _WHERE = click.option(
     "--archive",
@@ -50,7 +50,9 @@ def archive(runs: Sequence[Path], place: Path | None, machine: str | None) -> in
 
 
 @click.command()
-@click.option("--cell", metavar="CELL", help="a cell's id or receipt  [default: what there is]")
+@click.option(
+    "--cell", metavar="CELL", help="a cell's id, name or receipt  [default: what there is]"
+)
 @click.option("--machine", metavar="NAME", help="this machine alone  [default: all]")
 @_WHERE
 def history(cell: str | None, machine: str | None, place: Path | None) -> int:
@@ -60,7 +62,7 @@ def history(cell: str | None, machine: str | None, place: Path | None) -> int:
             headers = ("machine", "campaigns", "first", "last", "cells")
             click.echo(tabulate(list_machines(database), headers=headers, tablefmt="plain"))
             return 0
-        ids = [one for one in list_cells(database) if cell in {one, name_receipt(one)}]
+        ids = choose_cells(cell, list_cells(database))
         series = list(read_history(database, ids[0], machine)) if len(ids) == 1 else []
     if not series:
         what = f"CELL={cell} has no number" + (f" on {machine}" if machine else "")

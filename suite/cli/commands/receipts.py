@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ from suite.folder import Folder
 from suite.manifest import hash_content
 from suite.report.produce import build_receipt
 from suite.report.render.plain import show_plainly
-from suite.report.text.names import name_receipt
+from suite.report.text.names import choose_cells
 
 _MOST_SHOWN = 20
 """Troubles of one check that are told; the rest is counted."""
@@ -73,10 +74,10 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
 def defend(run: Path, cell: str, out: Path | None) -> int:
     """The evidence behind one CELL's numbers in the folder or bundle RUN.
 
-    CELL is a cell's id, or the receipt that stands in its row of the report.
+    CELL is a cell's id, its name in a table of the report, or the receipt in its row.
     """
     with unpacked(run) as folder:
-        analysis, found = find_receipt(folder, lambda id_: cell in {id_, name_receipt(id_)})
+        analysis, found = find_receipt(folder, partial(choose_cells, cell))
     if len(found) != 1:
         # Two ids with one short name: the whole id says which is meant.
         near = [one.cell for one in found] or [

@@ -70,6 +70,14 @@ def name_receipt(cell: str) -> str:
     return hashlib.sha256(cell.encode(errors="backslashreplace")).hexdigest()[:6]
 
 
+def choose_cells(word: str, ids: Sequence[str]) -> list[str]:
+    """The cells that a word means: by id, by receipt, or by a table's name, which leaves shared axes out."""
+    exact = [one for one in ids if word in {one, name_receipt(one)}]
+    case, *values = word.split("/")
+    parts = ((one, one.split("/")) for one in ids)
+    return exact or [one for one, (of, *axes) in parts if of == case and set(values) <= {*axes}]
+
+
 def name_place(one: Spot) -> str:
     """Where a waterfall was measured: ``cuda``, or ``cuda, on its CPU``."""
     return f"{one.arm}, on its CPU" if one.pinned else one.arm
