@@ -13,9 +13,10 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.improvements import KINDS
-from suite.analysis.documents.published import ANY, Quantity, read_figures
+from suite.analysis.documents.published import read_figures
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
+from suite.analysis.result.limits import ANY, Quantity
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, pick, raise_flag
 from suite.report.exports.summary import render_json
