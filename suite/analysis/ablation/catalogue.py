@@ -135,9 +135,7 @@ class Catalogue:
         ratio = self.ratio(one)
         if ratio is None or not is_beyond(ratio.value, self.margin):
             return None
-        if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
-            return None
-        return ratio.value < 1
+        return None if ratio.least <= 1 <= ratio.most else ratio.value < 1
 
     def is_provisional(self, one: CellSummary) -> bool:
         """Whether no verdict stands behind `wins`, only a ratio."""

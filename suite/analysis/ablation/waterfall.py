@@ -229,7 +229,4 @@ def _find_end(catalogue: Catalogue, one: Waterfall, end: int) -> Values:
 
 def _same_ends(one: Waterfall, other: Waterfall) -> bool:
     """Whether both begin and end at the same stages, so that their ends can be compared."""
-    ends = [
-        [step.changes[-1] for step in (found.steps[0], found.steps[-1])] for found in (one, other)
-    ]
-    return ends[0] == ends[1]
+    return all(one.steps[end].changes[-1] == other.steps[end].changes[-1] for end in (0, -1))
