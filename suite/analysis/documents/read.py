@@ -226,16 +226,19 @@ def _name_type(value: Any) -> str:
 def _load(
     folder: Folder, name: str, word: type[Word], judge: Callable[[Word], Iterable[Complaint]]
 ) -> Word:
-    """What a folder's file holds, without a complaint about it."""
-    value = _read_json(folder, name)
+    loaded = _convert(name, _read_json(folder, name), word)
+    _refuse_first(name, judge(loaded))
+    return loaded
+
+
+def _convert(name: str, value: dict[str, Any], word: type[Word]) -> Word:
     try:
-        loaded = msgspec.convert(value, word, strict=True)
+        converted = msgspec.convert(value, word, strict=True)
     except msgspec.ValidationError as error:
         complaint, _, where = str(error).partition(" - at `")
         _refuse(name, where.rstrip("`") or "$", complaint)
-    _refuse_first(name, _judge_unknown(value, msgspec.to_builtins(loaded)))
-    _refuse_first(name, judge(loaded))
-    return loaded
+    _refuse_first(name, _judge_unknown(value, msgspec.to_builtins(converted)))
+    return converted
 
 
 def _judge_unknown(value: dict[str, Any], known: Any) -> Iterable[Complaint]:
