@@ -141,34 +141,24 @@ class Catalogue:
         """Whether no verdict stands behind `wins`, only a ratio."""
         return not isinstance(self._verdict(one), Verdict)
 
-    def is_labelled(self, one: CellSummary, arm: str, label: str) -> bool:
-        """Whether the worker gave this label in more than half of the invocations."""
-        results = self._results(one, arm)
-        return 2 * sum(label in result.labels for result in results) > len(results)
+    def measured(self, one: CellSummary, arm: str) -> Sequence[CellResult]:
+        """What the invocations say of a cell that measured it on an arm."""
+        return self.results.get(arm, {}).get(one.cell.id, ())
 
     def enqueueing(self, one: CellSummary, arm: str) -> float | None:
         """The share of a sample spent handing work over, the median invocation's; None: unknown."""
-        results = self._results(one, arm)
-        known = [r.enqueue_fraction for r in results if r.enqueue_fraction is not None]
+        told = (result.enqueue_fraction for result in self.measured(one, arm))
+        known = [fraction for fraction in told if fraction is not None]
         return median(known) if known else None
 
     def nodes(self, one: CellSummary, arm: str) -> int | None:
         """The nodes of the step's graph on the arm's own kind of device; None: not known."""
         kind = "GPU" if arm == self.gpu else "CPU"
-        results = self._results(one, arm)
         counts = [
             sum(count for device, count in result.placement.items() if kind in device)
-            for result in results
+            for result in self.measured(one, arm)
         ]
-        return round(median(counts)) if counts and any(counts) else None
-
-    def off_device_ops(self, one: CellSummary, arm: str) -> list[str]:
-        """What was seen elsewhere than on the cell's own device, in any invocation."""
-        results = self._results(one, arm)
-        return sorted({name for result in results for name in result.elsewhere})
-
-    def _results(self, one: CellSummary, arm: str) -> Sequence[CellResult]:
-        return self.results.get(arm, {}).get(one.cell.id, ())
+        return round(median(counts)) if any(counts) else None
 
     def _verdict(self, one: CellSummary) -> Verdict | Flag | None:
         """Of the rivals, where one of them is the arm that all are compared with."""

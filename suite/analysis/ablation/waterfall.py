@@ -63,9 +63,10 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[N
             same = (other.name, other.fixed) == (one.name, one.fixed)
             if not (rival and same and _same_ends(one, other)):
                 continue
+            ends = [(other.steps[end], one.steps[end]) for end in (0, -1)]
             naive, fair = (
-                compare(_find_end(catalogue, other, end), _find_end(catalogue, one, end))
-                for end in (0, -1)
+                compare(_take_step(catalogue, other, before), _take_step(catalogue, one, step))
+                for before, step in ends
             )
             if naive is None or fair is None:
                 continue
@@ -103,10 +104,8 @@ def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Cont
     for step in one.steps:
         changes += step.changes
         if step.changes[-1] in beside:
-            here, there = (
-                _take(catalogue, catalogue.cells[at.cell], place.spot.arm, by_call=one.by_call)
-                for at, place in ((step, one), (beside[step.changes[-1]], other))
-            )
+            here = _take_step(catalogue, one, step)
+            there = _take_step(catalogue, other, beside[step.changes[-1]])
             apart = {block: here[block] - there[block] for block in here if block in there}
             stages.append((tuple(changes), apart))
             changes = []
@@ -222,9 +221,8 @@ def _take(catalogue: Catalogue, cell: CellSummary | None, arm: str, *, by_call: 
     return (catalogue.values if by_call else catalogue.per_work)(cell, arm)
 
 
-def _find_end(catalogue: Catalogue, one: Waterfall, end: int) -> Values:
-    cell = catalogue.cells[one.steps[end].cell]
-    return _take(catalogue, cell, one.spot.arm, by_call=one.by_call)
+def _take_step(catalogue: Catalogue, one: Waterfall, step: Step) -> Values:
+    return _take(catalogue, catalogue.cells[step.cell], one.spot.arm, by_call=one.by_call)
 
 
 def _same_ends(one: Waterfall, other: Waterfall) -> bool:

@@ -143,15 +143,12 @@ def judge_all(
     ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
     forbids them.
     """
-    families: dict[bool, dict[str, Ratio]] = {True: {}, False: {}}
-    for name, one in ratios.items():
-        if isinstance(one, Ratio):
-            families[name in work][name] = one
+    found = _drop_flags(ratios)
     hasty = next((profile for profile in profiles if profile not in JUDGED), None)
     judged: dict[str, Verdict] = {}
-    for is_work, found in () if hasty else families.items():
-        level = WORK_LEVEL if is_work else OTHER_LEVEL
-        judged |= judge(found, margin=margin, invalid=invalid, level=level)
+    for is_work, level in () if hasty else ((True, WORK_LEVEL), (False, OTHER_LEVEL)):
+        family = {name: one for name, one in found.items() if (name in work) == is_work}
+        judged |= judge(family, margin=margin, invalid=invalid, level=level)
     few = raise_flag("few-pairs", fewest=FEWEST)
     missing = raise_flag("provisional", profile=hasty) if hasty else few
     return {
