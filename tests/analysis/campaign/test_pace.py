@@ -9,7 +9,7 @@ import pytest
 
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
-from suite.model import Again, CellResult, Document
+from suite.model import Again, Document
 from suite.report.sections.opening import narrate
 from tests import synthetic
 from tests.changes import invoke
@@ -19,19 +19,21 @@ WORK = Work(amount=1.0, unit="call")
 CELLS = [synthetic.make_cell("made", f"cell{n}", {}, WORK) for n in range(12)]
 
 
+def stretch(document: Document, factor: float, cells: int = 12) -> Document:
+    """The document in which so many cells take so many times as long."""
+    for cell in document.cells[:cells]:
+        longer = [factor * sample for sample in cell.samples_s]
+        document = synthetic.change_cell(document, cell.id, samples_s=longer)
+    return document
+
+
 def run(
     change: Callable[[Document], bool], factor: float, blocks: int = 5, cells: int = 12
 ) -> Analysis:
-    """A campaign in which so many cells of the chosen invocations take so many times as long."""
+    """A campaign of which the chosen invocations are stretched so."""
     campaign = synthetic.make_campaign(cells=CELLS, blocks=blocks)
-    slow = {cell.id for cell in CELLS[:cells]}
-
-    def stretch(one: CellResult) -> CellResult:
-        longer = [factor * sample for sample in one.samples_s]
-        return replace(one, samples_s=longer) if one.id in slow else one
-
     documents = [
-        replace(one, cells=list(map(stretch, one.cells))) if change(one) else one
+        stretch(one, factor, cells) if change(one) else one
         for one in synthetic.make_documents(campaign, host=synthetic.QUIET)
     ]
     return study(campaign, documents)
@@ -76,14 +78,6 @@ def test_what_is_no_odd_invocation_costs_no_block(
 def make_again(*arms: str, pace: float = 1.3) -> Analysis:
     """A campaign in which cuda was slow in block 3, which these arms have measured again, 2 % slower."""
     campaign = synthetic.make_campaign(cells=CELLS, blocks=5)
-
-    def stretch(document: Document, factor: float) -> Document:
-        cells = [
-            replace(one, samples_s=[factor * sample for sample in one.samples_s])
-            for one in document.cells
-        ]
-        return replace(document, cells=cells)
-
     first = synthetic.make_documents(campaign, host=synthetic.SILENT)
     planted = [stretch(one, pace) if is_cuda_in_3(one) else one for one in first]
     second = [

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.campaign.conclude import find_floor, find_honest, is_input_only
+from suite.analysis.campaign.conclude import find_honest, is_input_only
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.validity import (
     OF_CELLS,
@@ -180,10 +180,6 @@ def test_input_only_cells_were_never_seen_on_a_gpu() -> None:
     for placements in ([{"CPU:0": 3}, {"CPU:0": 1, "GPU:0": 1}], [{}], []):
         assert not is_input_only(pipeline, placements)
     assert not is_input_only(synthetic.make_cell("matmul", "square", {}, WORK), [{"CPU:0": 3}])
-
-
-def test_there_is_no_floor_without_twins() -> None:
-    assert find_floor([]) is None
 
 
 def test_precision_is_about_widths() -> None:
