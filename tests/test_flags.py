@@ -112,14 +112,7 @@ def price(case: str, amount: float, unit: str, size: float | None = None, **para
 COPY, CALL = price("copy", 1.0, "copy", 2.0**28), price("eager_op", 1.0, "call")
 SMALL = price("copy", 1.0, "copy", 4.0, direction="to-device")
 CHAIN, SUM = price("graph_op", 1000.0, "operation"), price("sum", 1.0, "sum", 2.0**28)
-LARGE = synthetic.make_cell(
-    "matmul",
-    "square",
-    {"n": 8000, "precision": "fp32", "operands": "device", "xla": "off"},
-    Work(amount=2.0 * 8000**3, unit="FLOP"),
-    sweep="n",
-)
-PRODUCT = next(one for one in synthetic.make_cells() if one.case == "square")
+LARGE, PRODUCT = map(synthetic.make_product, (8000, 1000))
 
 
 A10: Mapping[str, Scalar] = {"gpu.0.name": "NVIDIA A10"}
