@@ -116,7 +116,7 @@ def find_unproven(facts: Mapping[str, Scalar], *, posted: bool = False) -> Evide
         if name not in facts:
             return cite("no-fact", fact=name)
         if not holds(facts[name]):
-            return cite(code, fact=name, value=repr(facts[name]))
+            return Evidence(code=code, values={"fact": name, "value": repr(facts[name])})
     return None
 
 
