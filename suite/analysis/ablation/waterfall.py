@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.estimate import CONFIDENCE, estimate, find_moments, find_quantile
+from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import is_beyond
 from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
@@ -123,9 +123,8 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
     away = [before[block] - after[block] for block in after if block in before]
     if len(away) < FEWEST:
         return 0.0
-    found = find_moments(away)
-    sure = abs(found.mean) > find_quantile(found.freedom, CONFIDENCE) * found.error
-    return found.mean if sure else 0.0
+    found = estimate_difference(away)
+    return found.value if found.least > 0 or found.most < 0 else 0.0
 
 
 def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
