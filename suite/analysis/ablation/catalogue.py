@@ -6,7 +6,7 @@ Pure; knows no name of a case, and says nothing about what the numbers mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -35,7 +35,7 @@ COUNTED = ("FLOP", "example")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """The cells by id in the plan's order; ``results`` are the measured ones by arm and cell.
+    """The cells by id in the plan's order.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
     ``margin`` is what a difference must exceed to count.  ``traces`` are the calibration's, by arm and
@@ -43,7 +43,6 @@ class Catalogue:
     """
 
     cells: Mapping[str, CellSummary]
-    results: Mapping[str, Mapping[str, Sequence[CellResult]]]
     arms: tuple[str, ...]
     cpu: str | None
     gpu: str | None
@@ -141,9 +140,9 @@ class Catalogue:
         """Whether no verdict stands behind `wins`, only a ratio."""
         return not isinstance(self._verdict(one), Verdict)
 
-    def measured(self, one: CellSummary, arm: str) -> Sequence[CellResult]:
+    def measured(self, one: CellSummary, arm: str) -> list[CellResult]:
         """What the invocations say of a cell that measured it on an arm."""
-        return self.results.get(arm, {}).get(one.cell.id, ())
+        return [result for result in one.results[arm].values() if result.outcome == "measured"]
 
     def enqueueing(self, one: CellSummary, arm: str) -> float | None:
         """The share of a sample spent handing work over, the median invocation's; None: unknown."""
@@ -173,12 +172,6 @@ def open_catalogue(summary: Summary) -> Catalogue:
     """The catalogue of an analysed campaign."""
     plan = summary.campaign
     arms = tuple(plan.arms)
-    results: dict[str, dict[str, list[CellResult]]] = {arm: {} for arm in arms}
-    for arm, documents in summary.counted.items():
-        for document in documents.values():
-            for one in document.cells:
-                if one.outcome == "measured":
-                    results[arm].setdefault(one.id, []).append(one)
     traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
     for document in summary.loaded.documents:
         if document.invocation.block == 0:
@@ -189,7 +182,6 @@ def open_catalogue(summary: Summary) -> Catalogue:
     cpu = cpu or next(hidden, None)
     return Catalogue(
         cells={one.cell.id: one for one in summary.cells},
-        results=results,
         arms=arms,
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,

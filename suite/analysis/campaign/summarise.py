@@ -56,11 +56,13 @@ UNIT = "s"
 class CellSummary:
     """One cell of the plan on every arm, in the plan's order.
 
-    ``ratios`` holds by arm, the first one excepted, its time over the first arm's, or the flag that
-    says why there is no ratio; ``verdicts`` the same of verdicts.
+    ``results`` are by arm and block what the documents that count have of it.  ``ratios`` holds by arm,
+    the first one excepted, its time over the first arm's, or the flag that says why there is no ratio;
+    ``verdicts`` the same of verdicts.
     """
 
     cell: Cell
+    results: Mapping[str, Mapping[int, CellResult]]
     arms: Mapping[str, ArmResult]
     ratios: Mapping[str, Ratio | Flag]
     verdicts: Mapping[str, Verdict | Flag]
@@ -112,16 +114,17 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         arm: {block: one for block, one in documents.items() if block not in aside}
         for arm, documents in counted.items()
     }
-    results = {arm: _index(documents) for arm, documents in counted.items()}
+    indexed = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted)
     base, *others = campaign.arms
+    results: dict[str, dict[str, dict[int, CellResult]]] = {}
     known: dict[str, dict[str, ArmResult]] = {}
     ratios: dict[str, dict[str, Ratio | Flag]] = {}
     placements: dict[str, list[Mapping[str, int]]] = {}
     for cell in campaign.cells:
-        found = {
+        found = results[cell.id] = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
-            for arm, blocks in results.items()
+            for arm, blocks in indexed.items()
         }
         disagreement = find_disagreement({arm: find_checked(one) for arm, one in found.items()})
         arms = known[cell.id] = {
@@ -158,6 +161,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         cells=tuple(
             CellSummary(
                 cell=cell,
+                results=results[cell.id],
                 arms=known[cell.id],
                 ratios=ratios[cell.id],
                 verdicts=conclusions.verdicts[cell.id],
