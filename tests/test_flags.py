@@ -27,7 +27,18 @@ from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar
 from suite.report.text.wording import name_banners, word
 from tests import synthetic
-from tests.changes import Change, drop, in_cell, invoke, keep, lose, swap_image, tell, watch
+from tests.changes import (
+    Change,
+    drop,
+    in_cell,
+    invoke,
+    keep,
+    lose,
+    stretch,
+    swap_image,
+    tell,
+    watch,
+)
 from tests.rendering import load
 
 STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
@@ -49,13 +60,6 @@ def make(
 ALIKE = [
     synthetic.make_cell("made", f"cell{n}", {}, Work(amount=1.0, unit="call")) for n in range(8)
 ]
-
-
-def slow_down(one: Document) -> Document:
-    """The same invocation on a container that is slow all along."""
-    return replace(
-        one, cells=[replace(cell, samples_s=[2 * s for s in cell.samples_s]) for cell in one.cells]
-    )
 
 
 def in_blocks(*changes: Change, **how: Any) -> LoadedCampaign:
@@ -177,7 +181,7 @@ CAMPAIGNS = [
     in_blocks(*[in_step(samples_s=SPIKES)] * 6),
     in_blocks(*[in_step(samples_s=MODES)] * 6),
     in_blocks(*[in_step(samples_s=[times * 1e-3] * 60) for times in (2, 1) * 6], blocks=12),
-    in_blocks(keep, keep, slow_down, cells=ALIKE),
+    in_blocks(keep, keep, stretch(2), cells=ALIKE),
     make(2),
     in_blocks(*[lose(STEP, "pending", None)] * 6),
     make(

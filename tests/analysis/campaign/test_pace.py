@@ -12,28 +12,21 @@ from suite.cells.cell import Work
 from suite.model import Again, Document
 from suite.report.sections.opening import narrate
 from tests import synthetic
-from tests.changes import invoke
+from tests.changes import invoke, plant, stretch
 from tests.rendering import study
 
 WORK = Work(amount=1.0, unit="call")
 CELLS = [synthetic.make_cell("made", f"cell{n}", {}, WORK) for n in range(12)]
 
 
-def stretch(document: Document, factor: float, cells: int = 12) -> Document:
-    """The document in which so many cells take so many times as long."""
-    for cell in document.cells[:cells]:
-        longer = [factor * sample for sample in cell.samples_s]
-        document = synthetic.change_cell(document, cell.id, samples_s=longer)
-    return document
-
-
 def run(
     change: Callable[[Document], bool], factor: float, blocks: int = 5, cells: int = 12
 ) -> Analysis:
-    """A campaign of which the chosen invocations are stretched so."""
+    """A campaign in which so many cells of the chosen invocations take so many times as long."""
     campaign = synthetic.make_campaign(cells=CELLS, blocks=blocks)
+    slow = stretch(factor, *(cell.id for cell in CELLS[:cells]))
     documents = [
-        stretch(one, factor, cells) if change(one) else one
+        slow(one) if change(one) else one
         for one in synthetic.make_documents(campaign, host=synthetic.QUIET)
     ]
     return study(campaign, documents)
@@ -79,9 +72,9 @@ def make_again(*arms: str, pace: float = 1.3) -> Analysis:
     """A campaign in which cuda was slow in block 3, which these arms have measured again, 2 % slower."""
     campaign = synthetic.make_campaign(cells=CELLS, blocks=5)
     first = synthetic.make_documents(campaign, host=synthetic.SILENT)
-    planted = [stretch(one, pace) if is_cuda_in_3(one) else one for one in first]
+    planted = plant(first, stretch(pace), "cuda", 3)
     second = [
-        invoke(repeat=1)(stretch(one, 1.02))
+        invoke(repeat=1)(stretch(1.02)(one))
         for one in first
         if one.invocation.block == 3 and one.invocation.arm in arms
     ]

@@ -73,10 +73,9 @@ def test_the_mean_of_samples_and_the_geometric_mean_of_invocations() -> None:
 
 
 def test_the_last_repeat_stands_for_its_block() -> None:
-    place = next(i for i, one in enumerate(DOCUMENTS) if one.invocation.block == 2)
-    repeat = in_fence(samples_s=[3.0])(invoke(repeat=1)(DOCUMENTS[place]))
-    documents = [*DOCUMENTS[: place + 1], repeat, *DOCUMENTS[place + 1 :]]
-    assert find(documents, "cpu").values[2] == 3.0
+    second = next(one for one in DOCUMENTS if one.invocation.block == 2)
+    repeat = in_fence(samples_s=[3.0])(invoke(repeat=1)(second))
+    assert find([*DOCUMENTS, repeat], "cpu").values[2] == 3.0
 
 
 def test_two_invocations_have_no_interval() -> None:

@@ -18,7 +18,7 @@ from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell
 from suite.model import Campaign, Document
-from tests.changes import in_cell, plant, swap_image
+from tests.changes import in_cell, plant, stretch, swap_image
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
@@ -282,17 +282,10 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
         assert (cause.rule, cause.confirmed) == (rule, False)
 
 
-def hurry_copies(one: Document) -> Document:
-    """The document whose copies take a tenth of the time."""
-    for cell in one.cells:
-        if cell.case == "copy":
-            one = in_cell(cell.id, samples_s=[s / 10 for s in cell.samples_s])(one)
-    return one
-
-
 def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
     campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
-    catalogue = catalogue_of(campaign, map(hurry_copies, documents))
+    hurried = stretch(0.1, *(one.id for one in ALL if one.case == "copy"))
+    catalogue = catalogue_of(campaign, map(hurried, documents))
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["left-out", "copies"]
