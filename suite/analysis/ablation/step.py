@@ -73,12 +73,11 @@ def find_break_evens(catalogue: Catalogue) -> Iterator[BreakEven]:
             continue
         savings = [slow[block] - fast[block] for block in slow if block in fast]
         longer = first.value - cpus.value
-        # Only a saving that the interval bears out is one.
-        saves = longer > 0 and ratio.least > 1
         saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
-        repaid = saves and saving > 0
+        # Only a saving that the interval bears out is one.
+        repaid = longer > 0 and saving > 0 and ratio.least > 1
         yield BreakEven(
             cell=one.cell.id,
             first_call_s=first.value,
