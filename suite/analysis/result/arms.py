@@ -9,10 +9,14 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from suite.model import InvocationStatus, Scalar
+from suite.model import InvocationStatus
 
 MOST_FOR_TIMING = 0.005
 """Timing may cost half a per cent of a sample; a sample takes at least 200 empty fences for that."""
+
+
+Fact = str | int | float | bool | None
+"""The value of one fact; None is "looked for and not there"."""
 
 
 def hash_identity(text: str) -> str:
@@ -137,9 +141,9 @@ class ArmAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     without_gpu: str | None = None
     blocks: Mapping[int, InvocationStatus]
     calibrated: bool
-    image: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    image: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     digests: tuple[str, ...] = ()
-    facts: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     build: Build | None = None
     watched: Watched
     timing: Mapping[str, float] = field(default_factory=dict)

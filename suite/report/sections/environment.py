@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from suite.analysis.result.arms import ArmAnalysis
+from suite.analysis.result.arms import ArmAnalysis, Fact
 from suite.analysis.result.campaign import Analysis
-from suite.model import Scalar
 from suite.report.text.page import NO_NUMBER, Column, Page
 from suite.report.text.units import show_bytes, show_seconds
 
@@ -107,7 +106,7 @@ def show_facts(arm: ArmAnalysis) -> dict[str, str]:
     return {name: _show_values(name, values) for name, values in arm.facts.items()}
 
 
-def _show_values(name: str, values: Sequence[Scalar]) -> str:
+def _show_values(name: str, values: Sequence[Fact]) -> str:
     texts = list(dict.fromkeys(_show(name, one) for one in values))
     if len(texts) <= 1:
         return "".join(texts)
@@ -116,7 +115,7 @@ def _show_values(name: str, values: Sequence[Scalar]) -> str:
     return f"varies: {listed}" + (f"; and {more} more" if more > 0 else "")
 
 
-def _show(name: str, value: Scalar) -> str:
+def _show(name: str, value: Fact) -> str:
     if value is None:
         return "not there"
     if isinstance(value, bool):
