@@ -120,7 +120,6 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     results: dict[str, dict[str, dict[int, CellResult]]] = {}
     known: dict[str, dict[str, ArmResult]] = {}
     ratios: dict[str, dict[str, Ratio | Flag]] = {}
-    placements: dict[str, list[Mapping[str, int]]] = {}
     for cell in campaign.cells:
         found = results[cell.id] = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
@@ -142,14 +141,12 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             for arm in campaign.arms
         }
         ratios[cell.id] = {other: _compare(arms[base], arms[other]) for other in others}
-        every = (one for blocks in found.values() for one in blocks.values())
-        placements[cell.id] = [one.placement for one in every if one.outcome == "measured"]
     controls = [one for one in loaded.controls if one.invocation.block not in aside]
     conclusions = conclude(
         campaign,
         known,
         ratios,
-        placements=placements,
+        told=results,
         controls={
             arm: read_controls(found) for arm, found in take_counted(campaign, controls).items()
         },
