@@ -71,17 +71,15 @@ def find(catalogue: Catalogue, name: str) -> Case:
 
 HEAVY_CALL = replace(GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
 FAR_MEMORY = replace(GPU, bandwidth=3e7)
+WIDE = replace(CPU, flops=1e12), replace(GPU, flops=1e13, half=20_000.0)
+"""A fast CPU, and a GPU that is faster at large products alone."""
 PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
     "overhead": (CPU, HEAVY_CALL, TRAINED.format(32, "device")),
     "transfer": (CPU, FAR_MEMORY, TRAINED.format(512, "host")),
     "input": (replace(CPU, python=20e-3), replace(GPU, python=20e-3), NUMPY),
     "fallback": (CPU, replace(GPU, fallback=20e-3), FALLBACK),
     "start-up": (CPU, replace(GPU, start=1.0), EPOCH),
-    "too small": (
-        replace(CPU, flops=1e12),
-        replace(GPU, flops=1e13, half=20_000.0),
-        PRODUCT.format(500, "device"),
-    ),
+    "too small": (*WIDE, PRODUCT.format(500, "device")),
 }
 """By cause two devices and the cell in which it has to be named first."""
 
@@ -102,11 +100,7 @@ SLOW_CALL = replace(GPU, fixed=8e-3, call=7.9e-3)
 LATE = replace(GPU, flops=1e13, half=40_000.0, eager=200e-6)
 
 BELOW: dict[RuleName, tuple[Device, Device, str]] = {
-    "overhead": (
-        replace(CPU, flops=1e12),
-        replace(GPU, flops=1e13, half=20_000.0),
-        PRODUCT.format(1000, "device"),
-    ),
+    "overhead": (*WIDE, PRODUCT.format(1000, "device")),
     "transfer": (CPU, replace(HEAVY_CALL, latency=50e-6), TRAINED.format(32, "host")),
     "input": (
         replace(CPU, python=0.2e-3),
