@@ -22,7 +22,6 @@ Scope = Literal["machine", "campaign", "arm", "invocation", "cell", "comparison"
 class Kind:
     """A kind of flag; ``text`` is its sentence, with the names of the values that it needs."""
 
-    code: str
     severity: Severity
     scope: Scope
     text: str
@@ -201,7 +200,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
 """The sentence of each kind, by how grave it is as a rule and what it is about."""
 
 KINDS: Mapping[str, Kind] = {
-    code: Kind(code=code, severity=severity, scope=scope, text=text)
+    code: Kind(severity=severity, scope=scope, text=text)
     for (severity, scope), texts in _TEXTS.items()
     for code, text in texts.items()
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from suite.model import Document, Scalar, Telemetry
+from suite.model import CellResult, Document, Scalar, Telemetry
 from tests import synthetic
 
 Change = Callable[[Document], Document]
@@ -66,6 +66,16 @@ def watch(
 def in_cell(name: str, **fields: object) -> Change:
     """Other fields of a cell."""
     return lambda one: synthetic.change_cell(one, name, **fields)
+
+
+def stretch(times: float, *names: str) -> Change:
+    """So many times as long samples in all cells, or in these alone."""
+
+    def longer(one: CellResult) -> CellResult:
+        samples = [times * sample for sample in one.samples_s]
+        return replace(one, samples_s=samples) if not names or one.id in names else one
+
+    return lambda one: replace(one, cells=list(map(longer, one.cells)))
 
 
 def lose(name: str, outcome: str, why: str | None) -> Change:

@@ -34,6 +34,7 @@ from suite.model import (
     Prediction,
     Scalar,
     SuiteIdentity,
+    document_name,
 )
 from suite.wire import SCHEMA, dump_document
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
@@ -64,41 +65,33 @@ def make_cell(
     return replace(tell_traits(cell), **fields)  # type: ignore[arg-type]
 
 
+def make_product(n: int, precision: str = "fp32") -> Cell:
+    """A product of matrices on the device."""
+    params: dict[str, Param] = {"n": n, "precision": precision, "operands": "device", "xla": "off"}
+    return make_cell("matmul", "square", params, Work(amount=2.0 * n**3, unit="FLOP"), sweep="n")
+
+
+def make_step(batch: int) -> Cell:
+    """A training step with its data on the device."""
+    params: dict[str, Param] = {"net": "A", "batch": batch, "data": "device", "precision": "fp32"}
+    work = Work(amount=float(batch), unit="example")
+    return make_cell("mlp", "train", params, work, sweep="batch")
+
+
 def make_cells() -> list[Cell]:
     """A few cells of every family, in the shape of the real ones."""
-    products = [
-        make_cell(
-            "matmul",
-            "square",
-            {"n": n, "precision": precision, "operands": "device", "xla": "off"},
-            Work(amount=2.0 * n**3, unit="FLOP"),
-            sweep="n",
-        )
-        for n, precision in [(1000, "fp32"), (10, "fp32"), (100, "fp32"), (1000, "tf32")]
-    ]
-    steps = [
-        make_cell(
-            "mlp",
-            "train",
-            {"net": "A", "batch": batch, "data": "device", "precision": "fp32"},
-            Work(amount=float(batch), unit="example"),
-            sweep="batch",
-        )
-        for batch in (8, 512)
-    ]
     epoch = Work(amount=10_000.0, unit="example")
     batch = Work(amount=32.0, unit="element", bytes=32.0 * 516)
-    once: dict[str, object] = {"one_shot": True}
+    call, start = (Work(amount=1.0, unit=unit) for unit in ("call", "start"))
     asked: dict[str, Param] = {"stage": "epoch1", "batch": 512}
     return [
-        *products,
-        *steps,
-        make_cell("asked", "fit", asked, epoch, asked_about=True, **once),
+        *(make_product(n) for n in (1000, 10, 100)),
+        make_product(1000, "tf32"),
+        *map(make_step, (8, 512)),
+        make_cell("asked", "fit", asked, epoch, asked_about=True, one_shot=True),
         make_cell("tfdata", "map", {"function": "numpy_function", "batch": 32}, batch),
-        make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),
-        make_cell(
-            "overhead", "startup", {"stage": "import"}, Work(amount=1.0, unit="start"), **once
-        ),
+        make_cell("overhead", "fence", {}, call),
+        make_cell("overhead", "startup", {"stage": "import"}, start, one_shot=True),
     ]
 
 
@@ -329,9 +322,8 @@ def write_campaign(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "campaign.json").write_text(dump_document(campaign), encoding="utf-8")
     for document in make_documents(campaign) if documents is None else documents:
-        invocation = document.invocation
-        repeat = f"-r{invocation.repeat}" if invocation.repeat else ""
-        name = f"{invocation.arm}-{invocation.block:02d}{repeat}.json"
+        of = document.invocation
+        name = document_name(of.arm, of.block, of.repeat)
         (folder / name).write_text(dump_document(document), encoding="utf-8")
     return folder
 

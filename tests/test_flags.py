@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from itertools import chain
 from string import Formatter
 from typing import Any
 
 import pytest
-from msgspec import structs
+from msgspec import Struct, structs
 
 from suite import flags
-from suite.analysis.ablation.soundness import find_unsound
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import IMPLAUSIBLE
-from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import Ratio, Verdict
+from suite.analysis.result.several import Versus
+from suite.analysis.result.shortlist import Shortlist
 from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.shortlist import rank_machines
 from suite.cells.cell import Cell, Work
@@ -29,7 +27,18 @@ from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar
 from suite.report.text.wording import name_banners, word
 from tests import synthetic
-from tests.changes import Change, drop, in_cell, invoke, keep, lose, swap_image, tell, watch
+from tests.changes import (
+    Change,
+    drop,
+    in_cell,
+    invoke,
+    keep,
+    lose,
+    stretch,
+    swap_image,
+    tell,
+    watch,
+)
 from tests.rendering import load
 
 STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
@@ -51,13 +60,6 @@ def make(
 ALIKE = [
     synthetic.make_cell("made", f"cell{n}", {}, Work(amount=1.0, unit="call")) for n in range(8)
 ]
-
-
-def slow_down(one: Document) -> Document:
-    """The same invocation on a container that is slow all along."""
-    return replace(
-        one, cells=[replace(cell, samples_s=[2 * s for s in cell.samples_s]) for cell in one.cells]
-    )
 
 
 def in_blocks(*changes: Change, **how: Any) -> LoadedCampaign:
@@ -114,14 +116,7 @@ def price(case: str, amount: float, unit: str, size: float | None = None, **para
 COPY, CALL = price("copy", 1.0, "copy", 2.0**28), price("eager_op", 1.0, "call")
 SMALL = price("copy", 1.0, "copy", 4.0, direction="to-device")
 CHAIN, SUM = price("graph_op", 1000.0, "operation"), price("sum", 1.0, "sum", 2.0**28)
-LARGE = synthetic.make_cell(
-    "matmul",
-    "square",
-    {"n": 8000, "precision": "fp32", "operands": "device", "xla": "off"},
-    Work(amount=2.0 * 8000**3, unit="FLOP"),
-    sweep="n",
-)
-PRODUCT = next(one for one in synthetic.make_cells() if one.case == "square")
+LARGE, PRODUCT = map(synthetic.make_product, (8000, 1000))
 
 
 A10: Mapping[str, Scalar] = {"gpu.0.name": "NVIDIA A10"}
@@ -186,7 +181,7 @@ CAMPAIGNS = [
     in_blocks(*[in_step(samples_s=SPIKES)] * 6),
     in_blocks(*[in_step(samples_s=MODES)] * 6),
     in_blocks(*[in_step(samples_s=[times * 1e-3] * 60) for times in (2, 1) * 6], blocks=12),
-    in_blocks(keep, keep, slow_down, cells=ALIKE),
+    in_blocks(keep, keep, stretch(2), cells=ALIKE),
     make(2),
     in_blocks(*[lose(STEP, "pending", None)] * 6),
     make(
@@ -234,26 +229,21 @@ def calibrate() -> LoadedCampaign:
     return load(campaign, [watch(facts, series)(document)])
 
 
-def gather(summary: Summary) -> Iterable[Flag]:
-    """Every flag of a campaign."""
-    yield from summary.flags
-    yield from analyse(summary.loaded).limits.flags
-    for one in summary.cells:
-        for arm in one.arms.values():
-            yield from arm.flags
-            yield from (
-                flag for found in (arm.estimate, arm.first_call) if found for flag in found.flags
-            )
-        yield from gather_compared(chain(one.ratios.values(), one.verdicts.values()))
+def gather(found: object) -> Iterator[Flag]:
+    """Every flag in there, however deep."""
+    if isinstance(found, Flag):
+        yield found
+    elif isinstance(found, Struct):
+        yield from gather(structs.asdict(found))
+    elif isinstance(found, Mapping):
+        yield from gather(tuple(found.values()))
+    elif isinstance(found, tuple):
+        for one in found:
+            yield from gather(one)
 
 
-def gather_compared(found: Iterable[Ratio | Verdict | Flag]) -> Iterable[Flag]:
-    for one in found:
-        yield from (one,) if isinstance(one, Flag) else one.flags
-
-
-def compare() -> Iterable[Flag]:
-    """The flags of campaigns set side by side."""
+def compare() -> Iterator[Versus]:
+    """Campaigns set side by side."""
     first = make()
     for second in (
         make(cells=CELLS[:1]),
@@ -262,15 +252,11 @@ def compare() -> Iterable[Flag]:
         make(change=in_step(work=Work(amount=9.0, unit="example"))),
     ):
         campaign = replace(second.campaign, id="another")
-        both = [analyse(first), analyse(replace(second, campaign=campaign))]
-        for pair in set_side_by_side(both).pairs:
-            yield from pair.flags
-            yield from chain.from_iterable(one.beside for one in pair.cells.values())
-            yield from gather_compared(pair.ratios.values())
+        yield set_side_by_side([analyse(first), analyse(replace(second, campaign=campaign))])
 
 
-def choose() -> Iterable[Flag]:
-    """The flags of machines to choose from."""
+def choose() -> Shortlist:
+    """Machines to choose from."""
     first = analyse(make())
 
     def another(name: str, measure_s: float = first.campaign.measure_s, **fields: Any) -> Analysis:
@@ -279,7 +265,6 @@ def choose() -> Iterable[Flag]:
 
     ended = {name: structs.replace(arm, blocks={}) for name, arm in first.arms.items()}
     rest = [
-        first,
         another("copy"),
         another("suite", cells=(), suite=replace(first.suite, content="6" * 64)),
         another("method", 9.0, cells=()),
@@ -287,17 +272,14 @@ def choose() -> Iterable[Flag]:
         another("short", cells=()),
         another("ended", cells=(), arms=ended),
     ]
-    found = rank_machines([first, *rest], asked=date(2026, 11, 23), workload=STEP)
-    yield from (one.flag for one in found.excluded)
-    yield from chain.from_iterable(e.missing.values() for r in found.rankings for e in r.entries)
+    return rank_machines([first, first, *rest], asked=date(2026, 11, 23), workload=STEP)
 
 
 @pytest.fixture(scope="module")
 def raised() -> list[Flag]:
-    found = [flag for one in CAMPAIGNS for flag in gather(summarise(one))]
-    found += find_unsound(calibrate())
-    too_wide = estimate([5e-324, 1e308, 5e-324]).flags
-    return [*found, *compare(), *choose(), *too_wide, raise_flag("one-arm")]
+    too_wide = estimate([5e-324, 1e308, 5e-324])
+    found = (*map(analyse, [*CAMPAIGNS, calibrate()]), *compare(), choose(), too_wide)
+    return [*gather(found), raise_flag("one-arm")]
 
 
 def test_every_kind_is_raised(raised: list[Flag]) -> None:

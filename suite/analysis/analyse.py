@@ -264,16 +264,10 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
 
 def _is_troubled(summary: Summary) -> bool:
     """Whether a cell failed in any counted block, its results disagree, or it is INVALID."""
-    failed = any(
-        cell.outcome == "failed"
-        for documents in summary.counted.values()
-        for document in documents.values()
-        for cell in document.cells
-    )
-    return failed or any(
-        result.outcome == "failed"
+    return any(
+        "failed" in {result.outcome, *(turn.outcome for turn in one.results[arm].values())}
         or bool(result.invalid)
         or (result.outcome == "measured" and result.value is None)
         for one in summary.cells
-        for result in one.arms.values()
+        for arm, result in one.arms.items()
     )

@@ -6,7 +6,7 @@ Pure; knows no name of a case, and says nothing about what the numbers mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -36,7 +36,7 @@ COUNTED = ("FLOP", "example")
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """The cells by id in the plan's order; ``results`` are the measured ones by arm and cell.
+    """The cells by id in the plan's order.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
     ``margin`` is what a difference must exceed to count, ``gives_verdicts`` whether the profile does.
@@ -44,7 +44,6 @@ class Catalogue:
     """
 
     cells: Mapping[str, CellSummary]
-    results: Mapping[str, Mapping[str, Sequence[CellResult]]]
     arms: tuple[str, ...]
     cpu: str | None
     gpu: str | None
@@ -137,42 +136,30 @@ class Catalogue:
         ratio = self.ratio(one)
         if ratio is None or not is_beyond(ratio.value, self.margin):
             return None
-        if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
-            return None
-        return ratio.value < 1
+        return None if ratio.least <= 1 <= ratio.most else ratio.value < 1
 
     def is_provisional(self, one: CellSummary) -> bool:
         """Whether no verdict stands behind `wins`, only a ratio."""
         return not isinstance(self._verdict(one), Verdict)
 
-    def is_labelled(self, one: CellSummary, arm: str, label: str) -> bool:
-        """Whether the worker gave this label in more than half of the invocations."""
-        results = self._results(one, arm)
-        return 2 * sum(label in result.labels for result in results) > len(results)
+    def measured(self, one: CellSummary, arm: str) -> list[CellResult]:
+        """What the invocations say of a cell that measured it on an arm."""
+        return [result for result in one.results[arm].values() if result.outcome == "measured"]
 
     def enqueueing(self, one: CellSummary, arm: str) -> float | None:
         """The share of a sample spent handing work over, the median invocation's; None: unknown."""
-        results = self._results(one, arm)
-        known = [r.enqueue_fraction for r in results if r.enqueue_fraction is not None]
+        told = (result.enqueue_fraction for result in self.measured(one, arm))
+        known = [fraction for fraction in told if fraction is not None]
         return median(known) if known else None
 
     def nodes(self, one: CellSummary, arm: str) -> int | None:
         """The nodes of the step's graph on the arm's own kind of device; None: not known."""
         kind = "GPU" if arm == self.gpu else "CPU"
-        results = self._results(one, arm)
         counts = [
             sum(count for device, count in result.placement.items() if kind in device)
-            for result in results
+            for result in self.measured(one, arm)
         ]
-        return round(median(counts)) if counts and any(counts) else None
-
-    def off_device_ops(self, one: CellSummary, arm: str) -> list[str]:
-        """What was seen elsewhere than on the cell's own device, in any invocation."""
-        results = self._results(one, arm)
-        return sorted({name for result in results for name in result.elsewhere})
-
-    def _results(self, one: CellSummary, arm: str) -> Sequence[CellResult]:
-        return self.results.get(arm, {}).get(one.cell.id, ())
+        return round(median(counts)) if any(counts) else None
 
     def _verdict(self, one: CellSummary) -> Verdict | Flag | None:
         """Of the rivals, where one of them is the arm that all are compared with."""
@@ -187,12 +174,6 @@ def open_catalogue(summary: Summary) -> Catalogue:
     """The catalogue of an analysed campaign."""
     plan = summary.campaign
     arms = tuple(plan.arms)
-    results: dict[str, dict[str, list[CellResult]]] = {arm: {} for arm in arms}
-    for arm, documents in summary.counted.items():
-        for document in documents.values():
-            for one in document.cells:
-                if one.outcome == "measured":
-                    results[arm].setdefault(one.id, []).append(one)
     traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
     for document in summary.loaded.documents:
         if document.invocation.block == 0:
@@ -203,7 +184,6 @@ def open_catalogue(summary: Summary) -> Catalogue:
     cpu = cpu or next(hidden, None)
     return Catalogue(
         cells={one.cell.id: one for one in summary.cells},
-        results=results,
         arms=arms,
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,

@@ -6,7 +6,7 @@ Pure; measured costs only, and a cost that no cell gives is None.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import (
@@ -96,23 +96,24 @@ def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Measu
     if not points or not 0 < size < LARGEST:
         return None
     cell = cells[0].cell
-    values: Mapping[str, Value] = {
-        "size": size,
-        "way": cell.kin.partition("/")[2],
-        "copy": cell.name,
-    }
+    return MeasuredCost(
+        seconds=_interpolate(points, size),
+        values={"size": size, "way": cell.kin.partition("/")[2], "copy": cell.name},
+    )
+
+
+def _interpolate(points: Sequence[tuple[float, float]], size: float) -> float:
     below = [point for point in points if point[0] <= size]
     above = [point for point in points if point[0] >= size]
     if not below:
-        return MeasuredCost(seconds=above[0][1], values=values)
+        return above[0][1]
+    small, first = below[-1]
     if not above:
-        largest, seconds = below[-1]
-        return MeasuredCost(seconds=seconds * size / largest, values=values)
-    (small, first), (large, second) = below[-1], above[0]
-    if small == large:
-        return MeasuredCost(seconds=first, values=values)
-    share = math.log(size / small) / math.log(large / small)
-    return MeasuredCost(seconds=first * (second / first) ** share, values=values)
+        return first * size / small
+    large, second = above[0]
+    share = math.log(size / small) / math.log(large / small) if large > small else 0.0
+    seconds: float = first * (second / first) ** share
+    return seconds
 
 
 def _call_cost(catalogue: Catalogue, call: Price, arm: str, calls: float) -> MeasuredCost | None:

@@ -73,12 +73,11 @@ def find_break_evens(catalogue: Catalogue) -> Iterator[BreakEven]:
             continue
         savings = [slow[block] - fast[block] for block in slow if block in fast]
         longer = first.value - cpus.value
-        # Only a saving that the interval bears out is one.
-        saves = longer > 0 and ratio.least > 1
         saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
-        repaid = saves and saving > 0
+        # Only a saving that the interval bears out is one.
+        repaid = longer > 0 and saving > 0 and ratio.least > 1
         yield BreakEven(
             cell=one.cell.id,
             first_call_s=first.value,
@@ -90,22 +89,19 @@ def find_break_evens(catalogue: Catalogue) -> Iterator[BreakEven]:
 
 
 def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decomposition | None:
-    whole = mean(catalogue.steps(one, arm))
-    if whole is None:
+    here, _ = catalogue.link(one, "compute")
+    whole, alone = (mean(catalogue.steps(cell, arm)) for cell in (one, here))
+    if here is None or whole is None or alone is None:
         return None
     parts: dict[PartName, float | None] = dict.fromkeys(PARTS)
     absent: dict[PartName, Evidence] = {}
-    here, _ = catalogue.link(one, "compute")
-    alone = mean(catalogue.steps(here, arm))
-    if alone is None:
-        return None
-    price = dispatch_cost(catalogue, here, arm) if here else None
+    price = dispatch_cost(catalogue, here, arm)
     if price is None:
         absent["dispatch"] = cite("no-call-price")
         parts["compute"] = min(alone, whole)
     else:
         # The host can't have handed over for longer than it was seen to.
-        seen = catalogue.enqueueing(here, arm) if here else None
+        seen = catalogue.enqueueing(here, arm)
         dispatch = min(price.seconds, alone * (1.0 if seen is None else seen), whole)
         parts["dispatch"], parts["compute"] = dispatch, min(alone, whole) - dispatch
     if here is one:
@@ -128,17 +124,12 @@ def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decompositio
 
 
 def _find_transfer(
-    catalogue: Catalogue, one: CellSummary, here: CellSummary | None, arm: str, left: float
+    catalogue: Catalogue, one: CellSummary, here: CellSummary, arm: str, left: float
 ) -> float | None:
     """Seconds of a step for copying: what is saved without it, as far as the copies explain it."""
-    host = next(
-        (
-            other
-            for other in catalogue.cells.values()
-            if here and other.cell.data == "host" and catalogue.link(other, "compute")[0] is here
-        ),
-        None,
-    )
+    on_host = (other for other in catalogue.cells.values() if other.cell.data == "host")
+    alike = (other for other in on_host if catalogue.link(other, "compute")[0] is here)
+    host = next(alike, None)
     fed, at_hand = mean(catalogue.steps(host, arm)), mean(catalogue.steps(here, arm))
     price = transfer_cost(catalogue, host or one, arm)
     if fed is not None and at_hand is not None:

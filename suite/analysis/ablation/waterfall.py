@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.estimate import CONFIDENCE, estimate, find_moments, find_quantile
+from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
@@ -101,9 +101,10 @@ def _pair(
             same = (other.name, other.fixed) == (one.name, one.fixed)
             if not (rival and same and _same_ends(one, other)):
                 continue
+            ends = [(other.steps[end], one.steps[end]) for end in (0, -1)]
             naive, fair = (
-                compare(_find_end(catalogue, other, end), _find_end(catalogue, one, end))
-                for end in (0, -1)
+                compare(_take_step(catalogue, other, before), _take_step(catalogue, one, step))
+                for before, step in ends
             )
             if naive is not None and fair is not None:
                 yield one, other, naive, fair
@@ -121,10 +122,8 @@ def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Cont
     for step in one.steps:
         changes += step.changes
         if step.changes[-1] in beside:
-            here, there = (
-                _take(catalogue, catalogue.cells[at.cell], place.spot.arm, by_call=one.by_call)
-                for at, place in ((step, one), (beside[step.changes[-1]], other))
-            )
+            here = _take_step(catalogue, one, step)
+            there = _take_step(catalogue, other, beside[step.changes[-1]])
             apart = {block: here[block] - there[block] for block in here if block in there}
             stages.append((tuple(changes), apart))
             changes = []
@@ -142,9 +141,8 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
     away = [before[block] - after[block] for block in after if block in before]
     if len(away) < FEWEST:
         return 0.0
-    found = find_moments(away)
-    sure = abs(found.mean) > find_quantile(found.freedom, CONFIDENCE) * found.error
-    return found.mean if sure else 0.0
+    found = estimate_difference(away)
+    return found.value if found.least > 0 or found.most < 0 else 0.0
 
 
 def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
@@ -238,14 +236,10 @@ def _take(catalogue: Catalogue, cell: CellSummary | None, arm: str, *, by_call: 
     return (catalogue.values if by_call else catalogue.per_work)(cell, arm)
 
 
-def _find_end(catalogue: Catalogue, one: Waterfall, end: int) -> Values:
-    cell = catalogue.cells[one.steps[end].cell]
-    return _take(catalogue, cell, one.spot.arm, by_call=one.by_call)
+def _take_step(catalogue: Catalogue, one: Waterfall, step: Step) -> Values:
+    return _take(catalogue, catalogue.cells[step.cell], one.spot.arm, by_call=one.by_call)
 
 
 def _same_ends(one: Waterfall, other: Waterfall) -> bool:
     """Whether both begin and end at the same stages, so that their ends can be compared."""
-    ends = [
-        [step.changes[-1] for step in (found.steps[0], found.steps[-1])] for found in (one, other)
-    ]
-    return ends[0] == ends[1]
+    return all(one.steps[end].changes[-1] == other.steps[end].changes[-1] for end in (0, -1))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from suite.analysis.documents.published import read_figures
@@ -142,11 +143,7 @@ def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
         is_gpu=arm.gpu,
         device=device,
         part=part,
-        products={
-            one.precision: one
-            for one in figures.figures
-            if part and part.name in one.parts and (one.quantity, one.kind) == ("product", "peak")
-        },
+        products={one.precision: one for one in figures.select(part, "product", "peak")},
         memory=next(iter(figures.select(part, "memory", "peak")), None),
         architecture=read_text(known.get("cpu.architecture")),
         cpus=_most(one.facts.get("cpu.usable") for one in documents),
@@ -199,24 +196,17 @@ def _bound_rate(code: str, rate: float, **values: Scalar) -> Bound:
     return Bound(code=code, seconds=1 / rate, per_byte=True, values=values)
 
 
-def _bound_call(place: Place) -> Bound | None:
+def _bound_launch(code: str, seconds: float, place: Place) -> Bound | None:
     """On a GPU alone: nothing that is published bounds a CPU's calls from below."""
-    return Bound(code="below-call", seconds=CALL) if place.is_gpu else None
-
-
-def _bound_operation(place: Place) -> Bound | None:
-    """On a GPU alone, as `_bound_call`."""
-    return Bound(code="below-operation", seconds=OPERATION) if place.is_gpu else None
+    return Bound(code=code, seconds=seconds) if place.is_gpu else None
 
 
 BOUNDS: Mapping[Price | None, Callable[[Place], Bound | None]] = {
     "copy-in": _bound_copy,
     "copy-out": _bound_copy,
     "memory": _bound_sum,
-    "eager": _bound_call,
-    "graph": _bound_call,
-    "xla": _bound_call,
-    "operation": _bound_operation,
+    **dict.fromkeys(("eager", "graph", "xla"), partial(_bound_launch, "below-call", CALL)),
+    "operation": partial(_bound_launch, "below-operation", OPERATION),
 }
 """By price what bounds it.  A fence and a start can take any time above
 zero, which `rules` asks of all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from suite.analysis.result.numbers import (
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.flags import Flag, raise_flag
-from suite.model import Campaign, Document
+from suite.model import Campaign, CellResult, Document
 
 JUDGED = ("standard", "full")
 """The profiles whose campaigns give verdicts."""
@@ -39,8 +39,8 @@ Results = Mapping[str, Mapping[str, ArmResult]]
 Values = Mapping[str, Mapping[int, float]]
 """Invocation values of an arm in seconds per call, by cell and block."""
 
-Placements = Mapping[str, Sequence[Mapping[str, int]]]
-"""The nodes by device of every measured invocation, by cell."""
+Told = Mapping[str, Mapping[str, Mapping[int, CellResult]]]
+"""What the documents that count have of every cell, by cell, arm and block."""
 
 Verdicts = Mapping[str, Mapping[str, Verdict | Flag]]
 """By cell and arm, the first one excepted."""
@@ -68,7 +68,7 @@ def conclude(
     results: Results,
     ratios: Mapping[str, Mapping[str, Ratio | Flag]],
     *,
-    placements: Placements,
+    told: Told,
     controls: Mapping[str, Values],
 ) -> Conclusions:
     """The conclusions of a campaign; deterministic.
@@ -77,7 +77,7 @@ def conclude(
         campaign: the plan.
         results: its cells' numbers.
         ratios: by cell and arm, the first one excepted.
-        placements: where the work was seen.
+        told: what its documents have of its cells, among it where the work was seen.
         controls: the values of the control arms, by arm.
     """
     twins = tuple(
@@ -123,7 +123,7 @@ def conclude(
                 if campaign.arm(other).control == "again" and campaign.arm(other).of == base
             ),
             extra_work=tuple(_compare_extra(campaign, results)),
-            input_only=_find_input_only(campaign.cells, placements, verdicts),
+            input_only=_find_input_only(campaign.cells, told, verdicts),
         ),
         verdicts=verdicts,
     )
@@ -144,15 +144,12 @@ def judge_all(
     ``profiles`` are those of the campaigns that the ratios come from: one that gives no verdicts
     forbids them.  ``paired``: as `judge`.
     """
-    families: dict[bool, dict[str, Ratio]] = {True: {}, False: {}}
-    for name, one in ratios.items():
-        if isinstance(one, Ratio):
-            families[name in work][name] = one
+    found = _drop_flags(ratios)
     hasty = next((profile for profile in profiles if profile not in JUDGED), None)
     judged: dict[str, Verdict] = {}
-    for is_work, found in () if hasty else families.items():
-        level = WORK_LEVEL if is_work else OTHER_LEVEL
-        judged |= judge(found, margin=margin, invalid=invalid, level=level, paired=paired)
+    for is_work, level in () if hasty else ((True, WORK_LEVEL), (False, OTHER_LEVEL)):
+        family = {name: one for name, one in found.items() if (name in work) == is_work}
+        judged |= judge(family, margin=margin, invalid=invalid, level=level, paired=paired)
     few = raise_flag("few-pairs", fewest=FEWEST)
     missing = raise_flag("provisional", profile=hasty) if hasty else few
     return {
@@ -212,11 +209,12 @@ def _compare_extra(campaign: Campaign, results: Results) -> Iterable[ExtraWork]:
 
 
 def _find_input_only(
-    cells: Iterable[Cell], placements: Placements, verdicts: Verdicts
+    cells: Iterable[Cell], told: Told, verdicts: Verdicts
 ) -> dict[str, dict[str, Verdict]]:
     found = {}
     for cell in cells:
-        if is_input_only(cell, placements[cell.id]):
+        every = (one for blocks in told[cell.id].values() for one in blocks.values())
+        if is_input_only(cell, [one.placement for one in every if one.outcome == "measured"]):
             judged = _drop_flags(verdicts[cell.id])
             sound = {arm: one for arm, one in judged.items() if one.name != "INVALID"}
             if sound:

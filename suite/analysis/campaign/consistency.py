@@ -65,16 +65,15 @@ def take_counted(
 def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
     """What has to be said over everything."""
     campaign = loaded.campaign
-    flags = []
-    if any(map(is_simulated, (*loaded.documents, *loaded.controls))):
-        flags.append(raise_flag("stand-in"))
-    elif campaign.simulated:
-        flags.append(raise_flag("simulated"))
+    stand_in = any(map(is_simulated, (*loaded.documents, *loaded.controls)))
     isolations = {one.invocation.isolation for one in loaded.documents}
-    if "none" in isolations:
-        flags.append(raise_flag("not-containerized"))
-    if "unseen" in isolations:
-        flags.append(raise_flag("container-unseen"))
+    holds = {
+        "stand-in": stand_in,
+        "simulated": campaign.simulated and not stand_in,
+        "not-containerized": "none" in isolations,
+        "container-unseen": "unseen" in isolations,
+    }
+    flags = [raise_flag(code) for code, said in holds.items() if said]
     if campaign.at_once > 1:
         flags.append(raise_flag("others-at-work", gpus=campaign.at_once))
     return flags

@@ -11,7 +11,8 @@ Private by default: what identifies a machine or a person goes no further than a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -23,7 +24,7 @@ from suite.analysis.campaign.consistency import tell_apart
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.watched import sum_up
 from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
-from suite.model import NOT_FROM_LOCK, Document, Image, Scalar, control_of
+from suite.model import NOT_FROM_LOCK, CellResult, Document, Scalar, control_of
 
 PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
@@ -39,13 +40,13 @@ SOFTWARE: Mapping[str, str] = {
 """The facts that two images from the locks share, and what they are of."""
 
 _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
+"""Everything that tells what an arm ran in, but for the digests."""
 
 
 def find_machine(documents: Iterable[Document]) -> Machine:
     """The machine, from the first document that has each fact."""
     found = take_first(documents)
-    used, count = found.get("cpu.usable"), found.get("cpu.count")
-    memory = found.get("memory.bytes")
+    used, count, memory = map(found.get, ("cpu.usable", "cpu.count", "memory.bytes"))
     gpus = [str(v) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
     return Machine(
         cpu=read_text(found.get("cpu.model")),
@@ -101,70 +102,61 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
     counted, value = summary.counted[arm], summary.campaign.arm(arm)
     plain = replace(value, name=value.of or arm)
     images = [one.invocation.image for one in documents]
-    spans = {block: find_measuring(one) for block, one in counted.items()}
+    cells = [cell for one in counted.values() for cell in one.cells]
+    spans = {block: _find_measuring(one) for block, one in counted.items()}
     return ArmAnalysis(
         gpu=value.gpu,
         plain=plain.name,
         without_gpu=control_of(plain, "hidden").name if value.gpu else None,
         blocks={block: one.invocation.status for block, one in counted.items()},
         calibrated=any(one.invocation.block == 0 for one in documents),
-        image=gather_images(images),
+        image=_gather({name: getattr(one, name) for name in _IMAGE} for one in images),
         digests=tuple(dict.fromkeys(digest for one in images for digest in one.digests)),
-        facts=gather_facts(documents),
+        facts=_gather(map(_list_facts, documents)),
         build=build,
         watched=sum_up(list(counted.values())),
         timing=find_timing_costs(summary.campaign.cells, counted.values()),
-        placement=find_placement(list(counted.values())),
-        elsewhere=find_elsewhere(counted.values()),
+        placement=_find_placement(cells),
+        elsewhere=_find_elsewhere(cells),
         measuring={block: span for block, span in spans.items() if span},
     )
 
 
-def gather_facts(documents: Iterable[Document]) -> dict[str, tuple[Scalar, ...]]:
-    """The values of every fact of an arm, with limits, engine and isolation among them."""
-    told: list[Mapping[str, Scalar]] = []
-    for document in documents:
-        invocation = document.invocation
-        outside = document.telemetry.facts if document.telemetry else {}
-        told.append(
-            {
-                **document.facts,
-                **{f"limits.{name}": value for name, value in invocation.limits.items()},
-                **{f"engine.{name}": value for name, value in invocation.engine.items()},
-                "isolation": invocation.isolation,
-                # The sampler's own cost stands elsewhere.
-                **{f"outside.{n}": v for n, v in outside.items() if not n.startswith("sampler.")},
-            }
-        )
-    return _gather(told)
+def _list_facts(document: Document) -> Mapping[str, Scalar]:
+    """The facts of an invocation, with limits, engine and isolation among them."""
+    invocation = document.invocation
+    outside = document.telemetry.facts if document.telemetry else {}
+    return {
+        **document.facts,
+        **{f"limits.{name}": value for name, value in invocation.limits.items()},
+        **{f"engine.{name}": value for name, value in invocation.engine.items()},
+        "isolation": invocation.isolation,
+        # The sampler's own cost stands elsewhere.
+        **{f"outside.{n}": v for n, v in outside.items() if not n.startswith("sampler.")},
+    }
 
 
-def gather_images(images: Iterable[Image]) -> dict[str, tuple[Scalar, ...]]:
-    """The values of everything that tells what an arm ran in, but for the digests."""
-    return _gather([{name: getattr(one, name) for name in _IMAGE} for one in images])
-
-
-def find_placement(documents: Sequence[Document]) -> dict[str, Placed]:
+def _find_placement(results: Iterable[CellResult]) -> dict[str, Placed]:
     """On which devices the work of an arm was seen."""
-    nodes: dict[str, int] = {}
+    nodes: Counter[str] = Counter()
     cells: dict[str, set[str]] = {}
-    for cell in (cell for one in documents for cell in one.cells):
-        for device, count in cell.placement.items():
-            nodes[device] = nodes.get(device, 0) + count
-            cells.setdefault(device, set()).add(cell.id)
+    for one in results:
+        nodes.update(one.placement)
+        for device in one.placement:
+            cells.setdefault(device, set()).add(one.id)
     return {one: Placed(cells=len(cells[one]), nodes=nodes[one]) for one in sorted(nodes)}
 
 
-def find_elsewhere(documents: Iterable[Document]) -> dict[str, tuple[str, ...]]:
+def _find_elsewhere(results: Iterable[CellResult]) -> dict[str, tuple[str, ...]]:
     """What was seen elsewhere than on a cell's own device, by cell."""
     found: dict[str, set[str]] = {}
-    for cell in (cell for one in documents for cell in one.cells):
-        if cell.elsewhere:
-            found.setdefault(cell.id, set()).update(cell.elsewhere)
+    for one in results:
+        if one.elsewhere:
+            found.setdefault(one.id, set()).update(one.elsewhere)
     return {name: tuple(sorted(names)) for name, names in found.items()}
 
 
-def find_measuring(document: Document) -> tuple[datetime, datetime] | None:
+def _find_measuring(document: Document) -> tuple[datetime, datetime] | None:
     """When the first cell of an invocation began and its last one ended, by the worker's clock."""
     # What the host times from outside has no first call, and begins before the worker does.
     measured = [one for one in document.cells if one.first_call_s is not None]

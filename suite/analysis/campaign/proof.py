@@ -67,11 +67,9 @@ def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
     plan = loaded.campaign
     cells = {one.id: one for one in plan.cells}
-
-    def prove(document: Document) -> Document:
-        return withhold_unproven_document(document, plan.arm(document.invocation.arm), cells)
-
-    return loaded.change(prove)
+    return loaded.change(
+        lambda one: withhold_unproven_document(one, plan.arm(one.invocation.arm), cells)
+    )
 
 
 def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> Document:

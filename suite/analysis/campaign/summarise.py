@@ -56,11 +56,13 @@ UNIT = "s"
 class CellSummary:
     """One cell of the plan on every arm, in the plan's order.
 
-    ``ratios`` holds by arm, the first one excepted, its time over the first arm's, or the flag that
-    says why there is no ratio; ``verdicts`` the same of verdicts.
+    ``results`` are by arm and block what the documents that count have of it.  ``ratios`` holds by arm,
+    the first one excepted, its time over the first arm's, or the flag that says why there is no ratio;
+    ``verdicts`` the same of verdicts.
     """
 
     cell: Cell
+    results: Mapping[str, Mapping[int, CellResult]]
     arms: Mapping[str, ArmResult]
     ratios: Mapping[str, Ratio | Flag]
     verdicts: Mapping[str, Verdict | Flag]
@@ -112,16 +114,16 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         arm: {block: one for block, one in documents.items() if block not in aside}
         for arm, documents in counted.items()
     }
-    results = {arm: _index(documents) for arm, documents in counted.items()}
+    indexed = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted)
     base, *others = campaign.arms
+    results: dict[str, dict[str, dict[int, CellResult]]] = {}
     known: dict[str, dict[str, ArmResult]] = {}
     ratios: dict[str, dict[str, Ratio | Flag]] = {}
-    placements: dict[str, list[Mapping[str, int]]] = {}
     for cell in campaign.cells:
-        found = {
+        found = results[cell.id] = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
-            for arm, blocks in results.items()
+            for arm, blocks in indexed.items()
         }
         disagreement = find_disagreement({arm: find_checked(one) for arm, one in found.items()})
         arms = known[cell.id] = {
@@ -139,14 +141,12 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             for arm in campaign.arms
         }
         ratios[cell.id] = {other: _compare(arms[base], arms[other]) for other in others}
-        every = (one for blocks in found.values() for one in blocks.values())
-        placements[cell.id] = [one.placement for one in every if one.outcome == "measured"]
     controls = [one for one in loaded.controls if one.invocation.block not in aside]
     conclusions = conclude(
         campaign,
         known,
         ratios,
-        placements=placements,
+        told=results,
         controls={
             arm: read_controls(found) for arm, found in take_counted(campaign, controls).items()
         },
@@ -158,6 +158,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         cells=tuple(
             CellSummary(
                 cell=cell,
+                results=results[cell.id],
                 arms=known[cell.id],
                 ratios=ratios[cell.id],
                 verdicts=conclusions.verdicts[cell.id],

@@ -55,9 +55,10 @@ def split_plain_cell(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]
 
 
 def is_dispatch_bound(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
-    """Whether the device was seen to wait for the host, which dispatches too slowly."""
-    seen = catalogue.enqueueing(one, arm) or 0.0
-    return seen > BUSY or catalogue.is_labelled(one, arm, "dispatch-bound")
+    """Whether the device was seen to wait for the host, which dispatches too slowly: by the median
+    invocation, or by the worker's label in more than half of them."""
+    labelled = ["dispatch-bound" in result.labels for result in catalogue.measured(one, arm)]
+    return (catalogue.enqueueing(one, arm) or 0.0) > BUSY or 2 * sum(labelled) > len(labelled)
 
 
 Sizes = tuple[CellSummary, CellSummary]

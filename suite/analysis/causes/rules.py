@@ -97,8 +97,8 @@ def cross_check(
 
 def find_off_device_ops(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[str, ...]:
     """The operations of a step's work that were seen elsewhere than on its device."""
-    off_device = catalogue.off_device_ops(one, arm)
-    return tuple(name for name in off_device if any(op in name for op in FALLEN))
+    seen = {name for result in catalogue.measured(one, arm) for name in result.elsewhere}
+    return tuple(name for name in sorted(seen) if any(op in name for op in FALLEN))
 
 
 def find_excess(part: Part, arms: Arms) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from suite.analysis.result.limits import ANY, Figure, FigureKind, Part, Quantity
+from suite.analysis.result.limits import Figure, FigureKind, Part, Quantity
 from suite.errors import DocumentError
 
 FIGURES = Path(__file__).with_name("figures.toml")
@@ -31,15 +31,16 @@ class Figures:
         return next((part for part in self.parts if name is not None and name in part.names), None)
 
     def select(
-        self, part: Part | None, quantity: Quantity, kind: FigureKind, precision: str = ANY
+        self, part: Part | None, quantity: Quantity, kind: FigureKind, precision: str | None = None
     ) -> list[Figure]:
-        """The figures of a part; none where there is no part."""
+        """The figures of a part, of one precision or of all; none where there is no part."""
         return [
             one
             for one in self.figures
             if part is not None
             and part.name in one.parts
-            and (one.quantity, one.kind, one.precision) == (quantity, kind, precision)
+            and (one.quantity, one.kind) == (quantity, kind)
+            and precision in {None, one.precision}
         ]
 
 

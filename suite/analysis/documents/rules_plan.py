@@ -79,12 +79,8 @@ def judge_survey(survey: Survey) -> Iterator[Complaint]:
 
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
     """The complaints about a document as a part of a campaign with this plan."""
-    identity = document.campaign
-    for name, ours, theirs in (
-        ("id", identity.id, plan.id),
-        ("profile", identity.profile, plan.profile),
-        ("seed", identity.seed, plan.seed),
-    ):
+    for name in ("id", "profile", "seed"):
+        ours, theirs = getattr(document.campaign, name), getattr(plan, name)
         if ours != theirs:
             yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
     arm = document.invocation.arm

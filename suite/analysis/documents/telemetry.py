@@ -63,10 +63,8 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
     the time, by counters where the GPU has them, else by samples; ``gpu.other_processes`` the most
     that were seen at once; ``cpu.throttle_events`` how often a CPU slowed down for heat.
     """
-    energy = _grow(telemetry, "gpu.energy_j", window)
-    duration = window[1] - window[0]
     found = {
-        "gpu.mean_power_w": None if energy is None else energy / duration,
+        "gpu.mean_power_w": _grow_by_second(telemetry, "gpu.energy_j", window),
         "gpu.slowdown_share": _slowdown_share(telemetry, window),
         "gpu.capped_share": _capped_share(telemetry, window),
         "gpu.other_processes": max(pick_others(telemetry, window), default=None),
@@ -161,19 +159,22 @@ def _interpolate(points: Sequence[tuple[float, float]], at: float) -> float:
     return y1 if x1 == x0 else y0 + (y1 - y0) * (at - x0) / (x1 - x0)
 
 
+def _grow_by_second(telemetry: Telemetry, name: str, window: Window) -> float | None:
+    """The same for each second of the window: of energy its power, of seconds their share."""
+    grown = _grow(telemetry, name, window)
+    return None if grown is None else grown / (window[1] - window[0])
+
+
 def _slowdown_share(telemetry: Telemetry, window: Window) -> float | None:
-    counted = _grow(telemetry, "gpu.held_by_heat_s", window)
+    counted = _grow_by_second(telemetry, "gpu.held_by_heat_s", window)
     bits = SLOWED if counted is None else SLOWED_UNCOUNTED
-    shares = [_share_of_samples(telemetry, window, bits)]
-    shares += [] if counted is None else [counted / (window[1] - window[0])]
+    shares = (counted, _share_of_samples(telemetry, window, bits))
     return max((share for share in shares if share is not None), default=None)
 
 
 def _capped_share(telemetry: Telemetry, window: Window) -> float | None:
-    counted = _grow(telemetry, "gpu.held_by_power_s", window)
-    if counted is not None:
-        return counted / (window[1] - window[0])
-    return _share_of_samples(telemetry, window, POWER_CAP)
+    counted = _grow_by_second(telemetry, "gpu.held_by_power_s", window)
+    return _share_of_samples(telemetry, window, POWER_CAP) if counted is None else counted
 
 
 def _share_of_samples(telemetry: Telemetry, window: Window, bits: int) -> float | None:

@@ -14,11 +14,11 @@ from suite.analysis.campaign.summarise import summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import find_invalid, raise_flag
-from suite.model import Document, Scalar, Telemetry
+from suite.model import Document, Scalar
 from suite.report.exports.summary import render_json
 from suite.report.text.wording import name_banners, word, word_in_cell
-from tests import synthetic
-from tests.changes import plant, tell, watch
+from tests import rendering, synthetic
+from tests.changes import Change, plant, tell, watch
 from tests.rendering import render_markdown
 
 pytestmark = pytest.mark.simulated
@@ -46,15 +46,12 @@ CHAIN = make_price("graph_op", Work(amount=1000.0, unit="operation"))
 FENCE = make_price("fence", Work(amount=1.0, unit="call"))
 
 
-def watch_link(document: Document, generation: int, lanes: int) -> Document:
-    """The document with telemetry of a link of which the driver tells so much."""
-    telemetry = Telemetry(
-        started=document.invocation.started,
-        facts={"gpu.pcie_generation_most": generation, "gpu.pcie_width_most": lanes},
-        at_s=[1.0, 2.0],
-        series={"gpu.pcie_generation": [1.0, None], "gpu.pcie_width": [float(lanes), None]},
+def watch_link(generation: int, lanes: int) -> Change:
+    """Telemetry of a link of which the driver tells so much."""
+    return watch(
+        {"gpu.pcie_generation_most": generation, "gpu.pcie_width_most": lanes},
+        {"gpu.pcie_generation": [1.0, None], "gpu.pcie_width": [float(lanes), None]},
     )
-    return replace(document, telemetry=telemetry, absent={})
 
 
 def load(
@@ -78,8 +75,8 @@ def load(
     named = {name.replace("_", ".", 1): value for name, value in facts.items()}
     documents = plant(documents, tell(named), arm)
     if link:
-        documents = [watch_link(one, *link) for one in documents]
-    return LoadedCampaign(folder="made-up", campaign=campaign, documents=documents)
+        documents = plant(documents, watch_link(*link))
+    return rendering.load(campaign, documents)
 
 
 def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:

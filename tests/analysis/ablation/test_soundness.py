@@ -11,7 +11,6 @@ from msgspec import structs
 from suite.analysis.ablation.soundness import BUSY, find_unsound, take_calibration
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
-from suite.cells.cell import Work
 from suite.flags import KINDS
 from suite.model import Document, Scalar
 from suite.report.pages.campaign import compose_first
@@ -127,14 +126,7 @@ def test_an_arm_of_the_plan_that_was_refused_is_one_and_one_that_nobody_named_is
 
 
 def test_a_rate_far_below_what_was_published_is_one() -> None:
-    cell = synthetic.make_cell(
-        "matmul",
-        "square",
-        {"n": 8000, "precision": "fp32", "operands": "device", "xla": "off"},
-        Work(amount=2.0 * 8000**3, unit="FLOP"),
-        sweep="n",
-    )
-    campaign = synthetic.make_campaign(blocks=1, cells=[cell], arms=["cpu", "cuda"])
+    campaign = synthetic.make_campaign(blocks=1, cells=[synthetic.make_product(8000)])
 
     def run(seconds: float) -> list[str]:
         documents = [

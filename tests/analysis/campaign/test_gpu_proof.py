@@ -83,11 +83,12 @@ def test_a_document_that_shows_its_gpu_keeps_its_numbers() -> None:
     assert withhold_unproven_document(DOCUMENT) == DOCUMENT
 
 
+@pytest.mark.parametrize("facts", [{}, {SIMULATED: True}], ids=["nothing told", "a stand-in"])
 @pytest.mark.parametrize(
     "arm", ["cpu", "cuda-hidden", "cpu-twin", "cpu-again", "cpu-again-twin", "cuda-hidden-again"]
 )
-def test_other_arms_have_nothing_to_show(arm: str) -> None:
-    document = be(arm, replace(synthetic.make_document(CAMPAIGN, "cpu", 1), facts={}))
+def test_other_arms_have_nothing_to_show(arm: str, facts: dict[str, Scalar]) -> None:
+    document = be(arm, replace(synthetic.make_document(CAMPAIGN, "cpu", 1), facts=facts))
     assert withhold_unproven_document(document) is document
 
 
@@ -317,11 +318,6 @@ def test_one_container_on_a_stand_in_is_enough() -> None:
     document = place_in({SIMULATED: True})
     assert is_simulated(document)
     assert {one.outcome for one in withhold_unproven_document(document).cells} == {"skipped"}
-
-
-def test_the_cpus_arm_beside_a_stand_in_keeps_its_numbers() -> None:
-    document = simulate(synthetic.make_document(CAMPAIGN, "cpu", 1))
-    assert withhold_unproven_document(document) is document
 
 
 REAL = replace(synthetic.make_campaign(blocks=3), simulated=False, price=2.0, price_currency="EUR")

@@ -9,10 +9,10 @@ import pytest
 
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Work
-from suite.model import Again, CellResult, Document
+from suite.model import Again, Document
 from suite.report.sections.opening import warn
 from tests import synthetic
-from tests.changes import invoke
+from tests.changes import invoke, plant, stretch
 from tests.rendering import study
 
 WORK = Work(amount=1.0, unit="call")
@@ -24,14 +24,9 @@ def run(
 ) -> Analysis:
     """A campaign in which so many cells of the chosen invocations take so many times as long."""
     campaign = synthetic.make_campaign(cells=CELLS, blocks=blocks)
-    slow = {cell.id for cell in CELLS[:cells]}
-
-    def stretch(one: CellResult) -> CellResult:
-        longer = [factor * sample for sample in one.samples_s]
-        return replace(one, samples_s=longer) if one.id in slow else one
-
+    slow = stretch(factor, *(cell.id for cell in CELLS[:cells]))
     documents = [
-        replace(one, cells=list(map(stretch, one.cells))) if change(one) else one
+        slow(one) if change(one) else one
         for one in synthetic.make_documents(campaign, host=synthetic.QUIET)
     ]
     return study(campaign, documents)
@@ -76,18 +71,10 @@ def test_what_is_no_odd_invocation_costs_no_block(
 def make_again(*arms: str, pace: float = 1.3) -> Analysis:
     """A campaign in which cuda was slow in block 3, which these arms have measured again, 2 % slower."""
     campaign = synthetic.make_campaign(cells=CELLS, blocks=5)
-
-    def stretch(document: Document, factor: float) -> Document:
-        cells = [
-            replace(one, samples_s=[factor * sample for sample in one.samples_s])
-            for one in document.cells
-        ]
-        return replace(document, cells=cells)
-
     first = synthetic.make_documents(campaign, host=synthetic.SILENT)
-    planted = [stretch(one, pace) if is_cuda_in_3(one) else one for one in first]
+    planted = plant(first, stretch(pace), "cuda", 3)
     second = [
-        invoke(repeat=1)(stretch(one, 1.02))
+        invoke(repeat=1)(stretch(1.02)(one))
         for one in first
         if one.invocation.block == 3 and one.invocation.arm in arms
     ]

@@ -141,18 +141,14 @@ def test_everything_comes_out_the_same(tmp_path: Path, name: str) -> None:
         # Else the family's part would not be tried.
         assert (larger != ps[is_work]) == is_work
         assert [p for _, p in pairs] == pytest.approx(adjust(larger), rel=NEAR, abs=1e-15)
-    off = [
-        abs(compare(values[arm][one], twin)[0][0] - 1)
-        for arm in ("cpu", "cuda")
-        for one, twin in values[f"{arm}-twin"].items()
-    ]
-    assert summary["noise_floor"] == pytest.approx(np.percentile(off, 95), rel=NEAR, abs=0)
-    ends = [
+    twins = [
         compare(values[arm][one], twin)[0]
         for arm in ("cpu", "cuda")
         for one, twin in values[f"{arm}-twin"].items()
     ]
-    missed = [max(0.0, low - 1, 1 / high - 1) for _, low, high in ends]
+    off = [abs(ratio - 1) for ratio, _, _ in twins]
+    assert summary["noise_floor"] == pytest.approx(np.percentile(off, 95), rel=NEAR, abs=0)
+    missed = [max(0.0, low - 1, 1 / high - 1) for _, low, high in twins]
     margin = max(0.02, float(np.percentile(missed, 95)))
     assert summary["margin"] == pytest.approx(margin, rel=NEAR, abs=0)
     for is_work, pairs in stated.items():

@@ -113,9 +113,8 @@ def test_an_interrupted_campaign_is_not_invalid_for_that() -> None:
     "how", [STOLEN, lambda one: steal_cells(one, len(one.cells))], ids=["as a whole", "by cells"]
 )
 def test_a_repeat_takes_a_disturbed_ones_place_and_says_why(how: Change) -> None:
-    place = next(i for i, one in enumerate(DOCUMENTS) if one.invocation.block == 2)
-    changed = plant(DOCUMENTS, how, "cpu", 2)
-    changed.insert(place + 1, invoke(repeat=1)(DOCUMENTS[place]))
+    second = next(one for one in DOCUMENTS if one.invocation.block == 2)
+    changed = [*plant(DOCUMENTS, how, "cpu", 2), invoke(repeat=1)(second)]
     summary = sum_up(CAMPAIGN, changed)
     (flag,) = excluded(summary)
     assert (flag.code, flag.where["repeat"], flag.values["repeated"]) == ("steal", 0, True)

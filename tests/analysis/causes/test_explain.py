@@ -18,7 +18,7 @@ from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell
 from suite.model import Campaign, Document
-from tests.changes import in_cell, plant, swap_image
+from tests.changes import in_cell, plant, stretch, swap_image
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
@@ -71,17 +71,15 @@ def find(catalogue: Catalogue, name: str) -> Case:
 
 HEAVY_CALL = replace(GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
 FAR_MEMORY = replace(GPU, bandwidth=3e7)
+WIDE = replace(CPU, flops=1e12), replace(GPU, flops=1e13, half=20_000.0)
+"""A fast CPU, and a GPU that is faster at large products alone."""
 PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
     "overhead": (CPU, HEAVY_CALL, TRAINED.format(32, "device")),
     "transfer": (CPU, FAR_MEMORY, TRAINED.format(512, "host")),
     "input": (replace(CPU, python=20e-3), replace(GPU, python=20e-3), NUMPY),
     "fallback": (CPU, replace(GPU, fallback=20e-3), FALLBACK),
     "start-up": (CPU, replace(GPU, start=1.0), EPOCH),
-    "too small": (
-        replace(CPU, flops=1e12),
-        replace(GPU, flops=1e13, half=20_000.0),
-        PRODUCT.format(500, "device"),
-    ),
+    "too small": (*WIDE, PRODUCT.format(500, "device")),
 }
 """By cause two devices and the cell in which it has to be named first."""
 
@@ -102,11 +100,7 @@ SLOW_CALL = replace(GPU, fixed=8e-3, call=7.9e-3)
 LATE = replace(GPU, flops=1e13, half=40_000.0, eager=200e-6)
 
 BELOW: dict[RuleName, tuple[Device, Device, str]] = {
-    "overhead": (
-        replace(CPU, flops=1e12),
-        replace(GPU, flops=1e13, half=20_000.0),
-        PRODUCT.format(1000, "device"),
-    ),
+    "overhead": (*WIDE, PRODUCT.format(1000, "device")),
     "transfer": (CPU, replace(HEAVY_CALL, latency=50e-6), TRAINED.format(32, "host")),
     "input": (
         replace(CPU, python=0.2e-3),
@@ -282,17 +276,10 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
         assert (cause.rule, cause.confirmed) == (rule, False)
 
 
-def hurry_copies(one: Document) -> Document:
-    """The document whose copies take a tenth of the time."""
-    for cell in one.cells:
-        if cell.case == "copy":
-            one = in_cell(cell.id, samples_s=[s / 10 for s in cell.samples_s])(one)
-    return one
-
-
 def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
     campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
-    catalogue = catalogue_of(campaign, map(hurry_copies, documents))
+    hurried = stretch(0.1, *(one.id for one in ALL if one.case == "copy"))
+    catalogue = catalogue_of(campaign, map(hurried, documents))
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["left-out", "copies"]

@@ -10,12 +10,11 @@ from functools import cache
 
 import pytest
 
-from suite.analysis.analyse import analyse
-from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.improvements import KINDS
-from suite.analysis.documents.published import ANY, Quantity, read_figures
+from suite.analysis.documents.published import read_figures
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
+from suite.analysis.result.limits import ANY, Quantity
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, pick, raise_flag
 from suite.report.exports.summary import render_json
@@ -27,7 +26,7 @@ from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
 from tests.fakes.machines import CPU, GPU, MILD, Device
 from tests.flagging import codes
-from tests.rendering import render_markdown, study, sum_up
+from tests.rendering import render_markdown, study
 
 ALL = machines.make_cells()
 NEAR = 0.03
@@ -251,15 +250,11 @@ PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.sum")
 
 
 @cache
-def measure(flops: float, name: str) -> Summary:
+def measure(flops: float, name: str) -> Analysis:
     """Products and the memory's bandwidth, on a GPU of that name."""
     gpu = replace(GPU, flops=flops, bandwidth=20e9)
     campaign, documents = machines.make_campaign(PRODUCTS, gpu=gpu, host=QUIET)
-    return sum_up(campaign, plant(documents, tell_facts({"gpu.0.name": name}), "cuda"))
-
-
-def limits_of(flops: float, name: str) -> Analysis:
-    return analyse(measure(flops, name).loaded)
+    return study(campaign, plant(documents, tell_facts({"gpu.0.name": name}), "cuda"))
 
 
 @pytest.mark.parametrize(
@@ -274,7 +269,7 @@ def limits_of(flops: float, name: str) -> Analysis:
 def test_a_rate_is_held_against_what_was_published(
     *, flops: float, band: str, warnings: bool
 ) -> None:
-    limits = limits_of(flops, "NVIDIA A10").limits
+    limits = measure(flops, "NVIDIA A10").limits
     found = next(one for one in limits.limits if (one.arm, one.what) == ("cuda", "products"))
     assert found.part
     assert found.part.name == "A10"
@@ -287,16 +282,15 @@ def test_a_rate_is_held_against_what_was_published(
 
 
 def test_a_product_beyond_the_peak_wins_nothing() -> None:
-    summary = measure(40e12, "NVIDIA A10")
-    insight = analyse(summary.loaded)
-    beyond = {flag.where["cell"] for flag in pick(insight.limits.flags, "invalid")}
-    honest = {one.cell.id for one in summary.cells} - beyond
+    insight = measure(40e12, "NVIDIA A10")
+    told = pick(insight.limits.flags, "invalid")
+    beyond = {flag.where["cell"] for flag in told}
+    honest = {one.id for one in insight.cells} - beyond
     assert beyond
     assert honest
-    told = pick(insight.limits.flags, "invalid")
     assert {(one.code, one.values["part"]) for one in told} == {("above-peak", "A10")}
-    for one in summary.cells:
-        if one.cell.id in beyond:
+    for one in insight.cells:
+        if one.id in beyond:
             assert one.arms["cuda"].invalid
             assert one.ratios["cuda"] == raise_flag("no-possible-number")
             found = one.verdicts["cuda"]
@@ -304,7 +298,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     # No best, no roof, no yardstick and no end of a crossover.
     assert {one.cell for one in insight.limits.limits if one.arm == "cuda"} <= honest
     assert {one.best for one in insight.limits.uses if one.arm == "cuda"} <= honest
-    sizes = {one.cell.params["n"] for one in summary.cells if one.cell.id in beyond}
+    sizes = {one.params["n"] for one in insight.cells if one.id in beyond}
     for sweep in insight.sweeps:
         for crossover in sweep.crossovers.values():
             assert sizes.isdisjoint({crossover.low, crossover.high})
@@ -318,7 +312,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
 def test_parts_match_by_their_exact_names(name: str) -> None:
-    limits = limits_of(1e15, name).limits
+    limits = measure(1e15, name).limits
     assert not limits.flags
     assert name in limits.unknown or name == ""
 
@@ -353,9 +347,9 @@ def test_a_part_is_found_by_the_name_that_cuda_gives_it(
 
 
 def test_a_card_that_runs_above_its_boost_clock_is_believed() -> None:
-    beyond_boost = limits_of(90e12, "NVIDIA GeForce RTX 4090")
+    beyond_boost = measure(90e12, "NVIDIA GeForce RTX 4090")
     assert not pick(beyond_boost.limits.flags, "invalid")
-    assert pick(limits_of(110e12, "NVIDIA GeForce RTX 4090").limits.flags, "invalid")
+    assert pick(measure(110e12, "NVIDIA GeForce RTX 4090").limits.flags, "invalid")
 
 
 def test_the_figures_make_sense() -> None:
@@ -377,9 +371,7 @@ def test_the_figures_make_sense() -> None:
 
 
 def test_shares_of_the_own_best_and_of_the_roof() -> None:
-    uses = {
-        one.cell: one for one in limits_of(14e12, "NVIDIA A10").limits.uses if one.arm == "cuda"
-    }
+    uses = {one.cell: one for one in measure(14e12, "NVIDIA A10").limits.uses if one.arm == "cuda"}
     small, large = (
         uses[f"matmul.square/n={n}/precision=fp32/operands=device/xla=off"] for n in (32, 10000)
     )
@@ -410,15 +402,14 @@ def test_the_cost_of_a_million() -> None:
     epoch = found["asked.fit/stage=steady/batch=512/prefetch=on/on=arm"]
     assert epoch.steps["cpu"].value == pytest.approx(one.steps["cpu"].value, rel=NEAR)
     assert not any("epoch-1" in name or "on=cpu" in name for name in found)
-    text = render_markdown(analyse(sum_up(campaign, documents).loaded))
-    assert "At EUR 3.60 an hour" in text
+    assert "At EUR 3.60 an hour" in render_markdown(insight)
 
 
 def test_without_a_price_there_is_no_cost() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
-    summary = sum_up(campaign, documents)
-    assert "## Cost" not in render_markdown(analyse(summary.loaded))
-    content = json.loads(render_json(analyse(summary.loaded)))
+    insight = study(campaign, documents)
+    assert "## Cost" not in render_markdown(insight)
+    content = json.loads(render_json(insight))
     assert not {"price", "costs"} & set(content)
     assert study(replace(campaign, price=0.0), documents).costs == ()
 
@@ -426,8 +417,7 @@ def test_without_a_price_there_is_no_cost() -> None:
 def test_the_json_holds_what_the_report_says() -> None:
     gpu = replace(GPU, fixed=2e-3, fallback=5e-3, start=1.0)
     campaign, documents = machines.make_campaign(gpu=gpu)
-    campaign = replace(campaign, price=2.5)
-    content = json.loads(render_json(analyse(sum_up(campaign, documents).loaded)))
+    content = json.loads(render_json(study(replace(campaign, price=2.5), documents)))
     causes = [cause for cell in content["cells"] for cause in cell["causes"]]
     assert causes
     assert set(causes[0]) == {
@@ -468,6 +458,6 @@ def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, numbe
     documents = synthetic.make_documents(
         campaign, truth=lambda _, arm: 2e-3 if arm == "cuda" else 1e-3, samples=2
     )
-    summary = sum_up(replace(campaign, price=1e308), documents)
-    render_markdown(analyse(summary.loaded))
-    json.loads(render_json(analyse(summary.loaded)))
+    insight = study(replace(campaign, price=1e308), documents)
+    render_markdown(insight)
+    json.loads(render_json(insight))
