@@ -41,7 +41,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     _write_answers(page, analysis)
     rows = list_by_family(analysis)
     own = any("on=arm" in words for row in rows for words in row.values())
-    meaning = "; on=arm: on the arm's own device" if own else ""
+    meaning = "; on=arm: on the arm's own device, and not pinned to the CPU" if own else ""
     page.table(f"Table: {_name_families(analysis)}{meaning}.", rows)
     write_causes(page, analysis)
     write_advice(page, analysis)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Cause, Improvement, RuleName, Standing
+from suite.analysis.result.findings import Cause, Improvement, NaiveGap, RuleName, Standing
 from suite.analysis.result.numbers import Verdict
 from suite.report.text.evidence import CAUSES, CHANGES, CPU_IS_RIGHT, word_evidence
-from suite.report.text.names import name_cells, name_place
+from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Code, Page, Row
 from suite.report.text.units import (
     show_gain,
@@ -40,9 +40,7 @@ def tell_losses(analysis: Analysis) -> Iterator[str]:
     parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
     cells = show_things(len(losses), "cell")
     by = ", by the largest cause" if len(parts) > 1 else ""
-    meaning = CAUSES[rules[0]].meaning
-    meant = f"; {rules[0]} is {meaning}" if meaning else ""
-    yield f"Why {gpu} loses {cells}{by}: {', '.join(parts)}{meant}."
+    yield f"Why {gpu} loses {cells}{by}: {'; '.join(parts)}."
     rival = gpu if gpu in analysis.others else analysis.cpu or ""
     names = name_cells(analysis.cells)[0]
     judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
@@ -60,11 +58,13 @@ def tell_losses(analysis: Analysis) -> Iterator[str]:
 
 
 def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
-    """``overhead in 14 (9 confirmed)``; what is unknown can't be confirmed."""
+    """``overhead (the time to start operations) in 14, 9 confirmed``; what is unknown can't be confirmed."""
+    meaning = CAUSES[rule].meaning
+    meant = f"{rule} ({meaning})" if meaning else rule
     if rule == "unknown":
-        return f"{rule} in {cells}"
+        return f"{meant} in {cells}"
     many = "all" if sure == cells > 1 else str(sure) if sure else "none"
-    return f"{rule} in {cells} ({many} confirmed)"
+    return f"{meant} in {cells}, {many} confirmed"
 
 
 def tell_improvements(analysis: Analysis) -> Iterator[str]:
@@ -81,23 +81,31 @@ def tell_improvements(analysis: Analysis) -> Iterator[str]:
 
 
 def tell_naive_gaps(analysis: Analysis) -> Iterator[str]:
-    """Where a script, or its timing in a warm process, names the wrong winner."""
-    found: dict[bool, dict[str, dict[str, list[str]]]] = {}
-    for one in analysis.misled:
-        if one.reverses:
-            base = "its own CPU" if one.base.arm == one.other.arm else name_place(one.base)
-            fixed = " ".join(f"{axis}={value}" for axis, value in one.fixed.items())
-            pairs = found.setdefault(one.posted, {}).setdefault(one.title, {})
-            pairs.setdefault(f"between {name_place(one.other)} and {base}", []).append(fixed)
-    for posted, titles in found.items():
-        how = "Timed as posted" if posted else "Timed as posted, in a warm process"
-        many = show_things(len(titles), "script") + (" names" if len(titles) == 1 else " name")
-        named = []
-        for title, pairs in titles.items():
-            sizes = {pair: ", ".join(filter(None, fixed)) for pair, fixed in pairs.items()}
-            where = "; ".join(": ".join(filter(None, one)) for one in sizes.items())
-            named.append(f"{title} ({where})")
-        yield f"{how}, {many} the wrong winner: {'; '.join(named)}."
+    """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
+    against the CPU beside the GPU."""
+    for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
+        gaps = [one for one in analysis.misled if one.posted == posted]
+        wrong: dict[str, list[NaiveGap]] = {}
+        for one in gaps:
+            if one.reverses:
+                wrong.setdefault(one.title, []).append(one)
+        if wrong:
+            scripts = show_things(len({one.title for one in gaps}), "script")
+            names = "names" if len(wrong) == 1 else "name"
+            told = "; ".join(f"{title}{_list_sizes(found)}" for title, found in wrong.items())
+            yield f"{how}, {len(wrong)} of {scripts} {names} the wrong winner: {told}."
+
+
+def _list_sizes(gaps: Sequence[NaiveGap]) -> str:
+    """At which sizes a script misleads; of comparisons with both CPUs those with the CPU arm."""
+    arms = [one for one in gaps if one.base.arm != one.other.arm]
+    against = [] if arms else ["against the CPU of its own process"]
+    sizes = (
+        " ".join(f"{axis}={value}" for axis, value in one.fixed.items()) for one in arms or gaps
+    )
+    listed = [", ".join(filter(None, sizes)), *against]
+    inside = "; ".join(filter(None, listed))
+    return f" ({inside})" if inside else ""
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:

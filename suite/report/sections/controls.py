@@ -158,7 +158,7 @@ def tell_failed(analysis: Analysis) -> list[str]:
 
 
 def tell_held(analysis: Analysis) -> Iterable[str]:
-    """Which kinds of control held; of a campaign of which none failed."""
+    """Which kinds of control held, by name where some did not run; of a campaign of which none failed."""
     controls = analysis.controls
     hidden = controls.cuda_hidden
     judged = [one.base for one in controls.twins if one.verdicts]
@@ -171,8 +171,10 @@ def tell_held(analysis: Analysis) -> Iterable[str]:
     }
     ran = [name for name, found in kinds.items() if found]
     if ran and analysis.others:
-        many = "All" if len(ran) == len(kinds) else f"{len(ran)} of"
-        yield f"{many} {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
+        if len(ran) == len(kinds):
+            yield f"All {len(kinds)} kinds of control ran, and held."
+        else:
+            yield f"{len(ran)} of {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
 
 
 def _doubt(off: float) -> str:

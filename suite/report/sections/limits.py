@@ -21,6 +21,10 @@ _NO_ROOFLINE = (
 )
 
 
+LEAST_MONEY = 0.01
+"""What a campaign cost is not told more closely."""
+
+
 def tell_limits(analysis: Analysis) -> Iterable[str]:
     """A sentence for the report's opening: how near the GPU comes to what it is sold for."""
     for one in analysis.limits.limits:
@@ -60,7 +64,9 @@ def tell_cost(analysis: Analysis) -> str:
         return "What it cost is unknown: no PRICE was given."
     hourly = show_money(price.hourly, price.currency)
     spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
-    told = f"At {hourly} an hour it cost {show_money(spent, price.currency)}"
+    least = f"under {price.currency} {LEAST_MONEY}"
+    cost = show_money(spent, price.currency) if spent >= LEAST_MONEY else least
+    told = f"At {hourly} an hour it cost {cost}"
     found = [
         (estimate.value, arm, one)
         for one in analysis.costs

@@ -80,16 +80,16 @@ def answer(analysis: Analysis) -> dict[str, list[str]]:
     answers = {
         # More blocks don't mend a control that fails.
         "Verdicts": tell_verdicts(analysis, settling=not failed),
-        "Extremes": [one for other in analysis.others for one in tell_extremes(analysis, other)],
         "By size": tell_sizes(analysis),
+        "Extremes": [one for other in analysis.others for one in tell_extremes(analysis, other)],
         "Certainty": [*tell_sureness(analysis), *([] if failed else tell_held(analysis))],
         "Software": tell_builds(analysis),
         "Causes": tell_losses(analysis),
         "Improvements": tell_improvements(analysis),
-        "Scripts": tell_naive_gaps(analysis),
-        "Hardware": tell_limits(analysis),
         "Cost": [tell_cost(analysis)],
+        "Hardware": tell_limits(analysis),
         "Measured": account(analysis),
+        "Scripts": tell_naive_gaps(analysis),
     }
     found = {topic: list(sentences) for topic, sentences in answers.items()}
     return {topic: sentences for topic, sentences in found.items() if sentences}

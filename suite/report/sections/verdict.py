@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Ratio, Verdict
+from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.ranges import RANGES
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
@@ -56,10 +56,26 @@ def count_verdicts(analysis: Analysis, other: str) -> str:
     invalid = (
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
     )
+    scripts = [one for one in analysis.work if one.staged]
     return (
         f"Of {show_things(judged, 'cell')} of work {other} is faster than {analysis.base} in "
         f"{counts['FASTER']} and slower in {counts['SLOWER']}"
         f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
+        f"{_count_apart(counts, scripts, other)}"
+    )
+
+
+def _count_apart(counts: Counter[VerdictName], scripts: Sequence[CellAnalysis], other: str) -> str:
+    """The same without the cells that take a script apart, start-up and all, where there are others too."""
+    found = [one.verdicts[other] for one in scripts]
+    apart = Counter(one.name for one in found if isinstance(one, Verdict))
+    rest = counts - apart
+    taken = apart.total() - apart["INVALID"]
+    if not taken or not rest.total() - rest["INVALID"]:
+        return ""
+    return (
+        f" Without the {taken} that take people's scripts apart it is faster in {rest['FASTER']} and "
+        f"slower in {rest['SLOWER']}."
     )
 
 
@@ -106,15 +122,18 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
 
 
 def tell_extremes(analysis: Analysis, other: str) -> list[str]:
-    """The largest win and the largest loss among the cells that are called faster or slower."""
+    """The largest win and the largest loss among the cells that are called faster or slower; of those that
+    take a script apart, start-up and all, where there are no others."""
     names = name_cells(analysis.cells)[0]
-    ends = find_ends(analysis.work, analysis.base, other, judged=True)
+    plain = [one for one in analysis.work if not one.staged]
+    ends = find_ends(plain or analysis.work, analysis.base, other, judged=True)
     told = [
         f"largest {kind} is at {names[ends[way][0]]}: {ends[way][1]}"
         for way, kind in (("FASTER", "win"), ("SLOWER", "loss"))
         if way in ends
     ]
-    return [f"{other}'s {'; its '.join(told)}."] if told else []
+    apart = "Scripts apart, " if 0 < len(plain) < len(analysis.work) else ""
+    return [f"{apart}{other}'s {'; its '.join(told)}."] if told else []
 
 
 def find_ends(
@@ -172,14 +191,14 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"The median 95 % CI of the {len(widths)} measured times that have one is ±{width:.2g} %."
+    yield f"Median uncertainty of the {show_things(len(widths), 'time')}: ±{width:.2g} % (95 % CI)."
     # What makes a twin fail is no noise; the opening says what not to rely on then.
     failed = any(one.flagged for one in analysis.controls.twins)
     if analysis.others and analysis.noise_floor is not None and not failed:
         yield (
-            "Repeated measurements of a cell, taken in turns, differ by under "
-            f"{show_share(analysis.noise_floor)} in 19 of 20 cases here (the noise floor); a difference "
-            f"counts where it is significant and exceeds {show_share(analysis.margin)}."
+            f"Repeats of a cell differ by under {show_share(analysis.noise_floor)} in 19 of 20 cases (the "
+            "noise floor); only significant differences that exceed "
+            f"{show_share(analysis.margin)} count."
         )
     if analysis.campaign.profile in PROVISIONAL:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."

@@ -28,8 +28,8 @@ SENTENCES = {
 }
 """Of scripts as posted, and of the same in a warm process."""
 
-NAMES = re.compile(r"Timed as posted, (\d+) scripts? names?")
-NAMES_WARM = re.compile(r"Timed as posted, in a warm process, (\d+) scripts? names?")
+NAMES = re.compile(r"Timed as posted, (\d+) of \d+ scripts? names?")
+NAMES_WARM = re.compile(r"Timed as posted, in a warm process, (\d+) of \d+ scripts? names?")
 SOFT = "such a script prints"
 
 Told = tuple[str, ...]
