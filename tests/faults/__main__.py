@@ -186,12 +186,12 @@ def try_fault(
         may_leave = fault.leaves and end.status != 0
         left = [] if may_leave else trial.left_behind()
         lost = trial.lost(end)
-        wrong = [*judge(fault, lost, left, end)]
+        wrong = list(judge(fault, lost, left, end))
         if end.status == 0 and fault.statuses == DONE:
             wrong += compare("the campaign", trial, expected)
         if fault.after:
             fault.after(trial)
-    left, more = [*left], list(resume(fault, trial, expected))
+    wrong += resume(fault, trial, expected)
     lines = [line for line in end.err.splitlines() if line.startswith("crossover: ")]
     return Outcome(
         fault=fault.name,
@@ -201,7 +201,7 @@ def try_fault(
         left=len(left),
         seconds=end.seconds,
         message=lines[-1].removeprefix("crossover: ") if lines else "",
-        wrong=(*wrong, *more),
+        wrong=tuple(wrong),
     )
 
 
@@ -224,9 +224,7 @@ def judge(fault: Fault, lost: int, left: list[str], end: End) -> Iterator[str]:
 
 def resume(fault: Fault, trial: Trial, expected: Undisturbed) -> Iterator[str]:
     """What must not be after `RESUME`."""
-    try:
-        trial.campaign  # noqa: B018  whether there is one
-    except FileNotFoundError:
+    if not trial.plans:
         return
     end = trial.resume()
     if end.status not in fault.resumed:
