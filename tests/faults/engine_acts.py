@@ -21,7 +21,7 @@ CELL_BYTES = 64 * 10**6
 """What a container may use that is to run out of memory."""
 
 PATIENCE_S = 5.0
-"""A container that still holds something then holds it for longer than a fault waits."""
+"""For so long something is tried that a container may stand against."""
 
 
 def engine_of(trial: Trial) -> Docker:
