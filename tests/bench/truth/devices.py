@@ -13,7 +13,7 @@ from typing import Any
 
 from suite.analysis.result.findings import RuleName
 from suite.cells.cell import Cell, Param
-from tests.bench.truth.campaigns import OTHER, Planted
+from tests.bench.truth.campaigns import OTHER, Planted, Seconds
 
 KERNELS = 40
 """Kernels that a training step launches."""
@@ -93,13 +93,9 @@ def take(device: Device, cell: Cell) -> Taken:
     return CASES[cell.name](device, cell.params)
 
 
-def times(cpu: Device, gpu: Device) -> Callable[[Cell, str], float]:
-    """The true seconds a call, by cell and arm."""
-
-    def seconds(cell: Cell, arm: str) -> float:
-        return take(_place(cell, arm, cpu, gpu), cell).seconds
-
-    return seconds
+def times(cpu: Device, gpu: Device) -> Seconds:
+    """The true seconds of these devices."""
+    return lambda cell, arm: take(gpu if arm == OTHER and not cell.pinned else cpu, cell).seconds
 
 
 def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
@@ -141,35 +137,26 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
 
     With ``best``, seconds a call at the GPU's own best rate: the share of what it takes beyond that.
     """
-    place = _place(cell, OTHER, cpu, gpu)
-    own = take(place, cell).seconds
+    own = take(gpu, cell).seconds
     rival = take(cpu, cell).seconds if best is None else best
-    if own <= rival:
+    if cell.pinned or own <= rival:
         return {}
-    prices: Device = cpu if best is None else replace(gpu, **dict.fromkeys(OVERHEAD, 0.0))
-    # What the CPU pays as well is no reason to lose; what the GPU does worse is.
-    dearer = {name: min(getattr(gpu, name), getattr(prices, name)) for name in OVERHEAD}
-    starts = {
-        name: 0.0 if best is not None else min(getattr(gpu, name), getattr(cpu, name))
-        for name in STARTS
-    }
+
+    def cheapen(prices: tuple[str, ...]) -> Device:
+        """What the CPU pays as well is no reason to lose; what the GPU does worse is."""
+        least = {one: getattr(cpu, one) if best is None else 0.0 for one in prices}
+        return replace(gpu, **{one: min(getattr(gpu, one), least[one]) for one in prices})
+
+    idle = replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0))
     cures: dict[RuleName, Device] = {
-        "overhead": replace(gpu, **dearer),
+        "overhead": cheapen(OVERHEAD),
         "transfer": replace(gpu, latency=0.0, bandwidth=float("inf")),
-        "input": replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0)),
+        "input": replace(gpu, drag=1.0) if best is None else idle,
         "fallback": replace(gpu, fallback=0.0),
-        "start-up": replace(gpu, **starts),
+        "start-up": cheapen(STARTS),
         "too small": replace(gpu, half=0.0),
     }
-    if best is None:
-        cures["input"] = replace(gpu, drag=1.0)
-    if cell.pinned:
-        return {}
     return {rule: (own - take(one, cell).seconds) / (own - rival) for rule, one in cures.items()}
-
-
-def _place(cell: Cell, arm: str, cpu: Device, gpu: Device) -> Device:
-    return gpu if arm == OTHER and not cell.pinned else cpu
 
 
 def _blocks(cell: Cell) -> bool:
