@@ -32,6 +32,7 @@ from suite.report.exports.parquet import open_duckdb
 from suite.report.exports.summary import render_json
 from suite.report.produce import build_shortlist
 from tests import synthetic
+from tests.changes import invoke
 from tests.twelve import TODAY
 
 CELLS, BLOCKS, SAMPLES = 60, 3, 30
@@ -105,12 +106,8 @@ def _move(one: Document, name: str, number: int, levels: dict[tuple[str, str], f
         samples = [level * sample for sample in cell.samples_s]
         warmup = [level * sample for sample in cell.warmup_s]
         cells.append(replace(cell, samples_s=samples, warmup_s=warmup))
-    return replace(
-        one,
-        campaign=replace(one.campaign, id=name),
-        invocation=replace(one.invocation, engine=engine),
-        cells=cells,
-    )
+    moved = replace(one, campaign=replace(one.campaign, id=name), cells=cells)
+    return invoke(engine=engine)(moved)
 
 
 def _name_type(number: int) -> str:
