@@ -18,19 +18,17 @@ from tests.changes import Change, swap_image
 from tests.changes import tell as tell_facts
 
 FALLBACK = ("mlp.fallback/*",)
+SLOW = {"parallel": 3e-3, "native": 9e-3, "numpy_function": 20e-3}
+SLOWER = {"parallel": 30e-3, "native": 60e-3, "numpy_function": 90e-3}
+"""Seconds of the pipelines for a batch, where the input waits."""
+
 PLANTS: Mapping[str, tuple[Device, Device]] = {
     "overhead: dear calls": (CPU, replace(GPU, eager=0.25e-3, graph=1.5e-3)),
     "overhead: dear kernels": (CPU, replace(GPU, kernel=40e-6)),
     "transfer": (CPU, replace(GPU, latency=30e-6, bandwidth=6e7)),
     "transfer: long waits": (CPU, replace(GPU, latency=2e-3)),
-    "input": (
-        replace(CPU, feed={"parallel": 3e-3, "native": 9e-3, "numpy_function": 20e-3}),
-        replace(GPU, feed={"parallel": 3e-3, "native": 9e-3, "numpy_function": 20e-3}, drag=1.4),
-    ),
-    "input: both wait": (
-        replace(CPU, feed={"parallel": 30e-3, "native": 60e-3, "numpy_function": 90e-3}),
-        replace(GPU, feed={"parallel": 30e-3, "native": 60e-3, "numpy_function": 90e-3}),
-    ),
+    "input": (replace(CPU, feed=SLOW), replace(GPU, feed=SLOW, drag=1.4)),
+    "input: both wait": (replace(CPU, feed=SLOWER), replace(GPU, feed=SLOWER)),
     "fallback": (CPU, replace(GPU, fallback=5e-3)),
     "start-up": (CPU, replace(GPU, first=2.0)),
     "start-up: traced twice": (CPU, replace(GPU, again=2.0)),
