@@ -75,16 +75,11 @@ def end_engine(number: int, *, lose_all: bool = False) -> Act:
     return act
 
 
-def stop_engine(trial: Trial) -> None:
-    """It takes what is sent and does nothing, until it is continued."""
+def leave_stopped(trial: Trial) -> None:
+    """Ctrl-C while the engine takes what is sent and does nothing, until it is continued."""
     engine = engine_of(trial)
     kill(engine.daemon.pid, signal.SIGSTOP)
     trial.undo.callback(engine.resume_all)
-
-
-def leave_stopped(trial: Trial) -> None:
-    """Ctrl-C while the engine hangs."""
-    stop_engine(trial)
     time.sleep(trial.draw.uniform(0, 3))
     kill(trial.pid, signal.SIGINT)
 
