@@ -16,8 +16,6 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 BLOCK = re.compile(r"<!-- (file|diff): (\S+) -->\n```[a-z]+\n(.*?)```\n", re.DOTALL)
 
-NEEDED = ("suite", "tests", "pyproject.toml")
-
 
 def change(text: str, diff: str) -> str:
     """A text after a diff, each hunk of which is found in it once."""
@@ -32,23 +30,20 @@ def change(text: str, diff: str) -> str:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of the tree with the scenario in it."""
-    for name in NEEDED:
-        source, target = ROOT / name, tmp_path / "tree" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target)
-        else:
-            shutil.copy(source, target)
+    tree = tmp_path / "tree"
+    for name in ("suite", "tests"):
+        shutil.copytree(ROOT / name, tree / name)
+    shutil.copy(ROOT / "pyproject.toml", tree)
     blocks = BLOCK.findall(PAGE)
     assert [kind for kind, _, _ in blocks] == ["file", "diff", "file"]
     for kind, name, text in blocks:
-        path = tmp_path / "tree" / name
+        path = tree / name
         assert path.exists() == (kind == "diff")
         path.write_text(
             text if kind == "file" else change(path.read_text(encoding="utf-8"), text),
             encoding="utf-8",
         )
-    return tmp_path / "tree"
+    return tree
 
 
 def run(tree: Path, *words: str) -> str:

@@ -69,10 +69,3 @@ def test_a_unit_test_can_not_open_a_connection(tmp_path: Path) -> None:
         contextlib.suppress(Exception),
     ):
         door.connect(str(tmp_path / "docker.sock"))
-
-
-@pytest.mark.processes
-def test_a_test_about_processes_may_start_them() -> None:
-    assert (
-        subprocess.run([sys.executable, "-c", "raise SystemExit(7)"], check=False).returncode == 7
-    )

@@ -104,25 +104,11 @@ def share(folder: Path, other: dict[str, Any], arm: str) -> str:
         work = one.cell.work.amount
         low, high = ours.low, ours.high
         bounds = "" if low is None or high is None else f"{theirs / high:.2f} to {theirs / low:.2f}"
-        rows.append(
-            (
-                params["precision"],
-                params["n"],
-                f"{work / ours.value / 1e12:.4g}",
-                f"{work / theirs / 1e12:.4g}",
-                f"{theirs / ours.value:.2f}",
-                bounds,
-            )
-        )
+        told = (f"{work / seconds / 1e12:.4g}" for seconds in (ours.value, theirs))
+        rows.append((params["precision"], params["n"], *told, f"{theirs / ours.value:.2f}", bounds))
     rows.sort(key=lambda row: (PRECISIONS.index(str(row[0])), row[1]))
-    headers = (
-        "precision",
-        "n",
-        f"{arm}, TFLOP/s",
-        f"{other['framework']}, TFLOP/s",
-        "share",
-        "95 %",
-    )
+    rates = (f"{name}, TFLOP/s" for name in (arm, other["framework"]))
+    headers = ("precision", "n", *rates, "share", "95 %")
     return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +31,8 @@ from suite.model import Campaign, Document
 from suite.report.exports.parquet import open_duckdb
 from suite.report.exports.summary import render_json
 from suite.report.produce import build_shortlist
-from suite.wire import dump_document
 from tests import synthetic
+from tests.changes import invoke
 from tests.twelve import TODAY
 
 CELLS, BLOCKS, SAMPLES = 60, 3, 30
@@ -66,22 +66,30 @@ def draw() -> tuple[Campaign, list[Document]]:
 def write(place: Path, count: int) -> int:
     """So many campaigns' folders, and their documents' bytes."""
     plan, documents = draw()
-    written = 0
     for number in range(count):
         source = np.random.default_rng(number)
         folder = place / f"campaign-{number:04d}"
-        synthetic.write_campaign(folder, replace(plan, id=folder.name), [])
         levels = {
             (arm, cell.id): float(np.exp(source.normal(0, BETWEEN)))
             for arm in plan.arms
             for cell in plan.cells
         }
-        for one in documents:
-            text = dump_document(_move(one, folder.name, number, levels))
-            name = f"{one.invocation.arm}-{one.invocation.block:02d}.json"
-            (folder / name).write_text(text, encoding="utf-8")
-            written += len(text)
-    return written
+        moved = (_move(one, folder.name, number, levels) for one in documents)
+        synthetic.write_campaign(folder, replace(plan, id=folder.name), moved)
+    return weigh(place, "*-*.json")
+
+
+def weigh(place: Path, pattern: str) -> int:
+    """The bytes of the files of such names below a folder."""
+    return sum(one.stat().st_size for one in place.rglob(pattern))
+
+
+def make_archive(folder: Path, runs: Iterable[Path]) -> None:
+    """Makes an archive of these campaigns."""
+    folder.mkdir()
+    with Folder.open(folder) as door, open_duckdb() as database:
+        for entry in make_entries(runs, None):
+            assert add(database, door, entry)
 
 
 def _move(one: Document, name: str, number: int, levels: dict[tuple[str, str], float]) -> Document:
@@ -98,12 +106,8 @@ def _move(one: Document, name: str, number: int, levels: dict[tuple[str, str], f
         samples = [level * sample for sample in cell.samples_s]
         warmup = [level * sample for sample in cell.warmup_s]
         cells.append(replace(cell, samples_s=samples, warmup_s=warmup))
-    return replace(
-        one,
-        campaign=replace(one.campaign, id=name),
-        invocation=replace(one.invocation, engine=engine),
-        cells=cells,
-    )
+    moved = replace(one, campaign=replace(one.campaign, id=name), cells=cells)
+    return invoke(engine=engine)(moved)
 
 
 def _name_type(number: int) -> str:
@@ -161,12 +165,9 @@ def shortlist_summaries(place: Path) -> dict[str, float]:
 
 def archive(place: Path) -> dict[str, float]:
     """Bytes of an archive of some of them."""
-    (place / "archive").mkdir()
-    with Folder.open(place / "archive") as door, open_duckdb() as database:
-        for entry in make_entries(_find_folders(place)[:ARCHIVED], None):
-            add(database, door, entry)
-    sizes = [one.stat().st_size for one in (place / "archive").rglob("*.parquet")]
-    return {"bytes": sum(sizes), "campaigns": min(ARCHIVED, len(_find_folders(place)))}
+    runs = _find_folders(place)[:ARCHIVED]
+    make_archive(place / "archive", runs)
+    return {"bytes": weigh(place / "archive", "*.parquet"), "campaigns": len(runs)}
 
 
 def ask(what: Callable[..., Any], *words: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -81,17 +82,14 @@ def tabulate_power(tables: int) -> str:
     for name in ("quiet", "typical", "bimodal", "drifting"):
         row = [name]
         for blocks in BLOCKS:
-            rates = (
-                (
-                    slower,
-                    judge_tables(
-                        HOSTS[name], tables=tables, cells=60, blocks=blocks, slower=slower / 100
-                    )[1],
-                )
-                for slower in SLOWDOWNS
-            )
-            found = next((one for one, rate in rates if rate.value >= 0.8), None)
-            row.append(f"{found} %" if found else f"over {SLOWDOWNS[-1]} %")
+            sizes: Any = {"tables": tables, "cells": 60, "blocks": blocks}
+            for slower in SLOWDOWNS:
+                _, found = judge_tables(HOSTS[name], **sizes, slower=slower / 100)
+                if found.value >= 0.8:
+                    row.append(f"{slower} %")
+                    break
+            else:
+                row.append(f"over {SLOWDOWNS[-1]} %")
         rows.append(row)
     headers = ["host", *(f"{blocks} blocks" for blocks in BLOCKS)]
     return tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True)

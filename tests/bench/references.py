@@ -132,18 +132,17 @@ class Run:
 def find_run(cell: Cell) -> Run | None:
     """The run that the cell's check makes; None: it trains nothing."""
     case, params = f"{cell.scenario}.{cell.case}", cell.params
-    batch, steps = params.get("batch"), CHECK_STEPS
-    network: Network
+    batch, steps = int(params.get("batch", 0)), CHECK_STEPS
+    network: Network = A
     if case == "mlp.train":
         network = NETWORKS[str(params["net"])]
-        count = mlp.EXAMPLES.get((network.name, batch), network.examples)  # type: ignore[call-overload]
-        inputs, labels = examples(network, max(count, batch))  # type: ignore[type-var]
+        count = mlp.EXAMPLES.get((network.name, batch), network.examples)
+        inputs, labels = examples(network, max(count, batch))
     elif case == "mlp.width":
         network, steps = width.widen(int(params["width"])), width.WIDE_STEPS
-        inputs, labels = examples(network, int(batch))  # type: ignore[arg-type]
+        inputs, labels = examples(network, batch)
     elif case == "mlp.fallback":
-        network = A
-        inputs, labels = examples(A, int(batch))  # type: ignore[arg-type]
+        inputs, labels = examples(A, batch)
         inputs = fallback.squash_by_numpy(inputs)
     elif case == "asked.slices":
         network, batch = B, slices.WATERFALL.settings(str(params["stage"])).batch
@@ -152,18 +151,16 @@ def find_run(cell: Cell) -> Run | None:
         network, batch = B, dataset.BATCH
         inputs, labels = examples(B, B.examples)
     elif case == "tfdata.to_device" or (case == "tfdata.triple" and params["part"] == "together"):
-        network = A
-        plain = Pipeline(batch=int(batch), prefetch="on")  # type: ignore[arg-type]
+        plain = Pipeline(batch=batch, prefetch="on")
         maker = triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
-        source = Input.of(maker(int(batch)))  # type: ignore[arg-type]
-        inputs, labels = source.expected(int(batch)).astype(np.float32), source.labels  # type: ignore[arg-type]
+        source = Input.of(maker(batch))
+        inputs, labels = source.expected(batch).astype(np.float32), source.labels
     elif case in {"mlp.loop", "asked.fit"}:
-        network, batch, steps = A, A.examples, 1
+        batch, steps = A.examples, 1
         inputs, labels = examples(A, A.examples)
     else:
         return None
-    rows = slice(int(batch))  # type: ignore[arg-type]
-    return Run(network=network, inputs=inputs[rows], labels=labels[rows], steps=steps)
+    return Run(network=network, inputs=inputs[:batch], labels=labels[:batch], steps=steps)
 
 
 def list_runs() -> Iterator[Run]:

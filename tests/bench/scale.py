@@ -20,13 +20,10 @@ from pathlib import Path
 
 from suite.analysis.documents.read import load_campaign
 from suite.cells.cell import Work
-from suite.cli.archive.store import add, open_archive, read_history
-from suite.cli.archive.tables import make_entries
-from suite.folder import Folder
-from suite.report.exports.parquet import open_duckdb
-from suite.wire import dump_document
+from suite.cli.archive.store import open_archive, read_history
 from tests import synthetic
 from tests.bench import fleet
+from tests.changes import invoke
 from tests.fakes.hosts import SAMPLES, WARMUP
 from tests.rendering import report_folder
 
@@ -40,24 +37,21 @@ def write(folder: Path, documents: int) -> int:
         for i in range(CELLS)
     ]
     campaign = synthetic.make_campaign(cells=cells, blocks=documents // 2)
-    synthetic.write_campaign(folder, campaign, [])
     # Ten different invocations, written again and again under other blocks: drawing takes longer.
-    originals = {
-        arm: [
+    originals = [
+        [
             synthetic.make_document(campaign, arm, block, samples=SAMPLES, warmup=WARMUP)
             for block in range(1, 6)
         ]
         for arm in campaign.arms
-    }
-    written = 0
-    for arm, found in originals.items():
-        for block in range(1, documents // 2 + 1):
-            one = found[block % len(found)]
-            invocation = replace(one.invocation, block=block)
-            text = dump_document(replace(one, invocation=invocation))
-            (folder / f"{arm}-{block:02d}.json").write_text(text, encoding="utf-8")
-            written += len(text)
-    return written
+    ]
+    again = (
+        invoke(block=block)(found[block % len(found)])
+        for found in originals
+        for block in range(1, documents // 2 + 1)
+    )
+    synthetic.write_campaign(folder, campaign, again)
+    return fleet.weigh(folder, "*-*.json")
 
 
 def measure(folder: Path) -> tuple[float, int]:
@@ -79,7 +73,6 @@ VERSION = '"29.0.1"'
 def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
     """Seconds for adding, seconds for a history, resident bytes of the largest process, MiB on the disk."""
     archive = place / "archive"
-    archive.mkdir()
     write(place / "one", DOCUMENTS)
     plan = load_campaign(place / "one").campaign
     runs = []
@@ -95,9 +88,7 @@ def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
             )
         runs.append(run)
     begin = time.perf_counter()
-    with Folder.open(archive) as door, open_duckdb() as database:
-        for entry in make_entries(runs, None):
-            assert add(database, door, entry)
+    fleet.make_archive(archive, runs)
     spent = time.perf_counter() - begin
     # What finds changes is loaded once a command, which takes 1 to 2 s whatever the archive's size.
     importlib.import_module("ruptures")
@@ -107,12 +98,11 @@ def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
     seconds = time.perf_counter() - begin
     assert sum(len(one.points) for one in found) == 2 * len(runs)
     assert len(found) == 2 * min(5, len(runs))
-    size = sum(one.stat().st_size for one in archive.rglob("*.parquet"))
     resident = 1024 * max(
         resource.getrusage(who).ru_maxrss
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
-    return spent, seconds, resident, size / 2**20
+    return spent, seconds, resident, fleet.weigh(archive, "*.parquet") / 2**20
 
 
 def tell_documents(place: Path, count: int) -> str:

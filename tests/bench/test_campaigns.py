@@ -13,6 +13,7 @@ from suite.analysis.analyse import look
 from suite.cells.cell import Cell, Link, Work
 from suite.model import Campaign, Document
 from tests import synthetic
+from tests.changes import invoke, plant
 from tests.fakes.hosts import HOSTS, TYPICAL, Host
 from tests.rendering import report_folder
 
@@ -67,14 +68,13 @@ def make(
     names = [one.id for one in campaign.cells[:12]]
     documents = synthetic.make_documents(campaign, calibration=False, **sizes)
     twins = synthetic.make_twins(campaign, names=names, **sizes)
+    other = replace(campaign, arms=["cpu"], seed=seed + 1)
     hidden = [
-        replace(one, cells=one.cells[:12], invocation=replace(one.invocation, arm="cuda-hidden"))
-        for one in (
-            synthetic.make_document(replace(campaign, seed=seed + 1), "cpu", block, **sizes)
-            for block in range(1, blocks + 1)
+        replace(
+            invoke(arm="cuda-hidden")(one), cells=one.cells[:12], campaign=documents[0].campaign
         )
+        for one in synthetic.make_documents(other, calibration=False, **sizes)
     ]
-    hidden = [replace(one, campaign=documents[0].campaign) for one in hidden]
     return campaign, [*documents, *twins, *hidden]
 
 
@@ -142,15 +142,13 @@ def test_what_the_twins_intervals_do_not_explain_widens_the_margin(tmp_path: Pat
     campaign, documents = make(TYPICAL, blocks=5)
 
     def slow(document: Document) -> Document:
-        if not document.invocation.arm.endswith("-twin"):
-            return document
         cells = [
             replace(one, samples_s=[1.06 * s for s in one.samples_s], warmup_s=[])
             for one in document.cells
         ]
         return replace(document, cells=cells)
 
-    changed = [slow(one) for one in documents]
+    changed = plant(plant(documents, slow, "cpu-twin"), slow, "cuda-twin")
     files = report_folder(synthetic.write_campaign(tmp_path, campaign, changed)).files
     summary = json.loads(files["summary.json"])
     assert 0.04 < summary["margin"] < 0.08

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.content import SUITE
+from tests import commands
 from tests.fakes.hosts import Array
 
 POSTED = Path(__file__).parent / "posted"
@@ -49,15 +48,8 @@ NUMBERS = {
 
 
 def run(*words: str) -> str:
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
-    done = subprocess.run(
-        [os.environ["LOCAL_PYTHON"], *words],
-        cwd=SUITE.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = commands.run(os.environ["LOCAL_PYTHON"], *words, env={"CUDA_VISIBLE_DEVICES": "-1"})
+    done.check_returncode()
     return done.stdout
 
 

@@ -25,11 +25,6 @@ def find_all(logs: Array, warmup: int = WARMUP) -> list[Steady]:
     return [find_steady(row[:warmup], row[warmup:]) for row in np.exp(logs).tolist()]
 
 
-def add_steps(logs: Array, draw: np.random.Generator, size: float) -> Array:
-    places = draw.integers(50, 81, SERIES)
-    return logs + size * (np.arange(COUNT) >= places[:, np.newaxis])
-
-
 @pytest.mark.parametrize(
     ("host", "size", "share"),
     [
@@ -40,7 +35,8 @@ def add_steps(logs: Array, draw: np.random.Generator, size: float) -> Array:
 )
 def test_a_step_is_found(host: Host, size: float, share: float) -> None:
     draw = np.random.default_rng(10)
-    found = find_all(add_steps(draw_all(host, draw), draw, size))
+    logs, places = draw_all(host, draw), draw.integers(50, 81, SERIES)
+    found = find_all(logs + size * (np.arange(COUNT) >= places[:, np.newaxis]))
     rate = count([one.kind != "flat" for one in found])
     assert rate.is_at_least(share), str(rate)
 
@@ -64,26 +60,17 @@ def test_a_steady_series_is_left_alone(spikes: float, samples: int) -> None:
     assert count(rates).is_at_most(0.02), str(count(rates))
 
 
-def bias(host: Host, draw: np.random.Generator, start: int) -> Array:
-    """Logarithms by which the median of the steady part misses that of the truly steady samples.
-
-    ``start`` is the first truly steady sample, in a series without samples of warm-up.
-    """
-    logs = draw_all(host, draw)
-    found = find_all(logs, warmup=0)
-    ours = [np.median(row[one.start :]) for row, one in zip(logs, found, strict=True)]
-    truth: Array = np.median(logs[:, start:], axis=1)
-    return np.abs(np.array(ours) - truth)
-
-
 @pytest.mark.parametrize(
     ("name", "start"), [("steady", 0), ("warming up", 30), ("slowing down", COUNT // 2)]
 )
 def test_the_steady_median_is_hardly_biased(name: str, start: int) -> None:
+    """``start`` is the first truly steady sample, in a series without samples of warm-up."""
     host = replace(HOSTS[name], spikes=0.03) if name in HOSTS else SPIKY
     draw = np.random.default_rng(13)
-    misses = bias(host, draw, start)
-    assert np.quantile(misses, 0.95) <= 0.003
+    logs = draw_all(host, draw)
+    found = find_all(logs, warmup=0)
+    ours = [np.median(row[one.start :]) for row, one in zip(logs, found, strict=True)]
+    assert np.quantile(np.abs(ours - np.median(logs[:, start:], axis=1)), 0.95) <= 0.003
     if name == "slowing down":
         # What a fixed discard of the first 30 samples would report.
         logs = draw_all(host, draw)

@@ -14,7 +14,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -59,29 +59,21 @@ def main() -> int:
         for lane in lanes:
             free.put(lane)
 
-        def on_a_lane(do: Callable[[Places], Any]) -> Any:
-            lane = free.get()
-            try:
-                return do(lane)
-            finally:
-                free.put(lane)
-
         expected = {
-            engine: on_a_lane(
-                lambda lane, engine=engine: measure_undisturbed(folder / engine, lane[engine])
-            )
+            engine: measure_undisturbed(folder / engine, lanes[0][engine])
             for engine in sorted({engine for _, engine in rows})
         }
 
         def run(number: int, fault: Fault, engine: str) -> Outcome:
             place, draw = folder / str(number), random.Random(f"{given.seed}/{number}")
+            lane = free.get()
             try:
-                found: Outcome = on_a_lane(
-                    lambda lane: try_fault(fault, place, draw, lane[engine], expected[engine])
-                )
+                found = try_fault(fault, place, draw, lane[engine], expected[engine])
             except Exception as error:  # noqa: BLE001  told as what it is, and the others go on
                 why = f"could not be tried: {error!r}"
                 found = Outcome(fault=fault.name, engine=engine, wrong=(why,))
+            finally:
+                free.put(lane)
             told = "".join(f"\n    {one}" for one in found.wrong)
             say(f"{number} {fault.name} ({engine}): {found.status}{told}")
             shutil.rmtree(place, ignore_errors=True)
@@ -186,12 +178,12 @@ def try_fault(
         may_leave = fault.leaves and end.status != 0
         left = [] if may_leave else trial.left_behind()
         lost = trial.lost(end)
-        wrong = [*judge(fault, lost, left, end)]
+        wrong = list(judge(fault, lost, left, end))
         if end.status == 0 and fault.statuses == DONE:
             wrong += compare("the campaign", trial, expected)
         if fault.after:
             fault.after(trial)
-    left, more = [*left], list(resume(fault, trial, expected))
+    wrong += resume(fault, trial, expected)
     lines = [line for line in end.err.splitlines() if line.startswith("crossover: ")]
     return Outcome(
         fault=fault.name,
@@ -201,7 +193,7 @@ def try_fault(
         left=len(left),
         seconds=end.seconds,
         message=lines[-1].removeprefix("crossover: ") if lines else "",
-        wrong=(*wrong, *more),
+        wrong=tuple(wrong),
     )
 
 
@@ -224,9 +216,7 @@ def judge(fault: Fault, lost: int, left: list[str], end: End) -> Iterator[str]:
 
 def resume(fault: Fault, trial: Trial, expected: Undisturbed) -> Iterator[str]:
     """What must not be after `RESUME`."""
-    try:
-        trial.campaign  # noqa: B018  whether there is one
-    except FileNotFoundError:
+    if not trial.plans:
         return
     end = trial.resume()
     if end.status not in fault.resumed:

@@ -77,13 +77,19 @@ def catches(pid: int, number: int) -> bool:
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
 
 
-def pause(whom: Callable[[Trial], Iterable[int]], least_s: float = 0.5, most_s: float = 2.0) -> Act:
+def pause(
+    whom: Callable[[Trial], Iterable[int]],
+    least_s: float = 0.5,
+    most_s: float = 2.0,
+    meanwhile: Act = lambda _trial: None,
+) -> Act:
     """Stops processes, and continues them."""
 
     def act(trial: Trial) -> None:
         pids = list(whom(trial))
         for pid in pids:
             kill(pid, signal.SIGSTOP)
+        meanwhile(trial)
         time.sleep(trial.draw.uniform(least_s, most_s))
         for pid in pids:
             kill(pid, signal.SIGCONT)
@@ -205,8 +211,7 @@ def flip(path: Path) -> None:
 
 def stretch(path: Path) -> None:
     """To 200 MB, without data."""
-    with path.open("r+b") as file:
-        file.truncate(200_000_000)
+    os.truncate(path, 200_000_000)
 
 
 def link_out(path: Path) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from docker.errors import APIError
 
 from tests.fakes.paced_worker import PacedWorker
-from tests.fakes.proxy import Alter, Proxy
-from tests.faults.acts import Act, kill, make_worker, write_fault
+from tests.fakes.proxy import Proxy
+from tests.faults.acts import Act, kill, make_worker
 from tests.faults.places import Docker
 from tests.faults.trials import Trial
 
 CELL_BYTES = 64 * 10**6
 """What a container may use that is to run out of memory."""
+
+PATIENCE_S = 5.0
+"""For so long something is tried that a container may stand against."""
 
 
 def engine_of(trial: Trial) -> Docker:
@@ -71,16 +75,11 @@ def end_engine(number: int, *, lose_all: bool = False) -> Act:
     return act
 
 
-def stop_engine(trial: Trial) -> None:
-    """It takes what is sent and does nothing, until it is continued."""
+def leave_stopped(trial: Trial) -> None:
+    """Ctrl-C while the engine takes what is sent and does nothing, until it is continued."""
     engine = engine_of(trial)
     kill(engine.daemon.pid, signal.SIGSTOP)
     trial.undo.callback(engine.resume_all)
-
-
-def leave_stopped(trial: Trial) -> None:
-    """Ctrl-C while the engine hangs."""
-    stop_engine(trial)
     time.sleep(trial.draw.uniform(0, 3))
     kill(trial.pid, signal.SIGINT)
 
@@ -90,16 +89,10 @@ def list_engine(trial: Trial) -> list[int]:
     return [engine_of(trial).daemon.pid]
 
 
-def suspend(trial: Trial) -> None:
-    """Stops all, and continues it an hour later by the clock."""
-    others = engine_of(trial).processes() if isinstance(trial.place, Docker) else trial.workers()
-    pids = [trial.pid, *others]
-    for pid in pids:
-        kill(pid, signal.SIGSTOP)
-    write_fault("3600 0")(trial)
-    time.sleep(trial.draw.uniform(0.5, 3))
-    for pid in pids:
-        kill(pid, signal.SIGCONT)
+def list_all(trial: Trial) -> list[int]:
+    """The command's process, and all that there is beside it."""
+    others = trial.place.processes() if isinstance(trial.place, Docker) else trial.workers()
+    return [trial.pid, *others]
 
 
 def hide_socket(trial: Trial) -> None:
@@ -117,12 +110,18 @@ def hide_for_a_while(trial: Trial) -> None:
     trial.undo.close()
 
 
-def through(make: Callable[[Trial], Alter]) -> Act:
+Alter = Callable[[Trial, bytes], Iterable[bytes]]
+"""What becomes of a piece of an answer in a trial: pieces, between which time may pass."""
+
+
+def through(alter: Alter) -> Act:
     """A proxy in front of the engine, which alters its answers."""
 
     def act(trial: Trial) -> None:
         path = trial.folder / "proxy"
-        proxy = Proxy(path, engine_of(trial).daemon.url.removeprefix("unix://"), make(trial))
+        proxy = Proxy(
+            path, engine_of(trial).daemon.url.removeprefix("unix://"), partial(alter, trial)
+        )
         trial.undo.callback(proxy.vanish)
         trial.variables = {"DOCKER_HOST": f"unix://{path}"}
         trial.proxy = proxy
@@ -130,30 +129,26 @@ def through(make: Callable[[Trial], Alter]) -> Act:
     return act
 
 
-def delay(trial: Trial) -> Alter:
+def delay(trial: Trial, data: bytes) -> Iterator[bytes]:
     """Each answer comes late, and so those to several connections in any order."""
-
-    def alter(data: bytes) -> Iterator[bytes]:
-        time.sleep(trial.draw.uniform(0, 1.5))
-        yield data
-
-    return alter
+    time.sleep(trial.draw.uniform(0, 1.5))
+    yield data
 
 
-def split(_trial: Trial) -> Alter:
+def split(_trial: Trial, data: bytes) -> Iterator[bytes]:
     """Each answer comes byte by byte."""
-    return lambda data: (data[at : at + 1] for at in range(len(data)))
+    return (data[at : at + 1] for at in range(len(data)))
 
 
-def claim_version(version: str) -> Callable[[Trial], Alter]:
+def claim_version(version: str) -> Alter:
     """The engine says that it speaks another version of the interface."""
     said = f'"ApiVersion":"{version}"'.encode()
-    return lambda _trial: lambda data: [data.replace(b'"ApiVersion":"1.41"', said)]
+    return lambda _trial, data: [data.replace(b'"ApiVersion":"1.41"', said)]
 
 
-def hand_on(_trial: Trial) -> Alter:
+def hand_on(_trial: Trial, data: bytes) -> list[bytes]:
     """Nothing is altered."""
-    return lambda data: [data]
+    return [data]
 
 
 def cut(trial: Trial) -> None:
@@ -162,34 +157,18 @@ def cut(trial: Trial) -> None:
     trial.proxy.cut()
 
 
-def remove_image(trial: Trial) -> None:
-    """The campaign's image goes, as soon as no container holds it."""
-    engine = engine_of(trial)
+def insist(remove: Callable[[Docker], object]) -> Act:
+    """Something of the engine's goes, as soon as no container holds it."""
 
-    def remove() -> None:
-        engine.api.remove_image(engine.image, force=True)
+    def act(trial: Trial) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and not trial.has_ended():
+            with suppress(APIError):  # something holds it
+                remove(engine_of(trial))
+                return
+            time.sleep(0.02)
 
-    _insist(trial, remove)
-
-
-def remove_volumes(trial: Trial) -> None:
-    """The project's volumes go, as soon as no container holds them."""
-    engine = engine_of(trial)
-
-    def remove() -> None:
-        for name in engine.volumes():
-            engine.api.remove_volume(name)
-
-    _insist(trial, remove)
-
-
-def _insist(trial: Trial, do: Callable[[], object], patience_s: float = 5.0) -> None:
-    until = time.monotonic() + patience_s
-    while time.monotonic() < until and not trial.has_ended():
-        with suppress(APIError):  # something holds it
-            do()
-            return
-        time.sleep(0.02)
+    return act
 
 
 def restore_image(trial: Trial) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.fakes.paced_worker import PacedWorker
 from tests.faults import acts, engine_acts
 from tests.faults.acts import Act
+from tests.faults.places import Docker
 from tests.faults.trials import Trial
 
 DONE = frozenset({0})
@@ -95,7 +96,11 @@ FAULTS = (
         KILLED,
         leaves=True,
     ),
-    _interposed("machine suspended for an hour", engine_acts.suspend),
+    # Stopped, and continued an hour later by the clock.
+    _interposed(
+        "machine suspended for an hour",
+        acts.pause(engine_acts.list_all, 0.5, 3, meanwhile=acts.write_fault("3600 0")),
+    ),
     *(_worker(f"worker: {number.name}", acts.send_worker(number)) for number in _KILLS),
     _worker("worker: a fork bomb", acts.make_worker(PacedWorker.fork)),
     _worker("worker: floods standard output", acts.make_worker(PacedWorker.flood)),
@@ -201,10 +206,10 @@ FAULTS = (
     ),
     _broken(
         "engine: the image is removed",
-        engine_acts.remove_image,
+        engine_acts.insist(lambda engine: engine.api.remove_image(engine.image, force=True)),
         statuses=GONE,
         after=engine_acts.restore_image,
     ),
-    _engine("engine: the volumes are removed", engine_acts.remove_volumes),
+    _engine("engine: the volumes are removed", engine_acts.insist(Docker.remove_volumes)),
 )
 """Everything that is tried."""

@@ -134,8 +134,7 @@ class Docker(Place):
         for one in self.containers():
             with suppress(NotFound):
                 self.api.remove_container(one["Id"], force=True)
-        for volume in self.volumes():
-            self.api.remove_volume(volume)
+        self.remove_volumes()
         self.restore_image()
         self._ear.forget()
 
@@ -178,6 +177,11 @@ class Docker(Place):
         """The project's volumes that must not outlast a campaign."""
         found = self.api.volumes(filters={"label": f"{LABEL}=volume"})["Volumes"]
         return [str(one["Name"]) for one in found or ()]
+
+    def remove_volumes(self) -> None:
+        """Removes them."""
+        for name in self.volumes():
+            self.api.remove_volume(name)
 
     def words(self, folder: Path) -> Sequence[str]:
         return ("--engine", "docker", "--base-image", BASE)

@@ -46,11 +46,10 @@ STARTED_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class End:
-    """How a command ended: its exit status (None: it hung), what it said, seconds since the fault, and
-    the time of the day."""
+    """How a command ended: its exit status (None: it hung), what it complained of, seconds since the fault,
+    and the time of the day."""
 
     status: int | None
-    out: str
     err: str
     seconds: float
     at: float
@@ -84,34 +83,28 @@ class Trial:
 
     def start(self) -> None:
         """Begins the campaign, with whatever the fault gives it."""
-        words = ["--results", str(self.results), *WORDS, *self.words]
-        self._run(words, self.variables, self.shell, self.streams)
+        self._run("--results", str(self.results), *WORDS, *self.words)
 
     def resume(self) -> End:
         """Goes on with it, undisturbed."""
-        self._run(["--resume", str(self.campaign)])
+        self.variables, self.shell, self.streams = {}, ":", {}
+        self._run("--resume", str(self.campaign))
         return self.wait()
 
-    def _run(
-        self,
-        words: Sequence[str],
-        variables: Mapping[str, str] | None = None,
-        shell: str = ":",
-        streams: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _run(self, *words: str) -> None:
         command = [sys.executable, "-m", "suite", "bench", *self.place.words(self.folder), *words]
         environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         # A lock of its own, so that trials beside each other do not wait.
         environment |= {PLACE: str(self.folder), "TMPDIR": str(self.folder)}
-        environment |= {**self.place.variables(), **(variables or {})}
+        environment |= {**self.place.variables(), **self.variables}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(
-                ["sh", "-c", f'{shell}; exec "$@"', "sh", *command],
+                ["sh", "-c", f'{self.shell}; exec "$@"', "sh", *command],
                 cwd=ROOT,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                **{"stdout": out, "stderr": err, **(streams or {})},
+                **{"stdout": out, "stderr": err, **self.streams},
             )
         self.planted = time.monotonic()
 
@@ -122,16 +115,14 @@ class Trial:
         return self.process.pid
 
     @property
-    def campaign(self) -> Path:
-        """The campaign's folder.
+    def plans(self) -> list[Path]:
+        """The campaign's plan; nothing as long as it has none."""
+        return list(self.results.glob("*-x-full/campaign.json"))
 
-        Raises:
-            FileNotFoundError: it has none yet.
-        """
-        for path in sorted(self.results.glob("*-x-full")):
-            if (path / "campaign.json").is_file():
-                return path
-        raise FileNotFoundError(self.results)
+    @property
+    def campaign(self) -> Path:
+        """The campaign's folder, once it has its plan."""
+        return self.plans[0].parent
 
     def has_ended(self) -> bool:
         """Whether the command has."""
@@ -140,13 +131,9 @@ class Trial:
     def wait_for_plan(self) -> bool:
         """Waits until there is a plan; False: the command ended without one."""
         until = time.monotonic() + LIMIT_S
-        while time.monotonic() < until:
-            if any(self.results.glob("*-x-full/campaign.json")):
-                return True
-            if self.has_ended():
-                return False
+        while not (plans := self.plans) and time.monotonic() < until and not self.has_ended():
             time.sleep(0.02)
-        return False
+        return bool(plans)
 
     def workers(self) -> list[int]:
         """The worker's processes that are there now, what starts and watches them aside."""
@@ -175,13 +162,8 @@ class Trial:
             os.killpg(self.pid, signal.SIGKILL)
             self.process.wait()
         seconds, at = time.monotonic() - self.planted, time.time()
-        out, err = (
-            (self.folder / name).read_text(errors="replace")
-            if (self.folder / name).exists()
-            else ""
-            for name in ("out", "err")
-        )
-        return End(status=status, out=out, err=err, seconds=seconds, at=at)
+        err = (self.folder / "err").read_text(errors="replace")
+        return End(status=status, err=err, seconds=seconds, at=at)
 
     def left_behind(self) -> list[str]:
         """What still runs or stands in the engine, and files that only a writer under way has."""

@@ -53,6 +53,12 @@ class Tally:
     faults: Counter[str] = field(default_factory=Counter)
     example: dict[str, str] = field(default_factory=dict)
 
+    def tell(self, name: str) -> str:
+        """Its row of the table."""
+        faults = self.faults.total()
+        accepted = self.inputs - self.refused - faults
+        return f"{name:28s} {self.inputs:6d} {self.refused:7d} {accepted:8d} {faults:10d}"
+
 
 @contextmanager
 def limited() -> Iterator[None]:
@@ -108,11 +114,9 @@ def try_once(door: Door, seed: str, room: Path, tally: Tally) -> None:
         if error.exit_status not in door.statuses or not error.what:
             fault = f"ended with {error.exit_status}: {error.what[:99]}"
     except (Exception, Hang) as error:  # noqa: BLE001  the whole point
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        ours = [
-            one for one in traceback.extract_tb(error.__traceback__) if "/suite/" in one.filename
-        ]
-        where = f"{Path((ours or [last])[-1].filename).name}:{(ours or [last])[-1].lineno}"
+        frames = traceback.extract_tb(error.__traceback__)
+        last = ([one for one in frames if "/suite/" in one.filename] or frames)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
         fault = f"{type(error).__name__} at {where}: {str(error)[:99]!r}"
     spent = time.process_time() - began - (Unclocked.spent_s - unclocked)
     if spent > tally.slowest_s:
@@ -165,8 +169,7 @@ def main() -> int:
     sys.stdout.write(f"{'kind':28s} inputs refused accepted tracebacks slowest\n")
     for name in ("mutate", "mutate_lines"):
         setattr(outside, name, Unclocked(getattr(outside, name)))
-    troubled = False
-    total: Counter[str] = Counter()
+    total = Tally()
     with tempfile.TemporaryDirectory() as name:
         elsewhere = watch_writes(Path(name))
         room = Path(name) / "room"
@@ -178,28 +181,22 @@ def main() -> int:
             for index in range(count):
                 seed = given.once or f"{given.seed} {door.name} {index}"
                 try_once(door, seed, room, tally)
-            faults = sum(tally.faults.values())
-            accepted = tally.inputs - tally.refused - faults
-            total.update(
-                inputs=tally.inputs, refused=tally.refused, accepted=accepted, faults=faults
-            )
-            sys.stdout.write(
-                f"{door.name:28s} {tally.inputs:6d} {tally.refused:7d} {accepted:8d} {faults:10d} "
-                f"{tally.slowest_s:6.2f} s ({tally.slowest!r})\n"
-            )
+            total.inputs += tally.inputs
+            total.refused += tally.refused
+            total.faults += tally.faults
+            told = f"{tally.slowest_s:6.2f} s ({tally.slowest!r})"
+            sys.stdout.write(f"{tally.tell(door.name)} {told}\n")
             for kind, count in tally.faults.most_common():
                 sys.stdout.write(f"    {count} × {tally.example[kind]}\n")
             sys.stdout.flush()
-            troubled |= bool(faults)
         strange = sorted(path.name for path in Path(name).iterdir() if path.name != "room")
         strange += sorted(set(elsewhere))
     sys.stdout.write(
-        f"{'together':28s} {total['inputs']:6d} {total['refused']:7d} {total['accepted']:8d} "
-        f"{total['faults']:10d}\n"
+        f"{total.tell('together')}\n"
         f"largest resident size {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB; "
         f"written elsewhere: {', '.join(strange) or 'nothing'}\n"
     )
-    return int(troubled or bool(strange))
+    return int(bool(total.faults or strange))
 
 
 if __name__ == "__main__":

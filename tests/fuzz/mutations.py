@@ -180,7 +180,7 @@ def _cut_out(content: bytearray, draw: Random) -> None:
 
 def _put_in(content: bytearray, draw: Random) -> None:
     at = draw.randrange(len(content) + 1)
-    odd = [
+    odd = (
         b"\0",
         b"\xff\xfe",
         b"\xed\xa0\x80",
@@ -191,7 +191,7 @@ def _put_in(content: bytearray, draw: Random) -> None:
         b",",
         b"\n",
         b"\\u",
-    ]
+    )
     content[at:at] = draw.choice([*odd, bytes(draw.randrange(256) for _ in range(9)), b"[" * DEEP])
 
 
@@ -204,20 +204,8 @@ def _put_value(content: bytearray, draw: Random) -> None:
 
 
 STRUCTURE: tuple[Callable[[Any, Random], None], ...] = (
-    *(
-        _drop,
-        _odd,
-        _odd,
-        _odd,
-        _long,
-        _twice,
-        _rename,
-        _exchange,
-        _scale,
-        _scale,
-        _repeat,
-        _reverse,
-    ),
+    *(_drop, _odd, _odd, _odd, _long, _twice, _rename, _exchange),
+    *(_scale, _scale, _repeat, _reverse),
 )
 TEXT: tuple[Callable[[bytearray, Random], None], ...] = (
     *(_flip, _cut, _cut_out, _put_in, _put_value, _put_value),

@@ -1,17 +1,13 @@
-"""Compiles the stand-ins for a GPU and lays them out as `enter.py` and the container's hook want them.
-
-    python build.py SITE FOLDER
-
-SITE is the site-packages of an environment that has the CUDA wheels, whose headers they need.
-"""
+"""Compiles the stand-ins for a GPU and lays them out as `enter.py` and the container's hook want them."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from tests.fakes.tree import lay
 
 HERE = Path(__file__).resolve().parent
 
@@ -29,7 +25,8 @@ WHEELS = {
 
 HEADERS = ("cuda_runtime", "cuda_nvcc", "cublas")
 
-DEVICES = ("nvidia0", "nvidiactl", "nvidia-uvm")
+SHARED = ("nvidiactl", "nvidia-uvm")
+"""The device nodes beside those of the GPUs."""
 
 VERSION = "570.00.00"
 
@@ -110,7 +107,7 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
     """Makes the folder anew.
 
     Args:
-        site: the site-packages with the wheels' headers.
+        site: the site-packages of an environment that has the CUDA wheels, whose headers they need.
         folder: what is to hold ``driver``, ``site``, ``proc``, ``bin`` and ``devices``.
         devices: how many GPUs there are.
     """
@@ -124,31 +121,22 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
         compile_library(source, target, headers, driver, site / "nvidia" / place)
     for name in ("stand_in_preamble.py", "stand_in_preamble.pth"):
         shutil.copy(HERE / "preamble" / name, folder / "site" / name)
-    nodes = [*(f"nvidia{i}" for i in range(devices)), *DEVICES[1:]]
-    (folder / "devices").write_text("\n".join(nodes) + "\n", encoding="utf-8")
-    (folder / "missing").write_text("", encoding="utf-8")
-    (folder / "driver" / "plants.conf").write_text(f"devices {devices}\n", encoding="utf-8")
-    proc = folder / "proc"
-    proc.mkdir()
-    (proc / "version").write_text(
-        f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {VERSION}\n", encoding="utf-8"
-    )
-    rows = [NAMES]
+    rows, cards = [NAMES], {}
     for index in range(devices):
         bus = 0x81 + 0x40 * index
         digit = f"{index + 1}"
         uuid = "-".join(digit * length for length in (8, 4, 4, 4, 12))
-        card = proc / "gpus" / f"0000:{bus:02x}:00.0"
-        card.mkdir(parents=True)
-        (card / "information").write_text(INFORMATION.format(uuid=uuid, bus=bus), encoding="utf-8")
+        card = f"proc/gpus/0000:{bus:02x}:00.0/information"
+        cards[card] = INFORMATION.format(uuid=uuid, bus=bus)
         rows.append(ROW.format(index=index, version=VERSION, uuid=uuid))
-    smi = folder / "bin" / "nvidia-smi"
-    smi.parent.mkdir()
-    smi.write_text(SMI, encoding="utf-8")
-    smi.chmod(0o755)
-    (smi.parent / "query.awk").write_text(QUERY, encoding="utf-8")
-    (smi.parent / "rows").write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    build(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+    files = {
+        "devices": "\n".join([*(f"nvidia{index}" for index in range(devices)), *SHARED]),
+        "missing": "",
+        "driver/plants.conf": f"devices {devices}",
+        "proc/version": f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {VERSION}",
+        "bin/nvidia-smi": SMI,
+        "bin/query.awk": QUERY,
+        "bin/rows": "\n".join(rows),
+    }
+    lay(folder, {**files, **cards})
+    (folder / "bin" / "nvidia-smi").chmod(0o755)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -31,6 +29,7 @@ from suite.host.provision.images import STAND_IN, find_spec
 from tests.commands import run_python
 from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
+from tests.gpu_runtime.build import build
 from tests.gpu_runtime.machine import GpuMachine
 from tests.gpu_runtime.rented import Rented
 from tests.lacking import lack
@@ -81,7 +80,7 @@ def site(environment: Path) -> Path:
 def stand_ins(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled stand-ins of a machine with one healthy GPU."""
     folder = tmp_path_factory.mktemp("gpu") / "stand-ins"
-    subprocess.run([sys.executable, HERE / "build.py", site, folder], check=True)
+    build(site, folder)
     tried = run_python(str(HERE / "enter.py"), str(folder), str(site), "true")
     if tried.returncode:
         why = (tried.stderr.strip().splitlines() or ["it ended without a word"])[-1]

@@ -20,15 +20,14 @@ NULL = ("c", "1", "3")
 """The numbers of /dev/null, which every container may open: nobody reads from these devices."""
 
 
-def write(folder: Path, stand_ins: Path) -> Path:
-    """The hook in a folder, under NVIDIA's name, for these stand-ins."""
+def write(folder: Path, stand_ins: Path) -> None:
+    """Writes the hook into a folder, under NVIDIA's name, for these stand-ins."""
     path = folder / "nvidia-container-runtime-hook"
     path.write_text(
         f'#!/bin/sh\nexec {sys.executable} -I {Path(__file__).resolve()} {stand_ins} "$@"\n',
         encoding="utf-8",
     )
     path.chmod(0o755)
-    return path
 
 
 def main(stand_ins: Path, state: dict[str, object]) -> int:

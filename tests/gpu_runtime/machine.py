@@ -30,9 +30,11 @@ class Heard:
     diary: str
     status: int
 
-    def one(self, record: str) -> dict[str, Any]:
-        """The last record of a kind."""
-        return [one for one in self.records if one["record"] == record][-1]
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts, as its last record of them has them."""
+        told: list[dict[str, Any]] = [r["facts"] for r in self.records if r["record"] == "facts"]
+        return told[-1]
 
     @property
     def cells(self) -> dict[str, dict[str, Any]]:
@@ -74,7 +76,7 @@ class GpuMachine:
     def run(
         self,
         command: Sequence[str | Path],
-        variables: Mapping[str, str] | None = None,
+        variables: Mapping[str, str],
         *,
         wheels: bool = True,
     ) -> subprocess.CompletedProcess[str]:

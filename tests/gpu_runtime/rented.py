@@ -17,8 +17,7 @@ from docker.api.client import APIClient
 from docker.errors import NotFound
 
 from suite.content import SUITE
-from suite.host.engine import LABEL
-from tests.fakes.daemons import Daemon, build_image
+from tests.fakes.daemons import Daemon
 from tests.gpu_runtime.build import build
 from tests.gpu_runtime.machine import GpuMachine, environ
 
@@ -98,13 +97,6 @@ class Rented:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-
-    def build_image(self, tag: str, *lines: str) -> None:
-        """An image in the machine's engine."""
-        # What stands on an image of ours is not ours.
-        files = {"Dockerfile": "\n".join(lines).encode()}
-        with closing(self.client) as client:
-            build_image(client, files, tag=tag, labels={LABEL: ""})
 
 
 def find_folder(results: Path) -> Path:

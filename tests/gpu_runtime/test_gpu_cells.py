@@ -29,7 +29,7 @@ def proven(healthy: GpuMachine) -> Heard:
 
 
 def test_tensorflow_lists_the_gpu_with_nothing_linked_in_by_hand(proven: Heard) -> None:
-    facts = proven.one("facts")["facts"]
+    facts = proven.facts
     assert facts["tensorflow.devices"] == "CPU:0, GPU:0"
     assert facts["gpu.0.capability"] == "9.0"
     assert facts["gpu.simulated"] is True
@@ -84,7 +84,7 @@ def test_a_script_runs_both_halves_in_its_order_and_each_is_seen_where_it_belong
     assert set(heard.cells) == {cell.id for cell in cells}
     bad = {one["id"]: one["reason"] for one in heard.cells.values() if one["outcome"] != "measured"}
     assert bad == {}
-    facts = heard.one("facts")["facts"]
+    facts = heard.facts
     # As posted: nothing was configured.
     assert facts["tensorflow.soft_placement"] is True
     assert find_unproven(facts, posted=True) is None

@@ -13,6 +13,7 @@ import pytest
 from docker.errors import APIError
 
 from suite.host.engine import LABEL
+from tests.fakes.daemons import build_image
 from tests.gpu_runtime.machine import list_troubles
 from tests.gpu_runtime.rented import (
     EAGER,
@@ -196,13 +197,14 @@ def test_a_campaign_whose_container_died_with_it_goes_on(
 def test_an_image_that_brings_its_own_tensorflow_gets_the_gpu(
     rented: Rented, tmp_path: Path
 ) -> None:
-    rented.build_image(
-        "vendor/tensorflow:1",
-        f"FROM {rented.images['cuda']}",
-        "USER 0:0",
-        "WORKDIR /opt/vendor",
-        'ENTRYPOINT ["/bin/sh", "-c", "echo a banner; exec sh", "--"]',
+    dockerfile = (
+        f"FROM {rented.images['cuda']}\nUSER 0:0\nWORKDIR /opt/vendor\n"
+        'ENTRYPOINT ["/bin/sh", "-c", "echo a banner; exec sh", "--"]'
     )
+    files = {"Dockerfile": dockerfile.encode()}
+    with closing(rented.client) as client:
+        # What stands on an image of ours is not ours.
+        build_image(client, files, tag="vendor/tensorflow:1", labels={LABEL: ""})
     done, folder = rented.bench(tmp_path / "laid", *ONE_CELL, "--cuda-image", "vendor/tensorflow:1")
     assert done.returncode == 0, done.stderr[-2000:]
     document = load(folder, "cuda-01.json")

@@ -23,7 +23,7 @@ EXIT_REFUSED, EXIT_LOST = 4, 7
 
 def test_the_library_that_tensorflow_does_not_find_is_opened_for_it(healthy: GpuMachine) -> None:
     heard = healthy.work(*DESCRIBE)
-    facts = heard.one("facts")["facts"]
+    facts = heard.facts
     assert (heard.status, facts[CUSOLVER], facts[AT_END]) == (0, "opened by the suite", FINE)
     alone = healthy.work(*DESCRIBE, without="cusolver")
     assert alone.status == EXIT_REFUSED
@@ -94,7 +94,7 @@ def test_a_gpu_lost_in_mid_run_has_no_number(machine: GpuMachine) -> None:
     # TensorFlow itself aborts where a lost GPU fails a check of its.
     assert heard.status in {EXIT_LOST, -signal.SIGABRT}
     if heard.status == EXIT_LOST:
-        assert "refuses a small product" in heard.one("facts")["facts"][AT_END]
+        assert "refuses a small product" in heard.facts[AT_END]
     (machine.folder / "lost").unlink()
     unseen = machine.measure(EAGER, TRAIN, planted="lost", without="trouble", **trigger)
     assert unseen.cells[TRAIN]["outcome"] == "failed"
@@ -125,7 +125,7 @@ def test_a_gpu_that_cannot_be_used_says_why(
 def test_of_two_gpus_the_one_that_was_named_computes(machine: GpuMachine) -> None:
     build(machine.site, machine.folder, devices=2)
     heard = machine.work(*DESCRIBE, CUDA_VISIBLE_DEVICES="1")
-    facts = heard.one("facts")["facts"]
+    facts = heard.facts
     assert facts["gpu.0.pci"] == "0000:c1:00.0"
     assert "gpu.1.name" not in facts
 
@@ -175,9 +175,9 @@ def memcpy_s(size: int) -> float:
 
 
 def test_what_the_driver_compiles_is_counted(machine: GpuMachine) -> None:
-    first = machine.measure(EAGER).one("facts")["facts"]
+    first = machine.measure(EAGER).facts
     gained = first["cuda.cache.at_end.files"] - first["cuda.cache.at_start.files"]
     assert first["cuda.cache.at_start.files"] == 0
     assert 1 <= gained < 100
-    again = machine.measure(EAGER).one("facts")["facts"]
+    again = machine.measure(EAGER).facts
     assert again["cuda.cache.at_start.files"] == gained == again["cuda.cache.at_end.files"]

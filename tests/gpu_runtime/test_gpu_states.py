@@ -32,7 +32,7 @@ class State:
     can see it.
     """
 
-    status: int
+    status: int = GPU
     said: str = ""
     plants: Mapping[str, Any] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
@@ -45,36 +45,28 @@ class State:
 STATES: Mapping[str, State] = {
     "all is well": State(status=0),
     "an old driver that refuses PTX": State(
-        status=GPU, said="555 or later", plants={"refuse_ptx": 1, "driver": 12020}
+        said="555 or later", plants={"refuse_ptx": 1, "driver": 12020}
     ),
     "a product that is wrong by 1 %": State(
-        status=GPU, said="wrong result for a small product", plants={"wrong_by": 1.01}
+        said="wrong result for a small product", plants={"wrong_by": 1.01}
     ),
-    "another process has the GPU": State(
-        status=GPU, said="another process has the GPU", plants={"hold": 1}
-    ),
-    "another process has the memory": State(
-        status=GPU, said="who else uses that memory", plants={"full": 1}
-    ),
-    "MIG on, and no instance": State(status=GPU, said="-mig 0", plants={"mig": 1}),
+    "another process has the GPU": State(said="another process has the GPU", plants={"hold": 1}),
+    "another process has the memory": State(said="who else uses that memory", plants={"full": 1}),
+    "MIG on, and no instance": State(said="-mig 0", plants={"mig": 1}),
     "a module for memory that is not loaded": State(
-        status=GPU, said="modprobe nvidia_uvm", plants={"init": 999}
+        said="modprobe nvidia_uvm", plants={"init": 999}
     ),
     "a GPU newer than TensorFlow": State(
-        status=GPU,
         said="LOCAL_PYTHON=path",
         plants={"capability": "12.0"},
         smi={"Enabled, 9.0": "Enabled, 12.0"},
     ),
     "a GPU older than TensorFlow, and an nvidia-smi that does not say so": State(
-        status=GPU,
         said="LOCAL_PYTHON=path",
         plants={"capability": "5.0"},
         smi={", compute_cap": "", "Enabled, 9.0": "Enabled"},
     ),
-    "no libnvidia-ml": State(
-        status=GPU, said="install the driver whole", missing=("libnvidia-ml.so.1",)
-    ),
+    "no libnvidia-ml": State(said="install the driver whole", missing=("libnvidia-ml.so.1",)),
     "an nvidia-smi that breaks, and a GPU that is well": State(
         status=0, smi={"": "#!/bin/sh\necho Segmentation fault; exit 139\n"}
     ),
@@ -82,10 +74,8 @@ STATES: Mapping[str, State] = {
         status=0, smi={VERSION: "515.105.01"}
     ),
     "the second of two GPUs by its UUID": State(status=0, devices=2, words=("--gpu", "GPU-2222")),
-    "a third of two GPUs": State(status=GPU, said="nvidia-smi -L", devices=2, words=("--gpu", "2")),
-    "an instance of a GPU that has none": State(
-        status=GPU, said="nvidia-smi -L", words=("--gpu", "0:1")
-    ),
+    "a third of two GPUs": State(said="nvidia-smi -L", devices=2, words=("--gpu", "2")),
+    "an instance of a GPU that has none": State(said="nvidia-smi -L", words=("--gpu", "0:1")),
     "a GPU that is lost later": State(
         status=FAILED,
         plants={"lose_at": 600},

@@ -18,7 +18,7 @@ from suite.cells.traits import ProfileName
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
 from suite.host.campaign.conductor import MOST_AGAIN
-from suite.model import Campaign, CellResult, Document
+from suite.model import Campaign, Document
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes.hosts import SAMPLES, TYPICAL, WARMUP, Array, Host, draw_levels, draw_series
@@ -136,18 +136,21 @@ def make_documents(campaign: Campaign, planted: Planted) -> list[Document]:
 def _make_document(
     campaign: Campaign, planted: Planted, arm: str, block: int, series: Array
 ) -> Document:
-    bare, real = _skeleton(_key(campaign), arm, block), arm_of(arm)
-    cells = [
-        _fill(
-            one,
-            campaign.calls[real].get(cell.id, 0),
-            series[index, max(block, 1) - 1].tolist(),
-            _see(planted, cell, real, block),
-        )
-        for index, (one, cell) in enumerate(
-            zip(bare.cells, plan.cells_of(campaign, arm), strict=True)
-        )
-    ]
+    """The made-up times of the document that all share, with these seconds a call in their place."""
+    names = tuple(one.id for one in campaign.cells)
+    bare = _skeleton(campaign.profile, campaign.blocks, names, arm, block)
+    real, cells = arm_of(arm), []
+    drawn = series[:, max(block, 1) - 1].tolist()
+    for one, cell, seconds in zip(bare.cells, plan.cells_of(campaign, arm), drawn, strict=True):
+        seen = dict(planted.results(cell, real))
+        if planted.traced is not None and block == 0:
+            seen["trace"] = dict(planted.traced(cell, real))
+        if calls := campaign.calls[real].get(cell.id):
+            seen |= {"warmup_s": seconds[:WARMUP], "samples_s": seconds[WARMUP:]}
+            seen["calls_per_sample"] = calls
+        else:  # a one-shot cell
+            seen |= {"samples_s": seconds[-1:], "first_call_s": seconds[-1]}
+        cells.append(replace(one, **seen))
     identity = replace(bare.campaign, seed=campaign.seed)
     return planted.change(replace(bare, cells=cells, campaign=identity))
 
@@ -205,39 +208,11 @@ def _draw(campaign: Campaign, planted: Planted, arm: str, draw: np.random.Genera
     return scaled
 
 
-def _fill(bare: CellResult, calls: int, series: list[float], seen: Mapping[str, Any]) -> CellResult:
-    """The result of a cell with these seconds a call in the place of the made-up ones; of a one-shot cell
-    (0 ``calls``) with the last."""
-    if not calls:
-        return replace(bare, samples_s=series[-1:], first_call_s=series[-1], **seen)
-    return replace(
-        bare,
-        warmup_s=series[:WARMUP],
-        samples_s=series[WARMUP:],
-        calls_per_sample=calls,
-        **seen,
-    )
-
-
-def _see(planted: Planted, cell: Cell, arm: str, block: int) -> dict[str, Any]:
-    """What was seen of a cell beside its times."""
-    seen = dict(planted.results(cell, arm))
-    if planted.traced is not None and block == 0:
-        seen["trace"] = dict(planted.traced(cell, arm))
-    return seen
-
-
-Key = tuple[ProfileName, int, tuple[str, ...]]
-
-
-def _key(campaign: Campaign) -> Key:
-    return campaign.profile, campaign.blocks, tuple(one.id for one in campaign.cells)
-
-
 @lru_cache(maxsize=512)
-def _skeleton(key: Key, arm: str, block: int) -> Document:
+def _skeleton(
+    profile: ProfileName, blocks: int, names: tuple[str, ...], arm: str, block: int
+) -> Document:
     """An invocation's document, whose times are nobody's: all campaigns of one plan share it."""
-    profile, blocks, names = key
     ids = set(names)
     cells = [one for one in scenarios.cells() if one.id in ids]
     campaign = synthetic.make_campaign(arms=ARMS, blocks=blocks, cells=cells, profile=profile)

@@ -13,7 +13,7 @@ from typing import Any
 
 from suite.analysis.result.findings import RuleName
 from suite.cells.cell import Cell, Param
-from tests.bench.truth.campaigns import OTHER, Planted
+from tests.bench.truth.campaigns import OTHER, Planted, Seconds
 
 KERNELS = 40
 """Kernels that a training step launches."""
@@ -93,13 +93,9 @@ def take(device: Device, cell: Cell) -> Taken:
     return CASES[cell.name](device, cell.params)
 
 
-def times(cpu: Device, gpu: Device) -> Callable[[Cell, str], float]:
-    """The true seconds a call, by cell and arm."""
-
-    def seconds(cell: Cell, arm: str) -> float:
-        return take(_place(cell, arm, cpu, gpu), cell).seconds
-
-    return seconds
+def times(cpu: Device, gpu: Device) -> Seconds:
+    """The true seconds of these devices."""
+    return lambda cell, arm: take(gpu if arm == OTHER and not cell.pinned else cpu, cell).seconds
 
 
 def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
@@ -141,35 +137,26 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
 
     With ``best``, seconds a call at the GPU's own best rate: the share of what it takes beyond that.
     """
-    place = _place(cell, OTHER, cpu, gpu)
-    own = take(place, cell).seconds
+    own = take(gpu, cell).seconds
     rival = take(cpu, cell).seconds if best is None else best
-    if own <= rival:
+    if cell.pinned or own <= rival:
         return {}
-    prices: Device = cpu if best is None else replace(gpu, **dict.fromkeys(OVERHEAD, 0.0))
-    # What the CPU pays as well is no reason to lose; what the GPU does worse is.
-    dearer = {name: min(getattr(gpu, name), getattr(prices, name)) for name in OVERHEAD}
-    starts = {
-        name: 0.0 if best is not None else min(getattr(gpu, name), getattr(cpu, name))
-        for name in STARTS
-    }
+
+    def cheapen(prices: tuple[str, ...]) -> Device:
+        """What the CPU pays as well is no reason to lose; what the GPU does worse is."""
+        least = {one: getattr(cpu, one) if best is None else 0.0 for one in prices}
+        return replace(gpu, **{one: min(getattr(gpu, one), least[one]) for one in prices})
+
+    idle = replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0))
     cures: dict[RuleName, Device] = {
-        "overhead": replace(gpu, **dearer),
+        "overhead": cheapen(OVERHEAD),
         "transfer": replace(gpu, latency=0.0, bandwidth=float("inf")),
-        "input": replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0)),
+        "input": replace(gpu, drag=1.0) if best is None else idle,
         "fallback": replace(gpu, fallback=0.0),
-        "start-up": replace(gpu, **starts),
+        "start-up": cheapen(STARTS),
         "too small": replace(gpu, half=0.0),
     }
-    if best is None:
-        cures["input"] = replace(gpu, drag=1.0)
-    if cell.pinned:
-        return {}
     return {rule: (own - take(one, cell).seconds) / (own - rival) for rule, one in cures.items()}
-
-
-def _place(cell: Cell, arm: str, cpu: Device, gpu: Device) -> Device:
-    return gpu if arm == OTHER and not cell.pinned else cpu
 
 
 def _blocks(cell: Cell) -> bool:
@@ -266,64 +253,59 @@ def _clone(device: Device, p: Mapping[str, Param]) -> Taken:
 
 
 SLICED = (
-    "script",
-    "trained",
-    "built",
-    "closure",
-    "naive",
-    "traced",
-    "placed",
-    "float32",
+    *("script", "trained", "built", "closure", "naive", "traced", "placed", "float32", "no-fetch"),
+)
+FED = (
+    *("script", "trained", "built", "closure", "traced", "placed", "made", "float32", "fetch"),
     "no-fetch",
 )
-FED = ("script", "trained", "built", "closure", "traced", "placed", "made", "float32", "fetch")
 FITTED = ("script", "trained", "placed", "epoch-1", "epoch-2", "epoch-3", "steady")
 """The stages of the scripts, in their order: each is without what it and those before it take away."""
 
 
-def _count_colds(device: Device, order: tuple[str, ...], stage: str, traced: str) -> float:
-    """What a script that trains sets up at a stage."""
-    at = order.index(stage)
-    cold = device.first if at < order.index("trained") else 0.0
-    cold += device.again if "built" in order and at < order.index("built") else 0.0
-    return cold + (device.first if at < order.index(traced) else 0.0)
+def _list_later(order: tuple[str, ...], stage: str) -> tuple[str, ...]:
+    """The stages behind one: what they take away, it still has."""
+    return order[order.index(stage) + 1 :]
+
+
+def _count_colds(device: Device, later: tuple[str, ...], traced: str) -> float:
+    """What a script that trains sets up before these stages."""
+    cold = device.first if "trained" in later else 0.0
+    cold += device.again if "built" in later else 0.0
+    return cold + (device.first if traced in later else 0.0)
+
+
+def _loop(device: Device, later: tuple[str, ...], steps: float, **step: Any) -> Taken:
+    """A loop that trains, at the stage before these; ``step`` are words of `_step`."""
+    each = device.handed if "closure" in later else 0.0
+    each += device.fetch if "no-fetch" in later else 0.0
+    # NumPy's usual float64 is twice the bytes.
+    one = _step(device, net="B", wide=2.0 if "float32" in later else 1.0, **step)
+    return _times(one, steps, _count_colds(device, later, "traced") + steps * each)
 
 
 def _slices(device: Device, p: Mapping[str, Param]) -> Taken:
     stage = str(p["stage"])
     if stage == "batch-512":
         return _step(device, 512, net="B")
-    steps = SLICES / 10
     if stage == "device-data":
-        return _times(_step(device, 10, net="B"), steps)
-    at = SLICED.index(stage)
-    each = device.handed if at < SLICED.index("closure") else 0.0
-    each += device.fetch if at < SLICED.index("no-fetch") else 0.0
-    # NumPy's usual float64 is twice the bytes.
-    wide = 2.0 if at < SLICED.index("float32") else 1.0
-    one = _step(device, 10, net="B", data="host", wide=wide)
-    return _times(one, steps, _count_colds(device, SLICED, stage, "traced") + steps * each)
+        return _times(_step(device, 10, net="B"), SLICES / 10)
+    return _loop(device, _list_later(SLICED, stage), SLICES / 10, batch=10, data="host")
 
 
 def _dataset(device: Device, p: Mapping[str, Param]) -> Taken:
-    stage = str(p["stage"])
+    later = _list_later(FED, str(p["stage"]))
+    steps = 100_000 / 32 if "made" in later else 1.0
     feed = device.feed["parallel"] / 16
-    if stage == "no-fetch":
-        return _step(device, 32, net="B", data="dataset", feed=feed)
-    at = FED.index(stage)
-    steps = 100_000 / 32 if at < FED.index("made") else 1.0
-    each = device.fetch + (device.handed if at < FED.index("closure") else 0.0)
-    wide = 2.0 if at < FED.index("float32") else 1.0
-    one = _step(device, 32, net="B", data="dataset", feed=feed, wide=wide)
-    return _times(one, steps, _count_colds(device, FED, stage, "traced") + steps * each)
+    return _loop(device, later, steps, batch=32, data="dataset", feed=feed)
 
 
 def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
-    batch, stage = float(p["batch"]), str(p["stage"])
+    batch, later = float(p["batch"]), _list_later(FITTED, str(p["stage"]))
     feed = device.feed["parallel"] * batch / 512
     one = _step(device, batch, data="dataset", feed=feed, ahead=p["prefetch"] == "on")
-    more = 0.0 if p.get("epoch", 1) != 1 else _count_colds(device, FITTED, stage, "epoch-2")
-    if FITTED.index(stage) < FITTED.index("epoch-1"):
+    more = 0.0 if p.get("epoch", 1) != 1 else _count_colds(device, later, "epoch-2")
+    if "epoch-1" in later:
         more += EPOCH / batch * device.bar
     return _times(one, EPOCH / batch, more)
 

@@ -11,7 +11,7 @@ from tests.bench.truth.tally import Tally
 _slow = partial(winners.try_effects, size=0.15, slow=0.30)
 """Some invocation takes 30 % longer."""
 
-KINDS: Mapping[str, tuple[int, Callable[[int], Tally]]] = {
+KINDS: Mapping[str, tuple[int, Callable[[Tally, int], None]]] = {
     "null": (30, winners.try_null),
     "effects of 15 %": (6, partial(winners.try_effects, size=0.15)),
     "effects of 20 %": (6, partial(winners.try_effects, size=0.20)),
@@ -33,4 +33,14 @@ KINDS: Mapping[str, tuple[int, Callable[[int], Tally]]] = {
     "causes": (1, reasons.try_causes),
     "controls that fail": (1, reasons.try_controls),
 }
-"""By a name, of which the first word chooses it: how many campaigns the tests try by default, and how."""
+"""By a name, of which the first word chooses it: how many campaigns the tests try by default, and what counts
+the claims of the one with a seed."""
+
+
+def try_kind(name: str, campaigns: int = 0) -> Tally:
+    """What is claimed in so many campaigns of a kind; in as many as the tests try: none given."""
+    count, trial = KINDS[name]
+    tally = Tally()
+    for seed in range(campaigns or count):
+        trial(tally, seed)
+    return tally

@@ -7,23 +7,20 @@ many of every kind as the bounds are meant for.
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 from statistics import mean
 from typing import Literal
 
 import pytest
 
-from tests.bench.truth.kinds import KINDS
-from tests.bench.truth.tally import Tally, is_at_least, is_at_most
+from tests.bench.truth.kinds import try_kind
+from tests.bench.truth.tally import is_at_least, is_at_most
 
 ASKED = int(os.environ.get("TRUTH_CAMPAIGNS", "0"))
 
 
-@cache
-def run(trial: str) -> Tally:
-    count, found = KINDS[trial]
-    return found(ASKED or count)
-
+run = cache(partial(try_kind, campaigns=ASKED))
+"""What the tests of one kind of campaigns share."""
 
 Side = Literal["at most", "at least"]
 Bound = tuple[str, str, Side, float]

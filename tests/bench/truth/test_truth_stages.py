@@ -78,20 +78,14 @@ def slow_down(document: Document, plants: Mapping[str, Plant]) -> Document:
     """The document in which each call of these cells took longer, if it is of the GPU's arm or its twin."""
     if document.invocation.arm not in {OTHER, f"{OTHER}-twin"}:
         return document
-    more = {one.id: plants[one.id].call for one in document.cells if one.id in plants}
-    return replace(
-        document,
-        cells=[
-            replace(
-                one,
-                samples_s=[seconds + more[one.id] for seconds in one.samples_s],
-                warmup_s=[seconds + more[one.id] for seconds in one.warmup_s],
-            )
-            if one.id in more
-            else one
-            for one in document.cells
-        ],
-    )
+    cells = []
+    for one in document.cells:
+        more = plants[one.id].call if one.id in plants else 0.0
+        samples, warmup = (
+            [more + seconds for seconds in some] for some in (one.samples_s, one.warmup_s)
+        )
+        cells.append(replace(one, samples_s=samples, warmup_s=warmup))
+    return replace(document, cells=cells)
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from itertools import chain, cycle, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -57,43 +57,40 @@ def draw_moods(seed: int, deviation: float) -> Factor:
     return lambda _cell, arm, block: mood(arm, block)
 
 
-def try_null(campaigns: int) -> Tally:
+def try_null(tally: Tally, seed: int) -> None:
     """No difference between the arms, on noisy machines."""
-    tally = Tally()
-    for seed, (name, (host, mood)) in enumerate(islice(cycle(NOISY.items()), campaigns)):
-        planted = Planted(seconds=same, host=host, factor=draw_moods(seed, mood))
-        told = tell(planted, seed=1000 + seed)
-        winner = [*told.claims("winner"), *told.claims("crossover"), *told.claims("wrong winner")]
-        false = set(told.judged)
-        work = {one.id for one in work_cells()}
-        extremes = told.claims("extreme")
-        causes = told.claims("cause")
-        tally.blame("the opening names a winner or a crossover", winner)
-        tally.blame("the opening names a largest win or loss", extremes)
-        tally.blame("the opening names a cause of a loss", causes)
-        tally.blame("the opening counts a win or a loss", told.claims("count"))
-        named = bool(winner or extremes or causes)
-        tally.add("any of these", named)
-        tally.add(f"any of these ({name})", named)
-        tally.add("a crossover is in summary.json", bool(told.crossovers))
-        tally.add("any false verdict", bool(false))
-        tally.add("any false verdict of work", bool(false & work))
-        twins = {
-            found["name"]
-            for one in told.summary["controls"]["twins"]
-            for found in one["verdicts"].values()
-        }
-        tally.add("any false verdict of twins", bool(twins & {"FASTER", "SLOWER"}))
-        _add_sentences(tally, told, modes=bool(host.modes or host.restless))
-        codes = {one["code"] for one in told.summary["flags"]}
-        tally.add("a block is measured again", "off-pace-then" in codes)
-    return tally
+    name, (host, mood) = list(NOISY.items())[seed % len(NOISY)]
+    planted = Planted(seconds=same, host=host, factor=draw_moods(seed, mood))
+    told = tell(planted, seed=1000 + seed)
+    winner = [*told.claims("winner"), *told.claims("crossover"), *told.claims("wrong winner")]
+    false = set(told.judged)
+    work = {one.id for one in work_cells()}
+    extremes = told.claims("extreme")
+    causes = told.claims("cause")
+    tally.blame("the opening names a winner or a crossover", winner)
+    tally.blame("the opening names a largest win or loss", extremes)
+    tally.blame("the opening names a cause of a loss", causes)
+    tally.blame("the opening counts a win or a loss", told.claims("count"))
+    named = bool(winner or extremes or causes)
+    tally.add("any of these", named)
+    tally.add(f"any of these ({name})", named)
+    tally.add("a crossover is in summary.json", bool(told.crossovers))
+    tally.add("any false verdict", bool(false))
+    tally.add("any false verdict of work", bool(false & work))
+    twins = {
+        found["name"]
+        for one in told.summary["controls"]["twins"]
+        for found in one["verdicts"].values()
+    }
+    tally.add("any false verdict of twins", bool(twins & {"FASTER", "SLOWER"}))
+    _add_sentences(tally, told, modes=bool(host.modes or host.restless))
+    codes = {one["code"] for one in told.summary["flags"]}
+    tally.add("a block is measured again", "off-pace-then" in codes)
 
 
 def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
     """Sentences and labels that contradict what stands beside them, of a null campaign."""
-    counted = sum(one in {"FASTER", "SLOWER"} for one in told.verdicts.values())
-    every = [one for one in told.opening if "wins at every" in one and not counted]
+    every = [one for one in told.opening if "wins at every" in one and not told.judged]
     tally.blame("an arm wins everywhere, and no verdict says so", every)
     floor, noise = told.summary["noise_floor"], told.noise
     tally.add(
@@ -130,38 +127,34 @@ def tell_effects(effects: Mapping[str, float]) -> Seconds:
 
 
 def try_effects(
-    campaigns: int,
+    tally: Tally,
+    seed: int,
     *,
     size: float,
     blocks: int = 5,
     host: Host = TYPICAL,
     slow: float = 0.0,
     lasts: bool = False,
-) -> Tally:
+) -> None:
     """Effects of one size in ten work cells; with ``slow`` one invocation that takes so much longer, and
     where that ``lasts`` whenever its block is measured again."""
-    tally = Tally()
-    for seed in range(campaigns):
-        draw = np.random.default_rng([seed, blocks])
-        effects = choose_effects(draw, size, 10)
-        bad = str(draw.choice(ARMS)), int(draw.integers(1, blocks + 1))
+    draw = np.random.default_rng([seed, blocks])
+    effects = choose_effects(draw, size, 10)
+    bad = str(draw.choice(ARMS)), int(draw.integers(1, blocks + 1))
 
-        def factor(_cell: Cell, arm: str, block: int, bad: tuple[str, int] = bad) -> float:
-            return 1 + slow if (arm, block) == bad else 1.0
+    def factor(_cell: Cell, arm: str, block: int) -> float:
+        return 1 + slow if (arm, block) == bad else 1.0
 
-        planted = Planted(seconds=tell_effects(effects), host=host, factor=factor, lasts=lasts)
-        told = tell(planted, seed=2000 + seed, blocks=blocks)
-        _add_effects(tally, told, effects)
-        again = [one for one in told.summary["flags"] if one["code"] == "off-pace-then"]
-        tally.add("a block is measured again", bool(again))
-        tally.add(
-            "another block than the slow one", *(one["where"]["block"] != bad[1] for one in again)
-        )
-        if slow:
-            tally.add(
-                "the opening tells of the slow invocation", bool(told.places("slow invocation"))
-            )
-    return tally
+    planted = Planted(seconds=tell_effects(effects), host=host, factor=factor, lasts=lasts)
+    told = tell(planted, seed=2000 + seed, blocks=blocks)
+    _add_effects(tally, told, effects)
+    again = [one for one in told.summary["flags"] if one["code"] == "off-pace-then"]
+    tally.add("a block is measured again", bool(again))
+    tally.add(
+        "another block than the slow one", *(one["where"]["block"] != bad[1] for one in again)
+    )
+    if slow:
+        tally.add("the opening tells of the slow invocation", bool(told.places("slow invocation")))
 
 
 def _add_effects(tally: Tally, told: Told, effects: Mapping[str, float]) -> None:
@@ -210,28 +203,25 @@ def find_truth(
     return math.exp(brentq(differ, low, high)) if differ(low) * differ(high) < 0 else None
 
 
-def try_crossovers(campaigns: int) -> Tally:
+def try_crossovers(tally: Tally, seed: int) -> None:
     """A GPU that is dearer to call and faster, so that every sweep crosses over once."""
-    tally = Tally()
-    hosts = [TYPICAL, HOSTS["quiet"], ROUGH]
-    for seed, host in enumerate(islice(cycle(hosts), campaigns)):
-        draw = np.random.default_rng(seed)
-        # One after the other makes a smooth curve of times, side by side one with a bend in it.
-        overlap = 1.0 if seed % 2 else SHARP
-        cpu = replace(CPU, overlap=overlap)
-        dear = math.exp(draw.uniform(math.log(1.5), math.log(30)))
-        gpu = replace(
-            GPU,
-            overlap=overlap,
-            eager=CPU.eager * dear,
-            graph=CPU.graph * dear,
-            kernel=float(draw.uniform(0.5e-6, 4e-6)),
-            flops=float(math.exp(draw.uniform(math.log(1e12), math.log(2e13)))),
-        )
-        told = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
-        for one in told.answers:
-            _add_crossover(tally, one, cpu, gpu)
-    return tally
+    host = (TYPICAL, HOSTS["quiet"], ROUGH)[seed % 3]
+    draw = np.random.default_rng(seed)
+    # One after the other makes a smooth curve of times, side by side one with a bend in it.
+    overlap = 1.0 if seed % 2 else SHARP
+    cpu = replace(CPU, overlap=overlap)
+    dear = math.exp(draw.uniform(math.log(1.5), math.log(30)))
+    gpu = replace(
+        GPU,
+        overlap=overlap,
+        eager=CPU.eager * dear,
+        graph=CPU.graph * dear,
+        kernel=float(draw.uniform(0.5e-6, 4e-6)),
+        flops=float(math.exp(draw.uniform(math.log(1e12), math.log(2e13)))),
+    )
+    told = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
+    for one in told.answers:
+        _add_crossover(tally, one, cpu, gpu)
 
 
 def _add_crossover(tally: Tally, found: Mapping[str, Any], cpu: Device, gpu: Device) -> None:
@@ -258,31 +248,28 @@ def _add_crossover(tally: Tally, found: Mapping[str, Any], cpu: Device, gpu: Dev
         tally.add("the range is open", found["low"] is None or found["high"] is None)
 
 
-def try_roles(campaigns: int) -> Tally:
+def try_roles(tally: Tally, seed: int) -> None:
     """A GPU whose calls are far dearer than the CPU's, and whose prices are not what a reader asks for."""
-    tally = Tally()
     gpu = replace(GPU, eager=30e-6, graph=200e-6, fence=40e-6)
     work = {one.id for one in work_cells()}
-    for seed in range(campaigns):
-        draw = np.random.default_rng(seed)
-        effects = choose_effects(draw, 0.03, 20)
-        told = tell(devices.plant(CPU, gpu), seed=7000 + seed)
-        losses = [one for one in told.claims("extreme") if "loss" in one]
-        tally.add("the largest loss is no work", *(_names_none(work, one) for one in losses))
-        counted = (COUNTED.search(one) for one in told.opening)
-        numbers = [int(one["cells"]) for one in counted if one]
-        tally.add("more than the work is counted", *(one > len(work) for one in numbers))
-        small = Planted(seconds=tell_effects(effects), host=HOSTS["quiet"])
-        both = [
-            tell(small, seed=7500 + seed, without=frozenset(roles))
-            for roles in ((), ("overhead", "reference"))
-        ]
-        chances = [
-            {name: one.cells[name]["comparisons"][OTHER]["verdict"]["p_holm"] for name in work}
-            for one in both
-        ]
-        tally.add("verdicts of work depend on the prices beside them", chances[0] != chances[1])
-    return tally
+    draw = np.random.default_rng(seed)
+    effects = choose_effects(draw, 0.03, 20)
+    told = tell(devices.plant(CPU, gpu), seed=7000 + seed)
+    losses = [one for one in told.claims("extreme") if "loss" in one]
+    tally.add("the largest loss is no work", *(_names_none(work, one) for one in losses))
+    counted = (COUNTED.search(one) for one in told.opening)
+    numbers = [int(one["cells"]) for one in counted if one]
+    tally.add("more than the work is counted", *(one > len(work) for one in numbers))
+    small = Planted(seconds=tell_effects(effects), host=HOSTS["quiet"])
+    both = [
+        tell(small, seed=7500 + seed, without=frozenset(roles))
+        for roles in ((), ("overhead", "reference"))
+    ]
+    chances = [
+        {name: one.cells[name]["comparisons"][OTHER]["verdict"]["p_holm"] for name in work}
+        for one in both
+    ]
+    tally.add("verdicts of work depend on the prices beside them", chances[0] != chances[1])
 
 
 def _names_none(cells: Iterable[str], sentence: str) -> bool:
@@ -294,31 +281,25 @@ COUNTED = re.compile(r"^Of (?P<cells>\d+) ")
 """How many cells the opening counts."""
 
 
-def try_calls(campaigns: int, *, base: int, other: int) -> Tally:
+def try_calls(tally: Tally, seed: int, *, base: int, other: int) -> None:
     """K differs between the arms, and the mean time per call does not."""
-    tally = Tally()
     calls = {BASE: base, OTHER: other}
     warm = {one.id for one in plan_cells() if not one.one_shot and not one.arms}
-    for seed in range(campaigns):
-        planted = Planted(seconds=same, calls=calls, skew=SKEWED)
-        told = tell(planted, seed=5000 + seed)
-        found = {name: one for name, one in told.cells.items() if name in warm and one["ratio_low"]}
-        bias = math.expm1(float(np.mean([math.log(one["ratio"]) for one in found.values()])))
-        tally.sizes.setdefault("bias", []).append(bias)
-        tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in found.values()))
-        tally.add("any false verdict", bool(told.judged.keys() & warm))
-        named = [*told.claims("winner"), *told.claims("extreme"), *told.claims("cause")]
-        tally.blame("any of these", named)
-        add_bimodal(tally, told)
-    return tally
+    planted = Planted(seconds=same, calls=calls, skew=SKEWED)
+    told = tell(planted, seed=5000 + seed)
+    found = {name: one for name, one in told.cells.items() if name in warm and one["ratio_low"]}
+    bias = math.expm1(float(np.mean([math.log(one["ratio"]) for one in found.values()])))
+    tally.sizes.setdefault("bias", []).append(bias)
+    tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in found.values()))
+    tally.add("any false verdict", bool(told.judged.keys() & warm))
+    named = [*told.claims("winner"), *told.claims("extreme"), *told.claims("cause")]
+    tally.blame("any of these", named)
+    add_bimodal(tally, told)
 
 
-def try_quick(campaigns: int) -> Tally:
+def try_quick(tally: Tally, seed: int) -> None:
     """No difference between the arms, in a profile that gives no verdicts."""
-    tally = Tally()
-    for seed in range(campaigns):
-        planted = Planted(seconds=same, host=TYPICAL)
-        told = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
-        found = [told.claims(kind) for kind in ("winner", "extreme", "cause", "wrong winner")]
-        tally.blame("a provisional profile speaks of findings", chain(*found))
-    return tally
+    planted = Planted(seconds=same, host=TYPICAL)
+    told = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
+    found = [told.claims(kind) for kind in ("winner", "extreme", "cause", "wrong winner")]
+    tally.blame("a provisional profile speaks of findings", chain(*found))
