@@ -253,11 +253,7 @@ def script(
 
 def change_records(kind: str, **fields: Any) -> Script:
     """A worker that is well but for these fields in its records of a kind."""
-
-    def life(job: Job) -> Life:
-        return Life(words=list(rewrite(Worker().words(job), kind, fields)))
-
-    return life
+    return lambda job: Life(words=rewrite(Worker().words(job), kind, fields))
 
 
 def rewrite(lines: list[str], kind: str, fields: dict[str, Any]) -> Iterator[str]:
@@ -272,43 +268,19 @@ def rewrite(lines: list[str], kind: str, fields: dict[str, Any]) -> Iterator[str
         yield record(read.pop("record"), **read)
 
 
-def alternate(*facts: dict[str, Any]) -> Script:
-    """Containers that tell other facts of themselves, one after the other, the last for ever."""
-    left = list(facts)
-
-    def life(job: Job) -> Life:
-        now = left.pop(0) if len(left) > 1 else left[0]
-        return change_records("facts", facts=now)(job)
-
-    return life
+def live(*words: str, **how: Any) -> Script:
+    """Containers that say this, and no more."""
+    return lambda _job: Life(words=words, **how)
 
 
-def refuse(diary: str = "") -> Script:
-    words = [*Worker().greeting()[:1], record("refused", reason="TensorFlow sees no GPU here")]
-    return lambda _job: Life(words=words, code=4, diary=diary)
+def refuse(diary: str) -> Script:
+    refused = record("refused", reason="TensorFlow sees no GPU here")
+    return live(*Worker().greeting()[:1], refused, code=4, diary=diary)
 
 
 def fail_cells(reason: str) -> Script:
     outcome = {"outcome": "failed", "reason": reason}
     return Worker(outcomes={EAGER: outcome, OTHER: outcome})
-
-
-def lose_gpu_for_ever(job: Job) -> Life:
-    """Cells that end their container, as where the GPU falls off the bus."""
-    diary = "the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE\n"
-    return Worker().dies_in(EAGER, code=7, diary=diary)(job)
-
-
-def hang(job: Job) -> Life:
-    return Worker().meets(EAGER, TimeoutError())(job)
-
-
-def die_at_once(job: Job) -> Life:
-    return Life(words=[], code=139, diary="Cannot dlopen some GPU libraries. Please make sure\n")
-
-
-def speak_another_schema(job: Job) -> Life:
-    return Life(words=[record("hello", schema=99, version="9.9", pid=1)])
 
 
 class Finding(FakeEngine):
@@ -344,6 +316,8 @@ CU_INIT = (
 )
 """As TensorFlow 2.21 in the CUDA image prints it; the first with UNKNOWN ERROR (303), seen there."""
 
+NO_LIBRARIES = "Cannot dlopen some GPU libraries. Please make sure\n"
+DEFECTIVE = "the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE\n"
 REFUSED_TOOLKIT = 'could not select device driver "" with capabilities: [[gpu]]'
 HIDDEN = CU_INIT.format("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected")
 OOM = (
@@ -365,8 +339,13 @@ def place(seen: str, *, only: str = f"{EAGER} {OTHER}", **cell: Any) -> Plant:
 
 def swap(fact: str, first: str, later: str, seen: str) -> Plant:
     """A fact that is another one from the second block on; the calibration does not have it."""
-    changing = alternate({}, {fact: first}, {fact: later})
-    return Plant(script(changing, more=("--blocks", "2")), seen, 1)
+    left: list[dict[str, Any]] = [{}, {fact: first}, {fact: later}]
+
+    def life(job: Job) -> Life:
+        now = left.pop(0) if len(left) > 1 else left[0]
+        return change_records("facts", facts=now)(job)
+
+    return Plant(script(life, more=("--blocks", "2")), seen, 1)
 
 
 SCRIPTED: Mapping[str, Plant] = {
@@ -389,13 +368,19 @@ SCRIPTED: Mapping[str, Plant] = {
         script(change_records("startup", device="/CPU:0")), "its worker computes on /CPU:0"
     ),
     "a container that dies at every start": Plant(
-        script(die_at_once), "CUDA libraries are missing beside TensorFlow"
+        script(live(code=139, diary=NO_LIBRARIES)), "CUDA libraries are missing beside TensorFlow"
     ),
-    "a worker of another schema": Plant(script(speak_another_schema), "speaks schema 99"),
+    "a worker of another schema": Plant(
+        script(live(record("hello", schema=99, version="9.9", pid=1))), "speaks schema 99"
+    ),
     "a GPU that is lost in every container": Plant(
-        script(lose_gpu_for_ever, only=EAGER), "the GPU's memory is defective", 1
+        script(Worker().dies_in(EAGER, code=7, diary=DEFECTIVE), only=EAGER),
+        "the GPU's memory is defective",
+        1,
     ),
-    "a GPU that hangs in a cell": Plant(script(hang, only=EAGER), "the deadline for the cell", 1),
+    "a GPU that hangs in a cell": Plant(
+        script(Worker().meets(EAGER, TimeoutError()), only=EAGER), "the deadline for the cell", 1
+    ),
     "a GPU without enough memory": Plant(
         script(fail_cells(OOM)), r"this tensor alone takes 6\.4 GB", 1
     ),
@@ -552,10 +537,6 @@ def forget_devices(one: Document) -> Document:
     return replace(one, facts={n: v for n, v in one.facts.items() if n != "tensorflow.devices"})
 
 
-def name_gpu(one: Document) -> Document:
-    return tell_facts({"gpu.0.uuid": OTHER_UUID(one)})(one)
-
-
 def by_block(first: str, later: str) -> Callable[[Document], str]:
     return lambda document: first if document.invocation.block < 3 else later
 
@@ -597,7 +578,8 @@ WRITTEN: Mapping[str, Plant] = {
         CHANGED + r"gpu\\?\.uuid", lambda one: know(one, gpu_uuid=OTHER_UUID(one))
     ),
     "another GPU of the same name between blocks, and nobody watches": written(
-        CHANGED + r"gpu\\?\.0\\?\.uuid", lambda one: replace(name_gpu(one), telemetry=None)
+        CHANGED + r"gpu\\?\.0\\?\.uuid",
+        lambda one: tell_facts({"gpu.0.uuid": OTHER_UUID(one)})(replace(one, telemetry=None)),
     ),
     "the CPU's documents under the GPU's arm and its other self, in a campaign of it against itself": (
         written(FOR_CPU, rename_arm, arms=("cuda", "cuda-again"))
