@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 
 from suite.errors import EngineError
-from suite.host.engine import GpuRequest
 from suite.host.provision.volumes import compile_cache
-from suite.model import Image
-from tests.fakes.doctor_machine import CDI, RECORDED, sees, smi
+from tests.fakes.doctor_machine import BUILT, CDI, PLAIN, sees, smi
 from tests.host.doctor.rows import LATE, LISTED, UNTRIED, Row, a10g, h100, hold, smi_says, view
 
 pytestmark = pytest.mark.simulated
 
-CACHE = compile_cache(
-    Image(id="", content=None, base=RECORDED[0], digests=[], lock=RECORDED[1], origin=""), CDI
-).name
+CACHE = compile_cache(BUILT, CDI).name
 WRONG = sees(
     refused="/GPU:0 gives a wrong result for a small sum by elements of whole numbers",
     diary="W0000 00:00:1795290143.066641       1 redzone_allocator.cc:1] "
@@ -45,8 +41,26 @@ def old(marks: str, *, says: Mapping[str, str] | None = None, **engine: Any) -> 
     return h100(marks, driver="550.90.07", engine=engine, says=given)
 
 
+BLACKWELL = smi_says(smi(name="NVIDIA B200", driver="570.86.10", capability="10.0"))
+VENDOR = "vendor/tf:1"
+LOCAL = {"isolation": "none", "gpu": PLAIN, "local_python": "CPython 3.12.3"}
+NO_TENSORFLOW = EngineError("LOCAL_PYTHON=x has no TensorFlow", "name another one")
+REFUSED = EngineError(f"the image {VENDOR} (CUDA_IMAGE) can't be pulled", "docker login")
+
+
+def laid(marks: str = "", *, says: Mapping[str, str], **engine: Any) -> Row:
+    """A Blackwell, and CUDA_IMAGE."""
+    known = {"laid_on": VENDOR, **engine}
+    return a10g(marks, smi=BLACKWELL, engine=known, question={"cuda_image": VENDOR}, says=says)
+
+
+def of_ones_own(marks: str, *, says: Mapping[str, str], **engine: Any) -> Row:
+    """A Blackwell, and LOCAL_PYTHON."""
+    known = {**LOCAL, **engine}
+    return a10g(marks, smi=BLACKWELL, engine=known, question={"engine": "local"}, says=says)
+
+
 ROWS: Mapping[str, Row] = {
-    "an H100": h100(says=HOLDS_CODE),
     "an H100 with the first driver that compiles the wheel's PTX": h100(
         driver="555.42.02", says=HOLDS_CODE
     ),
@@ -77,9 +91,6 @@ ROWS: Mapping[str, Row] = {
         engine={"view": LATE, "support": LISTED, "caches": (CACHE,)},
         says=TAKES_LONGER,
     ),
-    "an A10G whose image is read for the first time": a10g(
-        "tensorflow=?", engine={"view": LATE}, says=TAKES_LONGER
-    ),
     "a Pascal": of("Tesla P100-PCIE-16GB", "6.0"),
     "a Maxwell": of(
         "Tesla M60",
@@ -93,58 +104,7 @@ ROWS: Mapping[str, Row] = {
         "capability=x4 tensorflow=x4",
         view=sees(refused="the GPU has compute capability 10.0, which is newer"),
     ),
-}
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
-    hold(ROWS[name], tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("capability", "driver", "mark", "said"),
-    [
-        ("5.2", "560.35", "x4", "older than"),
-        ("6.1", "560.35", "+", "holds code"),
-        ("8.9", "560.35", "+", "holds code"),
-        # Machine code alone: its driver has nothing to compile.
-        ("8.9", "550.90", "+", "holds code"),
-        ("9.0", "560.35", "+", "holds code"),
-        ("9.0", "550.90", "x4", "driver 550.90 is too old to compile"),
-        ("10.0", "560.35", "x4", "Blackwell"),
-        ("12.0", "560.35", "x4", "Blackwell"),
-        ("[N/A]", "560.35", "?", "does not say"),
-    ],
-)
-def test_which_gpus_the_wheel_has_code_for(
-    capability: str, driver: str, mark: str, said: str, tmp_path: Path
-) -> None:
-    row = smi_says(smi(driver=driver, capability=capability))
-    marks = f"{UNTRIED}capability={mark}"
-    hold(a10g(marks, smi=row, engine={"built": ()}, says={"capability": said}), tmp_path)
-
-
-BLACKWELL = smi_says(smi(name="NVIDIA B200", driver="570.86.10", capability="10.0"))
-VENDOR = "vendor/tf:1"
-PLAIN = GpuRequest(driver="none", devices=("0",))
-LOCAL = {"isolation": "none", "gpu": PLAIN, "local_python": "CPython 3.12.3"}
-NO_TENSORFLOW = EngineError("LOCAL_PYTHON=x has no TensorFlow", "name another one")
-REFUSED = EngineError(f"the image {VENDOR} (CUDA_IMAGE) can't be pulled", "docker login")
-
-
-def laid(marks: str = "", *, says: Mapping[str, str], **engine: Any) -> Row:
-    """A Blackwell, and CUDA_IMAGE."""
-    known = {"laid_on": VENDOR, **engine}
-    return a10g(marks, smi=BLACKWELL, engine=known, question={"cuda_image": VENDOR}, says=says)
-
-
-def of_ones_own(marks: str, *, says: Mapping[str, str], **engine: Any) -> Row:
-    """A Blackwell, and LOCAL_PYTHON."""
-    known = {**LOCAL, **engine}
-    return a10g(marks, smi=BLACKWELL, engine=known, question={"engine": "local"}, says=says)
-
-
-OTHERS: Mapping[str, Row] = {
+    # What brings its own TensorFlow is not held against the lock.
     "an image that brings its own TensorFlow": laid(
         says={
             "capability": f"{VENDOR} (CUDA_IMAGE) has its own TensorFlow",
@@ -182,8 +142,29 @@ OTHERS: Mapping[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_brings_its_own_tensorflow_is_not_held_against_the_lock(
-    name: str, tmp_path: Path
+@pytest.mark.parametrize("name", ROWS)
+def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
+    hold(ROWS[name], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("capability", "driver", "mark", "said"),
+    [
+        ("5.2", "560.35", "x4", "older than"),
+        ("6.1", "560.35", "+", "holds code"),
+        ("8.9", "560.35", "+", "holds code"),
+        # Machine code alone: its driver has nothing to compile.
+        ("8.9", "550.90", "+", "holds code"),
+        ("9.0", "560.35", "+", "holds code"),
+        ("9.0", "550.90", "x4", "driver 550.90 is too old to compile"),
+        ("10.0", "560.35", "x4", "Blackwell"),
+        ("12.0", "560.35", "x4", "Blackwell"),
+        ("[N/A]", "560.35", "?", "does not say"),
+    ],
+)
+def test_which_gpus_the_wheel_has_code_for(
+    capability: str, driver: str, mark: str, said: str, tmp_path: Path
 ) -> None:
-    hold(OTHERS[name], tmp_path)
+    row = smi_says(smi(driver=driver, capability=capability))
+    marks = f"{UNTRIED}capability={mark}"
+    hold(a10g(marks, smi=row, engine={"built": ()}, says={"capability": said}), tmp_path)
