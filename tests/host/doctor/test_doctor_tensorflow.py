@@ -110,21 +110,14 @@ def test_ours_is_not_started_without_a_gpu(isolation: Any, tmp_path: Path) -> No
     assert engine.jobs == []
 
 
-NVML = "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, can't be opened"
 ENDS = {
     "refused for the driver": NO_CUDA,
-    "refused for NVML": sees(refused=NVML),
-    "refused for a dead NVML": sees(
-        refused="TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)"
-    ),
-    "refused for CUDA's libraries": sees(
-        refused="TensorFlow sees no GPU here: TensorFlow has not loaded libcudnn.so"
-    ),
     "refused for what nobody knows": sees(refused="the moon is in the wrong house"),
     "died of what is known": NO_CUDA.but(words=[], code=1),
     "died of what nobody knows": Life(words=[], code=139),
 }
-"""How the start-up of TensorFlow in LOCAL_PYTHON can end badly."""
+"""How the start-up of TensorFlow in LOCAL_PYTHON can end badly: the words of every known text without a
+container are held in `test_gpu_refusals`."""
 
 
 @pytest.mark.parametrize("name", ENDS)
