@@ -11,7 +11,7 @@ import pytest
 from suite.errors import EngineError
 from suite.host.provision.volumes import compile_cache
 from tests.fakes.doctor_machine import BUILT, CDI, PLAIN, sees, smi
-from tests.host.doctor.rows import LATE, LISTED, UNTRIED, Row, a10g, h100, hold, smi_says, view
+from tests.host.doctor.rows import LATE, UNTRIED, Row, a10g, h100, hold, smi_says, view
 
 pytestmark = pytest.mark.simulated
 
@@ -35,10 +35,11 @@ def of(name: str, capability: str, marks: str = "", **engine: Any) -> Row:
     return a10g(marks, smi=smi_says(smi(name=name, capability=capability)), engine=known)
 
 
-def old(marks: str, *, says: Mapping[str, str] | None = None, **engine: Any) -> Row:
+def old(
+    marks: str, *, says: Mapping[str, str] = {"capability": "555 or later"}, **engine: Any
+) -> Row:
     """An H100 whose driver is older than the wheel's PTX."""
-    given = says or dict.fromkeys(("capability",), "555 or later")
-    return h100(marks, driver="550.90.07", engine=engine, says=given)
+    return h100(marks, driver="550.90.07", engine=engine, says=says)
 
 
 BLACKWELL = smi_says(smi(name="NVIDIA B200", driver="570.86.10", capability="10.0"))
@@ -66,10 +67,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "an H100 with an older one, that computes all the same": old(
         "capability=-",
-        says={
-            "capability": "works anyway (see tensorflow)",
-            "tensorflow": "computes on it",
-        },
+        says={"capability": "works anyway (see tensorflow)", "tensorflow": "computes on it"},
     ),
     "an H100 with an older one, that adds up wrongly": old(
         "capability=x4 tensorflow=x4",
@@ -88,7 +86,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "an H100 that comes up too late on a campaign's compile cache": h100(
         "tensorflow=?",
-        engine={"view": LATE, "support": LISTED, "caches": (CACHE,)},
+        engine={"view": LATE, "caches": (CACHE,)},
         says=TAKES_LONGER,
     ),
     "a Pascal": of("Tesla P100-PCIE-16GB", "6.0"),
@@ -120,10 +118,7 @@ ROWS: Mapping[str, Row] = {
         "tensorflow=? base=x3", built=["cpu"], registry=REFUSED, says={"base": "CUDA_IMAGE"}
     ),
     "an image of which the registry can't be asked": laid(
-        "tensorflow=? base=?",
-        built=(),
-        registry=None,
-        says={"base": "can't ask its registry"},
+        "tensorflow=? base=?", built=(), registry=None, says={"base": "can't ask its registry"}
     ),
     "an interpreter with its own TensorFlow": of_ones_own(
         "toolkit=- passthrough=- base=+",
