@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,32 +59,26 @@ def hold_together(
 ) -> str:
     """Both commands at once; what bench said.  Without ``results`` each has its own folder for them."""
     own = {"PATH": os.environ["PATH"], "HOME": str(root), "PIP_CONFIG_FILE": os.devnull}
-    short = ("--profile", "smoke", "--only", "overhead.fence")
-    with contextlib.ExitStack() as stack:
-        under_way = [
-            subprocess.Popen(
+
+    def run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        folder = results or root / f"{command[0]}-results"
+        # Each with the machine's lock for itself: at once, they would find each other at work.
+        with tempfile.TemporaryDirectory() as place:
+            return subprocess.run(
                 [
                     *(*before, sys.executable, "-m", "suite", *command, *words),
-                    *("--results", str(results or root / f"{command[0]}-results")),
+                    *("--results", str(folder)),
                 ],
                 cwd=root,
-                # Each with the machine's lock for itself: at once, they would find each other at work.
-                env={
-                    **own,
-                    PLACE: stack.enter_context(tempfile.TemporaryDirectory()),
-                    **(variables or {}),
-                },
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                env={**own, PLACE: place, **(variables or {})},
+                capture_output=True,
                 text=True,
+                check=False,
             )
-            for command in (("doctor", "--json"), ("bench", *short))
-        ]
-        said = [one.communicate() for one in under_way]
-    doctor, bench = (
-        subprocess.CompletedProcess(one.args, one.returncode, *told)
-        for one, told in zip(under_way, said, strict=True)
-    )
+
+    short = ("--profile", "smoke", "--only", "overhead.fence")
+    with ThreadPoolExecutor() as both:
+        doctor, bench = both.map(run, (("doctor", "--json"), ("bench", *short)))
     assert (compare(doctor, bench), bench.returncode) == ([], status), bench.stderr
     return bench.stderr
 

@@ -34,7 +34,6 @@ class FakeDevice:
     left_ns: int = 0
     jitter: float = 0.0
     drift: float = 0.0
-    seed: int = 0
     now_ns: int = 10**15
     queued_ns: int = 0
     calls: int = 0
@@ -42,7 +41,7 @@ class FakeDevice:
 
     def __post_init__(self) -> None:
         self.queued_ns = self.left_ns
-        self._draw = random.Random(self.seed)
+        self._draw = random.Random(0)
 
     def clock(self) -> int:
         """This instant."""

@@ -4,6 +4,7 @@ tables."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from suite.errors import EngineError, UsageError
 from suite.host.doctor.examine import Diagnosis, Line, examine
 from suite.host.doctor.machine import Examined, Machine, Question, Ran
 from suite.host.engine import GpuRequest, GpuSupport, Stock
-from suite.model import Scalar
+from suite.model import Image, Scalar
 from suite.worker import scenarios
 from tests.fakes.clock import Clock
 from tests.fakes.engine import FakeEngine, Life, record
@@ -36,9 +37,6 @@ def smi(
     return ", ".join(row)
 
 
-SMI = smi()
-"""What nvidia-smi says of a GPU that is well."""
-
 FILES: Mapping[str, str] = {
     "proc/1/comm": "systemd",
     "proc/loadavg": "0.05 0.10 0.12 1/180 4242",
@@ -57,8 +55,15 @@ FILES: Mapping[str, str] = {
 
 GPU_FILES: Mapping[str, str] = {"dev/nvidia0": "", "dev/nvidiactl": ""}
 
-RECORDED = ("python:3.13@sha256:0", "cuda.txt@sha256:1")
-"""The base and the lock of every image of `FakeExamined` for the record."""
+BUILT = Image(
+    id="",
+    content=None,
+    base="python:3.13@sha256:0",
+    digests=[],
+    lock="cuda.txt@sha256:1",
+    origin="",
+)
+"""What the record has of every image of `FakeExamined`: its base and its lock."""
 
 TIMERS_OFF = Ran(code=3, text="inactive\ninactive\ninactive")
 
@@ -115,34 +120,22 @@ class FakeExamined(FakeEngine):
     def take_stock(self, name: str) -> Stock:
         if self.stock_trouble is not None:
             raise self.stock_trouble
-        built = name in self._built
-        if self.local_python is not None:
-            return Stock(
-                name=name,
-                image=f"{name}-local-python",
-                base=self.local_python,
-                base_here=True,
-                room_bytes=0,
-                from_lock=False,
-            )
-        if name == "cuda" and self.laid_on is not None:
-            return Stock(
-                name="cuda-laid",
-                image="sha256:laid" if built else None,
-                base=self.laid_on,
-                base_here=False,
-                room_bytes=0 if built else 20 * GB,
-                from_lock=False,
-            )
-        return Stock(
+        built = self.local_python is not None or name in self._built
+        stock = Stock(
             name=name,
             image=f"sha256:{name}" if built else None,
-            base="python:3.13@sha256:0",
+            base=BUILT.base,
             base_here=self._base_here,
             room_bytes=0 if built else {"cpu": 5 * GB, "cuda": 20 * GB}[name],
-            recorded=RECORDED,
+            recorded=(BUILT.base, BUILT.lock),
             caches=self.caches,
         )
+        if self.local_python is not None:
+            return replace(stock, base=self.local_python, from_lock=False)
+        if name == "cuda" and self.laid_on is not None:
+            laid = "cuda-laid"
+            return replace(stock, name=laid, base=self.laid_on, base_here=False, from_lock=False)
+        return stock
 
     def reach_base(self, reference: str) -> bool | None:
         if isinstance(self._registry, EngineError):
@@ -216,10 +209,8 @@ def diagnose(machine: Machine, **question: Any) -> Diagnosis:
 
 HOOK = GpuRequest(driver="nvidia", devices=("0",))
 CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0",))
+PLAIN = GpuRequest(driver="none", devices=("0",))
 TOOLKIT = {"nvidia-ctk --version": Ran(code=0, text="NVIDIA Container Toolkit CLI version 1.17.4")}
-IDLE = {"nvidia-smi --query-compute-apps": Ran(code=0, text="")}
-WELL = {"nvidia-smi --query-gpu": Ran(code=0, text=SMI), **IDLE, **TOOLKIT}
-VIEW = sees(**{"gpu.0.name": "NVIDIA A10G", "gpu.0.capability": "8.6"})
 
 
 def marks(found: Diagnosis) -> dict[str, str]:

@@ -298,12 +298,10 @@ class FakeEngine:
         isolation: Isolation = "container",
         memory: int | None = 8 * 2**30,
         cards: tuple[Card, ...] = (),
-        binds: bool = True,
         here: bool | None = True,
     ) -> None:
         self._here = here
         self.cards = cards
-        self.binds = binds
         self.scripts = list(scripts)
         self.otherwise = otherwise or Worker()
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
@@ -340,7 +338,7 @@ class FakeEngine:
 
     @property
     def binds_cpus(self) -> bool:
-        return self.binds
+        return True
 
     def memory_bytes(self) -> int | None:
         return self._memory

@@ -23,9 +23,6 @@ EXAMPLE_BYTES = 129 * 4
 EPOCH = 10_000
 """Examples of an epoch of `Model.fit`."""
 
-NODES = 3
-"""Nodes that a made-up step is said to have."""
-
 MILD = Host(between=0.01, within=0.02)
 ROUGH = Host(between=0.03, within=0.05)
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
-from html.parser import HTMLParser
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.report.pages.gallery import depict
+from tests.report.reading import parse
 
 EXIT_NO_GPU = 4
 EXIT_TROUBLED = 1
@@ -77,11 +78,10 @@ def _of_contrasts(where: str, told: dict[str, Any]) -> Iterator[str]:
 def _of_pages(folder: Path, name: str) -> Iterator[str]:
     """A page in both of its formats; what it says in words is the same in both."""
     markdown = (folder / f"{name}.md").read_text(encoding="utf-8")
-    yield from _of_tables(f"{name}.md", list(_read_markdown(markdown)))
+    yield from _of_tables(f"{name}.md", _read_markdown(markdown))
     yield from _of_prose(f"{name}.md", markdown)
-    reader = _Tables()
-    reader.feed((folder / f"{name}.html").read_text(encoding="utf-8"))
-    yield from _of_tables(f"{name}.html", reader.tables)
+    html = (folder / f"{name}.html").read_text(encoding="utf-8")
+    yield from _of_tables(f"{name}.html", _read_html(html))
 
 
 def is_of_gpu(arm: object) -> bool:
@@ -152,7 +152,6 @@ def _of_csv(text: str) -> Iterator[str]:
 
 Table = list[list[str]]
 
-
 NAMED = re.compile(r"\bcuda(?!-hidden)\b|\bGPU( \d+)? alone\b|\bat once\b", re.IGNORECASE)
 """How a sentence names an arm with a GPU, or, in a survey, a GPU."""
 CLAIM = re.compile(
@@ -184,35 +183,17 @@ def _read_markdown(text: str) -> Iterator[Table]:
             rows = []
 
 
-class _Tables(HTMLParser):
-    """The tables of a page, what is struck through written as in Markdown."""
+def _read_html(text: str) -> Iterator[Table]:
+    for table in parse(text).iter("table"):
+        yield [[_read_cell(cell) for cell in row] for row in table.iter("tr")]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.tables: list[Table] = []
-        self._inside = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr" and self.tables:
-            self.tables[-1].append([])
-        elif tag in {"td", "th"} and self.tables:
-            self.tables[-1][-1].append("")
-            self._inside = True
-        elif tag == "s" and self._inside:
-            self.tables[-1][-1][-1] += "~~"
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in {"td", "th"}:
-            self.tables[-1][-1][-1] = " ".join(self.tables[-1][-1][-1].split())
-            self._inside = False
-        elif tag == "s" and self._inside:
-            self.tables[-1][-1][-1] += "~~"
-
-    def handle_data(self, data: str) -> None:
-        if self._inside:
-            self.tables[-1][-1][-1] += data
+def _read_cell(cell: Element) -> str:
+    """The cell's text, what is struck through written as in Markdown."""
+    for struck in cell.iter("s"):
+        struck.text = f"~~{struck.text or ''}"
+        struck.tail = f"~~{struck.tail or ''}"
+    return " ".join("".join(cell.itertext()).split())
 
 
 COLUMN = re.compile(
@@ -224,7 +205,7 @@ COLUMN = re.compile(
 """The heads of columns that hold numbers of an arm with a GPU; the last are a survey's."""
 
 
-def _of_tables(name: str, tables: list[Table]) -> Iterator[str]:
+def _of_tables(name: str, tables: Iterable[Table]) -> Iterator[str]:
     for head, *rows in tables:
         columns = [index for index, text in enumerate(head) if COLUMN.search(text)]
         for row in rows:

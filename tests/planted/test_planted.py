@@ -136,10 +136,23 @@ class Deceived:
         return self._real.start(replace(job, gpu=None, environment=environment))
 
 
-def deceive(
-    *lies: str, only: str = EAGER, image: str = "cpu", **deadlines: float
-) -> Callable[[Ground], None]:
-    """A campaign of the arm alone, whose containers are told these lies, the last one for ever."""
+LOST = "CUDA_ERROR_LAUNCH_FAILED"
+NO_GPU_LATER = "all -listed"
+NOT_PASSED = (
+    r"\(libcuda\.so\.1\) is not where TensorFlow runs: in a container, the GPU was not passed"
+)
+
+
+def lie(
+    seen: str,
+    *lies: str,
+    image: str = "cpu",
+    status: int = 4,
+    only: str = EAGER,
+    **deadlines: float,
+) -> Plant:
+    """A campaign of the arm alone, whose real containers of this image are told these lies, the last one
+    for ever."""
 
     def act(ground: Ground) -> None:
         for name, seconds in deadlines.items():
@@ -148,20 +161,7 @@ def deceive(
         built = given(f"lying_{image}_image")
         ground.bench(Deceived(given("engine"), built, *lies), only=only, arms="cuda")
 
-    return act
-
-
-LOST = "CUDA_ERROR_LAUNCH_FAILED"
-NO_GPU_LATER = "all -listed"
-NOT_PASSED = (
-    r"\(libcuda\.so\.1\) is not where TensorFlow runs: in a container, the GPU was not passed"
-)
-
-
-def lie(seen: str, *lies: str, image: str = "cpu", status: int = 4, **how: Any) -> Plant:
-    """What is planted in a real container of this image."""
-    real = "cpu" if image == "cpu" else "cuda"
-    return Plant(deceive(*lies, image=image, **how), seen, status, real)
+    return Plant(act, seen, status, "cpu" if image == "cpu" else "cuda")
 
 
 REAL: Mapping[str, Plant] = {
@@ -233,12 +233,14 @@ REAL: Mapping[str, Plant] = {
 # --- an engine or a worker by a script --------------------------------------------------------------
 
 
-def script(
+def live_by(
+    seen: str,
     bad: Script,
+    status: int = 4,
     *,
     more: tuple[str, ...] = (),
     only: str = f"{EAGER} {OTHER}",
-) -> Callable[[Ground], None]:
+) -> Plant:
     """A campaign of both arms in which the containers with the GPU live by this script."""
 
     def act(ground: Ground) -> None:
@@ -248,16 +250,12 @@ def script(
         )
         ground.bench(scripted, *more, only=only, arms="cpu cuda")
 
-    return act
+    return Plant(act, seen, status)
 
 
 def change_records(kind: str, **fields: Any) -> Script:
     """A worker that is well but for these fields in its records of a kind."""
-
-    def life(job: Job) -> Life:
-        return Life(words=list(rewrite(Worker().words(job), kind, fields)))
-
-    return life
+    return lambda job: Life(words=rewrite(Worker().words(job), kind, fields))
 
 
 def rewrite(lines: list[str], kind: str, fields: dict[str, Any]) -> Iterator[str]:
@@ -272,43 +270,14 @@ def rewrite(lines: list[str], kind: str, fields: dict[str, Any]) -> Iterator[str
         yield record(read.pop("record"), **read)
 
 
-def alternate(*facts: dict[str, Any]) -> Script:
-    """Containers that tell other facts of themselves, one after the other, the last for ever."""
-    left = list(facts)
-
-    def life(job: Job) -> Life:
-        now = left.pop(0) if len(left) > 1 else left[0]
-        return change_records("facts", facts=now)(job)
-
-    return life
+def live(*words: str, **how: Any) -> Script:
+    """Containers that say this, and no more."""
+    return lambda _job: Life(words=words, **how)
 
 
-def refuse(diary: str = "") -> Script:
-    words = [*Worker().greeting()[:1], record("refused", reason="TensorFlow sees no GPU here")]
-    return lambda _job: Life(words=words, code=4, diary=diary)
-
-
-def fail_cells(reason: str) -> Script:
-    outcome = {"outcome": "failed", "reason": reason}
-    return Worker(outcomes={EAGER: outcome, OTHER: outcome})
-
-
-def lose_gpu_for_ever(job: Job) -> Life:
-    """Cells that end their container, as where the GPU falls off the bus."""
-    diary = "the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE\n"
-    return Worker().dies_in(EAGER, code=7, diary=diary)(job)
-
-
-def hang(job: Job) -> Life:
-    return Worker().meets(EAGER, TimeoutError())(job)
-
-
-def die_at_once(job: Job) -> Life:
-    return Life(words=[], code=139, diary="Cannot dlopen some GPU libraries. Please make sure\n")
-
-
-def speak_another_schema(job: Job) -> Life:
-    return Life(words=[record("hello", schema=99, version="9.9", pid=1)])
+def refuse(diary: str) -> Script:
+    refused = record("refused", reason="TensorFlow sees no GPU here")
+    return live(*Worker().greeting()[:1], refused, code=4, diary=diary)
 
 
 class Finding(FakeEngine):
@@ -323,19 +292,14 @@ class Finding(FakeEngine):
         return gpu.find_local_gpu(wanted, self.cards, self.root)
 
 
-def ask_for(wanted: str) -> Callable[[Ground], None]:
+def ask(seen: str, engine: Callable[[Path], FakeEngine], *words: str) -> Plant:
+    """A campaign of both arms on such an engine, which is made in a folder of the test's."""
+
     def act(ground: Ground) -> None:
-        engine = Finding(ground.results.parent / "machine")
-        ground.bench(engine, "--gpu", wanted, only=EAGER, arms="cpu cuda")
+        made = engine(ground.results.parent / "machine")
+        ground.bench(made, *words, only=EAGER, arms="cpu cuda")
 
-    return act
-
-
-def refuse_request(error: Exception) -> Callable[[Ground], None]:
-    def act(ground: Ground) -> None:
-        ground.bench(FakeEngine(gpu=error), only=EAGER, arms="cpu cuda")  # type: ignore[arg-type]
-
-    return act
+    return Plant(act, seen)
 
 
 CU_INIT = (
@@ -344,60 +308,76 @@ CU_INIT = (
 )
 """As TensorFlow 2.21 in the CUDA image prints it; the first with UNKNOWN ERROR (303), seen there."""
 
+NO_LIBRARIES = "Cannot dlopen some GPU libraries. Please make sure\n"
+DEFECTIVE = "the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE\n"
 REFUSED_TOOLKIT = 'could not select device driver "" with capabilities: [[gpu]]'
 HIDDEN = CU_INIT.format("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected")
-OOM = (
-    "ResourceExhaustedError: OOM when allocating tensor with shape[40000,40000] and "
-    "type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
-)
+NO_ROOM = {
+    "outcome": "failed",
+    "reason": "ResourceExhaustedError: OOM when allocating tensor with shape[40000,40000] and "
+    "type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+}
 
 
 def tell(seen: str, **facts: Any) -> Plant:
     """Containers that tell this of themselves; a name's first word ends at two underscores."""
     told = {name.replace("__", "."): value for name, value in facts.items()}
-    return Plant(script(change_records("facts", facts=told)), seen, 1)
+    return live_by(seen, change_records("facts", facts=told), 1)
 
 
 def place(seen: str, *, only: str = f"{EAGER} {OTHER}", **cell: Any) -> Plant:
     """Cells that tell this of where they ran."""
-    return Plant(script(change_records("cell", cell=cell), only=only), seen, 1)
+    return live_by(seen, change_records("cell", cell=cell), 1, only=only)
 
 
 def swap(fact: str, first: str, later: str, seen: str) -> Plant:
     """A fact that is another one from the second block on; the calibration does not have it."""
-    changing = alternate({}, {fact: first}, {fact: later})
-    return Plant(script(changing, more=("--blocks", "2")), seen, 1)
+    left: list[dict[str, Any]] = [{}, {fact: first}, {fact: later}]
+
+    def life(job: Job) -> Life:
+        now = left.pop(0) if len(left) > 1 else left[0]
+        return change_records("facts", facts=now)(job)
+
+    return live_by(seen, life, 1, more=("--blocks", "2"))
 
 
 SCRIPTED: Mapping[str, Plant] = {
-    "a machine without a GPU": Plant(
-        refuse_request(NoGpuError("no NVIDIA GPU on this machine", "ARMS=cpu")),
+    "a machine without a GPU": ask(
         "no NVIDIA GPU on this machine",
+        lambda _: FakeEngine(gpu=NoGpuError("no NVIDIA GPU on this machine", "ARMS=cpu")),
     ),
-    "a wrong UUID": Plant(ask_for("GPU-9999"), "there is no GPU GPU-9999 on this machine"),
-    "an index out of range": Plant(ask_for("2"), "there is no GPU 2 on this machine"),
-    "an engine that refuses the request": Plant(
-        refuse_request(remedies.explain_refusal(REFUSED_TOOLKIT)), "nvidia-ctk runtime configure"
+    "a wrong UUID": ask("there is no GPU GPU-9999 on this machine", Finding, "--gpu", "GPU-9999"),
+    "an index out of range": ask("there is no GPU 2 on this machine", Finding, "--gpu", "2"),
+    "an engine that refuses the request": ask(
+        "nvidia-ctk runtime configure",
+        lambda _: FakeEngine(gpu=remedies.explain_refusal(REFUSED_TOOLKIT)),
     ),
-    "an engine that takes the request and does nothing": Plant(
-        script(refuse(CU_INIT.format("UNKNOWN ERROR (303)"))), NOT_PASSED
+    "an engine that takes the request and does nothing": live_by(
+        NOT_PASSED, refuse(CU_INIT.format("UNKNOWN ERROR (303)"))
     ),
-    "a GPU hidden within the container": Plant(
-        script(refuse(HIDDEN)), "unset CUDA_VISIBLE_DEVICES"
+    "a GPU hidden within the container": live_by("unset CUDA_VISIBLE_DEVICES", refuse(HIDDEN)),
+    "a worker that computes on the CPU and says so": live_by(
+        "its worker computes on /CPU:0", change_records("startup", device="/CPU:0")
     ),
-    "a worker that computes on the CPU and says so": Plant(
-        script(change_records("startup", device="/CPU:0")), "its worker computes on /CPU:0"
+    "a container that dies at every start": live_by(
+        "CUDA libraries are missing beside TensorFlow", live(code=139, diary=NO_LIBRARIES)
     ),
-    "a container that dies at every start": Plant(
-        script(die_at_once), "CUDA libraries are missing beside TensorFlow"
+    "a worker of another schema": live_by(
+        "speaks schema 99", live(record("hello", schema=99, version="9.9", pid=1))
     ),
-    "a worker of another schema": Plant(script(speak_another_schema), "speaks schema 99"),
-    "a GPU that is lost in every container": Plant(
-        script(lose_gpu_for_ever, only=EAGER), "the GPU's memory is defective", 1
+    "a GPU that is lost in every container": live_by(
+        "the GPU's memory is defective",
+        Worker().dies_in(EAGER, code=7, diary=DEFECTIVE),
+        1,
+        only=EAGER,
     ),
-    "a GPU that hangs in a cell": Plant(script(hang, only=EAGER), "the deadline for the cell", 1),
-    "a GPU without enough memory": Plant(
-        script(fail_cells(OOM)), r"this tensor alone takes 6\.4 GB", 1
+    "a GPU that hangs in a cell": live_by(
+        "the deadline for the cell", Worker().meets(EAGER, TimeoutError()), 1, only=EAGER
+    ),
+    "a GPU without enough memory": live_by(
+        r"this tensor alone takes 6\.4 GB",
+        Worker(outcomes={EAGER: NO_ROOM, OTHER: NO_ROOM}),
+        1,
     ),
     "facts that list no GPU": tell(
         "TensorFlow had no GPU among its devices", tensorflow__devices="CPU:0"
@@ -552,10 +532,6 @@ def forget_devices(one: Document) -> Document:
     return replace(one, facts={n: v for n, v in one.facts.items() if n != "tensorflow.devices"})
 
 
-def name_gpu(one: Document) -> Document:
-    return tell_facts({"gpu.0.uuid": OTHER_UUID(one)})(one)
-
-
 def by_block(first: str, later: str) -> Callable[[Document], str]:
     return lambda document: first if document.invocation.block < 3 else later
 
@@ -597,7 +573,8 @@ WRITTEN: Mapping[str, Plant] = {
         CHANGED + r"gpu\\?\.uuid", lambda one: know(one, gpu_uuid=OTHER_UUID(one))
     ),
     "another GPU of the same name between blocks, and nobody watches": written(
-        CHANGED + r"gpu\\?\.0\\?\.uuid", lambda one: replace(name_gpu(one), telemetry=None)
+        CHANGED + r"gpu\\?\.0\\?\.uuid",
+        lambda one: tell_facts({"gpu.0.uuid": OTHER_UUID(one)})(replace(one, telemetry=None)),
     ),
     "the CPU's documents under the GPU's arm and its other self, in a campaign of it against itself": (
         written(FOR_CPU, rename_arm, arms=("cuda", "cuda-again"))
@@ -705,7 +682,7 @@ def test_no_number_stands_under_the_name_of_a_gpu(plant: Plant, ground: Ground) 
 def test_the_lies_are_believed_where_nothing_betrays_them(ground: Ground) -> None:
     """Without this, a plant whose lies fell flat would prove nothing; and it is the limit of what
     a process can know of itself: only what watches from outside sees through a whole illusion."""
-    deceive("all", only=f"{EAGER} {GRAPH}")(ground)
+    lie("", "all", only=f"{EAGER} {GRAPH}").act(ground)
     assert ground.status == 0, ground.said
     places = {text.split(":")[0] for text in find_numbers(ground.folder, 1)}
     assert places >= {"summary.json", "cells.csv", "report.md", "report.html"}

@@ -97,6 +97,10 @@ def view(name: str, capability: str) -> Life:
     return sees(**{"gpu.0.name": name, "gpu.0.capability": capability})
 
 
+VIEW = view("NVIDIA A10G", "8.6")
+WELL = {**smi_says(smi()), **TOOLKIT}
+
+
 def plain(
     marks: str = "", *, engine: Mapping[str, Any] | Exception | None = None, **of: Any
 ) -> Row:
@@ -106,7 +110,7 @@ def plain(
 
 def a10g(marks: str = "", *, engine: Mapping[str, Any] | None = None, **of: Any) -> Row:
     """A machine with an A10G, given through NVIDIA's hook, and both images built."""
-    usual = {"gpu": HOOK, "built": ("cpu", "cuda"), "view": view("NVIDIA A10G", "8.6")}
+    usual = {"gpu": HOOK, "built": ("cpu", "cuda"), "view": VIEW}
     given = {"smi": smi_says(smi()), "files": GPU_FILES, **of}
     return Row(marks=marks, engine={**usual, **(engine or {})}, **given)
 

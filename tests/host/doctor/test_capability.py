@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 
 from suite.errors import EngineError
-from suite.host.engine import GpuRequest
 from suite.host.provision.volumes import compile_cache
-from suite.model import Image
-from tests.fakes.doctor_machine import CDI, RECORDED, sees, smi
-from tests.host.doctor.rows import LATE, LISTED, UNTRIED, Row, a10g, h100, hold, smi_says, view
+from tests.fakes.doctor_machine import BUILT, CDI, PLAIN, sees, smi
+from tests.host.doctor.rows import LATE, UNTRIED, Row, a10g, h100, hold, smi_says, view
 
 pytestmark = pytest.mark.simulated
 
-CACHE = compile_cache(
-    Image(id="", content=None, base=RECORDED[0], digests=[], lock=RECORDED[1], origin=""), CDI
-).name
+CACHE = compile_cache(BUILT, CDI).name
 WRONG = sees(
     refused="/GPU:0 gives a wrong result for a small sum by elements of whole numbers",
     diary="W0000 00:00:1795290143.066641       1 redzone_allocator.cc:1] "
@@ -39,23 +35,39 @@ def of(name: str, capability: str, marks: str = "", **engine: Any) -> Row:
     return a10g(marks, smi=smi_says(smi(name=name, capability=capability)), engine=known)
 
 
-def old(marks: str, *, says: Mapping[str, str] | None = None, **engine: Any) -> Row:
+def old(
+    marks: str, *, says: Mapping[str, str] = {"capability": "555 or later"}, **engine: Any
+) -> Row:
     """An H100 whose driver is older than the wheel's PTX."""
-    given = says or dict.fromkeys(("capability",), "555 or later")
-    return h100(marks, driver="550.90.07", engine=engine, says=given)
+    return h100(marks, driver="550.90.07", engine=engine, says=says)
+
+
+BLACKWELL = smi_says(smi(name="NVIDIA B200", driver="570.86.10", capability="10.0"))
+VENDOR = "vendor/tf:1"
+LOCAL = {"isolation": "none", "gpu": PLAIN, "local_python": "CPython 3.12.3"}
+NO_TENSORFLOW = EngineError("LOCAL_PYTHON=x has no TensorFlow", "name another one")
+REFUSED = EngineError(f"the image {VENDOR} (CUDA_IMAGE) can't be pulled", "docker login")
+
+
+def laid(marks: str = "", *, says: Mapping[str, str], **engine: Any) -> Row:
+    """A Blackwell, and CUDA_IMAGE."""
+    known = {"laid_on": VENDOR, **engine}
+    return a10g(marks, smi=BLACKWELL, engine=known, question={"cuda_image": VENDOR}, says=says)
+
+
+def of_ones_own(marks: str, *, says: Mapping[str, str], **engine: Any) -> Row:
+    """A Blackwell, and LOCAL_PYTHON."""
+    known = {**LOCAL, **engine}
+    return a10g(marks, smi=BLACKWELL, engine=known, question={"engine": "local"}, says=says)
 
 
 ROWS: Mapping[str, Row] = {
-    "an H100": h100(says=HOLDS_CODE),
     "an H100 with the first driver that compiles the wheel's PTX": h100(
         driver="555.42.02", says=HOLDS_CODE
     ),
     "an H100 with an older one, that computes all the same": old(
         "capability=-",
-        says={
-            "capability": "works anyway (see tensorflow)",
-            "tensorflow": "computes on it",
-        },
+        says={"capability": "works anyway (see tensorflow)", "tensorflow": "computes on it"},
     ),
     "an H100 with an older one, that adds up wrongly": old(
         "capability=x4 tensorflow=x4",
@@ -74,11 +86,8 @@ ROWS: Mapping[str, Row] = {
     ),
     "an H100 that comes up too late on a campaign's compile cache": h100(
         "tensorflow=?",
-        engine={"view": LATE, "support": LISTED, "caches": (CACHE,)},
+        engine={"view": LATE, "caches": (CACHE,)},
         says=TAKES_LONGER,
-    ),
-    "an A10G whose image is read for the first time": a10g(
-        "tensorflow=?", engine={"view": LATE}, says=TAKES_LONGER
     ),
     "a Pascal": of("Tesla P100-PCIE-16GB", "6.0"),
     "a Maxwell": of(
@@ -92,6 +101,38 @@ ROWS: Mapping[str, Row] = {
         "10.0",
         "capability=x4 tensorflow=x4",
         view=sees(refused="the GPU has compute capability 10.0, which is newer"),
+    ),
+    # What brings its own TensorFlow is not held against the lock.
+    "an image that brings its own TensorFlow": laid(
+        says={
+            "capability": f"{VENDOR} (CUDA_IMAGE) has its own TensorFlow",
+            "images": f"(the suite laid on {VENDOR}, not from the lock) is built",
+        }
+    ),
+    "an image that is not built, on a base that is to be fetched": laid(
+        UNTRIED,
+        built=(),
+        says={"base": f"python:3.13 is in the engine; {VENDOR} is not here; its registry answers"},
+    ),
+    "an image whose base is refused": laid(
+        "tensorflow=? base=x3", built=["cpu"], registry=REFUSED, says={"base": "CUDA_IMAGE"}
+    ),
+    "an image of which the registry can't be asked": laid(
+        "tensorflow=? base=?", built=(), registry=None, says={"base": "can't ask its registry"}
+    ),
+    "an interpreter with its own TensorFlow": of_ones_own(
+        "toolkit=- passthrough=- base=+",
+        says={
+            "capability": "CPython 3.12.3 (LOCAL_PYTHON) has its own",
+            "images": "(CPython 3.12.3 as LOCAL_PYTHON names it, not from",
+            "base": "(LOCAL_PYTHON) stands in for the environments",
+            "tensorflow": "TensorFlow 2.21.0 in LOCAL_PYTHON sees NVIDIA A10G",
+        },
+    ),
+    "an interpreter without one": of_ones_own(
+        "toolkit=- passthrough=- images=x3 base=? disk=? capability=? tensorflow=?",
+        stock_trouble=NO_TENSORFLOW,
+        says={"capability": "see images"},
     ),
 }
 
@@ -122,68 +163,3 @@ def test_which_gpus_the_wheel_has_code_for(
     row = smi_says(smi(driver=driver, capability=capability))
     marks = f"{UNTRIED}capability={mark}"
     hold(a10g(marks, smi=row, engine={"built": ()}, says={"capability": said}), tmp_path)
-
-
-BLACKWELL = smi_says(smi(name="NVIDIA B200", driver="570.86.10", capability="10.0"))
-VENDOR = "vendor/tf:1"
-PLAIN = GpuRequest(driver="none", devices=("0",))
-LOCAL = {"isolation": "none", "gpu": PLAIN, "local_python": "CPython 3.12.3"}
-NO_TENSORFLOW = EngineError("LOCAL_PYTHON=x has no TensorFlow", "name another one")
-REFUSED = EngineError(f"the image {VENDOR} (CUDA_IMAGE) can't be pulled", "docker login")
-
-
-def laid(marks: str = "", *, says: Mapping[str, str], **engine: Any) -> Row:
-    """A Blackwell, and CUDA_IMAGE."""
-    known = {"laid_on": VENDOR, **engine}
-    return a10g(marks, smi=BLACKWELL, engine=known, question={"cuda_image": VENDOR}, says=says)
-
-
-def of_ones_own(marks: str, *, says: Mapping[str, str], **engine: Any) -> Row:
-    """A Blackwell, and LOCAL_PYTHON."""
-    known = {**LOCAL, **engine}
-    return a10g(marks, smi=BLACKWELL, engine=known, question={"engine": "local"}, says=says)
-
-
-OTHERS: Mapping[str, Row] = {
-    "an image that brings its own TensorFlow": laid(
-        says={
-            "capability": f"{VENDOR} (CUDA_IMAGE) has its own TensorFlow",
-            "images": f"(the suite laid on {VENDOR}, not from the lock) is built",
-        }
-    ),
-    "an image that is not built, on a base that is to be fetched": laid(
-        UNTRIED,
-        built=(),
-        says={"base": f"python:3.13 is in the engine; {VENDOR} is not here; its registry answers"},
-    ),
-    "an image whose base is refused": laid(
-        "tensorflow=? base=x3", built=["cpu"], registry=REFUSED, says={"base": "CUDA_IMAGE"}
-    ),
-    "an image of which the registry can't be asked": laid(
-        "tensorflow=? base=?",
-        built=(),
-        registry=None,
-        says={"base": "can't ask its registry"},
-    ),
-    "an interpreter with its own TensorFlow": of_ones_own(
-        "toolkit=- passthrough=- base=+",
-        says={
-            "capability": "CPython 3.12.3 (LOCAL_PYTHON) has its own",
-            "images": "(CPython 3.12.3 as LOCAL_PYTHON names it, not from",
-            "base": "(LOCAL_PYTHON) stands in for the environments",
-            "tensorflow": "TensorFlow 2.21.0 in LOCAL_PYTHON sees NVIDIA A10G",
-        },
-    ),
-    "an interpreter without one": of_ones_own(
-        "toolkit=- passthrough=- images=x3 base=? disk=? capability=? tensorflow=?",
-        stock_trouble=NO_TENSORFLOW,
-        says={"capability": "see images"},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_brings_its_own_tensorflow_is_not_held_against_the_lock(
-    name: str, tmp_path: Path
-) -> None:
-    hold(OTHERS[name], tmp_path)

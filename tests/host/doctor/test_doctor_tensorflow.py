@@ -10,16 +10,13 @@ from typing import Any
 import pytest
 
 from suite.host.doctor.machine import Ran
-from suite.host.engine import GpuRequest
 from suite.host.provision.volumes import compile_cache
-from suite.model import SIMULATED, Image
+from suite.model import SIMULATED
 from tests.fakes.doctor_machine import (
+    BUILT,
     GPU_FILES,
     HOOK,
-    RECORDED,
-    SMI,
-    VIEW,
-    WELL,
+    PLAIN,
     FakeExamined,
     diagnose,
     line,
@@ -27,13 +24,12 @@ from tests.fakes.doctor_machine import (
     sees,
 )
 from tests.fakes.engine import Life, record
-from tests.host.doctor.rows import NO_CUDA, Row, a10g, hold
+from tests.host.doctor.rows import LATE, NO_CUDA, VIEW, WELL, Row, a10g, hold
 
 pytestmark = pytest.mark.simulated
 
 UNFIT = Life(words=[record("unfit", reason="its TensorFlow lacks tf.thing")], code=3)
 BARE = "engine=x toolkit=- passthrough=- base=+ "
-PLAIN = GpuRequest(driver="none", devices=("0",))
 STAND_IN = {"gpu.0.name": "NVIDIA A10G", "gpu.0.capability": "8.6"}
 SMALL = "Created device /device:GPU:0 with 0 MB memory:  -> device: 0"
 
@@ -51,11 +47,9 @@ ROWS = {
     "one that lacks something": gives(
         "tensorflow=x3", UNFIT, "lacks tf.thing", laid_on="vendor/tf:1"
     ),
-    "one that is late": gives(
-        "tensorflow=?", Life(words=[TimeoutError()]), "did not come up within"
-    ),
+    "one that is late": gives("tensorflow=?", LATE, "did not come up within"),
     "one that is late and has said why": gives(
-        "tensorflow=x4", Life(words=[TimeoutError()], diary=SMALL), "memory does not"
+        "tensorflow=x4", LATE.but(diary=SMALL), "memory does not"
     ),
     "one without containers": gives(
         BARE, VIEW, "in the CUDA environment sees", isolation="none", gpu=PLAIN
@@ -116,21 +110,14 @@ def test_ours_is_not_started_without_a_gpu(isolation: Any, tmp_path: Path) -> No
     assert engine.jobs == []
 
 
-NVML = "TensorFlow sees no GPU here: libnvidia-ml.so.1, which the driver brings, can't be opened"
 ENDS = {
     "refused for the driver": NO_CUDA,
-    "refused for NVML": sees(refused=NVML),
-    "refused for a dead NVML": sees(
-        refused="TensorFlow sees no GPU here: NVML does not start (nvmlInit gives 18)"
-    ),
-    "refused for CUDA's libraries": sees(
-        refused="TensorFlow sees no GPU here: TensorFlow has not loaded libcudnn.so"
-    ),
     "refused for what nobody knows": sees(refused="the moon is in the wrong house"),
     "died of what is known": NO_CUDA.but(words=[], code=1),
     "died of what nobody knows": Life(words=[], code=139),
 }
-"""How the start-up of TensorFlow in LOCAL_PYTHON can end badly."""
+"""How the start-up of TensorFlow in LOCAL_PYTHON can end badly: the words of every known text without a
+container are held in `test_gpu_refusals`."""
 
 
 @pytest.mark.parametrize("name", ENDS)
@@ -150,18 +137,17 @@ def test_local_python_is_never_told_of_a_container(name: str, tmp_path: Path) ->
 
 def test_tensorflow_of_our_own_is_no_process_of_somebody_elses(tmp_path: Path) -> None:
     """A driver that takes its time to answer, while everything else goes on."""
-    row = a10g()
     engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=VIEW)
 
     def list_gpus() -> Ran:
         time.sleep(0.1)
-        return Ran(code=0, text=SMI)
+        return WELL["nvidia-smi --query-gpu"]
 
     def list_processes() -> Ran:
         return Ran(code=0, text="4711, python3, 420 MiB" if engine.jobs else "")
 
     programs = {
-        **row.toolkit,
+        **WELL,
         "nvidia-smi --query-gpu": list_gpus,
         "nvidia-smi --query-compute-apps": list_processes,
     }
@@ -170,10 +156,8 @@ def test_tensorflow_of_our_own_is_no_process_of_somebody_elses(tmp_path: Path) -
 
 
 def test_tensorflow_is_given_the_cache_that_a_campaign_made_and_no_new_one(tmp_path: Path) -> None:
-    base, lock = RECORDED
-    image = Image(id="", content=None, base=base, digests=[], lock=lock, origin="")
-    mine = compile_cache(image, HOOK).name
-    other = compile_cache(image, replace(HOOK, kernel_driver="535.0")).name
+    mine = compile_cache(BUILT, HOOK).name
+    other = compile_cache(BUILT, replace(HOOK, kernel_driver="535.0")).name
     for made, given in (((), ()), ((other,), ()), ((mine,), (mine,))):
         _, engine = hold(a10g(engine={"caches": made}), tmp_path)
         assert engine is not None

@@ -44,29 +44,6 @@ def test_remedies_are_those_of_the_engine_that_refused(text: str) -> None:
     assert "systemctl" not in of_podman
 
 
-@pytest.mark.parametrize(
-    ("error", "remedy"),
-    [
-        ("UNKNOWN ERROR (303)", "docker run --rm"),
-        ("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "nvidia-smi -L"),
-        ("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver", "reboot"),
-        ("CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility", "compat libraries"),
-        ("CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized", "fabricmanager"),
-        ("CUDA_ERROR_DEVICE_UNAVAILABLE: device(s) is/are busy", "nvidia-smi -c 0"),
-        ("CUDA_ERROR_UNKNOWN: unknown error", "modprobe nvidia_uvm"),
-        ("CUDA_ERROR_UNKNOWN: unknown error", "must name /dev/nvidia-uvm"),
-    ],
-)
-def test_why_cuda_does_not_start_is_told_with_its_remedy(error: str, remedy: str) -> None:
-    found = explain_worker(REFUSED, DIARY.format(error))
-    assert found.what.startswith(f"{REFUSED}: ")
-    assert remedy in found.remedy
-    # The line is quoted without the logger's time, and of the other lines nothing.
-    line = "cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit"
-    assert f"({line}: {error})" in found.what
-    assert "oneDNN" not in found.what
-
-
 TOO_OLD_FOR_PTX = (
     "gpu_kernel_to_blob_pass: CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an "
     "unsupported toolchain."
@@ -94,9 +71,29 @@ def test_ptx_that_the_driver_refuses_explains_what_comes_of_it(later: str) -> No
         assert "555 or later" in found.remedy
 
 
+def of_cuda(error: str, remedy: str) -> tuple[str, str, str, str]:
+    """Why CUDA does not start: the diary's line is quoted, without the logger's time."""
+    line = "cuda_platform.cc:52] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit"
+    return REFUSED, DIARY.format(error), f" ({line}: {error})", remedy
+
+
 @pytest.mark.parametrize(
     ("what", "diary", "cause", "remedy"),
     [
+        of_cuda("UNKNOWN ERROR (303)", "docker run --rm"),
+        of_cuda("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected", "nvidia-smi -L"),
+        of_cuda(
+            "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver", "reboot"
+        ),
+        of_cuda(
+            "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility", "compat libraries"
+        ),
+        of_cuda("CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized", "fabricmanager"),
+        of_cuda("CUDA_ERROR_DEVICE_UNAVAILABLE: device(s) is/are busy", "nvidia-smi -c 0"),
+        of_cuda(
+            "CUDA_ERROR_UNKNOWN: unknown error",
+            "modprobe nvidia_uvm`, and run again; a CDI specification must name /dev/nvidia-uvm",
+        ),
         # NVML's absence TensorFlow does not tell of: the worker does.
         (NO_NVML, "", "the driver's library for management (NVML)", "capability utility"),
         (
@@ -120,13 +117,15 @@ def test_ptx_that_the_driver_refuses_explains_what_comes_of_it(later: str) -> No
         ),
     ],
 )
-def test_which_library_is_missing_is_told_by_who_looked_for_it(
+def test_what_is_missing_is_told_by_who_looked_for_it_with_its_remedy(
     what: str, diary: str, cause: str, remedy: str
 ) -> None:
     found = explain_worker(what, diary or "nothing of interest\n")
     assert found.what.startswith(f"{what}: ")
     assert cause in found.what
     assert remedy in found.remedy
+    # Of the diary's other lines nothing is told.
+    assert "oneDNN" not in found.what
 
 
 def test_a_worker_without_a_container_is_explained_without_one() -> None:
