@@ -77,7 +77,7 @@ def tell_improvements(analysis: Analysis) -> Iterator[str]:
             f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {show_gain(one.gain.ratio)})"
             for one in sorted(helping, key=lambda one: -one.gain.ratio.value)
         )
-        yield f"What makes {arm} itself faster, per unit of work: {told}."
+        yield f"What speeds up {arm}, against itself and per unit of work: {told}."
 
 
 def tell_naive_gaps(analysis: Analysis) -> Iterator[str]:

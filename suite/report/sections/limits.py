@@ -53,7 +53,9 @@ def tell_impossible(analysis: Analysis) -> list[str]:
     count = len(impossible)
     many = "one number is" if count == 1 else f"{count} numbers are"
     first = "" if count == 1 else "; the first"
-    what = f"NOT PLAUSIBLE: {many} better than the hardware can do, and left out"
+    what = (
+        f"NOT PLAUSIBLE: {many} better than the hardware can do, and left out of every comparison"
+    )
     return [f"{what}{first}: {word_in_cell(impossible[0])}."]
 
 

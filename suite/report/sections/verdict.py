@@ -56,17 +56,21 @@ def count_verdicts(analysis: Analysis, other: str) -> str:
     invalid = (
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
     )
+    cells = f"Of {show_things(judged, 'cell')} of work"
+    end = f"{invalid}{rest}."
+    if not counts["FASTER"] + counts["SLOWER"]:
+        shown = f"{cells} {other} is shown to differ from {analysis.base} in none"
+        return f"{shown}: {', '.join(parts)}{end}"
     scripts = [one for one in analysis.work if one.staged]
     return (
-        f"Of {show_things(judged, 'cell')} of work {other} is faster than {analysis.base} in "
-        f"{counts['FASTER']} and slower in {counts['SLOWER']}"
-        f"{''.join(f', {part}' for part in parts)}{invalid}{rest}."
+        f"{cells} {other} is faster than {analysis.base} in {counts['FASTER']} and slower in "
+        f"{counts['SLOWER']}{''.join(f', {part}' for part in parts)}{end}"
         f"{_count_apart(counts, scripts, other)}"
     )
 
 
 def _count_apart(counts: Counter[VerdictName], scripts: Sequence[CellAnalysis], other: str) -> str:
-    """The same without the cells that take a script apart, start-up and all, where there are others too."""
+    """The same without the cells that are steps of a script, start-up and all, where there are others too."""
     found = [one.verdicts[other] for one in scripts]
     apart = Counter(one.name for one in found if isinstance(one, Verdict))
     rest = counts - apart
@@ -74,7 +78,7 @@ def _count_apart(counts: Counter[VerdictName], scripts: Sequence[CellAnalysis], 
     if not taken or not rest.total() - rest["INVALID"]:
         return ""
     return (
-        f" Without the {taken} that take people's scripts apart it is faster in {rest['FASTER']} and "
+        f" Without the {taken} that are steps of people's scripts it is faster in {rest['FASTER']} and "
         f"slower in {rest['SLOWER']}."
     )
 

@@ -78,6 +78,9 @@ def test_verdicts_are_counted_in_one_sentence() -> None:
         "Of 5 cells of work cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
         f"1; 1 more cell INVALID; {rest} more cells without a ratio."
     )
+    assert count_verdicts(judged("EQUIVALENT", "INCONCLUSIVE"), "cuda").startswith(
+        "Of 2 cells of work cuda is shown to differ from cpu in none: equivalent in 1, inconclusive in 1; "
+    )
     assert "all 2 comparisons are INVALID" in count_verdicts(judged("INVALID", "INVALID"), "cuda")
 
 
@@ -89,7 +92,7 @@ def take_apart(analysis: Analysis, *places: int) -> Analysis:
 def test_scripts_that_are_taken_apart_are_told_apart() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "SLOWER", "EQUIVALENT", "INVALID")
     ids = [one.id for one in summary.cells]
-    words = "that take people's scripts apart"
+    words = "that are steps of people's scripts"
     sentence = count_verdicts(take_apart(summary, 0, 3, 5), "cuda")
     assert sentence.endswith(f" Without the 2 {words} it is faster in 1 and slower in 1.")
     (extremes,) = tell_extremes(take_apart(summary, 0, 3, 5), "cuda")
@@ -385,7 +388,7 @@ def test_what_helps_is_surely_more_than_what_counts_as_a_difference(
     )
     one = Improvement(kind="prefetch", arm="cuda", cell="a", gain=gain)
     analysis = structs.replace(analyse_made(), advice=(one,), margin=0.02)
-    words = "What makes cuda itself faster, per unit of work: a pipeline that works ahead"
+    words = "What speeds up cuda, against itself and per unit of work: a pipeline that works ahead"
     assert bool(said(analysis, words)) is helps
     first, *rest = analysis.cells
     pinned = (structs.replace(first, id="a", pinned=True), *rest)
