@@ -22,11 +22,9 @@ from tests.host.campaign.flow import START, make_cells
 from tests.rendering import report_folder
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
-CPU = Arms(run=(known_arms()["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
-CUDA = Arms(run=(known_arms()["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-BOTH = Arms(
-    run=(known_arms()["cpu"], known_arms()["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={}
-)
+CPU = Arms(run=(known_arms()["cpu"],), not_run={"cuda": "no GPU"})
+CUDA = Arms(run=(known_arms()["cuda"],), gpu=REQUEST)
+BOTH = Arms(run=(*CPU.run, *CUDA.run), gpu=REQUEST)
 CELLS = [START, *make_cells(*"abcd")]
 
 

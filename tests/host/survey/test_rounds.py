@@ -33,8 +33,8 @@ def _identity(suite_identity: SuiteIdentity) -> None:
 
 def draw(*gpus: str, cells: Any = CELLS, **request: Any) -> tuple[Survey, list[Part]]:
     run = (known_arms()["cpu"], known_arms()["cuda"])
-    asked = {"cpu": None, "cuda": GpuRequest(driver="cdi", devices=("0",))}
-    arms = dict.fromkeys(gpus, Arms(run=run, gpu=asked, not_run={}))
+    gpu = GpuRequest(driver="cdi", devices=("0",))
+    arms = dict.fromkeys(gpus, Arms(run=run, gpu=gpu))
     shares = {gpu: (place,) for place, gpu in enumerate(gpus)}
     given: dict[str, Any] = {"profile": "smoke", "label": "box", "seed": 5, "blocks": 2, **request}
     return plan_survey(Request(**given), arms, shares, cells)
