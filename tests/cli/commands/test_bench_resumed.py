@@ -110,8 +110,7 @@ def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: She
 
 
 def bench_laid(shell: Shell, custom: str = PINNED) -> Heard:
-    engine = FakeEngine()
-    engine.custom = custom
+    engine = FakeEngine(custom=custom)
     return shell.bench_short(*HIDDEN, "--cuda-image", "vendor/tf:1", engine=engine)
 
 

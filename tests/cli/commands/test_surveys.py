@@ -99,8 +99,7 @@ def resume(shell: Shell, folder: Path, *words: str) -> tuple[set[str], str]:
 def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = Gpus()
-    engine.custom = PINNED
+    engine = Gpus(custom=PINNED)
     found, _ = bench(shell, engine, "--cuda-image", "vendor/tf:1")
     survey = found.pop("all-gpus")
     assert set(found) == {"gpu0", "gpu1", "gpu0-at-once", "gpu1-at-once"}
