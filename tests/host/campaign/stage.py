@@ -13,7 +13,7 @@ from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import AnalysisHooks, Progress
-from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.request import Request, plan_campaign, resume_plan
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.model import Campaign, Document
@@ -69,7 +69,7 @@ class Stage:
         self.engine = FakeEngine(
             *scripts, otherwise=otherwise or self.worker, gpu=REQUEST, memory=memory
         )
-        campaign = campaign or self.plan(arms, **request)
+        self.arms, campaign = arms, campaign or self.plan(arms, **request)
         if self.made is None:
             self.made = Store.create(self.results, campaign.id).folder
         images = {arm.image: fake_image(arm.image) for arm in arms.run}
@@ -90,6 +90,14 @@ class Stage:
                 look_first=self.look_first,
             ),
         ).run(resumed)
+
+    def go_on(self, *, blocks: int | None = None, **how: Any) -> Campaign:
+        """The rest of the campaign in the folder, or more blocks of it, with the arms that it had."""
+        loaded = self.load()
+        again = resume_plan(loaded.campaign, blocks=blocks)
+        assert again.stopped is None
+        resumed = [*loaded.documents, *loaded.controls]
+        return self.run(campaign=again, arms=self.arms, resumed=resumed, **how)
 
     def look_first(self) -> None:
         self.first_looks.append(self.documents())
