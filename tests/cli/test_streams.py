@@ -99,6 +99,8 @@ def campaign(tmp_path: Path) -> Path:
         ("$SUITE list > /dev/full", 1, "No space left on device (standard output)"),
         ("$SUITE list --only zzz 2> /dev/full", 2, "no cell matches"),
         ("$SUITE list --only zzz 2>&- >&-", 2, ""),
+        # Who was to read it has gone.
+        ("$SUITE list | true", 0, ""),
     ],
 )
 def test_a_command_ends_as_it_would_have(
