@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from suite.cli import entry
 from suite.cli.commands import generate
 from suite.cli.entry import commands
-from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.doctor.examine import CHECKS
 from suite.worker import scenarios
@@ -277,7 +272,6 @@ def test_the_doctor_says_whether_bench_would_run(shell: Shell, examined: FakeExa
 @pytest.mark.parametrize(
     "words",
     [
-        ("--arms", "tpu"),
         ("--gpu", "all", "--arms", "cpu"),
         ("--engine", "docker", "--local-python", "/x"),
         ("--engine", "local", "--base-image", "x"),
@@ -286,32 +280,3 @@ def test_the_doctor_says_whether_bench_would_run(shell: Shell, examined: FakeExa
 )
 def test_the_doctor_refuses_what_bench_refuses(words: tuple[str, ...], shell: Shell) -> None:
     complaint(shell.run("doctor", *words), 2)
-
-
-def suite(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "suite", *words],
-        cwd=SUITE.parent,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        **options,
-    )
-
-
-@pytest.mark.processes
-def test_the_package_is_the_command() -> None:
-    done = suite("report", "/nowhere", stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout) == (5, "")
-    assert "/nowhere: no such folder" in done.stderr
-
-
-@pytest.mark.processes
-def test_a_reader_who_has_gone_hears_no_complaint() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        done = suite("list", stdout=writing)
-    finally:
-        os.close(writing)
-    assert done.stderr == ""

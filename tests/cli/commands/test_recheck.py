@@ -16,7 +16,7 @@ from suite import wire
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.recheck import hash_samples
 from suite.host.engine import Job
-from suite.model import Document
+from suite.model import document_name
 from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
 from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells, is_on_gpu
@@ -150,11 +150,8 @@ def relabel(folder: Path, label: str) -> None:
 
     write("campaign.json", replace(loaded.campaign, label=label))
     for document in loaded.documents:
-        write(_name(document), replace(document, campaign=replace(document.campaign, label=label)))
-
-
-def _name(document: Document) -> str:
-    return f"{document.invocation.arm}-{document.invocation.block:02d}.json"
+        name = document_name(document.invocation.arm, document.invocation.block)
+        write(name, replace(document, campaign=replace(document.campaign, label=label)))
 
 
 def test_another_suite_a_survey_and_unknown_arms_are_refused(
