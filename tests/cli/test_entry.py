@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -194,27 +195,18 @@ def test_images_of_unknown_arms_are_a_usage_error(arms: str, shell: Shell) -> No
     assert shell.opened == []
 
 
-class Removing:
-    """An engine that has something to remove, or does not answer."""
-
-    def __init__(self, trouble: EngineError | None = None) -> None:
-        self.trouble = trouble
-
-    def remove_everything(self) -> dict[str, int]:
-        if self.trouble:
-            raise self.trouble
-        return {"containers": 1, "images": 2}
-
-
 def test_cleaning_removes_by_label_and_never_insists(
     monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
+    def refuse() -> dict[str, int]:
+        raise EngineError("it does not answer", "start it")
+
     monkeypatch.setattr(entry, "docker_endpoint", object)
-    monkeypatch.setattr(entry, "DockerEngine", Removing)
+    engine = SimpleNamespace(remove_everything=lambda: {"containers": 1, "images": 2})
+    monkeypatch.setattr(entry, "DockerEngine", lambda: engine)
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "1 containers, 2 images removed\n")
-    refusal = EngineError("it does not answer", "start it")
-    monkeypatch.setattr(entry, "DockerEngine", lambda: Removing(refusal))
+    engine.remove_everything = refuse
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "")
     assert "it does not answer" in heard.err
