@@ -14,12 +14,7 @@ from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign import durations
 from suite.host.campaign.arms import Arms
-from suite.host.campaign.request import (
-    Request,
-    choose_label,
-    draw_seed,
-    plan_campaign,
-)
+from suite.host.campaign.request import Request, choose_label, draw_seed, plan_campaign
 from suite.host.campaign.store import campaign_name
 from suite.kernel import write_cpus
 from suite.model import Campaign, Survey, SurveyMember

@@ -56,9 +56,7 @@ def repeats(stage: Stage) -> list[str]:
     return [name for name in stage.documents() if "-r" in name]
 
 
-def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
-    stage: Stage,
-) -> None:
+def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(stage: Stage) -> None:
     campaign = run(stage, "cuda-3")
     (again,) = campaign.again
     assert again == Again(arm="cuda", block=3, pace=pytest.approx(SLOW), repeat=1)  # type: ignore[arg-type]
