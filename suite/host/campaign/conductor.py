@@ -35,8 +35,7 @@ has no usual pace, and each costs a block's time."""
 class Conductor:
     """Runs a campaign that has been planned, or the rest of one.
 
-    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside;
-    None: nobody does.
+    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Conductor:
         budget_s: float | None,
         listener: Listener,
         hooks: AnalysisHooks,
-        observe: Observe | None = None,
+        observe: Observe,
     ) -> None:
         self.engine, self.store = engine, store
         self.campaign = plan.forget_versions(campaign, images)

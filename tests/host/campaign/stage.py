@@ -82,6 +82,7 @@ class Stage:
             cpus=cpus,
             budget_s=budget_s,
             listener=self,
+            observe=lambda *_: "nobody watches a campaign of the tests",
             hooks=AnalysisHooks(
                 build_reports=lambda: self.reported.append(len(self.documents())),
                 interim_look=lambda: self.looks.pop(0),
