@@ -14,7 +14,7 @@ from suite.host.campaign import durations, plan, wording
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
 from suite.host.campaign.draft import InvocationSpec
-from suite.host.campaign.listener import AnalysisHooks, Listener, Progress
+from suite.host.campaign.listener import AnalysisHooks, Listener, tell_progress
 from suite.host.campaign.outcomes import counts, is_complete
 from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
@@ -244,18 +244,8 @@ class Conductor:
         return document
 
     def _show(self, document: Document, in_flight: str | None) -> None:
-        left_s = self._left_s()
-        self.listener.show(
-            Progress(
-                arm=document.invocation.arm,
-                block=document.invocation.block,
-                blocks=self.campaign.blocks,
-                done=sum(cell.outcome != "pending" for cell in document.cells),
-                cells=len(document.cells),
-                in_flight=in_flight,
-                left_s=left_s and max(0.0, left_s - container_seconds(document)),
-            )
-        )
+        blocks, left_s = self.campaign.blocks, self._left_s()
+        self.listener.show(tell_progress(document, in_flight, blocks=blocks, left_s=left_s))
 
     def _missing(self, blocks: Iterable[int]) -> list[str]:
         """The arms of the invocations that have not been had in these blocks."""

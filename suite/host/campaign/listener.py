@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from suite.model import Document
+from suite.model import Document, container_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,3 +50,18 @@ class Listener(Protocol):
 
     def show(self, progress: Progress) -> None:
         """The campaign is further on; may be shown or not, at most once a second."""
+
+
+def tell_progress(
+    document: Document, in_flight: str | None, *, blocks: int, left_s: float | None
+) -> Progress:
+    """How far an invocation has come; ``left_s`` is how long it and those after it take."""
+    return Progress(
+        arm=document.invocation.arm,
+        block=document.invocation.block,
+        blocks=blocks,
+        done=sum(cell.outcome != "pending" for cell in document.cells),
+        cells=len(document.cells),
+        in_flight=in_flight,
+        left_s=left_s and max(0.0, left_s - container_seconds(document)),
+    )
