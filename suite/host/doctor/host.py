@@ -72,10 +72,9 @@ def check_duration(probe: Probe) -> Finding:
     except CrossoverError:
         arms = probe.named_arms() or auto_arms(gpu=probe.shows_gpu())
         once = "; once an engine answers"
+    run = Arms(run=arms)
     plans = {
-        name: plan_campaign(
-            Request(profile=name), Arms(run=arms), probe.question.cells, suite=NOBODYS
-        )
+        name: plan_campaign(Request(profile=name), run, probe.question.cells, suite=NOBODYS)
         for name in PROFILES
     }
     guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}
