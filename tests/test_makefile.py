@@ -72,44 +72,39 @@ def test_variables_of_bench_are_its_options() -> None:
     assert names in make("help").stdout
 
 
-def forwarded(*words: str) -> str:
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ("bench", "PROFILE=smoke", "ONLY=matmul.* it's", "LOCAL_PYTHON=/a b/python"),
+            "nox -s bench -- --profile 'smoke' --only 'matmul.* it'\\''s' --local-python '/a b/python'",
+        ),
+        # What was not given is not forwarded.
+        (("bench", "SEED=7", "LABEL="), "nox -s bench -- --seed '7'"),
+        (("report", "RUN=results/x"), "nox -s collate -- 'results/x'"),
+        (
+            ("list", "ONLY=m*", "PROFILE=smoke"),
+            "python -m suite list --only 'm*' --profile 'smoke'",
+        ),
+        (("images", "ARMS=cpu"), "nox -s build -- --arms 'cpu'"),
+        (
+            ("compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"),
+            "nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
+        ),
+        (
+            ("recheck", "RUN=results/x", "N=3", "ENGINE=local"),
+            "python -m suite recheck 'results/x' --n '3' --engine 'local'",
+        ),
+        (("fleet-tasks", "MACHINES=m.toml"), "python fleet/skypilot/tasks.py 'm.toml'"),
+        (("doctor", "ENGINE=local", "JSON=1"), "nox -s doctor -- --engine 'local' --json"),
+        (("doctor",), "nox -s doctor --"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_what_was_given_is_forwarded_whatever_is_in_it(words: tuple[str, ...], line: str) -> None:
     done = make("-n", *words)
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
-
-
-def test_variables_are_forwarded_whatever_is_in_them() -> None:
-    line = forwarded("bench", "PROFILE=smoke", "ONLY=matmul.* it's", "LOCAL_PYTHON=/a b/python")
-    assert "nox -s bench -- " in line
-    assert "--profile 'smoke'" in line
-    assert "--only 'matmul.* it'\\''s'" in line
-    assert "--local-python '/a b/python'" in line
-
-
-def test_what_was_not_given_is_not_forwarded() -> None:
-    line = forwarded("bench", "SEED=7", "LABEL=")
-    assert "--seed '7'" in line
-    assert "--label" not in line
-    assert "--profile" not in line
-
-
-def test_the_other_targets_forward_too() -> None:
-    assert "nox -s collate -- 'results/x'" in forwarded("report", "RUN=results/x")
-    assert "python -m suite list --only 'm*' --profile 'smoke'" in forwarded(
-        "list", "ONLY=m*", "PROFILE=smoke"
-    )
-    assert "nox -s build -- --arms 'cpu'" in forwarded("images", "ARMS=cpu")
-    assert "nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'" in forwarded(
-        "compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"
-    )
-    line = forwarded("recheck", "RUN=results/x", "N=3", "ENGINE=local")
-    words = "python -m suite recheck 'results/x' --n '3' --engine 'local'"
-    assert " ".join(line.split()).startswith(words)
-    assert "fleet/skypilot/tasks.py 'm.toml'" in forwarded("fleet-tasks", "MACHINES=m.toml")
-    line = forwarded("doctor", "ENGINE=local", "JSON=1")
-    assert "nox -s doctor -- --engine 'local' " in line
-    assert line.endswith(" --json")
-    assert "--json" not in forwarded("doctor")
+    assert " ".join(done.stdout.splitlines()[-1].split()) == line
 
 
 VENV = """#!/bin/sh

@@ -236,8 +236,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
         return Interrupted.exit_status
-    except BrokenPipeError:
-        # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.
+    except (BrokenPipeError, SystemExit):
+        # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.  click makes
+        # the second of the first, and of nothing else here.
         return 0
     except OSError as error:
         # A full disk, mostly: under standard output, or where no folder of documents is.

@@ -66,18 +66,12 @@ CAMPAIGN: Options = {
         "help": "stop after the calibration if the machine proves unsound",
     },
     "budget": {"metavar": "TIME", "help": "begin no block that would cross it: 20m, 1h30m"},
-    "arms": {
-        "metavar": "ARMS",
-        "help": 'auto, or some of "cpu cuda cuda-hidden"  [default: auto]',
-    },
+    "arms": {"metavar": "ARMS", "help": 'auto, or some of "cpu cuda cuda-hidden"  [default: auto]'},
     "only": {
         "metavar": "GLOBS",
         "help": "only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
     },
-    "cpus": {
-        "metavar": "LIST",
-        "help": "the CPUs that the worker may use: 0-3  [default: all]",
-    },
+    "cpus": {"metavar": "LIST", "help": "the CPUs that the worker may use: 0-3  [default: all]"},
     "gpu": {
         "metavar": "GPU",
         "help": "an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
@@ -95,10 +89,7 @@ CAMPAIGN: Options = {
         "type": click.FloatRange(min=0, min_open=True),
         "help": "what the machine costs an hour: the report then says what training costs",
     },
-    "price_currency": {
-        "metavar": "CODE",
-        "help": "three-letter code, such as EUR  [default: USD]",
-    },
+    "price_currency": {"metavar": "CODE", "help": "three-letter code, such as EUR  [default: USD]"},
     "results": {"metavar": "FOLDER", "type": FOLDER, "help": "[default: results]"},
     "resume": {
         "metavar": "FOLDER",

@@ -33,7 +33,7 @@ def main(**given: Any) -> None:
     """Runs the campaign; its exit status is that of `make bench`."""
     first = known_arms()["cpu"]
     second = replace(first, name="cpu-rebuilt", image="cpu-rebuilt")
-    arms = Arms(run=(first, second), gpu={first.name: None, second.name: None}, not_run={})
+    arms = Arms(run=(first, second))
     words = shlex.join(["python", "-m", "tests.bench.second_build", *sys.argv[1:]])
     request = replace(read_request(given, again=True), command=words)
     drawn = plan_campaign(request, arms, scenarios.cells())

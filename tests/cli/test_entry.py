@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 
 from suite.cli import entry
 from suite.cli.commands import generate
 from suite.cli.entry import commands
-from suite.content import SUITE
 from suite.errors import EngineError
 from suite.host.doctor.examine import CHECKS
 from suite.worker import scenarios
@@ -199,27 +195,18 @@ def test_images_of_unknown_arms_are_a_usage_error(arms: str, shell: Shell) -> No
     assert shell.opened == []
 
 
-class Removing:
-    """An engine that has something to remove, or does not answer."""
-
-    def __init__(self, trouble: EngineError | None = None) -> None:
-        self.trouble = trouble
-
-    def remove_everything(self) -> dict[str, int]:
-        if self.trouble:
-            raise self.trouble
-        return {"containers": 1, "images": 2}
-
-
 def test_cleaning_removes_by_label_and_never_insists(
     monkeypatch: pytest.MonkeyPatch, shell: Shell
 ) -> None:
+    def refuse() -> dict[str, int]:
+        raise EngineError("it does not answer", "start it")
+
     monkeypatch.setattr(entry, "docker_endpoint", object)
-    monkeypatch.setattr(entry, "DockerEngine", Removing)
+    engine = SimpleNamespace(remove_everything=lambda: {"containers": 1, "images": 2})
+    monkeypatch.setattr(entry, "DockerEngine", lambda: engine)
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "1 containers, 2 images removed\n")
-    refusal = EngineError("it does not answer", "start it")
-    monkeypatch.setattr(entry, "DockerEngine", lambda: Removing(refusal))
+    engine.remove_everything = refuse
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "")
     assert "it does not answer" in heard.err
@@ -277,7 +264,6 @@ def test_the_doctor_says_whether_bench_would_run(shell: Shell, examined: FakeExa
 @pytest.mark.parametrize(
     "words",
     [
-        ("--arms", "tpu"),
         ("--gpu", "all", "--arms", "cpu"),
         ("--engine", "docker", "--local-python", "/x"),
         ("--engine", "local", "--base-image", "x"),
@@ -286,32 +272,3 @@ def test_the_doctor_says_whether_bench_would_run(shell: Shell, examined: FakeExa
 )
 def test_the_doctor_refuses_what_bench_refuses(words: tuple[str, ...], shell: Shell) -> None:
     complaint(shell.run("doctor", *words), 2)
-
-
-def suite(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "suite", *words],
-        cwd=SUITE.parent,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        **options,
-    )
-
-
-@pytest.mark.processes
-def test_the_package_is_the_command() -> None:
-    done = suite("report", "/nowhere", stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout) == (5, "")
-    assert "/nowhere: no such folder" in done.stderr
-
-
-@pytest.mark.processes
-def test_a_reader_who_has_gone_hears_no_complaint() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        done = suite("list", stdout=writing)
-    finally:
-        os.close(writing)
-    assert done.stderr == ""

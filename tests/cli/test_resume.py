@@ -51,9 +51,7 @@ def change_plan(folder: Path, **fields: Any) -> None:
 
 
 def resume(shell: Shell, *words: str, custom: str | None = None) -> Any:
-    engine = FakeEngine()
-    engine.custom = custom
-    return shell.resume("--blocks", "2", *words, engine=engine)
+    return shell.resume("--blocks", "2", *words, engine=FakeEngine(custom=custom))
 
 
 @pytest.mark.parametrize(
@@ -123,9 +121,8 @@ def test_what_runs_has_to_stand_on_the_command_line(
 def test_the_cuda_image_is_the_one_that_the_campaign_began_in(
     typed: str, meant: str, status: int, shell: Shell
 ) -> None:
-    engine = FakeEngine()
-    engine.custom = PINNED
-    shell.bench_short("--arms", "cpu cuda-hidden", "--cuda-image", "vendor/tf:1", engine=engine)
+    words = ("--arms", "cpu cuda-hidden", "--cuda-image", "vendor/tf:1")
+    shell.bench_short(*words, engine=FakeEngine(custom=PINNED))
     heard = resume(shell, "--cuda-image", typed, custom=meant)
     assert heard.status == status, heard.err
     if status:

@@ -99,6 +99,9 @@ def campaign(tmp_path: Path) -> Path:
         ("$SUITE list > /dev/full", 1, "No space left on device (standard output)"),
         ("$SUITE list --only zzz 2> /dev/full", 2, "no cell matches"),
         ("$SUITE list --only zzz 2>&- >&-", 2, ""),
+        # Who was to read it has gone.
+        ("$SUITE list | true", 0, ""),
+        ("$SUITE compare /nowhere /nowhere", 5, "/nowhere: no such folder"),
     ],
 )
 def test_a_command_ends_as_it_would_have(
@@ -107,6 +110,7 @@ def test_a_command_ends_as_it_would_have(
     ended, out, err = shell(words, campaign)
     assert ended == status
     assert said in out + err
+    assert bool(said) is bool(out + err)
     assert (campaign / "report.md").exists() == ("report" in words)
 
 

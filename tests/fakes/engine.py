@@ -100,6 +100,8 @@ class Worker:
 
     ``outcomes`` gives by id the fields in which a cell's result differs from the ordinary.
     ``call_s`` is every cell's seconds a call; ``sample_calls`` the K that a calibration finds.
+    ``gpu_facts`` is what it tells of itself on a GPU beside the usual, and ``at_end`` what it tells in their
+    place before its good-bye.
     """
 
     cells: Mapping[str, Cell] = field(
@@ -109,6 +111,8 @@ class Worker:
     call_s: float = 0.002
     sample_calls: int = 6
     seconds: float = 5.0
+    gpu_facts: Mapping[str, Scalar] = field(default_factory=lambda: GPU_FACTS)
+    at_end: Mapping[str, Scalar] = field(default_factory=dict)
 
     def __call__(self, job: Job) -> Life:
         """All of it, to a good end."""
@@ -120,7 +124,8 @@ class Worker:
         lines = self.greeting(gpu=gpu)
         for identity, calls in asked_cells(job):
             lines += self.cell_lines(identity, calls, gpu=gpu)
-        return [*lines, record("bye")]
+        again = [self.tell(gpu=gpu, **self.at_end)] if self.at_end else []
+        return [*lines, *again, record("bye")]
 
     def greeting(self, *, gpu: bool = False) -> list[str]:
         """What comes before the first cell; ``gpu``: on the arm that has one."""
@@ -139,8 +144,13 @@ class Worker:
                 },
                 device="/GPU:0" if gpu else "/CPU:0",
             ),
-            record("facts", facts={**FACTS, **(GPU_FACTS if gpu else {})}, seconds=0.25),
+            self.tell(gpu=gpu),
         ]
+
+    def tell(self, *, gpu: bool = False, **more: Scalar) -> str:
+        """What it tells of itself; ``more`` beside that, or in its place."""
+        facts = {**FACTS, **(self.gpu_facts if gpu else {}), **more}
+        return record("facts", facts=facts, seconds=0.25)
 
     def cell_lines(
         self, identity: str, calls: int | None = None, *, gpu: bool = False
@@ -299,6 +309,7 @@ class FakeEngine:
         memory: int | None = 8 * 2**30,
         cards: tuple[Card, ...] = (),
         here: bool | None = True,
+        custom: str | None = None,
     ) -> None:
         self._here = here
         self.cards = cards
@@ -312,7 +323,7 @@ class FakeEngine:
         self.runs: list[FakeRunning] = []
         self.log: list[tuple[str, str]] = []
         self.provided: list[str] = []
-        self.custom: str | None = None
+        self.custom = custom
         self.gpus_asked: list[str] = []
         self.removed_volumes: list[Volume] = []
         self.taken_by: str | None = None

@@ -7,13 +7,7 @@ from typing import Any
 
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.cli.commands.surveys import check_survey, find_gpus, survey_anew, survey_resumed
-from suite.cli.conduct import (
-    conclude,
-    engine_alone,
-    provide,
-    resolve_again,
-    run_campaign,
-)
+from suite.cli.conduct import conclude, engine_alone, provide, resolve_again, run_campaign
 from suite.cli.engines import check_custom, settle_custom
 from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu

@@ -1,10 +1,10 @@
-"""The arms that there are, which of them this machine can run, and how each is given its GPU."""
+"""The arms that there are, which of them this machine can run, and how they are given its GPU."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from suite.errors import NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
@@ -34,11 +34,11 @@ def known_arms() -> Known:
 
 @dataclass(frozen=True, kw_only=True)
 class Arms:
-    """The arms that will run, how each is given its GPU, and why others are left out."""
+    """The arms that will run, how those with a GPU are given it, and why others are left out."""
 
     run: tuple[Arm, ...]
-    gpu: Mapping[str, GpuRequest | None]
-    not_run: Mapping[str, str]
+    gpu: GpuRequest | None = None
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_arms(wanted: Sequence[str]) -> None:
@@ -74,16 +74,14 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
     check_arms(wanted)
     auto = tuple(wanted) == (AUTO,)
     arms = auto_arms(gpu=True) if auto else tuple(known_arms()[name] for name in wanted)
-    not_run: dict[str, str] = {}
     try:
-        requests = {arm.name: engine.find_gpu(gpu) if arm.gpu else None for arm in arms}
+        request = engine.find_gpu(gpu) if any(arm.gpu for arm in arms) else None
     except NoGpuError as error:
         if not auto:
             raise
-        not_run = {arm.name: error.what for arm in arms if arm.gpu}
-        arms = auto_arms(gpu=False)
-        requests = {arm.name: None for arm in arms}
-    return Arms(run=arms, gpu=requests, not_run=not_run)
+        missed = {arm.name: error.what for arm in arms if arm.gpu}
+        return Arms(run=auto_arms(gpu=False), not_run=missed)
+    return Arms(run=arms, gpu=request)
 
 
 def against_itself(arms: Arms) -> Arms:
@@ -97,10 +95,5 @@ def against_itself(arms: Arms) -> Arms:
             f"one arm is compared with itself; {len(arms.run)} were asked for",
             "name one with ARMS=",
         )
-    first = arms.run[0]
-    second = control_of(first, "again")
-    return Arms(
-        run=(first, second),
-        gpu={**arms.gpu, second.name: arms.gpu[first.name]},
-        not_run={},
-    )
+    (first,) = arms.run
+    return Arms(run=(first, control_of(first, "again")), gpu=arms.gpu)

@@ -17,18 +17,20 @@ class Budget:
         self.spent_s = 0.0
         """What every invocation took, those of earlier commands among them."""
         self._limit_s = limit_s
-        self._resumed_s = 0.0
+        self._own_s = 0.0
         self._expected_s: dict[str, float] = {}
 
     def resume(self, documents: Iterable[Document]) -> None:
         """Books the invocations of earlier commands."""
         for document in documents:
             self.book(document)
-        self._resumed_s = self.spent_s
+        self._own_s = 0.0
 
     def book(self, document: Document) -> None:
         """Books an invocation that has ended."""
-        self.spent_s += container_seconds(document)
+        taken_s = container_seconds(document)
+        self.spent_s += taken_s
+        self._own_s += taken_s
 
     def expect(self, arm: str, seconds: float) -> None:
         """What an invocation of an arm is expected to take from now on."""
@@ -42,21 +44,23 @@ class Budget:
 
     def bars_repeat(self, document: Document) -> bool:
         """Whether the limit leaves no time for an invocation like this one, which is booked."""
-        taken_s = container_seconds(document)
-        return self._is_crossed_by(self._expected_s.get(document.invocation.arm, taken_s))
+        arm = document.invocation.arm
+        more_s = self._expected_s.get(arm, container_seconds(document))
+        return self._limit_s is not None and self._own_s + more_s > self._limit_s
 
     def refuse(self, block: int, arms: Collection[str]) -> str | None:
         """Why a block of which these arms are missing may not begin; None: it may."""
         needed_s = self.need_s(arms)
-        if not needed_s or not self._is_crossed_by(needed_s):
+        if not needed_s:
             return None
-        return (
-            f"after block {block - 1}: the next one was predicted to cross the budget of "
-            f"{self._limit_s:g} s ({self.spent_s - self._resumed_s:.0f} s spent, "
-            f"{needed_s:.0f} s more)"
-        )
+        return forbid(f"block {block - 1}", self._limit_s, self._own_s, needed_s)
 
-    def _is_crossed_by(self, seconds: float) -> bool:
-        """Whether so many seconds more would be too many."""
-        spent_s = self.spent_s - self._resumed_s
-        return self._limit_s is not None and spent_s + seconds > self._limit_s
+
+def forbid(after: str, limit_s: float | None, spent_s: float, more_s: float) -> str | None:
+    """Why another block, or round, may not begin that takes so long; None: it may."""
+    if limit_s is None or spent_s + more_s <= limit_s:
+        return None
+    return (
+        f"after {after}: the next one was predicted to cross the budget of "
+        f"{limit_s:g} s ({spent_s:.0f} s spent, {more_s:.0f} s more)"
+    )

@@ -35,8 +35,7 @@ has no usual pace, and each costs a block's time."""
 class Conductor:
     """Runs a campaign that has been planned, or the rest of one.
 
-    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside;
-    None: nobody does.
+    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside.
     """
 
     def __init__(
@@ -51,12 +50,12 @@ class Conductor:
         budget_s: float | None,
         listener: Listener,
         hooks: AnalysisHooks,
-        observe: Observe | None = None,
+        observe: Observe,
     ) -> None:
         self.engine, self.store = engine, store
         self.campaign = plan.forget_versions(campaign, images)
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
-        self.gpus, self.images, self.observe = arms.gpu, images, observe
+        self.gpu, self.images, self.observe = arms.gpu, images, observe
         self.cpus = allow_cpus(engine, cpus)
         self.memory_bytes = allow_memory(engine, campaign.at_once)
         self.budget = Budget(budget_s)
@@ -222,14 +221,13 @@ class Conductor:
     def _record(self, name: str, block: int, repeat: int) -> Document:
         """One invocation; its document and its log are written as it goes."""
         arm = self.campaign.arm(name)
-        of_plan = name if name in self.campaign.arms else str(arm.of)
         spec = InvocationSpec(
             campaign=self.campaign,
             arm=arm,
             block=block,
             repeat=repeat,
             image=self.images[arm.image],
-            gpu=self.gpus[of_plan] if arm.gpu else None,
+            gpu=self.gpu if arm.gpu else None,
             cpus=self.cpus,
             memory_bytes=self.memory_bytes,
         )

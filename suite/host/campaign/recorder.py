@@ -20,7 +20,7 @@ from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
 from suite.host.watch.observe import Observe, Sampled
-from suite.model import AT_END, Container, Document
+from suite.model import AT_END, Container, Document, InvocationStatus
 
 NO_PROGRESS_CAP = 3
 """After so many containers in a row that died before any cell had begun, no more are tried."""
@@ -40,7 +40,7 @@ class Recorder:
         *,
         keep: Keep,
         watch: Watch,
-        observe: Observe | None = None,
+        observe: Observe,
     ) -> None:
         self.diaries: list[tuple[str, str]] = []
         """Each container's id, and what it wrote to standard error."""
@@ -63,35 +63,31 @@ class Recorder:
                 the document was kept as interrupted.
         """
         no_progress = 0
+        # Interrupted by a person, or the engine has gone: what there is stays, and says so.
+        status: InvocationStatus = "interrupted"
         try:
-            self._begin_observation()
+            if self._draft.remaining:
+                self._begin_observation()
             while self._draft.remaining:
                 made_progress, phrase = self._run_container()
                 no_progress = 0 if made_progress else no_progress + 1
                 if self._draft.remaining and no_progress >= NO_PROGRESS_CAP:
                     self._give_up(phrase)
             self._draft.settle()
-        except BaseException:
-            # Interrupted by a person, or the engine has gone: what there is stays, and says so.
-            self._end_observation()
-            self._draft.keep("interrupted")
-            raise
-        self._end_observation()
-        return self._draft.keep("complete")
+            status = "complete"
+        finally:
+            if self._observation is not None:
+                self._draft.telemetry = self._observation.end()
+            document = self._draft.keep(status)
+        return document
 
     def _begin_observation(self) -> None:
-        if self._observe is None or not self._draft.remaining:
-            return
         begun = self._observe(self._spec.arm, self._spec.gpu, self._spec.cpus)
         if isinstance(begun, str):
             self._draft.telemetry = begun
         else:
             self._observation = begun
             self._draft.telemetry = "the invocation is not over"
-
-    def _end_observation(self) -> None:
-        if self._observation is not None:
-            self._draft.telemetry = self._observation.end()
 
     def _give_up(self, phrase: str) -> None:
         """No container lives long enough; on an arm with a GPU that is the GPU's own trouble.

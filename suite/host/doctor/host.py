@@ -72,7 +72,7 @@ def check_duration(probe: Probe) -> Finding:
     except CrossoverError:
         arms = probe.named_arms() or auto_arms(gpu=probe.shows_gpu())
         once = "; once an engine answers"
-    run = Arms(run=arms, gpu={}, not_run={})
+    run = Arms(run=arms)
     plans = {
         name: plan_campaign(Request(profile=name), run, probe.question.cells, suite=NOBODYS)
         for name in PROFILES

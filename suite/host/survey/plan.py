@@ -14,12 +14,7 @@ from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign import durations
 from suite.host.campaign.arms import Arms
-from suite.host.campaign.request import (
-    Request,
-    choose_label,
-    draw_seed,
-    plan_campaign,
-)
+from suite.host.campaign.request import Request, choose_label, draw_seed, plan_campaign
 from suite.host.campaign.store import campaign_name
 from suite.kernel import write_cpus
 from suite.model import Campaign, Survey, SurveyMember
@@ -99,7 +94,8 @@ def plan_survey(
     alone: dict[str, str] = {}
     for at_once in (False, True):
         for gpu, found in arms.items():
-            own = _only_gpu(found) if parts else found
+            with_gpu = tuple(arm for arm in found.run if arm.gpu)
+            own = Arms(run=with_gpu, gpu=found.gpu) if parts else found
             of_gpu = replace(request, gpu=gpu, seed=seed, label=None)
             if at_once:
                 of_gpu = replace(of_gpu, price=None, price_currency=None)
@@ -138,8 +134,3 @@ def plan_survey(
         settings=dict(request.settings),
     )
     return survey, parts
-
-
-def _only_gpu(arms: Arms) -> Arms:
-    run = tuple(arm for arm in arms.run if arm.gpu)
-    return Arms(run=run, gpu={arm.name: arms.gpu[arm.name] for arm in run}, not_run={})

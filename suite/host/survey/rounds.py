@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from suite.host.campaign import wording
+from suite.host.campaign import budget, wording
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import Listener, Progress
 from suite.host.campaign.store import Store
@@ -105,12 +105,8 @@ def run_survey(
         pool = stack.enter_context(start_pool(max(map(len, turns.values()))))
         for number in range(1, survey.rounds + 1):
             begun = monotonic()
-            spent_s = begun - began
-            if budget_s is not None and number > 1 and spent_s + last_s > budget_s:
-                reason = (
-                    f"after round {number - 1}: the next one was predicted to cross the budget of "
-                    f"{budget_s:g} s ({spent_s:.0f} s spent, {last_s:.0f} s more)"
-                )
+            reason = budget.forbid(f"round {number - 1}", budget_s, begun - began, last_s)
+            if reason is not None and number > 1:
                 store.write_plan(replace(survey, stopped=reason))
                 listener.say(f"stopped {reason}")
                 break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ import pytest
 from suite.analysis.documents.read import load_campaign
 from suite.cli.settings import single_gpu
 from suite.errors import UsageError
-from suite.host.engine import GpuRequest, Job
+from suite.host.engine import GpuRequest
 from tests.cli.shell import Heard, Shell, complaint, well
-from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_arm
+from tests.fakes.engine import FakeEngine, Life, Script, Worker, asked_arm
 
 PINNED = "vendor/tf:1@sha256:" + "d" * 64
 HIDDEN = ("--arms", "cpu cuda-hidden")
@@ -110,8 +109,7 @@ def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: She
 
 
 def bench_laid(shell: Shell, custom: str = PINNED) -> Heard:
-    engine = FakeEngine()
-    engine.custom = custom
+    engine = FakeEngine(custom=custom)
     return shell.bench_short(*HIDDEN, "--cuda-image", "vendor/tf:1", engine=engine)
 
 
@@ -149,14 +147,7 @@ def test_going_on_that_is_broken_off_at_once_loses_nothing_of_before(shell: Shel
     worker = Worker()
 
     def broken_off(lines: int) -> Script:
-        def life(job: Job) -> Life:
-            def words() -> Iterator[Word]:
-                yield from worker.words(job)[:lines]
-                raise KeyboardInterrupt
-
-            return Life(words=words())
-
-        return life
+        return lambda job: Life(words=[*worker.words(job)[:lines], KeyboardInterrupt()])
 
     # The first cell is measured and the second under way; then the first is under way again.
     for engine in (FakeEngine(worker, broken_off(6)), FakeEngine(otherwise=broken_off(4))):

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from suite import wire
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.recheck import hash_samples
+from suite.host.campaign.store import Store
 from suite.host.engine import Job
-from suite.model import Document
 from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
 from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells, is_on_gpu
@@ -122,39 +121,27 @@ def test_the_samples_choose_the_cells_and_nothing_else_does(
 ) -> None:
     chosen = ids(recheck(before, engine=machine(seed=2))[1])
     # The same folder elsewhere, under another name and another label, and its bundle.
-    plan = load_campaign(before).campaign
+    loaded = load_campaign(before)
     copy = before.parent / "copy"
     shutil.copytree(before, copy)
-    relabel(copy, "other")
+    store = Store(copy)
+    store.write_plan(replace(loaded.campaign, label="other"))
+    for one in loaded.documents:
+        store.write_document(replace(one, campaign=replace(one.campaign, label="other")))
     assert ids(recheck(copy, engine=machine(seed=3))[1]) == chosen
     assert shell.run("bundle", str(before)).status == 0
     bundle = before.parent / f"{before.name}.zip"
     assert ids(recheck(bundle, engine=machine(seed=4))[1]) == chosen
     # Another sample is another draw.
-    document = load_campaign(before).documents[1]
+    document = loaded.documents[1]
     cell = next(one for one in document.cells if one.samples_s)
     changed = synthetic.change_cell(
         document, cell.id, samples_s=[1.01 * one for one in cell.samples_s]
     )
-    loaded = load_campaign(before)
     other = replace(loaded, documents=[loaded.documents[0], changed, *loaded.documents[2:]])
     assert hash_samples(other) != hash_samples(loaded)
-    assert hash_samples(replace(loaded, campaign=replace(plan, seed=9))) == hash_samples(loaded)
-
-
-def relabel(folder: Path, label: str) -> None:
-    loaded = load_campaign(folder)
-
-    def write(name: str, value: object) -> None:
-        (folder / name).write_text(wire.dump_document(value), encoding="utf-8")
-
-    write("campaign.json", replace(loaded.campaign, label=label))
-    for document in loaded.documents:
-        write(_name(document), replace(document, campaign=replace(document.campaign, label=label)))
-
-
-def _name(document: Document) -> str:
-    return f"{document.invocation.arm}-{document.invocation.block:02d}.json"
+    reseeded = replace(loaded, campaign=replace(loaded.campaign, seed=9))
+    assert hash_samples(reseeded) == hash_samples(loaded)
 
 
 def test_another_suite_a_survey_and_unknown_arms_are_refused(
@@ -167,7 +154,7 @@ def test_another_suite_a_survey_and_unknown_arms_are_refused(
     heard, _ = recheck(made, engine=machine())
     assert "was begun by another suite" in complaint(heard, 2)
     crowded = replace(load_campaign(before).campaign, at_once=2)
-    (before / "campaign.json").write_text(wire.dump_document(crowded), encoding="utf-8")
+    Store(before).write_plan(crowded)
     heard, _ = recheck(before, engine=machine())
     assert "while other GPUs were at work" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())

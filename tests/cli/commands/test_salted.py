@@ -12,24 +12,17 @@ from suite.analysis.documents.read import load_campaign
 from suite.host.engine import GpuRequest
 from suite.host.machine.identity import SALT
 from tests.cli.shell import Shell, complaint, well
-from tests.fakes.engine import FACTS, GPU_FACTS, FakeEngine, Worker, record
+from tests.fakes.engine import GPU_FACTS, FakeEngine, Worker
 
 UUID = "GPU-11111111-2222-3333-4444-555555555555"
 OURS, THEIRS = "a-secret-of-one-fleet", "a-secret-of-another"
 
 
-class Telling(Worker):
-    """A worker that tells which GPU it has."""
-
-    def greeting(self, *, gpu: bool = False) -> list[str]:
-        *rest, _ = super().greeting(gpu=gpu)
-        told = {**GPU_FACTS, "gpu.0.uuid": wire.hash_uuid(UUID)} if gpu else {}
-        return [*rest, record("facts", facts={**FACTS, **told}, seconds=0.25)]
-
-
 def make_engine() -> FakeEngine:
+    """An engine whose worker tells which GPU it has."""
+    worker = Worker(gpu_facts={**GPU_FACTS, "gpu.0.uuid": wire.hash_uuid(UUID)})
     gpu = GpuRequest(driver="cdi", devices=(UUID,), uuid=UUID)
-    return FakeEngine(otherwise=Telling(), gpu=gpu)
+    return FakeEngine(otherwise=worker, gpu=gpu)
 
 
 def read_all(folder: Path) -> str:

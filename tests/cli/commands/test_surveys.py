@@ -42,17 +42,10 @@ class Gpus(FakeEngine):
     """An engine whose machine has two GPUs unless told otherwise, and its further connections."""
 
     def __init__(self, live: Live = lambda _, job: WORKER(job), **fields: Any) -> None:
-        request = GpuRequest(driver="cdi", devices=("0",))
         self.live = live
-        super().__init__(
-            **{
-                "gpu": request,
-                "cards": TWO,
-                "otherwise": lambda job: self.live(self, job),
-                **fields,
-            }
-        )
         self.connected: list[Gpus] = []
+        given = {"gpu": GpuRequest(driver="cdi", devices=("0",)), "cards": TWO, **fields}
+        super().__init__(otherwise=lambda job: live(self, job), **given)
 
     def find_gpu(self, wanted: str) -> GpuRequest:
         return replace(super().find_gpu(wanted), devices=(wanted,))
@@ -99,8 +92,7 @@ def resume(shell: Shell, folder: Path, *words: str) -> tuple[set[str], str]:
 def test_a_survey_from_its_options_to_its_report_and_to_more_rounds(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = Gpus()
-    engine.custom = PINNED
+    engine = Gpus(custom=PINNED)
     found, _ = bench(shell, engine, "--cuda-image", "vendor/tf:1")
     survey = found.pop("all-gpus")
     assert set(found) == {"gpu0", "gpu1", "gpu0-at-once", "gpu1-at-once"}
@@ -216,12 +208,7 @@ def test_one_gpu_needs_no_survey(shell: Shell) -> None:
     ("words", "engine", "status", "named"),
     [
         (("bench", *WORDS, "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
-        (
-            ("bench", *WORDS, "--arms", "cpu"),
-            {"gpu": None},
-            2,
-            "no requested arm has a GPU",
-        ),
+        (("bench", *WORDS, "--arms", "cpu"), {"gpu": None}, 2, "no requested arm has a GPU"),
         (("bench", *WORDS, "--cpus", "0"), {}, 2, "1 CPU cores"),
         (("bench", *WORDS), {"binds": False}, 3, "can't bind"),
         (("bench", *WORDS), {"gpu": None, "cards": ()}, 4, "no GPU"),

@@ -1,4 +1,4 @@
-"""Invocations that the recorder's and the session's tests begin with."""
+"""What these tests begin with: a folder, and invocations for those of the recorder and the session."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from suite.host.campaign.store import Store
 from tests.host.campaign.flow import Flow
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.create(tmp_path / "results", "one")
 
 
 @pytest.fixture

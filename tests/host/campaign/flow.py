@@ -15,7 +15,7 @@ from suite.host.campaign.arms import known_arms
 from suite.host.campaign.draft import InvocationSpec
 from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
-from suite.host.engine import GpuRequest, Job
+from suite.host.engine import GpuRequest
 from suite.host.watch.observe import Observe
 from suite.model import Campaign, CellResult, Container, Document, document_name
 from tests import synthetic
@@ -45,12 +45,11 @@ class Flow:
     kept: list[Document] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     fields: dict[str, Any] = field(default_factory=dict)
-    observe: Observe | None = None
+    observe: Observe = lambda *_: "nobody watches an invocation of the tests"
     gpu: GpuRequest = field(default_factory=lambda: GpuRequest(driver="cdi", devices=("0",)))
 
     def __post_init__(self) -> None:
-        made = synthetic.make_campaign(arms=("cpu", "cuda"), cells=self.cells, blocks=2)
-        self.campaign: Campaign = replace(made, **{"calls": {}, **self.fields})
+        self.campaign = make_campaign(cells=self.cells, blocks=2, **self.fields)
         self.store = Store.create(self.folder, "campaign")
         self.store.write_plan(self.campaign)
         self.worker = Worker(cells={cell.id: cell for cell in self.cells})
@@ -98,11 +97,7 @@ class Flow:
     @property
     def asked(self) -> list[list[str]]:
         """The cells that each container was asked for."""
-        return [asked(job) for job in self.engine.jobs]
-
-
-def asked(job: Job) -> list[str]:
-    return [identity for identity, _ in asked_cells(job)]
+        return [[identity for identity, _ in asked_cells(job)] for job in self.engine.jobs]
 
 
 def unmeasured(document: Document) -> dict[str, str]:

@@ -13,7 +13,7 @@ from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import AnalysisHooks, Progress
-from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.request import Request, plan_campaign, resume_plan
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.model import Campaign, Document
@@ -22,11 +22,9 @@ from tests.host.campaign.flow import START, make_cells
 from tests.rendering import report_folder
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
-CPU = Arms(run=(known_arms()["cpu"],), gpu={"cpu": None}, not_run={"cuda": "no GPU"})
-CUDA = Arms(run=(known_arms()["cuda"],), gpu={"cuda": REQUEST}, not_run={})
-BOTH = Arms(
-    run=(known_arms()["cpu"], known_arms()["cuda"]), gpu={"cpu": None, "cuda": REQUEST}, not_run={}
-)
+CPU = Arms(run=(known_arms()["cpu"],), not_run={"cuda": "no GPU"})
+CUDA = Arms(run=(known_arms()["cuda"],), gpu=REQUEST)
+BOTH = Arms(run=(*CPU.run, *CUDA.run), gpu=REQUEST)
 CELLS = [START, *make_cells(*"abcd")]
 
 
@@ -71,7 +69,7 @@ class Stage:
         self.engine = FakeEngine(
             *scripts, otherwise=otherwise or self.worker, gpu=REQUEST, memory=memory
         )
-        campaign = campaign or self.plan(arms, **request)
+        self.arms, campaign = arms, campaign or self.plan(arms, **request)
         if self.made is None:
             self.made = Store.create(self.results, campaign.id).folder
         images = {arm.image: fake_image(arm.image) for arm in arms.run}
@@ -84,6 +82,7 @@ class Stage:
             cpus=cpus,
             budget_s=budget_s,
             listener=self,
+            observe=lambda *_: "nobody watches a campaign of the tests",
             hooks=AnalysisHooks(
                 build_reports=lambda: self.reported.append(len(self.documents())),
                 interim_look=lambda: self.looks.pop(0),
@@ -92,6 +91,14 @@ class Stage:
                 look_first=self.look_first,
             ),
         ).run(resumed)
+
+    def go_on(self, *, blocks: int | None = None, **how: Any) -> Campaign:
+        """The rest of the campaign in the folder, or more blocks of it, with the arms that it had."""
+        loaded = self.load()
+        again = resume_plan(loaded.campaign, blocks=blocks)
+        assert again.stopped is None
+        resumed = [*loaded.documents, *loaded.controls]
+        return self.run(campaign=again, arms=self.arms, resumed=resumed, **how)
 
     def look_first(self) -> None:
         self.first_looks.append(self.documents())

@@ -156,7 +156,6 @@ def test_a_campaign_of_names_goes_on_as_it_was_begun(stage: Stage) -> None:
 
     loaded = stage.load()
     assert loaded.campaign.every_arm == [replace(one, tensorflow=None) for one in begun.every_arm]
-    more = replace(loaded.campaign, blocks=2)
-    stage.run(campaign=more, arms=arms, resumed=[*loaded.documents, *loaded.controls])
+    more = stage.go_on(blocks=2)
     assert [asked_arm(job) for job in stage.engine.jobs] == plan.order_arms(more, 2)
     assert json.loads(path.read_text())["every_arm"]

@@ -15,7 +15,7 @@ REFUSED = GpuError("the engine refuses the GPU", "install the toolkit")
 
 def test_what_runs_follows_from_whether_there_is_a_gpu() -> None:
     why = {"cuda": "no GPU: looked at /dev"}
-    alone = Arms(run=(known_arms()["cpu"],), gpu={"cpu": None}, not_run=why)
+    alone = Arms(run=(known_arms()["cpu"],), not_run=why)
     assert resolve_arms(FakeEngine(gpu=ABSENT), ("auto",), "0") == alone
     engine = FakeEngine(gpu=REQUEST)
     assert resolve_arms(engine, ("auto",), "1") == BOTH

@@ -12,7 +12,7 @@ from suite.flags import KINDS
 from suite.host.engine import Job
 from suite.model import SIMULATED, Scalar
 from suite.worker.session import cell as worker_cell
-from tests.fakes.engine import FACTS, GPU_FACTS, Life, Worker, record
+from tests.fakes.engine import GPU_FACTS, Life, Worker
 from tests.host.campaign.flow import START
 from tests.host.campaign.stage import BOTH, CELLS, CUDA, Stage
 
@@ -26,41 +26,21 @@ START_FILES, END_FILES = "cuda.cache.at_start.files", "cuda.cache.at_end.files"
 ONCE, AGAIN = ["cuda-00", "cuda-01"], ["cuda-00", "cuda-00-r1", "cuda-01"]
 
 
-class Telling(Worker):
-    """A worker that tells these facts beside the usual ones, and those ones at its end."""
-
-    facts: Mapping[str, Scalar]
-    last: Mapping[str, Scalar]
-
-    def greeting(self, *, gpu: bool = False) -> list[str]:
-        hello, startup, facts = super().greeting(gpu=gpu)
-        return [hello, startup, tell(self.facts) if gpu else facts]
-
-    def words(self, job: Job) -> list[str]:
-        *others, bye = super().words(job)
-        return [*others, *([tell({**self.facts, **self.last})] if self.last else []), bye]
-
-
-def tell(facts: Mapping[str, Scalar]) -> str:
-    return record("facts", facts={**FACTS, **GPU_FACTS, **facts}, seconds=0.1)
-
-
-def telling(facts: Mapping[str, Scalar], last: Mapping[str, Scalar] | None = None) -> Telling:
-    worker = Telling(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
-    worker.facts, worker.last = facts, last or {}
-    return worker
+def telling(facts: Mapping[str, Scalar], **fields: Any) -> Worker:
+    """A worker that tells these facts of its GPU beside the usual ones."""
+    cells = {cell.id: cell for cell in CELLS}
+    return Worker(cells=cells, seconds=10.0, gpu_facts={**GPU_FACTS, **facts}, **fields)
 
 
 def compiling(
-    start: int | None, end: int | None, given_up: Mapping[str, Any] | None = OVER
+    start: int | None, end: int | None, given_up: Mapping[str, Any] | None = OVER, **fields: Any
 ) -> Worker:
     """A worker whose GPU's compile cache holds so many files before the start, and at the end.
 
     ``given_up`` is what comes of one of its cells; None: it is measured as the others.
     """
-    worker = telling({START_FILES: start}, {END_FILES: end})
-    worker.outcomes = {"made.b": given_up} if given_up else {}
-    return worker
+    outcomes = {"made.b": given_up} if given_up else {}
+    return telling({START_FILES: start}, at_end={END_FILES: end}, outcomes=outcomes, **fields)
 
 
 FULL = compiling(700, 700)
@@ -69,8 +49,7 @@ FULL = compiling(700, 700)
 def test_a_calibration_that_lost_a_cell_to_compiling_is_made_again_on_a_full_cache(
     stage: Stage,
 ) -> None:
-    cold, warm = compiling(0, 700), compiling(700, 700, None)
-    cold.sample_calls, warm.sample_calls = 6, 60
+    cold, warm = compiling(0, 700), compiling(700, 700, None, sample_calls=60)
     campaign = stage.run(cold, warm, otherwise=compiling(700, 700, None), arms=CUDA)
     assert stage.documents() == AGAIN
     # One-shot cells have one call a sample.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from suite import wire
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import durations
-from suite.host.engine import GpuRequest, Job
+from suite.host.engine import GpuRequest
 from suite.model import CellResult
-from tests.fakes.engine import FACTS, GPU_FACTS, Life, Script, record
+from tests.fakes.engine import GPU_FACTS, Life, Script, record
 from tests.host.campaign.flow import Flow, result, unmeasured
 
 NAMED = "GPU-11111111-aaaa-4bbb-8ccc-000000000001"
@@ -23,13 +24,8 @@ OTHER = "22222222-aaaa-4bbb-8ccc-000000000002"
 
 def named(flow: Flow, uuid: str | None) -> Script:
     """A container whose CUDA says that it has this GPU."""
-    facts = {**FACTS, **GPU_FACTS, "gpu.0.uuid": uuid and wire.hash_uuid(uuid)}
-
-    def life(job: Job) -> Life:
-        hello, startup, _, *cells = flow.worker.words(job)
-        return Life(words=[hello, startup, record("facts", facts=facts, seconds=0.1), *cells])
-
-    return life
+    told = {**GPU_FACTS, "gpu.0.uuid": uuid and wire.hash_uuid(uuid)}
+    return replace(flow.worker, gpu_facts=told)
 
 
 def test_another_gpu_than_the_one_named_gives_no_number(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from suite import wire
 from suite.errors import EngineError, GpuError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms, against_itself
-from suite.host.campaign.request import Request, plan_campaign, resume_plan
+from suite.host.campaign.request import Request, plan_campaign
 from suite.host.provision.allowance import MEMORY_SHARE
 from suite.model import Campaign, container_seconds
 from suite.worker import scenarios
@@ -118,14 +118,6 @@ def test_the_budget_begins_no_block_that_would_cross_it(
     assert stage.said("stopped after block") == (ran < blocks)
 
 
-def go_on(stage: Stage, *, blocks: int | None = None, **how: Any) -> Campaign:
-    """Resumes what lies in the folder."""
-    loaded = stage.load()
-    again = resume_plan(loaded.campaign, blocks=blocks)
-    assert again.stopped is None
-    return stage.run(campaign=again, resumed=loaded.documents, **how)
-
-
 def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
     kill = stage.worker.meets("made.c", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -133,7 +125,7 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
     loaded = stage.load()
     assert [d.invocation.status for d in loaded.documents] == ["complete"] * 2 + ["interrupted"]
     whole = {name: (stage.folder / name).read_bytes() for name in ("cpu-00.json", "cpu-01.json")}
-    campaign = go_on(stage)
+    campaign = stage.go_on()
     assert stage.turns == [("cpu", False)] * 2
     assert stage.documents() == [f"cpu-0{block}" for block in range(4)]
     assert {name: (stage.folder / name).read_bytes() for name in whole} == whole
@@ -141,9 +133,9 @@ def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
     assert {d.invocation.status for d in stage.load().documents} == {"complete"}
     assert campaign.prediction.actual_s == pytest.approx(40, abs=1)
     # Now nothing is left to do, but what is asked for beside it.
-    go_on(stage)
+    stage.go_on()
     assert stage.turns == []
-    assert go_on(stage, blocks=5).blocks == 5
+    assert stage.go_on(blocks=5).blocks == 5
     assert stage.turns == [("cpu", False)] * 2
 
 
@@ -151,14 +143,14 @@ def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
     with pytest.raises(KeyboardInterrupt):
         stage.run(stage.worker.meets("made.c", KeyboardInterrupt()), blocks=1)
     assert stage.load().campaign.calls == {}
-    campaign = go_on(stage)
+    campaign = stage.go_on()
     assert stage.turns == [("cpu", True), ("cpu", False)]
     assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
 
 
 def test_a_resumed_campaigns_budget_is_its_own(stage: Stage) -> None:
     assert (stage.run(blocks=5, budget_s=25.0).stopped or "").startswith("after block 1")
-    campaign = go_on(stage, budget_s=25.0)
+    campaign = stage.go_on(budget_s=25.0)
     # Two blocks of 10 s fit into this command's 25 s.
     assert len(stage.engine.jobs) == 2
     assert (campaign.stopped or "").startswith("after block 3")
@@ -180,7 +172,7 @@ def test_an_arm_that_the_worker_refuses_costs_no_other_arm(stage: Stage) -> None
     assert "cuda WAS NOT MEASURED: the arm cuda is unavailable: TensorFlow sees" in stage.report()
     assert "ended early" not in stage.report()
     # Who mends the machine and goes on gets the arm, and what was said of it is gone.
-    assert go_on(stage, arms=BOTH).not_run == {}
+    assert stage.go_on().not_run == {}
     assert {one.invocation.status for one in stage.load().documents} == {"complete"}
     assert "WAS NOT MEASURED" not in stage.report()
 
@@ -312,7 +304,7 @@ def test_a_disturbed_invocation_is_set_aside_and_run_again(stage: Stage) -> None
     first, second = (plan.order_cells(campaign, "cpu", 2, repeat) for repeat in (0, 1))
     assert [cell.id for cell in first] != [cell.id for cell in second]
     # Who goes on with it keeps the repeat.
-    again = go_on(stage)
+    again = stage.go_on()
     assert (stage.turns, stage.documents()) == ([], repeated)
     assert again.prediction.actual_s == pytest.approx(campaign.prediction.actual_s)
 
@@ -321,7 +313,7 @@ def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage
     stage.run(blocks=2)
     # As where the campaign was stopped between block 2 and its repeat.
     stage.disturbances = [None, "a storm", None]
-    again = go_on(stage)
+    again = stage.go_on()
     assert stage.documents() == ["cpu-00", "cpu-01", "cpu-02", "cpu-02-r1"]
     assert again.prediction.actual_s == pytest.approx(spent(stage))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from suite.analysis.campaign.validity import find_whole_disturbance
 from suite.host.campaign import plan
 from suite.host.engine import Job
 from suite.model import AT_END, count_compiled, facts_of
-from tests.fakes.engine import FACTS, GPU_FACTS, Life, Script, Word, record
+from tests.fakes.engine import GPU_FACTS, Life, Script, Word
 from tests.host.campaign.flow import Flow
 
 
@@ -40,21 +41,17 @@ def test_a_gpu_that_breaks_behind_the_last_cell_is_not_fine(
             assert said in str(document.facts[AT_END])
 
 
-def tell(**facts: Any) -> str:
-    """The facts of a container on the GPU, and these."""
-    return record("facts", facts={**FACTS, **GPU_FACTS, **facts}, seconds=0.1)
-
-
 START_FILES, END_FILES = "cuda.cache.at_start.files", "cuda.cache.at_end.files"
 
 
 def test_each_container_keeps_the_facts_in_which_it_differs(on_gpu: Flow) -> None:
     lost = {START_FILES: 0, AT_END: "gives a wrong result"}
 
+    worker = replace(on_gpu.worker, gpu_facts={**GPU_FACTS, START_FILES: 0})
+
     def first(job: Job) -> Life:
-        head = on_gpu.worker.until(on_gpu.order[1], begun=True)(job)
-        told = tell(**{START_FILES: 0})
-        return Life(words=[*head[:2], told, *head[3:], tell(**lost)], code=7)
+        head = worker.until(on_gpu.order[1], begun=True)(job)
+        return Life(words=[*head, worker.tell(gpu=True, **lost)], code=7)
 
     document = on_gpu.run(first)
     one, two = document.invocation.containers
@@ -85,18 +82,11 @@ def test_what_the_first_container_compiled_the_second_finds(
         # By the container that died, before it did.
         reason = "would take 9 s here; the profile's budget for this cell is 5 s"
         flow.worker.outcomes = {flow.order[0]: {"outcome": "skipped", "reason": reason}}
-
-    def dies(job: Job) -> Life:
-        head = flow.worker.until(flow.order[1], begun=True)(job)
-        return Life(words=[*head[:2], tell(**{START_FILES: 0}), *head[3:]], code=137)
-
-    def goes_on(job: Job) -> Life:
-        # What it adds itself is nothing: its own start is no sign of what was compiled.
-        *words, bye = flow.worker.words(job)
-        last = tell(**{START_FILES: end, END_FILES: end})
-        return Life(words=[*words[:2], tell(**{START_FILES: end}), *words[3:], last, bye])
-
-    document = flow.run(dies, otherwise=goes_on)
+    empty = replace(flow.worker, gpu_facts={**GPU_FACTS, START_FILES: 0})
+    # What it adds itself is nothing: its own start is no sign of what was compiled.
+    filled = {**GPU_FACTS, START_FILES: end}
+    goes_on = replace(flow.worker, gpu_facts=filled, at_end={END_FILES: end})
+    document = flow.run(empty.dies_in(flow.order[1]), otherwise=goes_on)
     assert len(document.invocation.containers) == 2
     assert document.facts[START_FILES] == end
     assert count_compiled(document) == end

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from suite.errors import UnsoundError
-from suite.host.campaign.request import resume_plan
 from tests.host.campaign.stage import BOTH, Stage
 
 CALIBRATIONS = ["cpu-00", "cuda-00"]
@@ -28,15 +27,13 @@ def test_it_ends_the_campaign_which_goes_on_where_the_machine_will_do(stage: Sta
     assert stage.documents() == CALIBRATIONS
     assert stage.said("calibrated: ") == 0
     assert stage.engine.closed()
-    loaded = stage.load()
-    plan = loaded.campaign
+    plan = stage.load().campaign
     assert plan.stopped == stage.unsound
     assert plan.prediction.calibrated_s is None
     assert f"The campaign ended early: {stage.unsound}." in stage.report()
 
     stage.unsound = ""
-    drawn = resume_plan(plan, blocks=None)
-    campaign = stage.run(campaign=drawn, arms=BOTH, resumed=loaded.documents)
+    campaign = stage.go_on()
     assert len(stage.turns) == 4
     assert campaign.stopped is None
     assert campaign.prediction.calibrated_s is not None

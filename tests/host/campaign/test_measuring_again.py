@@ -10,7 +10,6 @@ import pytest
 from suite.flags import pick
 from suite.host.campaign import plan
 from suite.host.campaign.conductor import MOST_AGAIN
-from suite.host.campaign.request import resume_plan
 from suite.host.engine import LABEL, Job
 from suite.model import Again, Campaign, container_seconds
 from tests.fakes.engine import Life, Worker
@@ -53,24 +52,11 @@ def run(
     )
 
 
-def go_on(stage: Stage, *slow: str, budget_s: float | None = None) -> Campaign:
-    loaded = stage.load()
-    return stage.run(
-        campaign=resume_plan(loaded.campaign, blocks=None),
-        arms=BOTH,
-        otherwise=Machine(slow),
-        resumed=loaded.documents,
-        budget_s=budget_s,
-    )
-
-
 def repeats(stage: Stage) -> list[str]:
     return [name for name in stage.documents() if "-r" in name]
 
 
-def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(
-    stage: Stage,
-) -> None:
+def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(stage: Stage) -> None:
     campaign = run(stage, "cuda-3")
     (again,) = campaign.again
     assert again == Again(arm="cuda", block=3, pace=pytest.approx(SLOW), repeat=1)  # type: ignore[arg-type]
@@ -123,7 +109,7 @@ def test_it_runs_again_within_the_budget_only(room_s: float, runs: bool, stage: 
     assert "cpu in block 2 took 1.30 times as long" in stage.report()
     assert "its block is excluded for all arms" in stage.report()
     # Who goes on with it has time for it.
-    assert [one.block for one in go_on(stage).again] == [2]
+    assert [one.block for one in stage.go_on(otherwise=Machine([])).again] == [2]
     assert repeats(stage) == ["cpu-02-r1", "cuda-02-r1"]
 
 
@@ -143,7 +129,7 @@ def test_of_three_odd_ones_two_run_again_and_the_third_is_set_aside(stage: Stage
     (off,) = [one for one in analysis.flags if one.code == "off-pace"]
     assert off.where["block"] == left
     # Going on with it changes nothing.
-    assert (go_on(stage).again, stage.turns) == (campaign.again, [])
+    assert (stage.go_on(otherwise=Machine([])).again, stage.turns) == (campaign.again, [])
 
 
 def test_a_block_that_is_odd_again_is_measured_a_second_time_at_most(stage: Stage) -> None:
@@ -181,7 +167,7 @@ def test_a_measuring_again_that_was_cut_off_goes_on_and_counts_for_no_arm_until_
     other = "cuda" if had == "cpu" else "cpu"
     assert 3 not in analysis.cells[0].arms[other].values
     assert not analysis.invalid
-    campaign = go_on(stage)
+    campaign = stage.go_on(otherwise=Machine([]))
     assert [arm for arm, _ in stage.turns] == [other]
     assert repeats(stage) == ["cpu-03-r1", "cuda-03-r1"]
     assert len(campaign.prediction.corrected_s) == 5

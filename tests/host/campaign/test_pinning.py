@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -34,11 +33,6 @@ def holds(store: Store) -> bool:
         hash_content((store.folder / name).read_bytes()) == digest
         for name, digest in pinned(store).items()
     )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "results", "one")
 
 
 def test_every_line_is_right_at_every_moment(store: Store) -> None:

@@ -279,19 +279,14 @@ class Watching:
 
 def test_a_person_who_interrupts_stops_the_container_and_keeps_the_rest(flow: Flow) -> None:
     flow.observe = Watching()
-    with pytest.raises(KeyboardInterrupt):
-        flow.run(flow.worker.meets(flow.order[2], KeyboardInterrupt(), diary="so far\n"))
+    end = {"diary": "so far\n", "left": "the container fake-1 was left behind"}
+    with pytest.raises(Interrupted) as caught:
+        flow.run(flow.worker.meets(flow.order[2], KeyboardInterrupt(), **end))
+    # What is left behind is told, and how to remove it.
+    assert (caught.value.exit_status, caught.value.remedy) == (130, end["left"])
     assert interrupted(flow, 2).telemetry == SEEN
     assert flow.engine.log == STOPPED
     assert flow.recorder.diaries == [("fake-1", "so far\n")]
-
-
-def test_what_an_interrupt_leaves_behind_is_told_and_how_to_remove_it(flow: Flow) -> None:
-    left = "the container fake-1 was left behind"
-    with pytest.raises(Interrupted) as caught:
-        flow.run(flow.worker.meets(flow.order[2], KeyboardInterrupt(), left=left))
-    assert (caught.value.exit_status, caught.value.remedy) == (130, left)
-    interrupted(flow, 2)
 
 
 def test_an_interrupt_while_a_document_is_written_stops_the_container_too(flow: Flow) -> None:

@@ -27,11 +27,6 @@ from tests.fakes.engine import FakeEngine
 from tests.plants import PLANTS, Plant
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.create(tmp_path / "results", "one")
-
-
 def test_documents_and_plan_are_loaded_again_with_their_offset(store: Store) -> None:
     made = synthetic.make_campaign(blocks=1)
     documents = synthetic.make_documents(made)

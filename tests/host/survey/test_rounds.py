@@ -33,8 +33,8 @@ def _identity(suite_identity: SuiteIdentity) -> None:
 
 def draw(*gpus: str, cells: Any = CELLS, **request: Any) -> tuple[Survey, list[Part]]:
     run = (known_arms()["cpu"], known_arms()["cuda"])
-    asked = {"cpu": None, "cuda": GpuRequest(driver="cdi", devices=("0",))}
-    arms = dict.fromkeys(gpus, Arms(run=run, gpu=asked, not_run={}))
+    gpu = GpuRequest(driver="cdi", devices=("0",))
+    arms = dict.fromkeys(gpus, Arms(run=run, gpu=gpu))
     shares = {gpu: (place,) for place, gpu in enumerate(gpus)}
     given: dict[str, Any] = {"profile": "smoke", "label": "box", "seed": 5, "blocks": 2, **request}
     return plan_survey(Request(**given), arms, shares, cells)
@@ -130,24 +130,25 @@ def fail() -> Iterator[int]:
     yield int("no number")
 
 
-def test_trouble_of_one_stops_all() -> None:
-    engines = [HaltingEngine(FakeEngine()) for _ in range(2)]
+class Meeting(HaltingEngine):
+    """An engine that takes its time to halt: it waits for another one that does."""
+
+    both = threading.Barrier(2, timeout=20)
+
+    def halt(self) -> None:
+        super().halt()
+        self.both.wait()
+
+
+def test_trouble_of_one_stops_all_at_once() -> None:
+    engines = [Meeting(FakeEngine()) for _ in range(2)]
     with start_pool(2) as pool, pytest.raises(ValueError, match="no number"):
         step([(cast("Any", fail()), engine) for engine in engines], pool)
+    # Who halted one after the other would have broken it.
+    assert not Meeting.both.broken
     for engine in engines:
         with pytest.raises(Halted):
             engine.start(JOB)
-
-
-def test_all_are_stopped_at_once() -> None:
-    # Each of an engine that hangs takes its time: who waited for one after the other would break it.
-    both = threading.Barrier(2, timeout=20)
-    engines = [HaltingEngine(FakeEngine()) for _ in range(2)]
-    for engine in engines:
-        engine.halt = lambda: both.wait() and None  # type: ignore[method-assign]
-    with start_pool(2) as pool, pytest.raises(ValueError, match="no number"):
-        step([(cast("Any", fail()), engine) for engine in engines], pool)
-    assert not both.broken
 
 
 def test_a_halted_engine_starts_nothing_and_ends_what_runs() -> None:
