@@ -19,7 +19,13 @@ from suite.cli.processes import in_processes
 from suite.manifest import hash_content
 from suite.model import Document
 from suite.report.exports.parquet import open_duckdb, write_parquet
-from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_columns
+from suite.report.exports.tidy import (
+    FACTS,
+    list_rows,
+    name_machine_key,
+    tell_facts,
+    type_columns,
+)
 
 TABLES = ("samples", "cells", "invocations", "campaigns")
 """In the order in which they are written: a campaign is in the archive when its last one is."""
@@ -142,11 +148,7 @@ def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[s
         "ended": of.ended.isoformat() if of.ended else None,
         "image": of.image.content,
         "image_id": of.image.id,
-        **{
-            column: " ".join(str(facts[name]) for name in names if facts.get(name) is not None)
-            or None
-            for column, names in FACTS.items()
-        },
+        **tell_facts({name: (value,) for name, value in facts.items()}),
     }
 
 

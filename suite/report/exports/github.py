@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from suite.analysis.result.campaign import Analysis
-from suite.report.exports.numbers import list_numbers
+from suite.report.exports.numbers import list_numbers, write_json
 from suite.report.text.wording import tell
 
 
@@ -19,5 +17,4 @@ def export_github(analysis: Analysis) -> dict[str, bytes]:
             entry["range"] = f"{low!r} to {high!r}"
         notes = [f"campaign {analysis.campaign.id}", f"n = {one.estimate.n}"]
         found.append(entry | {"extra": "\n".join([*notes, *tell(one.result.flags)])})
-    text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
-    return {f"{analysis.campaign.folder}.github.json": f"{text}\n".encode()}
+    return {f"{analysis.campaign.folder}.github.json": write_json(found)}

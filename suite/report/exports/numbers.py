@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -50,6 +51,12 @@ def _tell_doubt(result: ArmResult) -> str | None:
     if result.invalid:
         return "INVALID"
     return None if result.value is not None else result.outcome
+
+
+def write_json(found: object) -> bytes:
+    """The content of a file."""
+    text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
+    return f"{text}\n".encode()
 
 
 def join(text: str) -> str:
