@@ -58,9 +58,9 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
     """
     floors = before.noise_floor, now.noise_floor
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
-    then = {cell.id: cell.arms for cell in before.cells}
+    then = {arm: before.results(arm) for arm in now.arms}
     sides = {
-        (cell.id, arm): (then[cell.id][arm], cell.arms[arm])
+        (cell.id, arm): (then[arm][cell.id], cell.arms[arm])
         for cell in now.cells
         for arm in now.arms
     }
@@ -81,20 +81,21 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
             RecheckedCell(
                 cell=name,
                 arm=arm,
-                before=sides[name, arm][0],
-                now=sides[name, arm][1],
-                ratio=one if isinstance(one, Ratio) else None,
-                missing=one if isinstance(one, Flag) else None,
-                reproduces=isinstance(one, Ratio)
-                and not any(side.invalid for side in sides[name, arm])
-                and _reproduces(one, verdicts.get(f"{name} {arm}"), margin),
+                before=first,
+                now=second,
+                ratio=ratio,
+                reproduces=not (first.invalid or second.invalid)
+                and _reproduces(ratio, verdicts.get(f"{name} {arm}"), margin),
             )
-            for (name, arm), one in found.items()
+            for (name, arm), (first, second) in sides.items()
+            for ratio in [found[name, arm]]
         ),
     )
 
 
-def _reproduces(ratio: Ratio, verdict: Verdict | None, margin: float) -> bool:
+def _reproduces(ratio: Ratio | Flag, verdict: Verdict | None, margin: float) -> bool:
+    if isinstance(ratio, Flag):
+        return False
     if verdict is None or ratio.p is None:
         # Without any spread there is no test: then the margin is what noise makes.
         return not is_beyond(ratio.value, margin)
