@@ -101,10 +101,6 @@ def test_a_bundle_is_the_folder_and_the_same_bytes_each_time(
     assert heard.out.count("✓ ") == len(heard.out.splitlines())
 
 
-def test_it_lies_beside_its_folder_unless_said_otherwise(honest: Path, shell: Shell) -> None:
-    assert bundle(shell, honest).parent == honest.parent
-
-
 def test_what_is_planted_does_not_leave(
     honest: Path, shell: Shell, check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
