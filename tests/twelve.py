@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.arms import Fact
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.shortlist import Offer
 from suite.cells.cell import Cell, Work
 from suite.model import SuiteIdentity
-from tests import synthetic
-from tests.changes import invoke, plant, tell
+from tests import changes, synthetic
+from tests.changes import invoke, plant
 from tests.rendering import load
 
 TODAY = date(2026, 11, 23)
@@ -119,11 +124,57 @@ def make(name: str, made: Made, seed: int, blocks: int = 5) -> LoadedCampaign:
     return replace(
         load(
             plan,
-            plant(plant(documents, invoke(engine=engine)), tell({"cpu.model": made.model})),
+            plant(plant(documents, invoke(engine=engine)), changes.tell({"cpu.model": made.model})),
             plant(twins, invoke(engine=engine)),
         ),
         folder=name,
     )
+
+
+def write(folder: Path, *names: str, **how: int) -> list[str]:
+    """The folders of these of the twelve, by their names below this one."""
+    runs = []
+    for seed, name in enumerate(names, start=1):
+        made = make(name, MACHINES[name], seed, **how)
+        documents = [*made.documents, *made.controls]
+        runs.append(str(synthetic.write_campaign(folder / name, made.campaign, documents)))
+    return runs
+
+
+Values = Mapping[int, float]
+
+
+def pretend(
+    one: Analysis,
+    name: str,
+    measure: Callable[[str, Values], Values],
+    *,
+    machine: str | None,
+    kind: str | None,
+    label: str | None = None,
+) -> Analysis:
+    """Another campaign of the same cells: the values that are measured on an arm in the place of these, on
+    a machine of this type and identity."""
+    cells = [
+        structs.replace(
+            cell,
+            arms={
+                arm: structs.replace(result, values=measure(arm, result.values))
+                for arm, result in cell.arms.items()
+            },
+        )
+        for cell in one.cells
+    ]
+    told = tell(one, {"engine.machine.id": machine, "engine.machine.type": kind})
+    plan = structs.replace(one.campaign, id=name, label=label)
+    return structs.replace(told, cells=tuple(cells), campaign=plan)
+
+
+def tell(one: Analysis, facts: Mapping[str, Fact]) -> Analysis:
+    """The same with other facts of every arm."""
+    told = {name: (value,) for name, value in facts.items()}
+    arms = {n: structs.replace(arm, facts={**arm.facts, **told}) for n, arm in one.arms.items()}
+    return structs.replace(one, arms=arms)
 
 
 def make_twelve() -> list[LoadedCampaign]:
