@@ -27,9 +27,6 @@ from suite.report.exports.tidy import (
     type_columns,
 )
 
-TABLES = ("samples", "cells", "invocations", "campaigns")
-"""In the order in which they are written: a campaign is in the archive when its last one is."""
-
 
 def _as_tidy(*names: str) -> dict[str, type]:
     """The types of columns that the table of cells has as well."""
@@ -74,7 +71,9 @@ _SAMPLES: Mapping[str, type] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A campaign for the archive: its files by table.  ``content`` is a hash of all its documents."""
+    """A campaign for the archive: its files by table, in the order in which they are written, so that it is
+    in the archive when the last one is.  ``content`` is a hash of all its documents.
+    """
 
     campaign: str
     machine: str
@@ -120,10 +119,10 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     samples = list(_list_samples(plan.id, documents))
     with open_duckdb() as database:
         files = {
-            "campaigns": write_parquet(database, _CAMPAIGNS, [campaign]),
+            "samples": write_parquet(database, _SAMPLES, samples),
             "cells": write_parquet(database, columns, cells),
             "invocations": write_parquet(database, _INVOCATIONS, invocations),
-            "samples": write_parquet(database, _SAMPLES, samples),
+            "campaigns": write_parquet(database, _CAMPAIGNS, [campaign]),
         }
     return Entry(
         campaign=plan.id,
