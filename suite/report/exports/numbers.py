@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
-from suite.analysis.result.numbers import Estimate
 from suite.report.render.plain import show_plainly
 from suite.report.text.wording import name_banners
 
@@ -22,7 +21,6 @@ class Number:
 
     cell: str
     arm: str
-    estimate: Estimate
     result: ArmResult
 
     @property
@@ -36,9 +34,8 @@ def list_numbers(analysis: Analysis) -> Iterator[Number]:
     banners = [join(one) for one in name_banners(analysis.flags)]
     for one in analysis.cells:
         for arm, result in one.arms.items():
-            if _tell_doubt(result) is None and (estimate := result.estimate):
-                cell = "/".join([join(one.id), *banners])
-                yield Number(cell=cell, arm=arm, estimate=estimate, result=result)
+            if _tell_doubt(result) is None:
+                yield Number(cell="/".join([join(one.id), *banners]), arm=arm, result=result)
 
 
 def count_left_out(analysis: Analysis) -> Counter[str]:

@@ -27,7 +27,7 @@ def export_openmetrics(analysis: Analysis) -> dict[str, bytes]:
         lines += [f"# TYPE {full} gauge", f"# UNIT {full} seconds", f"# HELP {full} {told}"]
         for one in list_numbers(analysis):
             labels = {"cell": one.cell, "arm": one.arm, "machine": machine, "campaign": campaign}
-            if (value := take(one.estimate)) is not None:
+            if (value := take(one.result)) is not None:
                 lines.append(f"{full}{_write_labels(labels)} {value!r} {at}")
     lines += [
         "# TYPE crossover_campaign info",
