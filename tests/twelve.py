@@ -58,7 +58,7 @@ MACHINES: Mapping[str, Made] = {
     "three-1": Made(type="three.large", machine="aaaaaaa1", gpu=0.97),
     "three-2": Made(type="three.large", machine="aaaaaaa2"),
     "three-3": Made(type="three.large", machine="aaaaaaa3", gpu=1.03),
-    "copy": Made(type="copy.large", machine="cccccccc"),
+    "copy": Made(type="copy.large", machine="cccccccc", gpu=0.97),
     "control": Made(type="bad.large", machine="dddddddd", gpu=0.5, twin=1.2),
     "suite": Made(type="old.large", machine="eeeeeeee", content="6" * 64),
     "tie-1": Made(type="tie.one", machine="11111111", gpu=1.5),
@@ -114,10 +114,7 @@ def make(name: str, made: Made, seed: int, blocks: int = 5) -> LoadedCampaign:
         plan, calibration=False, truth=lambda cell, arm: time(made, cell, arm), **how
     )
     twins = synthetic.make_twins(
-        plan,
-        names=[cell.id for cell in CELLS],
-        truth=lambda cell, arm: made.twin * time(made, cell, arm),
-        **how,
+        plan, truth=lambda cell, arm: made.twin * time(made, cell, arm), **how
     )
     engine = {"name": "docker", "endpoint.here": True}
     engine |= {"machine.id": made.machine, "machine.type": made.type}
@@ -179,10 +176,9 @@ def tell(one: Analysis, facts: Mapping[str, Fact]) -> Analysis:
 
 def make_twelve() -> list[LoadedCampaign]:
     """All of them."""
+    # The copy has the first one's values under another name.
     seeds = {"copy": 1}
-    made = []
-    for seed, (name, one) in enumerate(MACHINES.items(), start=1):
-        # The copy has the first one's values under another name.
-        speeds = MACHINES["three-1"] if name == "copy" else one
-        made.append(make(name, replace(one, cpu=speeds.cpu, gpu=speeds.gpu), seeds.get(name, seed)))
-    return made
+    return [
+        make(name, one, seeds.get(name, seed))
+        for seed, (name, one) in enumerate(MACHINES.items(), start=1)
+    ]

@@ -36,8 +36,7 @@ def make(
     campaign = synthetic.make_campaign(blocks=blocks, seed=seed, cells=[*WORK, FENCE])
     campaign = replace(campaign, id=name, **plan)  # type: ignore[arg-type]
     documents = synthetic.make_documents(campaign, calibration=False, **how)
-    names = [one.id for one in campaign.cells]
-    controls = synthetic.make_twins(campaign, names=names, **how) if twins else []
+    controls = synthetic.make_twins(campaign, **how) if twins else []
     return analyse(load(campaign, documents, controls))
 
 
