@@ -20,6 +20,7 @@ from suite.host.machine.identity import SALT
 from tests import twelve
 from tests.commands import run
 from tests.fakes.scripted_python import script
+from tests.fleet.trials import OURS
 
 pytestmark = pytest.mark.processes
 
@@ -192,9 +193,6 @@ def test_a_job_has_started_when_it_can_be_stopped(job: Job, place: Path, tmp_pat
     while (state := job("state")).startswith("running"):
         time.sleep(0.05)
     assert state in {"ended 130", "ended 143"}  # interrupted before it could say so, or after
-
-
-OURS = "what-only-this-fleet-knows"
 
 
 def list_commands() -> bytes:
