@@ -16,7 +16,6 @@ from suite import wire
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.recheck import hash_samples
 from suite.host.engine import Job
-from suite.model import Document
 from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
 from tests.fakes.engine import FakeEngine, Life, Worker, asked_cells, is_on_gpu
@@ -101,13 +100,6 @@ def test_what_is_slower_does_not_and_is_named(before: Path, recheck: Recheck) ->
     assert re.search(r"now 1\.[23]\d*×.slower", heard.out)
 
 
-def test_a_campaign_of_one_block_borrows_the_spread(shell: Shell, recheck: Recheck) -> None:
-    shell.bench(*ON_CPU, engine=machine())
-    folder = shell.folder()
-    assert recheck(folder, engine=machine(seed=2))[0].status == 0
-    assert recheck(folder, engine=machine(1.5, seed=3))[0].status == 1
-
-
 def test_a_cell_that_has_no_number_now_does_not_reproduce(before: Path, recheck: Recheck) -> None:
     _, now = recheck(before, engine=machine(seed=2))
     name = ids(now)[0]
@@ -144,17 +136,10 @@ def test_the_samples_choose_the_cells_and_nothing_else_does(
 
 def relabel(folder: Path, label: str) -> None:
     loaded = load_campaign(folder)
-
-    def write(name: str, value: object) -> None:
-        (folder / name).write_text(wire.dump_document(value), encoding="utf-8")
-
-    write("campaign.json", replace(loaded.campaign, label=label))
-    for document in loaded.documents:
-        write(_name(document), replace(document, campaign=replace(document.campaign, label=label)))
-
-
-def _name(document: Document) -> str:
-    return f"{document.invocation.arm}-{document.invocation.block:02d}.json"
+    documents = [
+        replace(one, campaign=replace(one.campaign, label=label)) for one in loaded.documents
+    ]
+    synthetic.write_campaign(folder, replace(loaded.campaign, label=label), documents)
 
 
 def test_another_suite_a_survey_and_unknown_arms_are_refused(
