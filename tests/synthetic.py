@@ -64,6 +64,13 @@ def make_cell(
     return replace(tell_traits(cell), **fields)  # type: ignore[arg-type]
 
 
+def make_step(batch: int) -> Cell:
+    """A training step of so many examples."""
+    params: dict[str, Param] = {"net": "A", "batch": batch, "data": "device", "precision": "fp32"}
+    work = Work(amount=float(batch), unit="example")
+    return make_cell("mlp", "train", params, work, sweep="batch")
+
+
 def make_cells() -> list[Cell]:
     """A few cells of every family, in the shape of the real ones."""
     products = [
@@ -76,23 +83,13 @@ def make_cells() -> list[Cell]:
         )
         for n, precision in [(1000, "fp32"), (10, "fp32"), (100, "fp32"), (1000, "tf32")]
     ]
-    steps = [
-        make_cell(
-            "mlp",
-            "train",
-            {"net": "A", "batch": batch, "data": "device", "precision": "fp32"},
-            Work(amount=float(batch), unit="example"),
-            sweep="batch",
-        )
-        for batch in (8, 512)
-    ]
     epoch = Work(amount=10_000.0, unit="example")
     batch = Work(amount=32.0, unit="element", bytes=32.0 * 516)
     once: dict[str, object] = {"one_shot": True}
     asked: dict[str, Param] = {"stage": "epoch1", "batch": 512}
     return [
         *products,
-        *steps,
+        *map(make_step, (8, 512)),
         make_cell("asked", "fit", asked, epoch, asked_about=True, **once),
         make_cell("tfdata", "map", {"function": "numpy_function", "batch": 32}, batch),
         make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),

@@ -25,16 +25,7 @@ TODAY = date(2026, 11, 23)
 BATCHES = (8, 64, 512, 4096)
 
 CELLS = [
-    *(
-        synthetic.make_cell(
-            "mlp",
-            "train",
-            {"net": "A", "batch": batch, "data": "device", "precision": "fp32"},
-            Work(amount=float(batch), unit="example"),
-            sweep="batch",
-        )
-        for batch in BATCHES
-    ),
+    *map(synthetic.make_step, BATCHES),
     synthetic.make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),
 ]
 
