@@ -58,9 +58,9 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
     """
     floors = before.noise_floor, now.noise_floor
     margin = max(MARGIN, *(floor or 0.0 for floor in floors))
-    then = {arm: before.results(arm) for arm in now.arms}
+    then = {cell.id: cell.arms for cell in before.cells}
     sides = {
-        (cell.id, arm): (then[arm][cell.id], cell.arms[arm])
+        (cell.id, arm): (then[cell.id][arm], cell.arms[arm])
         for cell in now.cells
         for arm in now.arms
     }
@@ -83,12 +83,11 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
                 arm=arm,
                 before=first,
                 now=second,
-                ratio=ratio,
+                ratio=found[name, arm],
                 reproduces=not (first.invalid or second.invalid)
-                and _reproduces(ratio, verdicts.get(f"{name} {arm}"), margin),
+                and _reproduces(found[name, arm], verdicts.get(f"{name} {arm}"), margin),
             )
             for (name, arm), (first, second) in sides.items()
-            for ratio in [found[name, arm]]
         ),
     )
 
