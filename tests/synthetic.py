@@ -263,9 +263,11 @@ def make_documents(campaign: Campaign, *, calibration: bool = True, **how: Any) 
     ]
 
 
-def make_twins(campaign: Campaign, *, names: Iterable[str], **how: Any) -> list[Document]:
-    """The short second invocation of every arm in every block, of these cells only."""
-    kept = set(names)
+def make_twins(
+    campaign: Campaign, *, names: Iterable[str] | None = None, **how: Any
+) -> list[Document]:
+    """The short second invocation of every arm in every block, of these cells, or of all."""
+    kept = {one.id for one in campaign.cells} if names is None else set(names)
     twins = [
         make_document(campaign, f"{arm}-twin", block, **how)
         for arm in campaign.arms

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.arms import Fact
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.shortlist import Offer
 from suite.cells.cell import Cell, Work
 from suite.model import SuiteIdentity
-from tests import synthetic
-from tests.changes import invoke, plant, tell
+from tests import changes, synthetic
+from tests.changes import invoke, plant
 from tests.rendering import load
 
 TODAY = date(2026, 11, 23)
@@ -20,16 +25,7 @@ TODAY = date(2026, 11, 23)
 BATCHES = (8, 64, 512, 4096)
 
 CELLS = [
-    *(
-        synthetic.make_cell(
-            "mlp",
-            "train",
-            {"net": "A", "batch": batch, "data": "device", "precision": "fp32"},
-            Work(amount=float(batch), unit="example"),
-            sweep="batch",
-        )
-        for batch in BATCHES
-    ),
+    *map(synthetic.make_step, BATCHES),
     synthetic.make_cell("overhead", "fence", {}, Work(amount=1.0, unit="call")),
 ]
 
@@ -53,7 +49,7 @@ MACHINES: Mapping[str, Made] = {
     "three-1": Made(type="three.large", machine="aaaaaaa1", gpu=0.97),
     "three-2": Made(type="three.large", machine="aaaaaaa2"),
     "three-3": Made(type="three.large", machine="aaaaaaa3", gpu=1.03),
-    "copy": Made(type="copy.large", machine="cccccccc"),
+    "copy": Made(type="copy.large", machine="cccccccc", gpu=0.97),
     "control": Made(type="bad.large", machine="dddddddd", gpu=0.5, twin=1.2),
     "suite": Made(type="old.large", machine="eeeeeeee", content="6" * 64),
     "tie-1": Made(type="tie.one", machine="11111111", gpu=1.5),
@@ -109,29 +105,71 @@ def make(name: str, made: Made, seed: int, blocks: int = 5) -> LoadedCampaign:
         plan, calibration=False, truth=lambda cell, arm: time(made, cell, arm), **how
     )
     twins = synthetic.make_twins(
-        plan,
-        names=[cell.id for cell in CELLS],
-        truth=lambda cell, arm: made.twin * time(made, cell, arm),
-        **how,
+        plan, truth=lambda cell, arm: made.twin * time(made, cell, arm), **how
     )
     engine = {"name": "docker", "endpoint.here": True}
     engine |= {"machine.id": made.machine, "machine.type": made.type}
     return replace(
         load(
             plan,
-            plant(plant(documents, invoke(engine=engine)), tell({"cpu.model": made.model})),
+            plant(plant(documents, invoke(engine=engine)), changes.tell({"cpu.model": made.model})),
             plant(twins, invoke(engine=engine)),
         ),
         folder=name,
     )
 
 
+def write(folder: Path, *names: str, **how: int) -> list[str]:
+    """The folders of these of the twelve, by their names below this one."""
+    runs = []
+    for seed, name in enumerate(names, start=1):
+        made = make(name, MACHINES[name], seed, **how)
+        documents = [*made.documents, *made.controls]
+        runs.append(str(synthetic.write_campaign(folder / name, made.campaign, documents)))
+    return runs
+
+
+Values = Mapping[int, float]
+
+
+def pretend(
+    one: Analysis,
+    name: str,
+    measure: Callable[[str, Values], Values],
+    *,
+    machine: str | None,
+    kind: str | None,
+    label: str | None = None,
+) -> Analysis:
+    """Another campaign of the same cells: the values that are measured on an arm in the place of these, on
+    a machine of this type and identity."""
+    cells = [
+        structs.replace(
+            cell,
+            arms={
+                arm: structs.replace(result, values=measure(arm, result.values))
+                for arm, result in cell.arms.items()
+            },
+        )
+        for cell in one.cells
+    ]
+    told = tell(one, {"engine.machine.id": machine, "engine.machine.type": kind})
+    plan = structs.replace(one.campaign, id=name, label=label)
+    return structs.replace(told, cells=tuple(cells), campaign=plan)
+
+
+def tell(one: Analysis, facts: Mapping[str, Fact]) -> Analysis:
+    """The same with other facts of every arm."""
+    told = {name: (value,) for name, value in facts.items()}
+    arms = {n: structs.replace(arm, facts={**arm.facts, **told}) for n, arm in one.arms.items()}
+    return structs.replace(one, arms=arms)
+
+
 def make_twelve() -> list[LoadedCampaign]:
     """All of them."""
+    # The copy has the first one's values under another name.
     seeds = {"copy": 1}
-    made = []
-    for seed, (name, one) in enumerate(MACHINES.items(), start=1):
-        # The copy has the first one's values under another name.
-        speeds = MACHINES["three-1"] if name == "copy" else one
-        made.append(make(name, replace(one, cpu=speeds.cpu, gpu=speeds.gpu), seeds.get(name, seed)))
-    return made
+    return [
+        make(name, one, seeds.get(name, seed))
+        for seed, (name, one) in enumerate(MACHINES.items(), start=1)
+    ]

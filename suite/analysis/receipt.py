@@ -16,13 +16,6 @@ from suite.folder import Folder
 from suite.manifest import hash_content
 from suite.model import CellResult, Document, document_name
 
-SEEN = (
-    *("clock_mhz", "steal_share", "pressure_share", "foreign_cpus", "throttled_share"),
-    *("gpu.clock_sm_mhz", "gpu.mean_power_w", "gpu.temperature_c"),
-    *("gpu.slowdown_share", "gpu.capped_share", "gpu.other_processes", "cpu.throttle_events"),
-)
-"""What is told of the machine while a cell ran."""
-
 
 def find_receipt(
     folder: Path, choose: Callable[[Sequence[str]], Sequence[str]]
@@ -65,7 +58,6 @@ def _name(document: Document) -> str:
 def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool) -> Turn:
     of = document.invocation
     reading = read(cell) if cell.outcome == "measured" else None
-    seen = {name: value for name in SEEN if (value := cell.evidence.get(name)) is not None}
     return Turn(
         arm=of.arm,
         block=of.block,
@@ -85,5 +77,5 @@ def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool)
         on=cell.placement,
         elsewhere=tuple(cell.elsewhere),
         check=cell.check.what if cell.check else None,
-        seen=seen,
+        seen={name: value for name, value in cell.evidence.items() if value is not None},
     )

@@ -91,6 +91,12 @@ def well(heard: Heard) -> Heard:
     return heard
 
 
+def fail(heard: Heard) -> str:
+    """What was said where a command found what it looked for: exit status 1."""
+    assert heard.status == 1, heard.err + heard.out
+    return heard.out
+
+
 def complaint(heard: Heard, status: int) -> str:
     """What people read where a command could not do its work: one line, and what to do next."""
     assert heard.status == status

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,9 +14,7 @@ import pytest
 from suite.host.machine.identity import hash_machine
 from tests.commands import run
 from tests.fleet.machines import Machine, find_port
-from tests.fleet.trials import BLOCKS, BRINGS, Play, finish
-
-OURS = "what-only-this-fleet-knows"
+from tests.fleet.trials import BLOCKS, BRINGS, OURS, Play, await_second_block, finish
 
 
 @pytest.fixture
@@ -39,9 +36,7 @@ def test_the_others_go_on_and_a_second_run_completes_what_is_missing(
     (checkout / "fleet" / ".salt").write_text(OURS)
     first = play("-e", "patience_s=1")
     dies = machines["second"]
-    while not list(dies.away.glob("results/*/cpu-02.json")):
-        assert first.poll() is None, first.communicate()[0]
-        time.sleep(0.1)
+    await_second_block(dies, first)
     dies.kill()
     status, said, table = finish(first)
     assert status == 4, said

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +14,7 @@ import pytest
 from tests.commands import run
 from tests.fakes.daemons import Daemon, why_not
 from tests.fleet.machines import SYSTEMD, Machine, find_groups
-from tests.fleet.trials import BLOCKS, Play, finish
-
-OURS = "what-only-this-fleet-knows"
+from tests.fleet.trials import BLOCKS, OURS, Play, await_second_block, finish
 
 
 def list_units(machine: Machine) -> list[str]:
@@ -36,9 +33,7 @@ def test_under_systemd_a_campaign_is_a_unit_that_outlives_what_began_it(
     (checkout / "fleet" / ".salt").write_text(OURS)
     machine = build("first", groups=groups, settings="SetEnv DOCKER_HOST=unix:///nowhere\n")
     first = play_on({"first": machine})()
-    while not list(machine.away.glob("results/*/cpu-02.json")):
-        assert first.poll() is None, first.communicate()[0]
-        time.sleep(0.1)
+    await_second_block(machine, first)
     (unit,) = list_units(machine)
     told = machine.run("systemctl", "show", unit)
     assert "fleet/job run " in told

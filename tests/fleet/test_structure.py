@@ -17,9 +17,10 @@ import pytest
 
 from suite.content import SUITE
 from suite.host.machine.identity import SALT
-from tests import synthetic, twelve
+from tests import twelve
 from tests.commands import run
 from tests.fakes.scripted_python import script
+from tests.fleet.trials import OURS
 
 pytestmark = pytest.mark.processes
 
@@ -194,9 +195,6 @@ def test_a_job_has_started_when_it_can_be_stopped(job: Job, place: Path, tmp_pat
     assert state in {"ended 130", "ended 143"}  # interrupted before it could say so, or after
 
 
-OURS = "what-only-this-fleet-knows"
-
-
 def list_commands() -> bytes:
     """The words of every process that there is."""
     found = b""
@@ -286,10 +284,10 @@ def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
 
 def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> None:
     """By the words of the page, beside the files that a job leaves."""
-    for seed, name in enumerate(("three-1", "three-2", "three-3"), start=1):
-        made = twelve.make(name, twelve.MACHINES[name], seed, blocks=3)
-        host = tmp_path / "results" / "fleet" / f"host-{seed}"
-        synthetic.write_campaign(host / name, made.campaign, [*made.documents, *made.controls])
+    for made in map(Path, twelve.write(tmp_path, "three-1", "three-2", "three-3", blocks=3)):
+        host = tmp_path / "results" / "fleet" / f"host-of-{made.name}"
+        host.mkdir(parents=True)
+        made.rename(host / made.name)
         for left in ("job.log", "job.status", "sacct.txt"):
             (host / left).touch()
     words = "$(echo results/fleet/*/*/)"

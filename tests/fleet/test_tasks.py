@@ -11,12 +11,11 @@ import pytest
 from suite.content import SUITE
 from suite.host.machine.identity import SALT
 from tests.commands import run_python
+from tests.fleet.trials import OURS
 
 pytestmark = pytest.mark.processes
 
 SKYPILOT = SUITE.parent / "fleet" / "skypilot"
-
-OURS = "what-only-this-fleet-knows"
 
 TABLE = """
 [h100]

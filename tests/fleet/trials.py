@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from tests.fleet.machines import Machine
 
 BRINGS = "`nox -s fleet` installs ansible-core and ansible-lint"
 BLOCKS = 6
+
+OURS = "what-only-this-fleet-knows"
+"""The secret of a fleet."""
 
 ONLY = "matmul.* overhead.eager_op"
 """Cells that the scripted worker measures well."""
@@ -28,6 +32,13 @@ def write_inventory(
     path = folder / "hosts.ini"
     path.write_text("\n".join([*hosts, *lines, *everyone]) + "\n")
     return path
+
+
+def await_second_block(machine: Machine, play: subprocess.Popen[str]) -> None:
+    """Until the campaign on that machine has two blocks; the playbook must not end before."""
+    while not list(machine.away.glob("results/*/cpu-02.json")):
+        assert play.poll() is None, play.communicate()[0]
+        time.sleep(0.1)
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, dict[str, tuple[str, str]]]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
-from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.findings import (
     BreakEven,
     Decomposition,
@@ -221,6 +221,10 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def gpu_arm(self) -> str:
         """The first arm that has a GPU; of a campaign that has one."""
         return next(name for name, one in self.arms.items() if one.gpu)
+
+    def results(self, arm: str) -> dict[str, ArmResult]:
+        """What is known of the cells on one arm, by their ids."""
+        return {one.id: one.arms[arm] for one in self.cells}
 
     @property
     def work(self) -> list[CellAnalysis]:

@@ -109,14 +109,13 @@ class Versus(Struct, frozen=True, kw_only=True):
 
 class RecheckedCell(Struct, frozen=True, kw_only=True):
     """One cell on one arm, as a campaign had it and as it was measured again; the ``ratio`` is now over
-    before, or ``missing`` says why there is none."""
+    before, or the flag that says why there is none."""
 
     cell: str
     arm: str
     before: ArmResult
     now: ArmResult
-    ratio: Ratio | None
-    missing: Flag | None
+    ratio: Ratio | Flag
     reproduces: bool
 
 

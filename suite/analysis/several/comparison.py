@@ -115,10 +115,7 @@ def _compare(
     base: Column, other: Column, analyses: Sequence[Analysis], names: Sequence[str]
 ) -> Pair:
     sides = [analyses[one.run - 1] for one in (base, other)]
-    tables = [
-        {cell.id: cell.arms[column.arm] for cell in one.cells}
-        for one, column in zip(sides, (base, other), strict=True)
-    ]
+    tables = [analyses[one.run - 1].results(one.arm) for one in (base, other)]
     interleaved = base.run == other.run
     results = {name: [one[name] for one in tables if name in one] for name in names}
     found = {

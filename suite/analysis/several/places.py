@@ -18,17 +18,11 @@ from suite.analysis.campaign.summarise import refuse_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.campaign import SCHEMA, Analysis
-from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Contrast, Surveyed
 from suite.analysis.several.comparison import judge_cells
 from suite.flags import Flag, raise_flag
 from suite.model import Survey
-
-
-def _list_results(analysis: Analysis) -> dict[str, ArmResult]:
-    """What a campaign knows of its cells on its GPU, by their ids."""
-    return {one.id: one.arms[analysis.gpu_arm] for one in analysis.cells}
 
 
 def drop_unpaired(
@@ -89,7 +83,7 @@ def compare_gpus(
         for busy in (False, True)
     )
     cells = {one.id: one for found in (*alone.values(), *at_once.values()) for one in found.cells}
-    seen = {n for one in alone.values() for n, r in _list_results(one).items() if r.on_gpu}
+    seen = {n for one in alone.values() for n, r in one.results(one.gpu_arm).items() if r.on_gpu}
     on_gpu = [name for name, one in cells.items() if name in seen and not one.one_shot]
     gpus = list(alone)
     # Means over the GPUs say something of the machine only where every GPU is among them.
@@ -119,7 +113,7 @@ def compare_gpus(
 
 def _find_spreads(alone: Sequence[Analysis], names: Iterable[str]) -> Iterator[tuple[str, float]]:
     """The slowest GPU's time over the fastest one's, of cells of which all have a number that counts."""
-    tables = [_list_results(one) for one in alone]
+    tables = [one.results(one.gpu_arm) for one in alone]
     for name in names:
         results = [table[name] for table in tables if name in table]
         known = [one.value for one in results if one.value and not one.invalid]
@@ -138,7 +132,7 @@ def _contrast(
     both = [*base, *other]
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
     margin = max([MARGIN, *(one.noise_floor or 0.0 for one in both)])
-    tables = [_list_results(one) for one in both]
+    tables = [one.results(one.gpu_arm) for one in both]
     found = {name: [table[name] for table in tables if name in table] for name in names}
     ratios: dict[str, tuple[Ratio | Flag, tuple[Flag, ...]]] = {}
     for name, results in found.items():

@@ -81,20 +81,20 @@ def judge_again(before: Analysis, now: Analysis, seed: str) -> Rechecked:
             RecheckedCell(
                 cell=name,
                 arm=arm,
-                before=sides[name, arm][0],
-                now=sides[name, arm][1],
-                ratio=one if isinstance(one, Ratio) else None,
-                missing=one if isinstance(one, Flag) else None,
-                reproduces=isinstance(one, Ratio)
-                and not any(side.invalid for side in sides[name, arm])
-                and _reproduces(one, verdicts.get(f"{name} {arm}"), margin),
+                before=first,
+                now=second,
+                ratio=found[name, arm],
+                reproduces=not (first.invalid or second.invalid)
+                and _reproduces(found[name, arm], verdicts.get(f"{name} {arm}"), margin),
             )
-            for (name, arm), one in found.items()
+            for (name, arm), (first, second) in sides.items()
         ),
     )
 
 
-def _reproduces(ratio: Ratio, verdict: Verdict | None, margin: float) -> bool:
+def _reproduces(ratio: Ratio | Flag, verdict: Verdict | None, margin: float) -> bool:
+    if isinstance(ratio, Flag):
+        return False
     if verdict is None or ratio.p is None:
         # Without any spread there is no test: then the margin is what noise makes.
         return not is_beyond(ratio.value, margin)

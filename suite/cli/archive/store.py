@@ -8,7 +8,7 @@ from typing import Any
 
 from suite.analysis.result.history import Point, Series
 from suite.analysis.several.history import find_series
-from suite.cli.archive.tables import TABLES, Entry
+from suite.cli.archive.tables import Entry
 from suite.errors import DocumentError, UsageError
 from suite.folder import Folder
 from suite.report.exports.parquet import open_duckdb
@@ -38,9 +38,8 @@ def add(database: Any, archive: Folder, entry: Entry) -> bool:
             f"{entry.campaign} is in the archive with other documents ({found[0]})",
             "to take it in as it is now, remove its file from each table of the archive",
         )
-    for table in TABLES:
-        path = f"{table}/machine={entry.machine}/{entry.campaign}.parquet"
-        archive.write(path, entry.files[table])
+    for table, content in entry.files.items():
+        archive.write(f"{table}/machine={entry.machine}/{entry.campaign}.parquet", content)
     return True
 
 

@@ -19,10 +19,13 @@ from suite.cli.processes import in_processes
 from suite.manifest import hash_content
 from suite.model import Document
 from suite.report.exports.parquet import open_duckdb, write_parquet
-from suite.report.exports.tidy import FACTS, list_rows, name_machine_key, type_columns
-
-TABLES = ("samples", "cells", "invocations", "campaigns")
-"""In the order in which they are written: a campaign is in the archive when its last one is."""
+from suite.report.exports.tidy import (
+    FACTS,
+    list_rows,
+    name_machine_key,
+    tell_facts,
+    type_columns,
+)
 
 
 def _as_tidy(*names: str) -> dict[str, type]:
@@ -68,7 +71,9 @@ _SAMPLES: Mapping[str, type] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A campaign for the archive: its files by table.  ``content`` is a hash of all its documents."""
+    """A campaign for the archive: its files by table, in the order in which they are written, so that it is
+    in the archive when the last one is.  ``content`` is a hash of all its documents.
+    """
 
     campaign: str
     machine: str
@@ -114,10 +119,10 @@ def _make_entry(run: Path, machine: str | None) -> Entry:
     samples = list(_list_samples(plan.id, documents))
     with open_duckdb() as database:
         files = {
-            "campaigns": write_parquet(database, _CAMPAIGNS, [campaign]),
+            "samples": write_parquet(database, _SAMPLES, samples),
             "cells": write_parquet(database, columns, cells),
             "invocations": write_parquet(database, _INVOCATIONS, invocations),
-            "samples": write_parquet(database, _SAMPLES, samples),
+            "campaigns": write_parquet(database, _CAMPAIGNS, [campaign]),
         }
     return Entry(
         campaign=plan.id,
@@ -142,11 +147,7 @@ def _tell_invocation(campaign: str, one: Document, analysis: Analysis) -> dict[s
         "ended": of.ended.isoformat() if of.ended else None,
         "image": of.image.content,
         "image_id": of.image.id,
-        **{
-            column: " ".join(str(facts[name]) for name in names if facts.get(name) is not None)
-            or None
-            for column, names in FACTS.items()
-        },
+        **tell_facts({name: (value,) for name, value in facts.items()}),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import derive_rate
 from suite.report.exports.numbers import join, list_numbers
-from suite.report.exports.tidy import FACTS, join_facts, name_machine_key
+from suite.report.exports.tidy import name_machine_key, tell_facts
 from suite.report.render.plain import show_plainly
 from suite.report.text.units import name_rate
 
@@ -24,11 +24,11 @@ def export_benchfmt(analysis: Analysis) -> dict[str, bytes]:
     lines = [f"{key}: {show_plainly(value)}" for key, value in config.items() if value]
     for one in sorted(list_numbers(analysis), key=lambda one: list(analysis.arms).index(one.arm)):
         if one.arm != last:
-            about, last = analysis.arms[one.arm], one.arm
+            last = one.arm
             # A key that an arm lacks is unset: it would keep the value of the arm before.
+            facts = tell_facts(analysis.arms[one.arm].facts)
             lines += [
-                f"{name}: {show_plainly(join_facts(about, facts) or '')}".rstrip()
-                for name, facts in FACTS.items()
+                f"{key}: {show_plainly(value or '')}".rstrip() for key, value in facts.items()
             ]
         work = one.result.work
         unit = join(name_rate(work.unit))

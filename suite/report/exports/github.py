@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from suite.analysis.result.campaign import Analysis
-from suite.report.exports.numbers import list_numbers
+from suite.report.exports.numbers import list_numbers, write_json
 from suite.report.text.wording import tell
 
 
@@ -13,11 +11,10 @@ def export_github(analysis: Analysis) -> dict[str, bytes]:
     """The seconds of a call by cell and arm; what stands beside a number is in ``extra``."""
     found = []
     for one in list_numbers(analysis):
-        value, low, high = one.estimate.value, one.estimate.low, one.estimate.high
+        value, low, high = one.result.value, one.result.low, one.result.high
         entry: dict[str, object] = {"name": one.name, "unit": "s", "value": value}
         if low is not None and high is not None:
             entry["range"] = f"{low!r} to {high!r}"
-        notes = [f"campaign {analysis.campaign.id}", f"n = {one.estimate.n}"]
+        notes = [f"campaign {analysis.campaign.id}", f"n = {one.result.n}"]
         found.append(entry | {"extra": "\n".join([*notes, *tell(one.result.flags)])})
-    text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
-    return {f"{analysis.campaign.folder}.github.json": f"{text}\n".encode()}
+    return {f"{analysis.campaign.folder}.github.json": write_json(found)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from dataclasses import dataclass
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
-from suite.analysis.result.numbers import Estimate
 from suite.report.render.plain import show_plainly
 from suite.report.text.wording import name_banners
 
@@ -21,7 +21,6 @@ class Number:
 
     cell: str
     arm: str
-    estimate: Estimate
     result: ArmResult
 
     @property
@@ -35,9 +34,8 @@ def list_numbers(analysis: Analysis) -> Iterator[Number]:
     banners = [join(one) for one in name_banners(analysis.flags)]
     for one in analysis.cells:
         for arm, result in one.arms.items():
-            if _tell_doubt(result) is None and (estimate := result.estimate):
-                cell = "/".join([join(one.id), *banners])
-                yield Number(cell=cell, arm=arm, estimate=estimate, result=result)
+            if _tell_doubt(result) is None:
+                yield Number(cell="/".join([join(one.id), *banners]), arm=arm, result=result)
 
 
 def count_left_out(analysis: Analysis) -> Counter[str]:
@@ -50,6 +48,12 @@ def _tell_doubt(result: ArmResult) -> str | None:
     if result.invalid:
         return "INVALID"
     return None if result.value is not None else result.outcome
+
+
+def write_json(found: object) -> bytes:
+    """The content of a file."""
+    text = json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False)
+    return f"{text}\n".encode()
 
 
 def join(text: str) -> str:

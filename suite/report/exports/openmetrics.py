@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from suite.analysis.result.campaign import Analysis
 from suite.report.exports.numbers import list_numbers
-from suite.report.exports.tidy import FACTS, join_facts, name_machine_key
+from suite.report.exports.tidy import name_machine_key, tell_facts
 from suite.report.render.plain import show_plainly
 
 _GAUGES = {
@@ -27,23 +27,23 @@ def export_openmetrics(analysis: Analysis) -> dict[str, bytes]:
         lines += [f"# TYPE {full} gauge", f"# UNIT {full} seconds", f"# HELP {full} {told}"]
         for one in list_numbers(analysis):
             labels = {"cell": one.cell, "arm": one.arm, "machine": machine, "campaign": campaign}
-            if (value := take(one.estimate)) is not None:
+            if (value := take(one.result)) is not None:
                 lines.append(f"{full}{_write_labels(labels)} {value!r} {at}")
     lines += [
         "# TYPE crossover_campaign info",
         "# HELP crossover_campaign What an arm ran on, and in.",
     ]
     for arm, about in analysis.arms.items():
-        facts = {name: join_facts(about, names) or "" for name, names in FACTS.items()}
-        labels = {"campaign": campaign, "machine": machine, "arm": arm, **facts}
-        lines.append(f"crossover_campaign_info{_write_labels(labels)} 1 {at}")
+        labels = {"campaign": campaign, "machine": machine, "arm": arm}
+        told = _write_labels(labels | tell_facts(about.facts))
+        lines.append(f"crossover_campaign_info{told} 1 {at}")
     text = "\n".join([*lines, "# EOF"]) + "\n"
     return {f"{analysis.campaign.folder}.openmetrics": text.encode()}
 
 
-def _write_labels(labels: Mapping[str, str]) -> str:
+def _write_labels(labels: Mapping[str, str | None]) -> str:
     escaped = {
-        name: show_plainly(value, limit=1000).replace("\\", "\\\\").replace('"', '\\"')
+        name: show_plainly(value or "", limit=1000).replace("\\", "\\\\").replace('"', '\\"')
         for name, value in labels.items()
     }
     return "{" + ",".join(f'{name}="{value}"' for name, value in escaped.items()) + "}"

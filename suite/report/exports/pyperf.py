@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from suite.analysis.result.campaign import Analysis
-from suite.report.exports.numbers import list_numbers
-from suite.report.exports.tidy import FACTS, join_facts
+from suite.report.exports.numbers import list_numbers, write_json
+from suite.report.exports.tidy import tell_facts
 from suite.report.text.wording import tell
 
 
@@ -24,7 +22,7 @@ def export_pyperf(analysis: Analysis) -> dict[str, bytes]:
         )
     files = {}
     for arm, found in benchmarks.items():
-        told = {name: join_facts(analysis.arms[arm], facts) for name, facts in FACTS.items()}
+        told = tell_facts(analysis.arms[arm].facts)
         told |= {"campaign": analysis.campaign.id, "cpu_model_name": analysis.machine.cpu}
         content = {
             "version": "1.0",
@@ -32,6 +30,5 @@ def export_pyperf(analysis: Analysis) -> dict[str, bytes]:
             "benchmarks": found,
         }
         if found:
-            text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
-            files[f"{analysis.campaign.folder}-{arm}.pyperf.json"] = f"{text}\n".encode()
+            files[f"{analysis.campaign.folder}-{arm}.pyperf.json"] = write_json(content)
     return files

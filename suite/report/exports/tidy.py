@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from suite.analysis.result.arms import ArmAnalysis
+from suite.analysis.result.arms import ArmAnalysis, Fact
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.report.exports.table import COLUMNS, Entry, Row, describe, write_table
@@ -95,13 +95,13 @@ def name_machine_key(analysis: Analysis) -> str:
     return "-".join(filter(None, [plain or "unknown", mark]))
 
 
-def join_facts(arm: ArmAnalysis, names: tuple[str, ...]) -> str | None:
-    """What an arm's documents say of these facts: several values where it changed meanwhile."""
-    told = [
-        "; ".join(str(value) for value in arm.facts.get(name, ()) if value is not None)
-        for name in names
-    ]
-    return " ".join(filter(None, told)) or None
+def tell_facts(facts: Mapping[str, Sequence[Fact]]) -> dict[str, str | None]:
+    """The columns of `FACTS`, from all facts: several values where one changed meanwhile."""
+    told = {}
+    for column, names in FACTS.items():
+        known = ["; ".join(str(v) for v in facts.get(name, ()) if v is not None) for name in names]
+        told[column] = " ".join(filter(None, known)) or None
+    return told
 
 
 def _tell_context(analysis: Analysis, about: ArmAnalysis) -> dict[str, Entry]:
@@ -115,7 +115,7 @@ def _tell_context(analysis: Analysis, about: ArmAnalysis) -> dict[str, Entry]:
         "cpus_used": machine.cpus_used,
         "memory_bytes": machine.memory_bytes,
         "gpu": "; ".join(machine.gpus) or None,
-        **{column: join_facts(about, names) for column, names in FACTS.items()},
+        **tell_facts(about.facts),
         "image": "; ".join(str(one) for one in about.image.get("content", ()) if one) or None,
         "image_digest": " ".join(about.digests) or None,
         "suite_version": analysis.suite.version,

@@ -136,7 +136,7 @@ def _list_columns(
     cells: Sequence[CellAnalysis],
 ) -> Columns:
     for column in columns:
-        found = {one.id: one.arms[column.arm] for one in analyses[column.run - 1].cells}
+        found = analyses[column.run - 1].results(column.arm)
         yield from frame.list_times(column.name, [found.get(one.id) for one in cells])
     for pair in versus.pairs:
         against = f"{pair.other.name} against {pair.base.name}"

@@ -64,17 +64,15 @@ def compose_gate(gate: Gate) -> Page:
 
 
 def _write_cells(page: Page, what: str, cells: Sequence[Gated]) -> None:
+    can_settle = any(one.blocks for one in cells)
     rows = [
         {
             "cell": one.cell,
             "arm": one.arm,
             "new against base": show_relative(one.ratio),
             "adjusted p": f"{one.p:.2g}",
-            "blocks to settle": str(one.blocks or ""),
         }
+        | ({"blocks to settle": str(one.blocks or "")} if can_settle else {})
         for one in cells
     ]
-    if not any(one.blocks for one in cells):
-        for row in rows:
-            del row["blocks to settle"]
     page.table(f"Table: {what}.", rows)

@@ -46,18 +46,17 @@ def _show_point(point: Point) -> dict[str, str | Cell]:
 
 
 def _show_change(change: Change | None) -> dict[str, str | Cell]:
-    heads = "change", "what differs from the campaign before"
-    if change is None:
-        return dict.fromkeys(heads, "")
-    differs = [
-        f"{name}: {_show_fact(before)} → {_show_fact(after)}"
-        for name, (before, after) in change.differs.items()
-    ]
-    slower = change.times > 1
-    times = change.times if slower else 1 / change.times
-    told = "; ".join(differs) or "nothing that the documents record"
-    shown = f"{times:.2f}× {'slower' if slower else 'faster'}", told
-    return dict(zip(heads, shown, strict=True))
+    shown = told = ""
+    if change is not None:
+        slower = change.times > 1
+        times = change.times if slower else 1 / change.times
+        shown = f"{times:.2f}× {'slower' if slower else 'faster'}"
+        differs = [
+            f"{name}: {_show_fact(before)} → {_show_fact(after)}"
+            for name, (before, after) in change.differs.items()
+        ]
+        told = "; ".join(differs) or "nothing that the documents record"
+    return {"change": shown, "what differs from the campaign before": told}
 
 
 def _show_fact(value: str | None) -> str:

@@ -193,8 +193,7 @@ def _columns_alone(
     found: Surveyed, analyses: Mapping[str, Analysis], cells: Sequence[CellAnalysis]
 ) -> Columns:
     for gpu, name in found.alone.items():
-        arm = analyses[name].gpu_arm
-        results = {one.id: one.arms[arm] for one in analyses[name].cells}
+        results = analyses[name].results(analyses[name].gpu_arm)
         yield from frame.list_times(f"GPU {gpu}", [results.get(cell.id) for cell in cells])
     if not found.apart:
         return
@@ -213,12 +212,9 @@ def _columns_crowd(found: Surveyed, cells: Sequence[CellAnalysis]) -> Columns:
     if not found.contention:
         return
     pooled, number = found.pooled, len(found.alone)
-    means = []
-    for cell in cells:
-        mean = pooled.cells[cell.id]
-        ratio = tell_ratio(mean)
-        means.append(show_comparison(ratio, other="at once", base="alone", invalid=[mean.invalid]))
-    yield "mean", means
+    means = [pooled.cells[cell.id] for cell in cells]
+    show_mean = partial(show_comparison, other="at once", base="alone")
+    yield "mean", [show_mean(tell_ratio(one), invalid=[one.invalid]) for one in means]
     yield f"{number} at once do", [_show_work(pooled, c.id, number) for c in cells]
     yield from frame.list_verdicts("at once", pooled.verdicts, cells)
 
@@ -228,10 +224,8 @@ def _show_factor(one: Contrast, identity: str) -> Cell:
     ratio = tell_ratio(found)
     if isinstance(ratio, Flag):
         return say_none(word(ratio))
-    text = show_times(ratio)
-    if found.invalid:
-        return Cell(text, (word_invalid(found.invalid),), struck=True)
-    return Cell(text, tuple(tell(ratio.flags)))
+    why = word_invalid(found.invalid)
+    return Cell(show_times(ratio), (why,) if why else tuple(tell(ratio.flags)), struck=bool(why))
 
 
 def _show_work(pooled: Contrast, identity: str, number: int) -> Cell:

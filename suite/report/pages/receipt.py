@@ -103,9 +103,7 @@ def compose_receipt(
     page.bullets(_tell_places(receipt))
     page.heading("Caveats")
     told = {flag for one in cell.arms.values() for flag in tell(one.flags)}
-    page.bullets(one for one in sorted(told)) if told else page.paragraph(
-        "No flag is attached to these numbers."
-    )
+    page.bullets(sorted(told)) if told else page.paragraph("No flag is attached to these numbers.")
     page.heading("Software that was loaded")
     _write_software(page, analysis)
     write_images(page, analysis.arms)
@@ -174,7 +172,7 @@ def _write_seen(page: Page, receipt: Receipt) -> None:
             {"arm": one.arm, "block": str(one.block)}
             | {_SEEN[n]: f"{one.seen[n]:.4g}" if n in one.seen else NO_NUMBER for n in names}
             for one in receipt.turns
-            if one.seen
+            if _SEEN.keys() & one.seen.keys()
         ],
     )
 
@@ -185,7 +183,7 @@ def _tell_places(receipt: Receipt) -> list[str]:
         if one.outcome != "measured":
             continue
         nodes = ", ".join(f"{count} on {device}" for device, count in one.on.items())
-        away = ", ".join(name for name in one.elsewhere)
+        away = ", ".join(one.elsewhere)
         seen = f"nodes seen: {nodes}" if nodes else "no node was seen"
         told[f"{one.arm}: {seen}" + (f"; elsewhere: {away}" if away else "")] = None
         if one.check:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import statistics
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import FEWEST, LEVEL
-from suite.analysis.result.several import Rechecked, RecheckedCell
+from suite.analysis.result.numbers import FEWEST, LEVEL, Ratio
+from suite.analysis.result.several import Rechecked
 from suite.flags import raise_flag
 from suite.report.pages import frame
 from suite.report.pages.comparison import write_differences
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison, show_time
-from suite.report.text.page import Cell, Page
+from suite.report.text.page import Page
 from suite.report.text.units import end_sentence, show_share, show_things
 from suite.report.text.wording import tell
 
@@ -37,7 +37,12 @@ def compose_recheck(found: Rechecked, before: Analysis, now: Analysis) -> Page:
                 "arm": one.arm,
                 "then": show_time(one.before),
                 "now": show_time(one.now),
-                "now against then": _show_ratio(one),
+                "now against then": show_comparison(
+                    one.ratio,
+                    other="now",
+                    base="then",
+                    invalid=[one.before.invalid, one.now.invalid],
+                ),
                 "reproduces": "yes" if one.reproduces else "NO",
             }
             for one in found.cells
@@ -71,7 +76,7 @@ def _explain(found: Rechecked) -> list[str]:
     widths = [
         one.ratio.high / one.ratio.value - 1
         for one in found.cells
-        if one.ratio and one.ratio.high is not None
+        if isinstance(one.ratio, Ratio) and one.ratio.high is not None
     ]
     seen = f"{100 * max(found.margin, statistics.median(widths)):.0f} %" if widths else "any size"
     few = any(side.n < FEWEST for one in found.cells for side in (one.before, one.now))
@@ -101,11 +106,3 @@ def _write_campaigns(page: Page, before: Analysis, now: Analysis) -> None:
         for name, one in both.items()
     ]
     frame.write_campaigns(page, "Table: the campaigns.", rows, both)
-
-
-def _show_ratio(one: RecheckedCell) -> str | Cell:
-    ratio = one.ratio or one.missing
-    if ratio is None:
-        return ""
-    invalid = [one.before.invalid, one.now.invalid]
-    return show_comparison(ratio, other="now", base="then", invalid=invalid)

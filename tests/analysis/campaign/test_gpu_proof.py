@@ -323,7 +323,7 @@ def test_one_container_on_a_stand_in_is_enough() -> None:
 REAL = replace(synthetic.make_campaign(blocks=3), simulated=False, price=2.0, price_currency="EUR")
 DOCUMENTS = [
     *synthetic.make_documents(REAL),
-    *synthetic.make_twins(REAL, names=[one.id for one in REAL.cells]),
+    *synthetic.make_twins(REAL),
 ]
 
 

@@ -52,8 +52,7 @@ def make_campaign(
         "host": synthetic.QUIET,
     }
     documents = synthetic.make_documents(campaign, calibration=False, **how)
-    cells = [cell.id for cell in campaign.cells]
-    controls = synthetic.make_twins(campaign, names=cells, **how) if twins else []
+    controls = synthetic.make_twins(campaign, **how) if twins else []
     return replace(load(campaign, documents, controls), folder=name)
 
 
@@ -234,9 +233,7 @@ def test_a_missing_number_has_no_ratio() -> None:
 def test_other_calls_in_a_sample_are_said() -> None:
     pair = only_pair(*make_changed(calls_per_sample=999))
     assert codes(pair.cells[FENCE].beside) == ["other-calls"]
-    assert not any(
-        flags for name, flags in ((n, one.beside) for n, one in pair.cells.items()) if name != FENCE
-    )
+    assert not any(one.beside for name, one in pair.cells.items() if name != FENCE)
 
 
 def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:

@@ -19,7 +19,7 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from tests import twelve
 from tests.bench.rates import contains, count
-from tests.twelve import LARGE, MIDDLE, TODAY
+from tests.twelve import LARGE, MIDDLE, TODAY, Values
 
 SECONDS = {"cpu": 1e-3, "cuda": 2e-4}
 """The true time of every cell on a type, by arm."""
@@ -43,19 +43,13 @@ def measure(
     machine: str | None = None,
 ) -> Analysis:
     """A campaign of an instance, which is off its type's true times by what instances differ by."""
-    cells = []
-    for cell in base.cells:
-        arms = {}
-        for arm, result in cell.arms.items():
-            level = slower * SECONDS[arm] * np.exp(draw.normal(0, BETWEEN))
-            times = level * np.exp(draw.normal(0, WITHIN, len(result.values)))
-            values = dict(zip(result.values, times.tolist(), strict=True))
-            arms[arm] = structs.replace(result, values=values)
-        cells.append(structs.replace(cell, arms=arms))
-    told = {"engine.machine.id": (machine or name,), "engine.machine.type": (kind,)}
-    arms_told = {n: structs.replace(a, facts={**a.facts, **told}) for n, a in base.arms.items()}
-    plan = structs.replace(base.campaign, id=name, label=None)
-    return structs.replace(base, cells=tuple(cells), arms=arms_told, campaign=plan)
+
+    def draw_times(arm: str, values: Values) -> Values:
+        level = slower * SECONDS[arm] * np.exp(draw.normal(0, BETWEEN))
+        times = level * np.exp(draw.normal(0, WITHIN, len(values)))
+        return dict(zip(values, times.tolist(), strict=True))
+
+    return twelve.pretend(base, name, draw_times, machine=machine or name, kind=kind)
 
 
 def only_kind(analyses: Sequence[Analysis]) -> Kind:
@@ -146,9 +140,8 @@ def test_types_stand_against_the_first_with_what_instances_differ_by(base: Analy
 def test_a_copy_counts_for_no_type_and_two_instances_are_none(base: Analysis) -> None:
     made = next(draw_sets(base, 1, 3))
     renamed = structs.replace(made[0].campaign, id="copy")
-    facts = {"engine.machine.id": ("another",)}
-    arms = {n: structs.replace(a, facts={**a.facts, **facts}) for n, a in made[0].arms.items()}
-    copy = structs.replace(made[0], campaign=renamed, arms=arms)
+    copy = twelve.tell(made[0], {"engine.machine.id": "another"})
+    copy = structs.replace(copy, campaign=renamed)
     versus = set_side_by_side([*made[:2], copy])
     assert versus.kinds == ()
     assert [(one.run, one.flag.code) for one in versus.excluded] == [(3, "copied")]

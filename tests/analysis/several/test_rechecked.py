@@ -11,6 +11,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.several.recheck import draw_cells, judge_again
 from suite.cells.cell import Work
 from suite.errors import UsageError
+from suite.flags import Flag
 from suite.model import Check
 from tests import synthetic
 from tests.bench.rates import Rate
@@ -62,7 +63,7 @@ def test_another_result_or_no_number_does_not_reproduce() -> None:
     ):
         found = judge_again(before, measure(2, 5, **change), "")
         assert [one.cell for one in found.cells if not one.reproduces] == [FIVE[0].id]
-        (missing,) = [one.missing for one in found.cells if one.missing]
+        (missing,) = [one.ratio for one in found.cells if isinstance(one.ratio, Flag)]
         assert missing.code in {"other-results", "no-number"}
 
 

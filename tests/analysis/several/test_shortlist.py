@@ -25,7 +25,18 @@ from suite.errors import DocumentError, UsageError
 from suite.flags import raise_flag
 from suite.report.produce import build_shortlist
 from tests import twelve
-from tests.twelve import CELLS, HOURLY, LARGE, MACHINES, MIDDLE, OFFERS, SMALL, TODAY, Made
+from tests.twelve import (
+    CELLS,
+    HOURLY,
+    LARGE,
+    MACHINES,
+    MIDDLE,
+    OFFERS,
+    SMALL,
+    TODAY,
+    Made,
+    Values,
+)
 
 
 @pytest.fixture(scope="module")
@@ -208,27 +219,15 @@ def pretend(
 ) -> Analysis:
     """The same truth measured again, on a machine of this type and identity."""
     draw = np.random.default_rng(seed)
-    cells = [
-        structs.replace(
-            cell,
-            arms={
-                arm: structs.replace(
-                    result,
-                    values={
-                        n: v * float(np.exp(draw.normal(0, 0.01))) * (gpu if arm == "cuda" else 1)
-                        for n, v in result.values.items()
-                        if n <= blocks
-                    },
-                )
-                for arm, result in cell.arms.items()
-            },
-        )
-        for cell in one.cells
-    ]
-    told = {"engine.machine.id": (machine,), "engine.machine.type": (kind,)}
-    arms = {n: structs.replace(a, facts={**a.facts, **told}) for n, a in one.arms.items()}
-    plan = structs.replace(one.campaign, id=f"{seed}", label=label)
-    return structs.replace(one, cells=tuple(cells), arms=arms, campaign=plan)
+
+    def vary(arm: str, values: Values) -> Values:
+        return {
+            n: v * float(np.exp(draw.normal(0, 0.01))) * (gpu if arm == "cuda" else 1)
+            for n, v in values.items()
+            if n <= blocks
+        }
+
+    return twelve.pretend(one, f"{seed}", vary, machine=machine, kind=kind, label=label)
 
 
 def rank(analyses: Sequence[Analysis], *offers: Offer, workload: str = MIDDLE) -> Shortlist:
@@ -302,14 +301,7 @@ def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_ou
     ended = structs.replace(
         ended, arms={name: structs.replace(arm, blocks={}) for name, arm in ended.arms.items()}
     )
-    older = pretend(base, 10, machine="m10")
-    older = structs.replace(
-        older,
-        arms={
-            name: structs.replace(arm, facts={**arm.facts, "tensorflow.version": ("2.17.0",)})
-            for name, arm in older.arms.items()
-        },
-    )
+    older = twelve.tell(pretend(base, 10, machine="m10"), {"tensorflow.version": "2.17.0"})
     every = [*usual, hasty, crowded, usual[0], ended, older]
     found = rank(every, offer("a"))
     codes = {one.run: one.flag.code for one in found.excluded}

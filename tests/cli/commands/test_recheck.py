@@ -100,13 +100,6 @@ def test_what_is_slower_does_not_and_is_named(before: Path, recheck: Recheck) ->
     assert re.search(r"now 1\.[23]\d*×.slower", heard.out)
 
 
-def test_a_campaign_of_one_block_borrows_the_spread(shell: Shell, recheck: Recheck) -> None:
-    shell.bench(*ON_CPU, engine=machine())
-    folder = shell.folder()
-    assert recheck(folder, engine=machine(seed=2))[0].status == 0
-    assert recheck(folder, engine=machine(1.5, seed=3))[0].status == 1
-
-
 def test_a_cell_that_has_no_number_now_does_not_reproduce(before: Path, recheck: Recheck) -> None:
     _, now = recheck(before, engine=machine(seed=2))
     name = ids(now)[0]

@@ -21,18 +21,8 @@ def write(folder: Path, name: str, slower: float = 1.0, seed: int = 1) -> str:
     return str(synthetic.write_campaign(folder / name, plan, documents))
 
 
-def write_machines(folder: Path, *names: str, **how: int) -> list[str]:
-    """A campaign on each of these of the twelve machines."""
-    runs = []
-    for seed, name in enumerate(names, start=1):
-        made = twelve.make(name, twelve.MACHINES[name], seed, **how)
-        documents = [*made.documents, *made.controls]
-        runs.append(str(synthetic.write_campaign(folder / name, made.campaign, documents)))
-    return runs
-
-
 def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None:
-    runs = write_machines(tmp_path, "tie-1", "plain")
+    runs = twelve.write(tmp_path, "tie-1", "plain")
     prices = tmp_path / "prices.toml"
     rest = 'hourly = 2\ncurrency = "EUR"\nsource = "us"\ndate = 2020-01-01\n'
     kinds = ("tie.one", "plain.small")
@@ -50,7 +40,7 @@ def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None
 
 
 def test_a_comparison_of_three_instances_tells_of_their_type(tmp_path: Path, shell: Shell) -> None:
-    runs = write_machines(tmp_path, "three-1", "three-2", "three-3", blocks=3)
+    runs = twelve.write(tmp_path, "three-1", "three-2", "three-3", blocks=3)
     heard = well(shell.run("compare", *runs))
     assert "A three.large: 3 instances; " in heard.out.replace("**", "")
     assert "A, instances that ±5 % needs" in heard.out

@@ -20,7 +20,7 @@ from suite.content import SUITE, suite_content
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
 from suite.worker import scenarios
-from tests.cli.shell import Heard, Shell, complaint, well
+from tests.cli.shell import Heard, Shell, complaint, fail, well
 
 Check = Callable[..., Heard]
 Tamper = Callable[[Path], None]
@@ -200,9 +200,7 @@ def pin_anew(folder: Path) -> None:
 def test_tampering_is_found_with_its_file_and_field(name: str, honest: Path, check: Check) -> None:
     tamper, told = (MEASURED | DERIVED)[name]
     tamper(honest)
-    heard = check(honest)
-    assert heard.status == 1
-    assert told in heard.out
+    assert told in fail(check(honest))
 
 
 @pytest.mark.parametrize("name", [one for one in MEASURED if "manifest" not in one])
@@ -211,9 +209,7 @@ def test_it_is_found_although_the_report_is_made_anew(
 ) -> None:
     MEASURED[name][0](honest)
     shell.run("report", str(honest))
-    heard = check(honest)
-    assert heard.status == 1
-    assert "✗ hashes" in heard.out
+    assert "✗ hashes" in fail(check(honest))
 
 
 IN_ITSELF = (
@@ -230,9 +226,7 @@ def test_what_does_not_fit_together_is_found_although_all_else_is_made_anew(
     MEASURED[name][0](honest)
     pin_anew(honest)
     shell.run("report", str(honest))
-    heard = check(honest)
-    assert heard.status == 1
-    assert "✓ hashes" in heard.out
+    assert "✓ hashes" in fail(check(honest))
 
 
 @pytest.mark.parametrize("name", DERIVED)
@@ -242,9 +236,7 @@ def test_an_edited_report_is_found_although_the_manifest_is_made_anew(
     tamper, told = DERIVED[name]
     tamper(honest)
     pin_anew(honest)
-    heard = check(honest)
-    assert heard.status == 1
-    assert f"\n    {told}" in heard.out
+    assert f"\n    {told}" in fail(check(honest))
 
 
 def test_an_honest_folder_passes_under_another_name_and_in_another_time_zone(
@@ -299,9 +291,7 @@ def test_pictures_are_drawn_anew(honest: Path, check: Check, shell: Shell, drawi
     assert "pictures      2 files, drawn anew: the same bytes" in check(honest).out
     picture = honest / "plots" / "matmul.png"
     picture.write_bytes(picture.read_bytes() + b"\0")
-    heard = check(honest)
-    assert heard.status == 1
-    assert "plots/matmul.png: is not the file" in heard.out
+    assert "plots/matmul.png: is not the file" in fail(check(honest))
     # Of bytes that another library may have drawn only the words can be held to the documents.
     pin_anew(honest)
     heard = well(check(honest))
@@ -312,9 +302,7 @@ def test_pictures_are_drawn_anew(honest: Path, check: Check, shell: Shell, drawi
     shell.run("report", str(honest))
     replace("plots/matmul.svg", "<title>", "<title>Not ")(honest)
     pin_anew(honest)
-    heard = check(honest)
-    assert heard.status == 1
-    assert "plots/matmul.svg: its title or description is not what comes out" in heard.out
+    assert "plots/matmul.svg: its title or description is not what comes out" in fail(check(honest))
 
 
 def test_a_campaign_that_was_cut_off_is_honest(honest: Path, check: Check, shell: Shell) -> None:

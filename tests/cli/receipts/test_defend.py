@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tinyhtml5.parser import HTMLParser
 
 from suite.analysis.receipt import find_receipt
-from suite.model import Telemetry
 from suite.report.pages.receipt import explain_excluded, write_bench
 from suite.report.pictures.picture import Strips
 from suite.report.pictures.samples import depict_samples
 from suite.report.text.names import name_receipt
 from suite.worker import scenarios
 from tests import synthetic
+from tests.changes import drop, plant, watch
 from tests.cli.shell import Shell, complaint, well
 from tests.golden_campaigns import make_troubled, make_two_arms
 
@@ -109,15 +107,8 @@ def test_what_does_not_count_says_why(troubled: Path) -> None:
 
 def test_what_the_machine_did_meanwhile_is_there(tmp_path: Path, shell: Shell) -> None:
     plan, documents = make_two_arms()
-    seen = documents[-1]
-    began = seen.invocation.started
-    watched = Telemetry(
-        started=began,
-        facts={"gpu.name": "Made-Up GPU"},
-        at_s=[0.0, 600.0],
-        series={"gpu.clock_sm_mhz": [1980.0, 1980.0], "gpu.temperature_c": [61.0, 63.0]},
-    )
-    documents[-1] = replace(seen, telemetry=watched, absent={})
+    series = {"gpu.clock_sm_mhz": [1980.0, 1980.0], "gpu.temperature_c": [61.0, 63.0]}
+    documents[-1] = watch({"gpu.name": "Made-Up GPU"}, series)(documents[-1])
     folder = synthetic.write_campaign(tmp_path / "watched", plan, documents)
     page = shell.run("defend", str(folder), "overhead.fence").out
     (table,) = re.findall(r"the machine while this cell ran.*?\n\n(.*?)\n\n", page, re.DOTALL)
@@ -127,13 +118,12 @@ def test_what_the_machine_did_meanwhile_is_there(tmp_path: Path, shell: Shell) -
 
 
 def test_a_cell_without_any_sample_has_a_page_without_a_picture(
-    troubled: Path, tmp_path: Path, shell: Shell, drawing: None
+    tmp_path: Path, shell: Shell, drawing: None
 ) -> None:
     cell = "matmul.square/n=100/precision=fp32/operands=device/xla=off"
-    for name in ("cpu-01", "cpu-02", "cpu-02-r1", "cpu-03"):
-        document = json.loads((troubled / f"{name}.json").read_text())
-        document["cells"] = [one for one in document["cells"] if one["id"] != cell]
-        (troubled / f"{name}.json").write_text(json.dumps(document))
+    plan, documents = make_troubled()
+    documents = plant(documents, drop(cell), "cpu")
+    troubled = synthetic.write_campaign(tmp_path / "troubled", plan, documents)
     well(shell.run("defend", str(troubled), cell, "--out", str(tmp_path / "out")))
     assert not (tmp_path / "out" / "plots").exists()
     assert "It was measured nowhere." in next((tmp_path / "out").glob("*.md")).read_text()
