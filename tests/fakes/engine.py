@@ -308,11 +308,13 @@ class FakeEngine:
         isolation: Isolation = "container",
         memory: int | None = 8 * 2**30,
         cards: tuple[Card, ...] = (),
+        binds: bool = True,
         here: bool | None = True,
         custom: str | None = None,
     ) -> None:
         self._here = here
         self.cards = cards
+        self.binds = binds
         self.scripts = list(scripts)
         self.otherwise = otherwise or Worker()
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
@@ -349,7 +351,7 @@ class FakeEngine:
 
     @property
     def binds_cpus(self) -> bool:
-        return True
+        return self.binds
 
     def memory_bytes(self) -> int | None:
         return self._memory
