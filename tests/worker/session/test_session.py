@@ -61,12 +61,9 @@ class Bench:
             close=lambda: self.done.append("close"),
         )
 
-    def request(
-        self, n: int = 1, *, calls: int | None = None, asked_about: bool = False, **fields: Any
-    ) -> Request:
+    def request(self, n: int = 1, *, calls: int | None = None, **fields: Any) -> Request:
         scenario = make_up(
             [{"n": n}],
-            asked_about=asked_about,
             work=Work(amount=float(n), unit="call"),
             prepare=self.prepare,
             proof=self.proof,

@@ -121,6 +121,7 @@ def _bear_out(run: script.Run, half: str) -> Printed:
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
+        profiles=stage.profiles,
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         work=Work(amount=1.0, unit="model"),
         kin="building/clone",

@@ -14,7 +14,7 @@ from suite.worker.scenario.profiles import QUICK, STANDARD
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import dataset as script
-from suite.worker.scenarios.asked.stages import SCRIPT, TELLING, On, Stage, Waterfall, pin, placed
+from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, pin, placed, telling
 from suite.worker.scenarios.mlp.networks import B
 from suite.worker.scenarios.mlp.train import plain_step
 from suite.worker.scenarios.mlp.training import Trainer
@@ -43,12 +43,12 @@ STAGES = (
         "the optimizer built before the first trace",
         {"optimizer": "built"},
         "start-up",
-        TELLING,
+        telling,
     ),
-    Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", TELLING),
+    Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", telling),
     Stage("traced", "tracing no longer timed", {"timed": "epoch"}, "start-up"),
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
-    Stage("made", "the dataset made before the timer", {"timed": "step"}, "start-up", TELLING),
+    Stage("made", "the dataset made before the timer", {"timed": "step"}, "start-up", telling),
     Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
     Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
     Stage("no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", QUICK),
@@ -139,6 +139,7 @@ post = bear_out(script.run, steps=B.examples // BATCH)
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
+        profiles=stage.profiles,
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
         work=work,
         kin="training/B",

@@ -18,7 +18,6 @@ from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.loops import prove
 from suite.worker.scenarios.asked.scripts import fit as script
 from suite.worker.scenarios.asked.stages import (
-    ASKED,
     FIRST_STEP,
     SCRIPT,
     On,
@@ -167,12 +166,7 @@ def _points(stage: Stage) -> tuple[Point, ...]:
     return tuple(
         point
         for batch, prefetch in (VARIANTS if stage.name in ENDS else VARIANTS[:1])
-        for point in cross(
-            **{"stage": stage.name, **epochs, "batch": batch, "prefetch": prefetch},
-            on=stage.ons,
-            **ASKED,
-            profiles=_profiles,
-        )
+        for point in cross(stage=stage.name, **epochs, batch=batch, prefetch=prefetch, on=stage.ons)
     )
 
 
@@ -204,6 +198,7 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
+        profiles=_profiles,
         question=f"What does Model.fit take for {stage.new}"
         + (" in epoch {epoch}" if stage.name == SCRIPT else "")
         + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",

@@ -146,8 +146,10 @@ def _feed(
     return (lambda: trainer.step(*next(batches[0]))), batches.clear
 
 
-def _profiles(net: str, batch: int, data: str, **_: Param) -> Profiles:
+def _profiles(net: str, batch: int, data: str, **rest: Param) -> Profiles:
     """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
+    if rest != PLAIN:
+        return FULL
     if (net, batch, data) == ("A", 32, "device"):
         return SMOKE
     if (net, data) == ("A", "device") and batch in {512, 4096}:
@@ -208,18 +210,13 @@ TRAIN = Scenario(
         *(
             point
             for data, batches in (("device", BATCHES), ("host", FED), ("dataset", FED))
-            for net in batches
-            for point in cross(net=net, batch=batches[net], data=data, **PLAIN, profiles=_profiles)
+            for net, sizes in batches.items()
+            for point in cross(net=net, batch=sizes, data=data, **PLAIN)
         ),
         *cross(net="A", batch=LOW_BATCH, data="device", **{**PLAIN, "precision": LOW}),
-        *(
-            point
-            for execution in EXECUTIONS
-            for point in cross(
-                net="A", batch=EXECUTED, data="device", **{**PLAIN, "execution": execution}
-            )
-        ),
+        *cross(execution=EXECUTIONS, net="A", batch=EXECUTED, data="device", precision="fp32"),
     ),
+    profiles=_profiles,
     work=work,
     prepare=prepare,
     role="work",

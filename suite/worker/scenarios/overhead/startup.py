@@ -37,7 +37,8 @@ STARTUP = tuple(
         case="startup",
         question=question,
         axes=("stage",),
-        points=cross(stage=stage, profiles=profiles),
+        points=cross(stage=stage),
+        profiles=profiles,
         kin=lambda stage: f"starting/{stage}",
     )
     for stage, (question, profiles) in STAGES.items()
@@ -48,7 +49,8 @@ CONTAINER = Scenario(
     case="container",
     question="How long does starting a container take?",
     axes=(),
-    points=cross(profiles=SMOKE),
+    points=cross(),
+    profiles=SMOKE,
     kin="starting/container",
     by_host=True,
 )

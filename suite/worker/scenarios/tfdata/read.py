@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Results, Scenario, cross
+from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
 from suite.worker.scenario.scenario import Inapplicable, Prepared
@@ -146,7 +146,7 @@ READ = Scenario(
     case="read",
     question="How many elements a second come out of files ({source}) at batch {batch}?",
     axes=("source", "batch"),
-    points=tuple(p for one, batch in BATCHES.items() for p in cross(source=one, batch=batch)),
+    points=tuple({"source": source, "batch": batch} for source, batch in BATCHES.items()),
     work=work,
     prepare=prepare,
     role="input",

@@ -200,7 +200,8 @@ TRIPLE = tuple(
         + words
         + "?",
         axes=("pipeline", "part", "batch"),
-        points=cross(profiles=_profiles, pipeline=tuple(PIPELINES), part=part, batch=BATCH),
+        points=cross(pipeline=tuple(PIPELINES), part=part, batch=BATCH),
+        profiles=_profiles,
         work=work,
         prepare=prepare,
         role="input",
