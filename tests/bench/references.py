@@ -155,7 +155,7 @@ def find_run(cell: Cell) -> Run | None:
         network = A
         plain = Pipeline(batch=int(batch), prefetch="on")  # type: ignore[arg-type]
         maker = triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
-        source = Input.of(maker(int(batch)))  # type: ignore[arg-type]
+        source = Input(maker(int(batch)))  # type: ignore[arg-type]
         inputs, labels = source.expected(int(batch)).astype(np.float32), source.labels  # type: ignore[arg-type]
     elif case in {"mlp.loop", "asked.fit"}:
         network, batch, steps = A, A.examples, 1

@@ -64,7 +64,7 @@ def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
     made = PIPELINES[pipeline](batch)
     if part == "input":
         return prepare_input(made)
-    source = Input.of(made)
+    source = Input(made)
     if part == "together":
         return _train(source, source.start(), device)
     return _multiply(source, device)
@@ -138,7 +138,7 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
     """
     import tensorflow as tf
 
-    source = Input.of(Pipeline(batch=batch, prefetch="on"))
+    source = Input(Pipeline(batch=batch, prefetch="on"))
     if ahead == "off":
         return _train(source, source.start(), device)
     if device == "/CPU:0":
