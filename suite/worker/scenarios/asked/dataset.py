@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from suite.cells.cell import Work
@@ -14,8 +15,17 @@ from suite.worker.scenario.profiles import QUICK, STANDARD
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import dataset as script
-from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, pin, placed, telling
-from suite.worker.scenarios.mlp.networks import B
+from suite.worker.scenarios.asked.stages import (
+    SCRIPT,
+    On,
+    Stage,
+    Waterfall,
+    by_half,
+    pin,
+    placed,
+    telling,
+)
+from suite.worker.scenarios.mlp.networks import B, one_batch
 from suite.worker.scenarios.mlp.train import plain_step
 from suite.worker.scenarios.mlp.training import Trainer
 
@@ -65,8 +75,7 @@ WATERFALL = Waterfall(
 
 def work(stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """The examples of an epoch, or of one training step."""
-    step = WATERFALL.settings(stage).timed == "step"
-    return Work(amount=float(BATCH), unit="example", steps=1) if step else EPOCH
+    return one_batch(BATCH) if WATERFALL.settings(stage).timed == "step" else EPOCH
 
 
 def prepare(*, device: str, stage: str, on: On) -> Prepared:
@@ -133,7 +142,7 @@ def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], floa
     return epoch
 
 
-post = bear_out(script.run, steps=B.examples // BATCH)
+post = by_half(script.run, partial(bear_out, steps=B.examples // BATCH))
 
 
 SCENARIOS = tuple(

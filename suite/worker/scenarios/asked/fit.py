@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from suite.cells.scenario import Links, Point, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.posted import Nodes, Printed, list_halves
+from suite.worker.scenario.posted import Nodes, Printed
 from suite.worker.scenario.profiles import FULL, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.loops import prove
@@ -23,6 +22,7 @@ from suite.worker.scenarios.asked.stages import (
     On,
     Stage,
     Waterfall,
+    by_half,
     pin,
     placed,
 )
@@ -110,13 +110,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     )
 
 
-def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-    """What the script prints, of each epoch and half that is asked for; on a GPU's arm it runs both."""
-    run = script.run(list_halves(device))
-    return [_bear_out(run, placed(device, cell["on"]), cell["epoch"]) for cell in asked]
-
-
-def _bear_out(run: script.Run, half: str, epoch: int) -> Printed:
+def _bear_out(run: script.Run, half: str, *, epoch: int, **_: Param) -> Printed:
     def again() -> Nodes:
         import tensorflow as tf
 
@@ -133,6 +127,9 @@ def _bear_out(run: script.Run, half: str, epoch: int) -> Printed:
         return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
 
     return Printed(seconds=run.seconds[half][epoch - 1], check=check, again=again)
+
+
+post = by_half(script.run, _bear_out)
 
 
 def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from suite.cells.cell import Work
@@ -13,7 +14,16 @@ from suite.worker.scenario.profiles import QUICK, SMOKE
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import slices as script
-from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, pin, placed, telling
+from suite.worker.scenarios.asked.stages import (
+    SCRIPT,
+    On,
+    Stage,
+    Waterfall,
+    by_half,
+    pin,
+    placed,
+    telling,
+)
 from suite.worker.scenarios.mlp.train import plain_step
 
 EXAMPLES = 1_000
@@ -130,7 +140,7 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     )
 
 
-post = bear_out(script.run, steps=steps_of(WATERFALL.posted))
+post = by_half(script.run, partial(bear_out, steps=steps_of(WATERFALL.posted)))
 
 
 SCENARIOS = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -13,9 +13,11 @@ from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point, cross
 from suite.cells.traits import Removed
+from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 
 Settings = TypeVar("Settings")
+Run = TypeVar("Run")
 
 On = Literal["arm", "cpu"]
 
@@ -169,6 +171,19 @@ FIRST_STEP = cell("overhead.startup", stage="step")
 def placed(device: str, on: On) -> str:
     """The device that the work belongs on: the arm's, or the CPU beside it."""
     return "/CPU:0" if on == "cpu" else device
+
+
+def by_half(
+    run: Callable[[list[str]], Run], bear_out: Callable[..., Printed]
+) -> Callable[..., list[Printed]]:
+    """What gives what a script prints of each cell that is asked for: it runs once, on a GPU's arm both
+    halves, and ``bear_out`` finds the number of a half, and of the cell's other axes."""
+
+    def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+        made = run(list_halves(device))
+        return [bear_out(made, placed(device, axes["on"]), **axes) for axes in asked]
+
+    return post
 
 
 def pin(step: Callable[[], Any], on: On) -> Callable[[], Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param, Work
@@ -15,18 +16,8 @@ from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios.matmul import square
-from suite.worker.scenarios.mlp.networks import (
-    NETWORKS,
-    Network,
-    build,
-    examples,
-)
-from suite.worker.scenarios.mlp.training import (
-    CHECK_STEPS,
-    TOLERANCES,
-    TRAINING_PROOF,
-    Trainer,
-)
+from suite.worker.scenarios.mlp.networks import NETWORKS, Network, build, examples, one_batch
+from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
 
 BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
 FED = {"A": (32, 512), "B": (10, 32)}
@@ -46,12 +37,7 @@ EXAMPLES = {("B", 10): 1_000}
 
 def work(net: str, batch: int, **_: Param) -> Work:
     """One training step on so many examples."""
-    return Work(
-        amount=float(batch),
-        unit="example",
-        bytes_in=float(batch * NETWORKS[net].example_bytes),
-        steps=1,
-    )
+    return replace(one_batch(batch), bytes_in=float(batch * NETWORKS[net].example_bytes))
 
 
 def prepare(
