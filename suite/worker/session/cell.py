@@ -96,18 +96,16 @@ class Account:
             self.add(kind, (time.perf_counter_ns() - began) / 1e9)
 
 
+@dataclass(frozen=True, kw_only=True)
 class CellRun:
     """One request on one device with one loop; ``forecast`` is the session's, of all its cells."""
 
-    def __init__(
-        self, request: Request, *, loop: Loop, device: str, times: Times, forecast: Forecast
-    ) -> None:
-        self.request = request
-        self.loop = loop
-        self.device = device
-        self.times = times
-        self.forecast = forecast
-        self.account = Account()
+    request: Request
+    loop: Loop
+    device: str
+    times: Times
+    forecast: Forecast
+    account: Account = field(default_factory=Account)
 
     @property
     def calibrating(self) -> bool:

@@ -71,7 +71,7 @@ class Runner:
         """The outcome of one cell; never raises for what the cell itself does wrong."""
         cell = request.cell
         run = CellRun(
-            request,
+            request=request,
             loop=self.loop,
             device=self.device,
             times=self.times,

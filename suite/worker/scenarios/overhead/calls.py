@@ -146,7 +146,7 @@ def product() -> float:
     return float(value)
 
 
-def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
+def _alike(case: str, price: Price, profiles: Profiles, work: Work = CALL) -> dict[str, Any]:
     """What each of these cases has like the others: one cell, whose time is a price."""
     return {
         "family": "overhead",
@@ -154,6 +154,7 @@ def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
         "axes": (),
         "points": cross(),
         "profiles": profiles,
+        "work": work,
         "role": "overhead",
         "kin": case,
         "price": price,
@@ -163,7 +164,6 @@ def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
 FENCE = Scenario(
     **_alike("fence", "fence", NOT_QUICK),
     question="What does waiting for an idle device cost?",
-    work=CALL,
     prepare=prepare_fence,
     proof=None,
 )
@@ -171,7 +171,6 @@ FENCE = Scenario(
 EAGER_OP = Scenario(
     **_alike("eager_op", "eager", SMOKE),
     question="What does one eager operation cost, whatever its size?",
-    work=CALL,
     prepare=prepare_eager,
     proof=Results(),
     control=True,
@@ -180,7 +179,6 @@ EAGER_OP = Scenario(
 FUNCTION_CALL = Scenario(
     **_alike("function_call", "graph", SMOKE),
     question="What does one call of a tf.function cost, whatever is in it?",
-    work=CALL,
     prepare=prepare_function,
     proof=ADDITION,
     control=True,
@@ -189,15 +187,13 @@ FUNCTION_CALL = Scenario(
 XLA_CALL = Scenario(
     **_alike("xla_call", "xla", FULL),
     question="What does one call of a function compiled by XLA cost, whatever is in it?",
-    work=CALL,
     prepare=prepare_xla,
     proof=Results(),
 )
 
 GRAPH_OP = Scenario(
-    **_alike("graph_op", "operation", FULL),
+    **_alike("graph_op", "operation", FULL, work=Work(amount=float(CHAIN), unit="operation")),
     question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
-    work=Work(amount=float(CHAIN), unit="operation"),
     prepare=prepare_graph_op,
     proof=LINKS,
 )
