@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from suite.cells.cell import Cell, Work
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.matmul import repeated, square
+from suite.worker.scenarios.matmul import repeated
 from suite.worker.scenarios.matmul.square import (
     LEAST_ERROR,
     TOLERANCE,
@@ -140,10 +140,6 @@ def test_a_wrong_product_passes_as_nothing(name: str) -> None:
     for product in (twice, nothing, unknown):
         stored = product.astype(np.float16 if name == "fp16" else np.float32)
         assert f"{name} allows" in hear(WrongResult, check_product, left, right, stored, name)
-
-
-def test_the_work_of_a_product_is_two_n_cubed() -> None:
-    assert square.work(n=1000) == Work(amount=2e9, unit="FLOP")
 
 
 def test_both_cells_declare_the_same_and_one_does_a_twentieth_more() -> None:
