@@ -173,7 +173,7 @@ def read_interleaved() -> Reading:
     )
 
 
-def read_records(*, drop: Callable[[Path], None] | None) -> Reading:
+def read_records(*, drop: Callable[[Path], None] | None = None) -> Reading:
     """One TFRecord file, read from end to end; it is given to ``drop`` before each pass over it."""
     import tensorflow as tf
 

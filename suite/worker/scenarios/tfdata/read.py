@@ -6,7 +6,6 @@ parsing and not the disk.  The bytes are those of the elements that come out, no
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ READINGS: Mapping[str, Callable[[], Reading]] = {
     "csv": read_csv,
     "jpeg": read_pictures,
     "interleave": read_interleaved,
-    "tfrecord-memory": functools.partial(read_records, drop=None),
+    "tfrecord-memory": read_records,
 }
 """What is read, by source; ``tfrecord-disk`` is like its sister but for the cache."""
 
