@@ -11,10 +11,8 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Ops, Results, Scenario, cross
 from suite.cells.traits import Price
 from suite.model import Check
-from suite.worker.scenario.profiles import FULL, SMOKE, Profiles
+from suite.worker.scenario.profiles import FULL, NOT_QUICK, SMOKE, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
-
-NOT_QUICK: Profiles = ("smoke", "standard", "full")
 
 CHAIN = 1_000
 """Operations in the chain: enough that the call around them is a small part of it."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
-from suite.worker.scenario.profiles import FULL, SMOKE
-from suite.worker.scenarios.overhead.calls import NOT_QUICK
+from suite.worker.scenario.profiles import FULL, NOT_QUICK, SMOKE
 
 STAGES = {
     "import": ("How long does importing TensorFlow and Keras take in a fresh process?", SMOKE),

@@ -16,7 +16,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
-from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
+from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
@@ -151,9 +151,9 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
 
 def _profiles(pipeline: str, part: str, **_: Param) -> Profiles:
     if (pipeline, part) == ("native", "input"):
-        return ("smoke", *STANDARD)
+        return NOT_QUICK
     if part == "together" and pipeline in {"parallel", "numpy_function"}:
-        return ("quick", *STANDARD)
+        return QUICK
     return FULL if part == "trivial" else STANDARD
 
 
