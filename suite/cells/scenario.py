@@ -11,7 +11,7 @@ import fnmatch
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from suite.cells.cell import Cell, Link, Param, Way, Work, cell_id
 from suite.cells.links import Target, resolve
@@ -29,6 +29,9 @@ from suite.cells.traits import (
 )
 
 T = TypeVar("T")
+
+Declared: TypeAlias = T | Callable[..., T]
+"""What a scenario declares of all its cells, or as a function of their axes."""
 
 Links = Mapping[LinkName, Target | Sequence[Target]]
 
@@ -63,7 +66,7 @@ def cross(**axes: Param | Sequence[Param]) -> tuple[Point, ...]:
     return tuple(dict(zip(axes, found, strict=True)) for found in itertools.product(*values))
 
 
-def _apply(declared: T | Callable[..., T], axes: Mapping[str, Param]) -> T:
+def _apply(declared: Declared[T], axes: Mapping[str, Param]) -> T:
     return declared(**axes) if callable(declared) else declared
 
 
@@ -89,14 +92,14 @@ class Scenario:
     question: str
     axes: tuple[str, ...]
     points: tuple[Point, ...]
-    work: Work | Callable[..., Work]
+    work: Declared[Work]
     prepare: Callable[..., Any] | None
-    role: Role | Callable[..., Role]
-    kin: str | Callable[..., str]
-    proof: Ops | Results | Callable[..., Ops | Results | None] | None
-    profiles: tuple[ProfileName, ...] | Callable[..., tuple[ProfileName, ...]] = ("full",)
-    arms: tuple[str, ...] | Callable[..., tuple[str, ...]] = ()
-    asked_about: bool | Callable[..., bool] = False
+    role: Declared[Role]
+    kin: Declared[str]
+    proof: Declared[Ops | Results | None]
+    profiles: Declared[tuple[ProfileName, ...]] = ("full",)
+    arms: Declared[tuple[str, ...]] = ()
+    asked_about: Declared[bool] = False
     sweep: str | None = None
     headline: Headline | None = None
     larger: tuple[str, ...] = ()
@@ -106,16 +109,16 @@ class Scenario:
     reads_files: bool = False
     process: str | None = None
     script: Callable[..., Sequence[Any]] | None = None
-    precision: Precision | Callable[..., Precision] = "fp32"
-    device: Device | Callable[..., Device] = "arm"
-    data: Data | Callable[..., Data | None] | None = None
-    dispatch: Dispatch | Callable[..., Dispatch | None] | None = None
-    price: Price | Callable[..., Price | None] | None = None
-    priced: bool | Callable[..., bool] = False
-    control: bool | Callable[..., bool] = False
-    excess: Callable[..., float | None] | None = None
-    links: Links | Callable[..., Links] = field(default_factory=dict)
-    way: Callable[..., Way | None] | None = None
+    precision: Declared[Precision] = "fp32"
+    device: Declared[Device] = "arm"
+    data: Declared[Data | None] = None
+    dispatch: Declared[Dispatch | None] = None
+    price: Declared[Price | None] = None
+    priced: Declared[bool] = False
+    control: Declared[bool] = False
+    excess: Declared[float | None] = None
+    links: Declared[Links] = field(default_factory=dict)
+    way: Declared[Way | None] = None
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.
