@@ -123,8 +123,8 @@ def clone(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Prepared]:
         (Copy(weights(B)), "of its own"),
         (None, "shares a weight"),
         (Copy(weights(B)[:2]), "shapes"),
-        (Copy(weights(B), answer=0.2), "sum to 1"),
-        (Copy(weights(B), answer=float("nan")), "sum to 1"),
+        (Copy(weights(B), answer=0.2), "do not sum to 1"),
+        (Copy(weights(B), answer=float("nan")), "do not sum to 1"),
     ],
     ids=["its own", "the source itself", "too few weights", "no probabilities", "no numbers"],
 )
