@@ -71,21 +71,12 @@ def prepare_eager(*, device: str) -> Prepared:
     )
 
 
-def prepare_function(*, device: str) -> Prepared:
-    """One tiny addition, as a `tf.function`."""
-    return _prepare_call(device, xla=False)
+def prepare_call(device: str, *, xla: bool) -> Prepared:
+    """One tiny addition, as a `tf.function`, or as one compiled by XLA.
 
-
-def prepare_xla(*, device: str) -> Prepared:
-    """One tiny addition, as a `tf.function` compiled by XLA.
-
-    Proven by its result's device: TensorFlow runs such a function as one compiled piece and stores no
-    graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
+    That is proven by its result's device: TensorFlow runs such a function as one compiled piece and stores
+    no graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
     """
-    return _prepare_call(device, xla=True)
-
-
-def _prepare_call(device: str, *, xla: bool) -> Prepared:
     import tensorflow as tf
 
     here = lay(device, np.float32(1.0))
@@ -177,7 +168,7 @@ EAGER_OP = Scenario(
 FUNCTION_CALL = Scenario(
     **_alike("function_call", "graph", SMOKE),
     question="What does one call of a tf.function cost, whatever is in it?",
-    prepare=prepare_function,
+    prepare=lambda device: prepare_call(device, xla=False),
     proof=ADDITION,
     control=True,
 )
@@ -185,7 +176,7 @@ FUNCTION_CALL = Scenario(
 XLA_CALL = Scenario(
     **_alike("xla_call", "xla", FULL),
     question="What does one call of a function compiled by XLA cost, whatever is in it?",
-    prepare=prepare_xla,
+    prepare=lambda device: prepare_call(device, xla=True),
     proof=Results(),
 )
 
