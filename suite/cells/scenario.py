@@ -11,7 +11,7 @@ import fnmatch
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from suite.cells.cell import Cell, Link, Param, Way, Work, cell_id
 from suite.cells.links import Target, resolve
@@ -29,6 +29,9 @@ from suite.cells.traits import (
 )
 
 T = TypeVar("T")
+
+Declared: TypeAlias = T | Callable[..., T]
+"""What a scenario declares of all its cells, or as a function of their axes."""
 
 Links = Mapping[LinkName, Target | Sequence[Target]]
 
@@ -53,44 +56,17 @@ class Results:
     """The cell's work is eager, or one kernel of XLA's: its results lie where it was done."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """One cell of a scenario: the value of every axis, the profiles that hold it, the arms on
-    which it has a meaning (``gpu``: those with a GPU; none named: all), and whether people asked about
-    just this one.
-    """
-
-    params: Mapping[str, Param]
-    profiles: tuple[ProfileName, ...]
-    arms: tuple[str, ...] = ()
-    asked_about: bool = False
+Point = Mapping[str, Param]
+"""One cell of a scenario: the value of every axis."""
 
 
-def cross(
-    *,
-    profiles: tuple[ProfileName, ...] | Callable[..., tuple[ProfileName, ...]] = ("full",),
-    arms: tuple[str, ...] | Callable[..., tuple[str, ...]] = (),
-    asked_about: bool | Callable[..., bool] = False,
-    **axes: Param | Sequence[Param],
-) -> tuple[Point, ...]:
-    """The points of every combination of the axes' values, the last axis the fastest.
-
-    What else a point has can be a function of the axes.
-    """
-    values = [[v] if isinstance(v, str | int | float) else list(v) for v in axes.values()]
-    every = [dict(zip(axes, found, strict=True)) for found in itertools.product(*values)]
-    return tuple(
-        Point(
-            params=one,
-            profiles=_apply(profiles, one),
-            arms=_apply(arms, one),
-            asked_about=_apply(asked_about, one),
-        )
-        for one in every
-    )
+def cross(**axes: Param | Sequence[Param]) -> tuple[Point, ...]:
+    """The points of every combination of the axes' values, the last axis the fastest."""
+    values = [[v] if isinstance(v, str | int | float) else v for v in axes.values()]
+    return tuple(dict(zip(axes, found, strict=True)) for found in itertools.product(*values))
 
 
-def _apply(declared: T | Callable[..., T], axes: Mapping[str, Param]) -> T:
+def _apply(declared: Declared[T], axes: Mapping[str, Param]) -> T:
     return declared(**axes) if callable(declared) else declared
 
 
@@ -105,6 +81,7 @@ class Scenario:
     ``script`` takes the place of ``prepare`` in cells with a ``process``: it takes ``device`` and ``asked``,
     the axes of every cell asked for, and returns a `suite.worker.scenario.posted.Printed` of each.
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
+    ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
     ``proof`` is how the device of the work is shown, to the worker as to whoever reads its records: `Ops`,
     `Results`, or None: there is no operation.
@@ -115,11 +92,14 @@ class Scenario:
     question: str
     axes: tuple[str, ...]
     points: tuple[Point, ...]
-    work: Work | Callable[..., Work]
+    work: Declared[Work]
     prepare: Callable[..., Any] | None
-    role: Role | Callable[..., Role]
-    kin: str | Callable[..., str]
-    proof: Ops | Results | Callable[..., Ops | Results | None] | None
+    role: Declared[Role]
+    kin: Declared[str]
+    proof: Declared[Ops | Results | None]
+    profiles: Declared[tuple[ProfileName, ...]] = ("full",)
+    arms: Declared[tuple[str, ...]] = ()
+    asked_about: Declared[bool] = False
     sweep: str | None = None
     headline: Headline | None = None
     larger: tuple[str, ...] = ()
@@ -129,16 +109,16 @@ class Scenario:
     reads_files: bool = False
     process: str | None = None
     script: Callable[..., Sequence[Any]] | None = None
-    precision: Precision | Callable[..., Precision] = "fp32"
-    device: Device | Callable[..., Device] = "arm"
-    data: Data | Callable[..., Data | None] | None = None
-    dispatch: Dispatch | Callable[..., Dispatch | None] | None = None
-    price: Price | Callable[..., Price | None] | None = None
-    priced: bool | Callable[..., bool] = False
-    control: bool | Callable[..., bool] = False
-    excess: Callable[..., float | None] | None = None
-    links: Links | Callable[..., Links] = field(default_factory=dict)
-    way: Callable[..., Way | None] | None = None
+    precision: Declared[Precision] = "fp32"
+    device: Declared[Device] = "arm"
+    data: Declared[Data | None] = None
+    dispatch: Declared[Dispatch | None] = None
+    price: Declared[Price | None] = None
+    priced: Declared[bool] = False
+    control: Declared[bool] = False
+    excess: Declared[float | None] = None
+    links: Declared[Links] = field(default_factory=dict)
+    way: Declared[Way | None] = None
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.
@@ -148,19 +128,19 @@ class Scenario:
         """
         cells = []
         for point in self.points:
-            if set(point.params) != set(self.axes):
+            if set(point) != set(self.axes):
                 raise ValueError(
-                    f"{self.family}.{self.case}: {dict(point.params)} binds other axes than {self.axes}"
+                    f"{self.family}.{self.case}: {dict(point)} binds other axes than {self.axes}"
                 )
-            cells.append(self._make(point, {axis: point.params[axis] for axis in self.axes}))
+            cells.append(self._make({axis: point[axis] for axis in self.axes}))
         return cells
 
     def proof_of(self, params: Mapping[str, Param]) -> Ops | Results | None:
         """How the device of the work is shown of the cell with these axes."""
         return _apply(self.proof, params)
 
-    def _make(self, point: Point, params: dict[str, Param]) -> Cell:
-        proof = self.proof_of(params)
+    def _make(self, params: dict[str, Param]) -> Cell:
+        proof, profiles = self.proof_of(params), _apply(self.profiles, params)
         traits: dict[str, Any] = {name: _apply(getattr(self, name), params) for name in _TRAITS}
         if proof is None:
             traits["device"] = "none"
@@ -169,9 +149,8 @@ class Scenario:
             scenario=self.family,
             params=params,
             question=self.question.format(**params),
-            profiles=[name for name in PROFILES if name in point.profiles],
-            arms=list(point.arms),
-            asked_about=point.asked_about,
+            profiles=[name for name in PROFILES if name in profiles],
+            arms=list(_apply(self.arms, params)),
             larger=list(self.larger),
             operations=_list_operations(proof),
             links=_resolve(_apply(self.links, params), f"{self.family}.{self.case}", params),
@@ -180,9 +159,9 @@ class Scenario:
 
 
 _TRAITS = (
-    *("case", "sweep", "headline", "one_shot", "by_host", "reads_files", "process", "work", "role"),
-    *("kin", "precision", "device", "data", "dispatch", "price", "priced", "control", "excess"),
-    "way",
+    *("case", "asked_about", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
+    *("work", "role", "kin", "precision", "device", "data", "dispatch", "price", "priced"),
+    *("control", "excess", "way"),
 )
 """The fields that a cell has from its scenario, as they are or for its axes."""
 

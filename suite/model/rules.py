@@ -194,8 +194,7 @@ def judge_duration(path: str, value: float | None, *, zero: bool = True) -> Iter
 
 def judge_range(path: str, value: float | None, kind: str) -> Iterator[Complaint]:
     """A number out of the range that its kind has; None is none."""
-    complaint = None if value is None else RANGES[kind].refuse(value)
-    if complaint is not None:
+    if value is not None and (complaint := RANGES[kind].refuse(value)) is not None:
         yield path, complaint
 
 

@@ -110,8 +110,7 @@ def _run_cells(
     # After the start-up sequence, whose first kernel has to be the first.
     trouble = gpu.find_trouble(device) if device != CPU else None
     if trouble is not None:
-        channel.send("refused", reason=trouble)
-        return EXIT_REFUSED
+        return _tell_unable(channel, Refused(trouble))
     import tensorflow as tf
 
     loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)

@@ -153,7 +153,7 @@ def find_run(cell: Cell) -> Run | None:
     elif case == "tfdata.to_device" or (case == "tfdata.triple" and params["part"] == "together"):
         plain = Pipeline(batch=batch, prefetch="on")
         maker = triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
-        source = Input.of(maker(batch))
+        source = Input(maker(batch))
         inputs, labels = source.expected(batch).astype(np.float32), source.labels
     elif case in {"mlp.loop", "asked.fit"}:
         batch, steps = A.examples, 1

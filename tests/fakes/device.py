@@ -37,7 +37,6 @@ class FakeDevice:
     now_ns: int = 10**15
     queued_ns: int = 0
     calls: int = 0
-    fences: int = 0
 
     def __post_init__(self) -> None:
         self.queued_ns = self.left_ns
@@ -51,7 +50,6 @@ class FakeDevice:
         """Waits for the queue."""
         self.now_ns += self.queued_ns + self.fence_ns
         self.queued_ns = 0
-        self.fences += 1
 
     def step(self) -> int:
         """One call; its result is its number."""

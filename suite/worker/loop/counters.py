@@ -7,6 +7,7 @@ have is None.  The analysis judges them.
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,25 +76,23 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
     """
     wall = max(after.wall_s - before.wall_s, 1e-9)
     own = (after.own_s - before.own_s) / wall
-    busy = _difference(before.busy_s, after.busy_s)
-    steal = _difference(before.steal_s, after.steal_s)
-    throttled = _difference(before.throttled_s, after.throttled_s)
-    pressure = _difference(before.pressure_s, after.pressure_s)
+    busy = _rise(before.busy_s, after.busy_s, wall)
+    steal = _rise(before.steal_s, after.steal_s, wall)
     return {
-        "throttled_share": None if throttled is None else throttled / wall,
-        "steal_share": None if steal is None else steal / wall / after.cpus,
-        "foreign_cpus": None if busy is None else max(0.0, busy / wall - own),
+        "throttled_share": _rise(before.throttled_s, after.throttled_s, wall),
+        "steal_share": None if steal is None else steal / after.cpus,
+        "foreign_cpus": None if busy is None else max(0.0, busy - own),
         "own_cpus": own,
-        "pressure_share": None if pressure is None else pressure / wall,
-        "thermal_events": _difference(before.thermal_events, after.thermal_events),
+        "pressure_share": _rise(before.pressure_s, after.pressure_s, wall),
+        "thermal_events": _rise(before.thermal_events, after.thermal_events),
         "clock_mhz": after.clock_mhz,
         "from_s": before.unix_s,
         "to_s": after.unix_s,
     }
 
 
-def _difference(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else max(0.0, after - before)
+def _rise(before: float | None, after: float | None, per: float = 1.0) -> float | None:
+    return None if before is None or after is None else max(0.0, after - before) / per
 
 
 def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
@@ -126,10 +125,8 @@ def _throttled_s(root: Path) -> float | None:
 
 def _pressure_s(root: Path) -> float | None:
     """Seconds in which some task waited for a CPU (pressure stall information, ``some``)."""
-    for line in read_text(root / "proc/pressure/cpu").splitlines():
-        if line.startswith("some"):
-            return int(line.rsplit("total=", 1)[1]) / 1e6
-    return None
+    found = re.search(r"^some.*total=(.*)", read_text(root / "proc/pressure/cpu"), re.MULTILINE)
+    return int(found[1]) / 1e6 if found else None
 
 
 def _thermal_events(root: Path, cpus: set[int]) -> float | None:

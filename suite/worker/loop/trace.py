@@ -6,7 +6,6 @@ may stay loaded afterwards.  The one file that knows the profiler and its format
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -51,8 +50,7 @@ def trace(
         raise NoTrace(f"a call takes over {TOO_LONG_S:g} s")
     calls = max(1, min(CALLS, int(LONG_S / call_s)))
     profiler = tf.profiler.experimental
-    folder = Path(tempfile.mkdtemp(prefix="trace-"))
-    try:
+    with tempfile.TemporaryDirectory(prefix="trace-", ignore_cleanup_errors=True) as folder:
         fence()
         # No Python and no host events: they cost most, and only the device's are read.
         options = profiler.ProfilerOptions(
@@ -60,7 +58,7 @@ def trace(
         )
         refusals = (tf.errors.OpError, RuntimeError, OSError)
         try:
-            profiler.start(str(folder), options=options)
+            profiler.start(folder, options=options)
         except refusals as error:
             raise NoTrace(f"the profiler did not start: {error}") from error
         try:
@@ -78,9 +76,7 @@ def trace(
             profiler.stop()
         except refusals as error:
             raise NoTrace(f"the profiler did not stop: {error}") from error
-        return summarise(_load(folder), wall_s, calls)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        return summarise(_load(Path(folder)), wall_s, calls)
 
 
 def _load(folder: Path) -> Any:

@@ -21,15 +21,14 @@ _INDEX = "index"
 def facts(when: Literal["start", "end"]) -> dict[str, Scalar]:
     """How many compiled files the cache holds now, and their bytes; None: no cache was given, or it
     can't be read.  A folder that CUDA has yet to make holds none."""
-    found = _count()
-    files, size = (None, None) if found is None else found
+    files, size = _count()
     return {f"{CACHE}.at_{when}.files": files, f"{CACHE}.at_{when}.bytes": size}
 
 
-def _count() -> tuple[int, int] | None:
+def _count() -> tuple[int, int] | tuple[None, None]:
     given = os.environ.get(VARIABLE)
     if not given:
-        return None
+        return None, None
     top = Path(given)
     if not top.exists():
         return 0, 0
@@ -45,7 +44,7 @@ def _count() -> tuple[int, int] | None:
                     continue  # a process beside this one has made room
                 files += 1
     except OSError:
-        return None
+        return None, None
     return files, size
 
 

@@ -173,17 +173,13 @@ def _open(library: Library, paths: Sequence[str], name: str) -> Any:
 def _ask(library: Library, paths: Sequence[str], name: str, function: str) -> int | None:
     """What a library's function of one integer pointer gives; 0 is success in all of them."""
     version = ctypes.c_int()
-    try:
-        status = getattr(_open(library, paths, name), function)(ctypes.byref(version))
-    except AttributeError:
-        return None
-    return version.value if status == 0 else None
+    ask = getattr(_open(library, paths, name), function, None)
+    return version.value if ask is not None and ask(ctypes.byref(version)) == 0 else None
 
 
 def _cudnn(library: Library, paths: Sequence[str]) -> int | None:
-    try:
-        function = _open(library, paths, "libcudnn.so").cudnnGetVersion
-    except AttributeError:
+    function = getattr(_open(library, paths, "libcudnn.so"), "cudnnGetVersion", None)
+    if function is None:
         return None
     function.restype = ctypes.c_size_t
     return int(function())

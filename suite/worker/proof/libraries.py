@@ -9,7 +9,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from suite.kernel import read_text
@@ -56,14 +56,11 @@ def is_loaded(name: str) -> bool:
     return _opens(name, os.RTLD_NOLOAD)
 
 
-def open_unfound(search: Iterable[str] | None = None) -> dict[str, Scalar]:
+def open_unfound() -> dict[str, Scalar]:
     """Opens the library that TensorFlow would not find, after which it does: the linker knows it by name.
 
     Has to come before TensorFlow lists its devices.  The libraries that it needs in turn (cuBLAS, cuSPARSE)
     are loaded with it, which TensorFlow then need not do.
-
-    Args:
-        search: the folders of packages; None: Python's own.
 
     Returns:
         as facts who found it (``opened by the suite``; ``left to TensorFlow`` where the package is not
@@ -71,13 +68,13 @@ def open_unfound(search: Iterable[str] | None = None) -> dict[str, Scalar]:
         how many seconds that took.
     """
     began = time.perf_counter_ns()
-    found = _open(search)
+    found = _open()
     return {CUSOLVER: found, f"{CUSOLVER}.seconds": (time.perf_counter_ns() - began) / 1e9}
 
 
-def _open(search: Iterable[str] | None) -> str:
+def _open() -> str:
     folder, name = UNFOUND
-    for place in sys.path if search is None else search:
+    for place in sys.path:
         for path in sorted(Path(place, folder).glob(f"{name}*")):
             try:
                 ctypes.CDLL(str(path))
@@ -88,16 +85,16 @@ def _open(search: Iterable[str] | None) -> str:
     return "left to TensorFlow"
 
 
-def lead_with_compilers(search: Iterable[str] | None = None) -> dict[str, Scalar]:
+def lead_with_compilers() -> dict[str, Scalar]:
     """Puts the packages' own compilers first on PATH: XLA takes the first ``ptxas`` there, and another
     CUDA's would be another compiler than these libraries go with.
 
-    Has to come before XLA compiles anything; ``search`` as for `open_unfound`.
+    Has to come before XLA compiles anything.
 
     Returns:
         the fact whose ``ptxas`` comes first: ``the packages' own``, or ``the first on PATH``.
     """
-    for place in sys.path if search is None else search:
+    for place in sys.path:
         folder = Path(place, COMPILERS)
         if (folder / "ptxas").is_file():
             os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])

@@ -1,4 +1,4 @@
-"""The profiles that hold a cell: one of them, and all that are larger."""
+"""The profiles that hold a cell: mostly one of them, and all that are larger."""
 
 from __future__ import annotations
 
@@ -10,3 +10,6 @@ SMOKE: Profiles = ("smoke", "quick", "standard", "full")
 QUICK: Profiles = ("quick", "standard", "full")
 STANDARD: Profiles = ("standard", "full")
 FULL: Profiles = ("full",)
+
+NOT_QUICK: Profiles = ("smoke", "standard", "full")
+"""Of what the smoke profile has only so that every path runs."""

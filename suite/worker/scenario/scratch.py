@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,11 +60,8 @@ def keep(name: str, size: int, write: Callable[[Path], None]) -> Path:
         _demand_space(path.parent, size + SPARE_BYTES)
         part = path.with_name(f"{name}.part")
         write(part)
-        descriptor = os.open(part, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
         raise Inapplicable(f"the scratch space can't be written: {error.strerror}") from error
@@ -114,11 +112,8 @@ def drop_cache(path: Path) -> None:
     Needs no rights; only clean pages go (`keep` has synced them).  What the disk itself, or a
     hypervisor under it, remembers stays.
     """
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def cached_share(path: Path) -> float:
@@ -154,8 +149,5 @@ def cached_share(path: Path) -> float:
 def bytes_from_disk(counters: Path = Path("/proc/self/io")) -> int | None:
     """The bytes that this process has had fetched from disks so far (``read_bytes`` of
     proc_pid_io(5)); None: the kernel does not count them."""
-    for line in read_text(counters).splitlines():
-        name, _, value = line.partition(":")
-        if name == "read_bytes":
-            return int(value)
-    return None
+    found = re.search(r"^read_bytes:(.*)", read_text(counters), re.MULTILINE)
+    return int(found[1]) if found else None

@@ -96,18 +96,16 @@ class Account:
             self.add(kind, (time.perf_counter_ns() - began) / 1e9)
 
 
+@dataclass(frozen=True, kw_only=True)
 class CellRun:
     """One request on one device with one loop; ``forecast`` is the session's, of all its cells."""
 
-    def __init__(
-        self, request: Request, *, loop: Loop, device: str, times: Times, forecast: Forecast
-    ) -> None:
-        self.request = request
-        self.loop = loop
-        self.device = device
-        self.times = times
-        self.forecast = forecast
-        self.account = Account()
+    request: Request
+    loop: Loop
+    device: str
+    times: Times
+    forecast: Forecast
+    account: Account = field(default_factory=Account)
 
     @property
     def calibrating(self) -> bool:
@@ -126,7 +124,7 @@ class CellRun:
             OverBudget: it would take too long.
             Inapplicable, NotPlaced, WrongResult: as the scenario or its proof has it.
         """
-        cell, scenario, account = self.request.cell, self.request.scenario, self.account
+        cell, account = self.request.cell, self.account
         if self.calibrating:
             self._refuse_hopeless()
         with account.of("prepare"):
@@ -139,7 +137,7 @@ class CellRun:
                 first, last = self.loop.sample(prepared.step, 1)
             with account.of("placement"):
                 placement = self._prove(prepared, seen, last)
-            if scenario.one_shot:
+            if cell.one_shot:
                 status = "cold" if prepared.warm_start is None else "run-up"
                 timing = Timing(samples_s=[first.seconds], warmup_status=status, last=last)
                 calls = 1
@@ -158,7 +156,7 @@ class CellRun:
         if self.calibrating:
             call_s = statistics.median(timing.samples_s)
             self.forecast.remember(cell, call_s, account.spent_s["check"])
-        enqueues = prepared.enqueues and self.on_gpu and not scenario.one_shot
+        enqueues = prepared.enqueues and self.on_gpu and not cell.one_shot
         absent = {"trace": untraced} if untraced else {}
         if not enqueues:
             blocks = "the step blocks" if self.on_gpu else "a CPU's step blocks"
@@ -180,7 +178,7 @@ class CellRun:
             elsewhere=placement.elsewhere,
             check=check,
             peak_memory_bytes=memory,
-            labels=self._label(timing, calls, enqueues=enqueues, one_shot=scenario.one_shot),
+            labels=self._label(timing, calls, enqueues=enqueues),
             evidence=witnessed,
             trace=traced,
             absent=absent,
@@ -201,11 +199,11 @@ class CellRun:
         )
         return calls, timing, counters.compare(before, counters.read())
 
-    def _label(self, timing: Timing, calls: int, *, enqueues: bool, one_shot: bool) -> list[str]:
+    def _label(self, timing: Timing, calls: int, *, enqueues: bool) -> list[str]:
         """What the worker itself has to say against a number."""
         labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
         usual_s = statistics.median(timing.samples_s) * calls
-        if not one_shot and usual_s < SHORT * self.loop.floor_s:
+        if not self.request.cell.one_shot and usual_s < SHORT * self.loop.floor_s:
             labels.append("short samples")
         if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
             labels.append("dispatch-bound")
@@ -213,8 +211,7 @@ class CellRun:
 
     def _trace(self, prepared: Prepared, timing: Timing) -> tuple[dict[str, float], str | None]:
         """What the GPU did in a few more calls, untimed, while calibrating; or nothing, and why."""
-        one_shot = self.request.scenario.one_shot
-        if not self.calibrating or one_shot or not self.on_gpu:
+        if not self.calibrating or self.request.cell.one_shot or not self.on_gpu:
             return {}, None
         call_s = statistics.median(timing.samples_s)
         with self.account.of("trace"):

@@ -81,10 +81,10 @@ def check_tensorflow(*, gpu: bool) -> str:
     return found
 
 
-def names_used(folder: Path = HOME) -> list[str]:
+def names_used() -> list[str]:
     """Every name of TensorFlow's in the worker's own source, such as ``data.Dataset.range``."""
     names = set()
-    for path in folder.rglob("*.py"):
+    for path in HOME.rglob("*.py"):
         for found in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             node: ast.AST = found
             parts = []

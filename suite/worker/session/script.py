@@ -16,15 +16,9 @@ from suite.worker.proof.placement import prove
 from suite.worker.scenario.posted import Printed
 from suite.worker.session import startup
 from suite.worker.session.cell import Account, Request
-from suite.worker.session.session import explain, now
+from suite.worker.session.session import explain, now, tell_once
 
 Send = Callable[..., None]
-
-ABSENT = {
-    "first_call_s": "the sample is the first call",
-    "enqueue_fraction": "the script waits for its results",
-    "peak_memory_bytes": "not separable from what came before",
-}
 
 
 def measure(
@@ -89,16 +83,13 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
             check = printed.check()
     except Exception as error:  # noqa: BLE001  as above
         return replace(result, reason=explain(error))
-    return replace(
+    return tell_once(
         result,
-        outcome="measured",
-        calls_per_sample=1,
-        samples_s=[printed.seconds],
-        warmup_status="cold",
+        printed.seconds,
+        waits="the script waits for its results",
         placement=placement.nodes,
         elsewhere=placement.elsewhere,
         check=check,
         spent_s=account.spent_s,
         evidence={} if printed.traces is None else {"traces": float(printed.traces)},
-        absent=ABSENT,
     )

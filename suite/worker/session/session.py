@@ -7,8 +7,8 @@ import sys
 import traceback
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
-from suite.cells.cell import Cell
 from suite.model import CellResult, make_pending
 from suite.worker.loop.measure import Loop
 from suite.worker.proof.placement import NotPlaced
@@ -33,6 +33,26 @@ def fail(result: CellResult, reason: str) -> CellResult:
         peak_memory_bytes=None,
         labels=[],
         trace={},
+    )
+
+
+def tell_once(result: CellResult, seconds: float, *, waits: str, **more: Any) -> CellResult:
+    """The result of what happens once in a process and was timed there: these seconds are its one sample.
+
+    ``waits`` says why nothing was enqueued; ``more`` are other fields.
+    """
+    return replace(
+        result,
+        outcome="measured",
+        calls_per_sample=1,
+        samples_s=[seconds],
+        warmup_status="cold",
+        absent={
+            "first_call_s": "the sample is the first call",
+            "enqueue_fraction": waits,
+            "peak_memory_bytes": "not separable from what came before",
+        },
+        **more,
     )
 
 
@@ -71,7 +91,7 @@ class Runner:
         """The outcome of one cell; never raises for what the cell itself does wrong."""
         cell = request.cell
         run = CellRun(
-            request,
+            request=request,
             loop=self.loop,
             device=self.device,
             times=self.times,
@@ -80,7 +100,11 @@ class Runner:
         result = replace(make_pending(cell), started=now())
         prepare = request.scenario.prepare
         if prepare is None:
-            return replace(self._stage(result, cell, request.scenario.startup), ended=now())
+            # A stage of the start-up sequence, which has been run already.
+            took_s = self.stages[request.scenario.startup or str(cell.params["stage"])]
+            result = tell_once(result, took_s, waits="a start-up stage blocks")
+            absent = {**result.absent, "check": "nothing is computed that could be wrong"}
+            return replace(result, absent=absent, ended=now())
         try:
             result = run.measure(result, prepare)
         except (Inapplicable, OverBudget) as reason:
@@ -90,22 +114,6 @@ class Runner:
         with run.account.of("hygiene"):
             self._clear()
         return replace(result, ended=now(), spent_s=run.account.spent_s)
-
-    def _stage(self, result: CellResult, cell: Cell, stage: str | None) -> CellResult:
-        """A stage of the start-up sequence, which has been run already; None: as the cell names it."""
-        return replace(
-            result,
-            outcome="measured",
-            calls_per_sample=1,
-            samples_s=[self.stages[stage or str(cell.params["stage"])]],
-            warmup_status="cold",
-            absent={
-                "first_call_s": "the sample is the first call",
-                "enqueue_fraction": "a start-up stage blocks",
-                "peak_memory_bytes": "not separable from what came before",
-                "check": "nothing is computed that could be wrong",
-            },
-        )
 
     def _clear(self) -> None:
         """Leaves nothing of a cell to the next one."""

@@ -56,16 +56,6 @@ def test_seconds_per_call_are_the_span_between_the_fences_over_the_calls(
     assert 0 <= sample.enqueue_fraction <= 1
 
 
-def test_the_first_call_is_timed_apart_and_whole() -> None:
-    device = FakeDevice(call_ns=1_000_000, first_ns=3 * SECOND)
-    loop = loop_on(device)
-    device.leave_work(SECOND)
-    first, result = loop.sample(device.step, 1)
-    assert (first.seconds, result) == (3.001, 1)
-    timing = loop.measure(device.step, 10, warmup_s=0.05, measure_s=0.05)
-    assert {*timing.warmup_s, *timing.samples_s} == {0.001}
-
-
 def test_the_floor_follows_an_expensive_fence() -> None:
     assert loop_on(FakeDevice(fence_ns=1_000)).floor_s == SAMPLE_FLOOR_S
     assert loop_on(FakeDevice(fence_ns=100_000)).floor_s == pytest.approx(0.020)

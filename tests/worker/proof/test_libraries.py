@@ -46,21 +46,28 @@ def lay_library(site: Path, name: str = "libcusolver.so.11") -> Path:
     return target
 
 
-def test_what_tensorflow_does_not_find_is_opened_for_it(tmp_path: Path) -> None:
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The second of the places where Python looks for packages."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "first"), str(tmp_path / "site-packages")])
+    return tmp_path / "site-packages"
+
+
+def test_what_tensorflow_does_not_find_is_opened_for_it(site: Path) -> None:
     ctypes.CDLL("libm.so.6")
-    target = lay_library(tmp_path)
-    found = open_unfound([str(tmp_path / "elsewhere"), str(tmp_path)])
+    target = lay_library(site)
+    found = open_unfound()
     assert found[CUSOLVER] == "opened by the suite"
     assert isinstance(found[f"{CUSOLVER}.seconds"], float)
     assert find(mapped(), "libcusolver.so") == str(target)
 
 
-def test_a_library_that_is_not_here_or_does_not_open_is_left_to_tensorflow(tmp_path: Path) -> None:
-    assert open_unfound([str(tmp_path)])[CUSOLVER] == "left to TensorFlow"
-    lay(tmp_path, {f"{UNFOUND[0]}/libcusolver.so.11": "no library"})
-    found = str(open_unfound([str(tmp_path)])[CUSOLVER])
+def test_a_library_that_is_not_here_or_does_not_open_is_left_to_tensorflow(site: Path) -> None:
+    assert open_unfound()[CUSOLVER] == "left to TensorFlow"
+    lay(site, {f"{UNFOUND[0]}/libcusolver.so.11": "no library"})
+    found = str(open_unfound()[CUSOLVER])
     assert found.startswith("can't be opened: libcusolver.so.11")
-    assert str(tmp_path) not in found
+    assert str(site) not in found
 
 
 def lay_compiler(folder: Path) -> Path:
@@ -73,43 +80,39 @@ def lay_compiler(folder: Path) -> Path:
 
 
 def test_xla_finds_the_packages_own_ptxas_before_another_cudas(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Path
 ) -> None:
     """Another CUDA's, on the caller's PATH, would be another compiler than the wheels were built for."""
     given = f"{lay_compiler(tmp_path / 'usr/local/cuda/bin')}{os.pathsep}{os.environ['PATH']}"
     monkeypatch.setenv("PATH", given)
-    site = tmp_path / "site-packages"
     own = lay_compiler(site / COMPILERS)
-    found = lead_with_compilers([str(tmp_path / "elsewhere"), str(site)])
-    assert found == {PTXAS: "the packages' own"}
+    assert lead_with_compilers() == {PTXAS: "the packages' own"}
     # The rest of it is left as it was; without any, the system's own follows.
     assert os.environ["PATH"] == f"{own}{os.pathsep}{given}"
     assert shutil.which("ptxas") == str(own / "ptxas")
     monkeypatch.delenv("PATH")
-    lead_with_compilers([str(site)])
+    lead_with_compilers()
     assert os.environ["PATH"] == f"{own}{os.pathsep}{os.defpath}"
 
 
 def test_without_a_ptxas_among_the_packages_path_stays(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Path
 ) -> None:
     # Another program, and a folder of that name, are no compiler.
-    lay(tmp_path / "one" / COMPILERS, {"nvlink": ""})
-    (tmp_path / "other" / COMPILERS / "ptxas").mkdir(parents=True)
+    lay(tmp_path / "first" / COMPILERS, {"nvlink": ""})
+    (site / COMPILERS / "ptxas").mkdir(parents=True)
     monkeypatch.setenv("PATH", "/bin")
-    found = lead_with_compilers([str(tmp_path / "one"), str(tmp_path / "other")])
+    found = lead_with_compilers()
     assert (found, os.environ["PATH"]) == ({PTXAS: "the first on PATH"}, "/bin")
 
 
 @pytest.mark.parametrize("gpu", [True, False])
 def test_only_the_arm_with_a_gpu_is_told_of_compilers_and_before_it_starts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Path, gpu: bool
 ) -> None:
-    own = lay_compiler(tmp_path / COMPILERS)
-    lay_compiler(tmp_path / "later" / COMPILERS)
+    own = lay_compiler(tmp_path / "first" / COMPILERS)
+    lay_compiler(site / COMPILERS)
     monkeypatch.setenv("PATH", "/bin")
-    # Where Python looks.
-    monkeypatch.setattr(sys, "path", ["/nowhere", str(tmp_path), str(tmp_path / "later")])
     found = _look_before(gpu=gpu)
     assert found.get(PTXAS) == ("the packages' own" if gpu else None)
     assert os.environ["PATH"] == (f"{own}{os.pathsep}/bin" if gpu else "/bin")

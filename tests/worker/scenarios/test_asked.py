@@ -60,13 +60,6 @@ def test_each_case_begins_with_its_script_in_a_process_of_its_own() -> None:
         if cell.way is not None:
             assert cell.way.stages[0].cell == cell.id
             assert cell.way.stages[0].change == "as asked"
-    # The shorter profiles hold the shorter scripts.
-    quick = {cell.name for cell in scripts if "quick" in cell.profiles}
-    assert quick == {"asked.slices", "asked.matmul"}
-    assert {c.name for c in scripts if "standard" in c.profiles} == {c.name for c in scripts}
-    sizes = {n: c.profiles for c in scripts if (n := c.params.get("n"))}
-    assert [n for n, held in sizes.items() if "smoke" in held] == [1, 10, 100, 500, 1000]
-    assert [n for n, held in sizes.items() if held == ["full"]] == [5000, 8000, 10000]
 
 
 def test_the_work_of_a_waterfall_can_be_compared() -> None:

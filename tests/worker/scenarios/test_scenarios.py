@@ -69,6 +69,7 @@ def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cel
     assert cell.sweep is None or cell.sweep in cell.params
     # What the start-up sequence and the host measure is no operation that could be seen.
     assert (cell.device != "none") or scenario.prepare is None or cell.price == "fence"
+    assert cell.device == "none" or not cell.by_host
     assert all(link.to in BY_ID for links in cell.links.values() for link in links)
     if cell.way is not None:
         stages = [BY_ID[stage.cell] for stage in cell.way.stages if stage.cell is not None]
@@ -96,11 +97,6 @@ def test_the_report_wants_the_operations_that_the_worker_wants() -> None:
     for identity, wanted in GROUPS.items():
         operations = BY_ID[identity].operations
         assert wanted == {n for n in every if any(fnmatch.fnmatch(n, one) for one in operations)}
-
-
-@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.by_host], ids=lambda cell: cell.id)
-def test_what_the_host_measures_is_no_work_of_the_gpus(cell: Cell) -> None:
-    assert cell.device == "none"
 
 
 def test_ids_are_unique_and_in_declared_order() -> None:

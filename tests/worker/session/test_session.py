@@ -61,12 +61,9 @@ class Bench:
             close=lambda: self.done.append("close"),
         )
 
-    def request(
-        self, n: int = 1, *, calls: int | None = None, asked_about: bool = False, **fields: Any
-    ) -> Request:
+    def request(self, n: int = 1, *, calls: int | None = None, **fields: Any) -> Request:
         scenario = make_up(
             [{"n": n}],
-            asked_about=asked_about,
             work=Work(amount=float(n), unit="call"),
             prepare=self.prepare,
             proof=self.proof,
@@ -303,6 +300,7 @@ def test_a_stage_of_the_start_up_is_what_the_start_up_took(
     result = bench.run(Request(scenario=scenario, cell=cell, calls=None))
     assert (result.outcome, result.samples_s, result.calls_per_sample) == ("measured", [2.5], 1)
     assert (bench.done, bench.device.calls) == ([], 0)
+    assert [*result.absent] == ["first_call_s", "enqueue_fraction", "peak_memory_bytes", "check"]
 
 
 @pytest.mark.parametrize(

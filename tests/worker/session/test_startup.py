@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from suite.worker.session import startup
+from tests.worker.verdict import hear
 
 CUDA = {"is_cuda_build": True, "cuda_compute_capabilities": ["sm_80", "compute_90"]}
 
@@ -66,8 +67,8 @@ def test_every_arm_has_its_device_and_the_same_explicit_settings(
 @pytest.mark.parametrize(
     ("found", "refusal"),
     [
-        ({"build": {}}, "TensorFlow lists a GPU .its build is for CPU only"),
-        ({"build": {}, "gpus": []}, "TensorFlow sees no GPU here .its build is for CPU only"),
+        ({"build": {}}, "TensorFlow lists a GPU (its build is for CPU only)"),
+        ({"build": {}, "gpus": []}, "TensorFlow sees no GPU here (its build is for CPU only)"),
         ({"gpus": []}, "TensorFlow sees no GPU here: no libcuda"),
         ({"capability": (5, 2)}, "older than this TensorFlow was built for"),
         ({"soft": True}, "soft placement can't be switched off"),
@@ -78,5 +79,4 @@ def test_every_arm_has_its_device_and_the_same_explicit_settings(
 def test_a_gpu_that_can_not_be_proven_to_compute_is_refused(
     found: dict[str, Any], refusal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(startup.Refused, match=refusal):
-        configure(monkeypatch, gpu=True, **found)
+    assert refusal in hear(startup.Refused, configure, monkeypatch, gpu=True, **found)

@@ -6,20 +6,19 @@ happen only once in a process, on the arm's device; the CPU beside a GPU has the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from suite.cells.cell import Work
+from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
-from suite.worker.scenario.posted import Printed, list_halves
+from suite.worker.scenario.posted import Printed
 from suite.worker.scenario.profiles import QUICK, STANDARD
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.scripts import clone as script
-from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, placed
+from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, by_half, placed
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 
 
@@ -103,13 +102,7 @@ def check_clone(clone: Any, source: Any, place: str) -> Check:
     return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
 
 
-def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-    """What the script prints, of each half that is asked for; on a GPU's arm it runs both."""
-    run = script.run(list_halves(device))
-    return [_bear_out(run, placed(device, cell["on"])) for cell in asked]
-
-
-def _bear_out(run: script.Run, half: str) -> Printed:
+def _bear_out(run: script.Run, half: str, **_: Param) -> Printed:
     clone = run.clones[half]
     return Printed(
         seconds=run.seconds[half],
@@ -118,9 +111,12 @@ def _bear_out(run: script.Run, half: str) -> Printed:
     )
 
 
+post = by_half(script.run, _bear_out)
+
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
+        profiles=stage.profiles,
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         work=Work(amount=1.0, unit="model"),
         kin="building/clone",

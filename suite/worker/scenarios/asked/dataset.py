@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from suite.cells.cell import Work
@@ -14,8 +15,17 @@ from suite.worker.scenario.profiles import QUICK, STANDARD
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import dataset as script
-from suite.worker.scenarios.asked.stages import SCRIPT, TELLING, On, Stage, Waterfall, pin, placed
-from suite.worker.scenarios.mlp.networks import B
+from suite.worker.scenarios.asked.stages import (
+    SCRIPT,
+    On,
+    Stage,
+    Waterfall,
+    by_half,
+    pin,
+    placed,
+    telling,
+)
+from suite.worker.scenarios.mlp.networks import B, one_batch
 from suite.worker.scenarios.mlp.train import plain_step
 from suite.worker.scenarios.mlp.training import Trainer
 
@@ -43,12 +53,12 @@ STAGES = (
         "the optimizer built before the first trace",
         {"optimizer": "built"},
         "start-up",
-        TELLING,
+        telling,
     ),
-    Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", TELLING),
+    Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", telling),
     Stage("traced", "tracing no longer timed", {"timed": "epoch"}, "start-up"),
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
-    Stage("made", "the dataset made before the timer", {"timed": "step"}, "start-up", TELLING),
+    Stage("made", "the dataset made before the timer", {"timed": "step"}, "start-up", telling),
     Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
     Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
     Stage("no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", QUICK),
@@ -65,8 +75,7 @@ WATERFALL = Waterfall(
 
 def work(stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """The examples of an epoch, or of one training step."""
-    step = WATERFALL.settings(stage).timed == "step"
-    return Work(amount=float(BATCH), unit="example", steps=1) if step else EPOCH
+    return one_batch(BATCH) if WATERFALL.settings(stage).timed == "step" else EPOCH
 
 
 def prepare(*, device: str, stage: str, on: On) -> Prepared:
@@ -133,12 +142,13 @@ def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], floa
     return epoch
 
 
-post = bear_out(script.run, steps=B.examples // BATCH)
+post = by_half(script.run, partial(bear_out, steps=B.examples // BATCH))
 
 
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
+        profiles=stage.profiles,
         question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
         work=work,
         kin="training/B",

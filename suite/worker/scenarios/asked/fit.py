@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,18 +11,18 @@ from suite.cells.scenario import Links, Point, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.posted import Nodes, Printed, list_halves
+from suite.worker.scenario.posted import Nodes, Printed
 from suite.worker.scenario.profiles import FULL, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.asked.loops import prove
 from suite.worker.scenarios.asked.scripts import fit as script
 from suite.worker.scenarios.asked.stages import (
-    ASKED,
     FIRST_STEP,
     SCRIPT,
     On,
     Stage,
     Waterfall,
+    by_half,
     pin,
     placed,
 )
@@ -111,13 +110,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     )
 
 
-def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-    """What the script prints, of each epoch and half that is asked for; on a GPU's arm it runs both."""
-    run = script.run(list_halves(device))
-    return [_bear_out(run, placed(device, cell["on"]), cell["epoch"]) for cell in asked]
-
-
-def _bear_out(run: script.Run, half: str, epoch: int) -> Printed:
+def _bear_out(run: script.Run, half: str, *, epoch: int, **_: Param) -> Printed:
     def again() -> Nodes:
         import tensorflow as tf
 
@@ -134,6 +127,9 @@ def _bear_out(run: script.Run, half: str, epoch: int) -> Printed:
         return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
 
     return Printed(seconds=run.seconds[half][epoch - 1], check=check, again=again)
+
+
+post = by_half(script.run, _bear_out)
 
 
 def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
@@ -167,12 +163,7 @@ def _points(stage: Stage) -> tuple[Point, ...]:
     return tuple(
         point
         for batch, prefetch in (VARIANTS if stage.name in ENDS else VARIANTS[:1])
-        for point in cross(
-            **{"stage": stage.name, **epochs, "batch": batch, "prefetch": prefetch},
-            on=stage.ons,
-            **ASKED,
-            profiles=_profiles,
-        )
+        for point in cross(stage=stage.name, **epochs, batch=batch, prefetch=prefetch, on=stage.ons)
     )
 
 
@@ -204,6 +195,7 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
+        profiles=_profiles,
         question=f"What does Model.fit take for {stage.new}"
         + (" in epoch {epoch}" if stage.name == SCRIPT else "")
         + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",

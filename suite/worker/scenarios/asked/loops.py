@@ -3,7 +3,7 @@ training step, and their script's two halves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -14,10 +14,10 @@ from suite.cells.cell import Param
 from suite.cells.scenario import Links, Ops
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.posted import Nodes, Printed, list_halves
+from suite.worker.scenario.posted import Nodes, Printed
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.asked.scripts.slices import Run
-from suite.worker.scenarios.asked.stages import FIRST_STEP, On, Stage, Waterfall, placed
+from suite.worker.scenarios.asked.stages import FIRST_STEP, On, Stage, Waterfall
 from suite.worker.scenarios.mlp.networks import B, Network, build, examples, loss_of
 from suite.worker.scenarios.mlp.training import (
     MATMUL_PROOF,
@@ -76,10 +76,6 @@ class HandedTrainer(Trainer):
         self._function = tf.function(step, jit_compile=False)
         self.step = partial(self._function, model, self.optimizer, loss_of(network))
 
-    def traces(self) -> int:
-        """How often the step has been traced so far."""
-        return int(self._function.experimental_get_tracing_count())
-
 
 def make_trainer(loop: Loop, place: str) -> Trainer:
     """Network B's trainer in a loop on that device: handed its parts in each call, or closing over them."""
@@ -110,17 +106,7 @@ def link(waterfall: Waterfall[Any], stage: Stage, fair: Links) -> Callable[..., 
     return find_links
 
 
-def bear_out(run: Callable[..., Run], *, steps: int) -> Callable[..., list[Printed]]:
-    """What gives what such a script prints, of each half that is asked for; on a GPU's arm it runs both."""
-
-    def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-        made = run(list_halves(device))
-        return [_bear_out(made, placed(device, cell["on"]), steps=steps) for cell in asked]
-
-    return post
-
-
-def _bear_out(run: Run, half: str, *, steps: int) -> Printed:
+def bear_out(run: Run, half: str, *, steps: int, **_: Param) -> Printed:
     """One half of a script that trained by such a step, so many times."""
     import tensorflow as tf
 

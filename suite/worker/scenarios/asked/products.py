@@ -13,14 +13,14 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from suite.cells.cell import Param, Work, cell_id
-from suite.cells.scenario import Point, Results, Scenario, cross
+from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.posted import Nodes, Printed, list_halves
 from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult
 from suite.worker.scenarios.asked.scripts import matmul as script
-from suite.worker.scenarios.asked.stages import ASKED, SCRIPT, On, Stage, Waterfall, pin, placed
+from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, pin, placed
 from suite.worker.scenarios.matmul import square
 from suite.worker.scenarios.mlp.networks import MATMUL
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
@@ -196,11 +196,6 @@ def _profiles(stage: str, n: int, **_: Param) -> Profiles:
     return QUICK if stage in {"naive", "warm"} and n in ENDS else FULL
 
 
-def _points(stage: Stage) -> tuple[Point, ...]:
-    axes: dict[str, Any] = {"stage": stage.name, "on": stage.ons, "n": square.ASKED_ABOUT}
-    return cross(**axes, **ASKED, profiles=_profiles)
-
-
 WATERFALL = Waterfall(
     case="matmul",
     title="a product, timed with everything around it",
@@ -211,7 +206,7 @@ WATERFALL = Waterfall(
     by_call=True,
     axes=("n", "stage", "on"),
     over=("n",),
-    make_points=_points,
+    make_points=lambda stage: cross(stage=stage.name, on=stage.ons, n=square.ASKED_ABOUT),
     fair=lambda n, **_: cell_id("matmul", "square", {"n": n, **square.PLAIN}),
 )
 
@@ -219,6 +214,7 @@ WATERFALL = Waterfall(
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
+        profiles=_profiles,
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         work=work,
         kin=square.name_product,

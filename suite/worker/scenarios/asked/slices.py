@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from suite.cells.cell import Work
@@ -13,7 +14,16 @@ from suite.worker.scenario.profiles import QUICK, SMOKE
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
 from suite.worker.scenarios.asked.scripts import slices as script
-from suite.worker.scenarios.asked.stages import SCRIPT, TELLING, On, Stage, Waterfall, pin, placed
+from suite.worker.scenarios.asked.stages import (
+    SCRIPT,
+    On,
+    Stage,
+    Waterfall,
+    by_half,
+    pin,
+    placed,
+    telling,
+)
 from suite.worker.scenarios.mlp.train import plain_step
 
 EXAMPLES = 1_000
@@ -36,17 +46,17 @@ STAGES = (
         "the optimizer built before the first trace",
         {"optimizer": "built"},
         "start-up",
-        TELLING,
+        telling,
     ),
     Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
     Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
-    Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", TELLING),
+    Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", telling),
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
-    Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", TELLING),
+    Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", telling),
     Stage(
-        "no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", TELLING
+        "no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", telling
     ),
-    Stage("device-data", "the data already on the device", {"data": "device"}, "transfer", TELLING),
+    Stage("device-data", "the data already on the device", {"data": "device"}, "transfer", telling),
     Stage("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
 )
 
@@ -130,12 +140,13 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
     )
 
 
-post = bear_out(script.run, steps=steps_of(WATERFALL.posted))
+post = by_half(script.run, partial(bear_out, steps=steps_of(WATERFALL.posted)))
 
 
 SCENARIOS = tuple(
     Scenario(
         **WATERFALL.declare(stage, prepare, post),
+        profiles=stage.profiles,
         question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
         work=work,
         kin="training/B",

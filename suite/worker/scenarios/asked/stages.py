@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
@@ -13,9 +13,11 @@ from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point, cross
 from suite.cells.traits import Removed
+from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 
 Settings = TypeVar("Settings")
+Run = TypeVar("Run")
 
 On = Literal["arm", "cpu"]
 
@@ -23,8 +25,11 @@ ARMS_OF: dict[On, tuple[str, ...]] = {"arm": (), "cpu": ("gpu",)}
 """Where the work is pinned, and on which arms that has a meaning (none named: all): ``cpu`` is what
 people compare a GPU with, and another thing than the CPU arm only beside a visible GPU."""
 
-TELLING: Mapping[On, Profiles] = {"arm": STANDARD, "cpu": FULL}
-"""Of a stage that the profile standard has to tell causes apart, on the arm's device alone."""
+
+def telling(on: On, **_: Param) -> Profiles:
+    """Of a stage that the profile standard has to tell causes apart, on the arm's device alone."""
+    return STANDARD if on == "arm" else FULL
+
 
 SCRIPT = "script"
 """The stage that is what a script as people post it prints."""
@@ -36,7 +41,7 @@ class Stage:
 
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
-    ``profiles`` are those of all its cells, or by where they are pinned.  ``ons`` is where it is measured.
+    ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -44,21 +49,13 @@ class Stage:
     new: str
     change: Mapping[str, Any] = field(default_factory=dict)
     removes: Removed | None = None
-    profiles: Profiles | Mapping[On, Profiles] = FULL
+    profiles: Profiles | Callable[..., Profiles] = FULL
     ons: tuple[On, ...] = tuple(ARMS_OF)
-
-
-ASKED: dict[str, Any] = {"arms": lambda on, **_: ARMS_OF[on], "asked_about": True}
-"""What every point of this family is."""
 
 
 def halves(stage: Stage) -> tuple[Point, ...]:
     """The cells of a stage that has no other axis, with its work on the arm's device and pinned."""
-
-    def profiles_of(on: On, **_: Param) -> Profiles:
-        return stage.profiles if isinstance(stage.profiles, tuple) else stage.profiles[on]
-
-    return cross(stage=stage.name, on=stage.ons, **ASKED, profiles=profiles_of)
+    return cross(stage=stage.name, on=stage.ons)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +115,10 @@ class Waterfall(Generic[Settings]):
         return {
             "family": "asked",
             "case": self.case,
-            "axes": tuple(axis for axis in self.axes if axis in points[0].params),
+            "axes": tuple(axis for axis in self.axes if axis in points[0]),
             "points": points,
+            "arms": lambda on, **_: ARMS_OF[on],
+            "asked_about": True,
             "prepare": None if posted else prepare,
             "script": script if posted else None,
             "process": f"asked.{self.case}" if posted else None,
@@ -154,8 +153,8 @@ class Waterfall(Generic[Settings]):
     def _find_cell(self, stage: Stage, place: Mapping[str, Param]) -> str | None:
         """The cell that measures a stage in that place: its first point there."""
         for point in self._points[stage.name]:
-            if place.items() <= point.params.items():
-                params = {axis: point.params[axis] for axis in self.axes if axis in point.params}
+            if place.items() <= point.items():
+                params = {axis: point[axis] for axis in self.axes if axis in point}
                 return cell_id("asked", self.case, params)
         return self.fair(**place) if self.fair is not None and stage is self.stages[-1] else None
 
@@ -172,6 +171,19 @@ FIRST_STEP = cell("overhead.startup", stage="step")
 def placed(device: str, on: On) -> str:
     """The device that the work belongs on: the arm's, or the CPU beside it."""
     return "/CPU:0" if on == "cpu" else device
+
+
+def by_half(
+    run: Callable[[list[str]], Run], bear_out: Callable[..., Printed]
+) -> Callable[..., list[Printed]]:
+    """What gives what a script prints of each cell that is asked for: it runs once, on a GPU's arm both
+    halves, and ``bear_out`` finds the number of a half, and of the cell's other axes."""
+
+    def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
+        made = run(list_halves(device))
+        return [bear_out(made, placed(device, axes["on"]), **axes) for axes in asked]
+
+    return post
 
 
 def pin(step: Callable[[], Any], on: On) -> Callable[[], Any]:

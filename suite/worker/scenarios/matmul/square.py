@@ -197,9 +197,11 @@ def name_product(n: int, **_: Param) -> str:
     return f"product/{n}"
 
 
-def _profiles(n: int, **_: Param) -> Profiles:
+def _profiles(n: int, **rest: Param) -> Profiles:
     """Of the plain product: the smoke profile has one small and one large, standard all that people ask
     about, and one between."""
+    if rest != PLAIN:
+        return FULL
     if n in {10, 1000}:
         return SMOKE
     if n in {100, 4000}:
@@ -216,16 +218,13 @@ SQUARE = Scenario(
     "XLA {xla})?",
     axes=("n", "precision", "operands", "xla"),
     points=(
-        *cross(
-            n=sorted((*ASKED_ABOUT, *BETWEEN)),
-            **PLAIN,
-            profiles=_profiles,
-            asked_about=lambda n, **_: n in ASKED_ABOUT,
-        ),
-        *(p for low in LOW for p in cross(n=LOW_SIZES, **{**PLAIN, "precision": low})),
+        *cross(n=sorted((*ASKED_ABOUT, *BETWEEN)), **PLAIN),
+        *cross(precision=LOW, n=LOW_SIZES, operands="device", xla="off"),
         *cross(n=VARIED_SIZES, **{**PLAIN, "operands": "host"}),
         *cross(n=VARIED_SIZES, **{**PLAIN, "xla": "on"}),
     ),
+    profiles=_profiles,
+    asked_about=lambda n, **rest: n in ASKED_ABOUT and rest == PLAIN,
     work=square_work,
     prepare=prepare,
     role="work",

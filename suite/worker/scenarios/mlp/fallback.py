@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Scenario, cross
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.networks import A, build, examples
+from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer
 
 BATCH = 512
@@ -23,11 +22,6 @@ PYTHON = ("none", "numpy_function")
 
 CALLING_PROOF = replace(TRAINING_PROOF, cpu=(("PyFunc", "PyFuncStateless"),))
 """A ``numpy_function`` has one of these names in an executed graph."""
-
-
-def work(batch: int, python: str) -> Work:  # noqa: ARG001  the axes of the case
-    """One training step on so many examples."""
-    return Work(amount=float(batch), unit="example", steps=1)
 
 
 def squash(tanh: Callable[[Any], Any], mean: Callable[[Any], Any], inputs: Any) -> Any:
@@ -81,7 +75,7 @@ FALLBACK = Scenario(
     question="What does a training step of A at batch {batch} take with Python inside: {python}?",
     axes=("batch", "python"),
     points=cross(batch=BATCH, python=PYTHON),
-    work=work,
+    work=one_batch,
     prepare=prepare,
     role="work",
     kin="training/A",

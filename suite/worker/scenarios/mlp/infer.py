@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
-from suite.worker.scenarios.mlp.networks import A, build, examples, weights
+from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch, weights
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
 
 BATCHES = (1, 32, 512)
@@ -20,11 +19,6 @@ CALLS = ("direct", "predict")
 TOLERANCE = 1e-4
 """How far a probability may be from the one in float64: float32's own error is some 1e-6 here, TF32's
 would be 1e-3."""
-
-
-def work(batch: int, call: str) -> Work:  # noqa: ARG001  the axes of the case
-    """So many examples answered."""
-    return Work(amount=float(batch), unit="example", steps=1)
 
 
 def prepare(*, device: str, batch: int, call: str) -> Prepared:
@@ -87,7 +81,7 @@ INFER = Scenario(
     question="How long does network A take to answer {batch} examples (call: {call})?",
     axes=("batch", "call"),
     points=cross(call=CALLS, batch=BATCHES),
-    work=work,
+    work=one_batch,
     prepare=prepare,
     role="work",
     kin="inference/A",

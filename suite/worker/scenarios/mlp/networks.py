@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from suite.cells.cell import Param, Work
 from suite.worker.scenario.scenario import DATA_SEED
 
 MATMUL = (
@@ -93,6 +94,11 @@ def examples(network: Network, count: int) -> tuple[Any, Any]:
     # Drawn as int32, which they once were: NumPy draws other numbers for another type.
     labels = source.integers(0, network.classes, (count, 1), dtype=np.int32)
     return inputs, labels.astype(np.int64)
+
+
+def one_batch(batch: int, **_: Param) -> Work:
+    """So many examples, trained on in one step or answered."""
+    return Work(amount=float(batch), unit="example", steps=1)
 
 
 def weights(network: Network) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param, Work
@@ -15,18 +16,8 @@ from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios.matmul import square
-from suite.worker.scenarios.mlp.networks import (
-    NETWORKS,
-    Network,
-    build,
-    examples,
-)
-from suite.worker.scenarios.mlp.training import (
-    CHECK_STEPS,
-    TOLERANCES,
-    TRAINING_PROOF,
-    Trainer,
-)
+from suite.worker.scenarios.mlp.networks import NETWORKS, Network, build, examples, one_batch
+from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
 
 BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
 FED = {"A": (32, 512), "B": (10, 32)}
@@ -46,12 +37,7 @@ EXAMPLES = {("B", 10): 1_000}
 
 def work(net: str, batch: int, **_: Param) -> Work:
     """One training step on so many examples."""
-    return Work(
-        amount=float(batch),
-        unit="example",
-        bytes_in=float(batch * NETWORKS[net].example_bytes),
-        steps=1,
-    )
+    return replace(one_batch(batch), bytes_in=float(batch * NETWORKS[net].example_bytes))
 
 
 def prepare(
@@ -146,8 +132,10 @@ def _feed(
     return (lambda: trainer.step(*next(batches[0]))), batches.clear
 
 
-def _profiles(net: str, batch: int, data: str, **_: Param) -> Profiles:
+def _profiles(net: str, batch: int, data: str, **rest: Param) -> Profiles:
     """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
+    if rest != PLAIN:
+        return FULL
     if (net, batch, data) == ("A", 32, "device"):
         return SMOKE
     if (net, data) == ("A", "device") and batch in {512, 4096}:
@@ -208,18 +196,13 @@ TRAIN = Scenario(
         *(
             point
             for data, batches in (("device", BATCHES), ("host", FED), ("dataset", FED))
-            for net in batches
-            for point in cross(net=net, batch=batches[net], data=data, **PLAIN, profiles=_profiles)
+            for net, sizes in batches.items()
+            for point in cross(net=net, batch=sizes, data=data, **PLAIN)
         ),
         *cross(net="A", batch=LOW_BATCH, data="device", **{**PLAIN, "precision": LOW}),
-        *(
-            point
-            for execution in EXECUTIONS
-            for point in cross(
-                net="A", batch=EXECUTED, data="device", **{**PLAIN, "execution": execution}
-            )
-        ),
+        *cross(execution=EXECUTIONS, net="A", batch=EXECUTED, data="device", precision="fp32"),
     ),
+    profiles=_profiles,
     work=work,
     prepare=prepare,
     role="work",

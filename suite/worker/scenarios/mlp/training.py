@@ -76,13 +76,13 @@ class Trainer:
             return value
 
         # Explicit: XLA is chosen by a cell's id and never by TensorFlow.
-        makers: dict[str, Callable[[], Callable[[Any, Any], Any]]] = {
+        makers: dict[str, Callable[[], Any]] = {
             "graph": lambda: tf.function(step, jit_compile=False),
             "xla": lambda: tf.function(step, jit_compile=True),
             "eager": lambda: step,
         }
         self._differentiate = differentiate
-        self.step = makers[execution]()
+        self.step = self._function = makers[execution]()
 
     def tensors(self, value: Any, batch: Sequence[Any]) -> list[Any]:
         """What lies where a step ran that is no graph, and gave this ``value``.
@@ -100,7 +100,7 @@ class Trainer:
         """How often the step has been traced so far."""
         if self.execution == "eager":
             return 0
-        return int(self.step.experimental_get_tracing_count())  # type: ignore[attr-defined]
+        return int(self._function.experimental_get_tracing_count())
 
     def reset(self) -> None:
         """Back to the seeded weights and a fresh optimizer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
 from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared
@@ -54,8 +54,8 @@ def prepare(*, device: str, width: int, batch: int, precision: str) -> Prepared:
     )
 
 
-def _profiles(width: int, **_: Param) -> Profiles:
-    return STANDARD if width > 512 else FULL
+def _profiles(width: int, batch: int, precision: str) -> Profiles:
+    return STANDARD if width > 512 and (batch, precision) == (512, "fp32") else FULL
 
 
 WIDTH = Scenario(
@@ -64,15 +64,10 @@ WIDTH = Scenario(
     question="What does a training step take with hidden layers of {width}, batch {batch} ({precision})?",
     axes=("width", "batch", "precision"),
     points=(
-        *cross(width=WIDTHS, batch=32, precision="fp32"),
-        *cross(
-            width=WIDTHS,
-            batch=512,
-            precision="fp32",
-            profiles=_profiles,
-        ),
-        *(p for low in LOW for p in cross(width=LOW_WIDTHS, batch=512, precision=low)),
+        *cross(batch=(32, 512), width=WIDTHS, precision="fp32"),
+        *cross(precision=LOW, width=LOW_WIDTHS, batch=512),
     ),
+    profiles=_profiles,
     work=work,
     prepare=prepare,
     role="work",

@@ -11,10 +11,8 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Ops, Results, Scenario, cross
 from suite.cells.traits import Price
 from suite.model import Check
-from suite.worker.scenario.profiles import FULL, SMOKE, Profiles
+from suite.worker.scenario.profiles import FULL, NOT_QUICK, SMOKE, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
-
-NOT_QUICK: Profiles = ("smoke", "standard", "full")
 
 CHAIN = 1_000
 """Operations in the chain: enough that the call around them is a small part of it."""
@@ -73,21 +71,12 @@ def prepare_eager(*, device: str) -> Prepared:
     )
 
 
-def prepare_function(*, device: str) -> Prepared:
-    """One tiny addition, as a `tf.function`."""
-    return _prepare_call(device, xla=False)
+def prepare_call(device: str, *, xla: bool) -> Prepared:
+    """One tiny addition, as a `tf.function`, or as one compiled by XLA.
 
-
-def prepare_xla(*, device: str) -> Prepared:
-    """One tiny addition, as a `tf.function` compiled by XLA.
-
-    Proven by its result's device: TensorFlow runs such a function as one compiled piece and stores no
-    graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
+    That is proven by its result's device: TensorFlow runs such a function as one compiled piece and stores
+    no graph of it.  It can't be anything but compiled: where XLA can't, the call raises.
     """
-    return _prepare_call(device, xla=True)
-
-
-def _prepare_call(device: str, *, xla: bool) -> Prepared:
     import tensorflow as tf
 
     here = lay(device, np.float32(1.0))
@@ -146,13 +135,15 @@ def product() -> float:
     return float(value)
 
 
-def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
+def _alike(case: str, price: Price, profiles: Profiles, work: Work = CALL) -> dict[str, Any]:
     """What each of these cases has like the others: one cell, whose time is a price."""
     return {
         "family": "overhead",
         "case": case,
         "axes": (),
-        "points": cross(profiles=profiles),
+        "points": cross(),
+        "profiles": profiles,
+        "work": work,
         "role": "overhead",
         "kin": case,
         "price": price,
@@ -162,7 +153,6 @@ def _alike(case: str, price: Price, profiles: Profiles) -> dict[str, Any]:
 FENCE = Scenario(
     **_alike("fence", "fence", NOT_QUICK),
     question="What does waiting for an idle device cost?",
-    work=CALL,
     prepare=prepare_fence,
     proof=None,
 )
@@ -170,7 +160,6 @@ FENCE = Scenario(
 EAGER_OP = Scenario(
     **_alike("eager_op", "eager", SMOKE),
     question="What does one eager operation cost, whatever its size?",
-    work=CALL,
     prepare=prepare_eager,
     proof=Results(),
     control=True,
@@ -179,8 +168,7 @@ EAGER_OP = Scenario(
 FUNCTION_CALL = Scenario(
     **_alike("function_call", "graph", SMOKE),
     question="What does one call of a tf.function cost, whatever is in it?",
-    work=CALL,
-    prepare=prepare_function,
+    prepare=lambda device: prepare_call(device, xla=False),
     proof=ADDITION,
     control=True,
 )
@@ -188,15 +176,13 @@ FUNCTION_CALL = Scenario(
 XLA_CALL = Scenario(
     **_alike("xla_call", "xla", FULL),
     question="What does one call of a function compiled by XLA cost, whatever is in it?",
-    work=CALL,
-    prepare=prepare_xla,
+    prepare=lambda device: prepare_call(device, xla=True),
     proof=Results(),
 )
 
 GRAPH_OP = Scenario(
-    **_alike("graph_op", "operation", FULL),
+    **_alike("graph_op", "operation", FULL, work=Work(amount=float(CHAIN), unit="operation")),
     question=f"What does one operation inside a graph cost, in a chain of {CHAIN:,}?",
-    work=Work(amount=float(CHAIN), unit="operation"),
     prepare=prepare_graph_op,
     proof=LINKS,
 )

@@ -127,11 +127,8 @@ COPY = Scenario(
     case="copy",
     question="What does copying {bytes} bytes {direction} cost?",
     axes=("direction", "bytes"),
-    points=cross(
-        direction=("to-device", "from-device"),
-        bytes=COPIED,
-        profiles=lambda bytes, **_: STANDARD if bytes in COPIED_SOON else FULL,  # noqa: A006  the axis
-    ),
+    points=cross(direction=("to-device", "from-device"), bytes=COPIED),
+    profiles=lambda bytes, **_: STANDARD if bytes in COPIED_SOON else FULL,  # noqa: A006  the axis
     work=one_copy,
     prepare=prepare_copy,
     role="overhead",

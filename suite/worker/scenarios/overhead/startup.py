@@ -6,8 +6,7 @@ from typing import Any
 
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
-from suite.worker.scenario.profiles import FULL, SMOKE
-from suite.worker.scenarios.overhead.calls import NOT_QUICK
+from suite.worker.scenario.profiles import FULL, NOT_QUICK, SMOKE
 
 STAGES = {
     "import": ("How long does importing TensorFlow and Keras take in a fresh process?", SMOKE),
@@ -37,7 +36,8 @@ STARTUP = tuple(
         case="startup",
         question=question,
         axes=("stage",),
-        points=cross(stage=stage, profiles=profiles),
+        points=cross(stage=stage),
+        profiles=profiles,
         kin=lambda stage: f"starting/{stage}",
     )
     for stage, (question, profiles) in STAGES.items()
@@ -48,7 +48,8 @@ CONTAINER = Scenario(
     case="container",
     question="How long does starting a container take?",
     axes=(),
-    points=cross(profiles=SMOKE),
+    points=cross(),
+    profiles=SMOKE,
     kin="starting/container",
     by_host=True,
 )

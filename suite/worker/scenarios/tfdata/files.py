@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +42,30 @@ PICTURE_TOLERANCE = 1.0
 class Reading:
     """Files, and how batches are made of them.
 
-    ``build`` takes the batch, and whether the pipeline is endless.  One pass gives ``count``
-    elements, whose inputs sum to ``total`` within ``tolerance``.  ``shape`` is an element's.
+    ``begin`` gives the dataset that a pass goes over, and ``read`` makes elements of it; ``parse``, where
+    there is one, takes a whole batch of them.  One pass gives ``count`` elements, whose inputs sum to
+    ``total`` within ``tolerance``.  ``shape`` is an element's.
     """
 
     paths: list[Path]
-    build: Callable[..., Any]
+    begin: Callable[[], Any]
+    read: Callable[[Any], Any] = field(default=lambda dataset: dataset)
+    parse: Callable[[Any], Any] | None = None
     count: int
     total: float
     tolerance: float
     shape: tuple[int, ...] = (A.inputs,)
+
+    def build(self, batch: int, *, endless: bool) -> Any:
+        """The dataset of batches, parsed in parallel and prefetched; endless ones are all whole."""
+        import tensorflow as tf
+
+        dataset = self.begin()
+        elements = self.read(dataset.repeat() if endless else dataset)
+        batches = elements.batch(batch, drop_remainder=endless)
+        if self.parse is not None:
+            batches = batches.map(self.parse, num_parallel_calls=tf.data.AUTOTUNE)
+        return batches.prefetch(tf.data.AUTOTUNE)
 
 
 def read_csv() -> Reading:
@@ -71,14 +85,11 @@ def read_csv() -> Reading:
         columns = tf.io.decode_csv(lines, [0.0] * A.inputs + [np.int64(0)])
         return tf.stack(columns[:-1], axis=1), columns[-1][:, tf.newaxis]
 
-    def build(batch: int, *, endless: bool) -> Any:
-        lines = tf.data.TextLineDataset(str(path))
-        return _batches(lines.repeat() if endless else lines, batch, parse, endless=endless)
-
     exact = inputs.astype(np.float64)
     return Reading(
         paths=[path],
-        build=build,
+        begin=lambda: tf.data.TextLineDataset(str(path)),
+        parse=parse,
         count=len(inputs),
         total=float(exact.sum()),
         tolerance=CSV_TOLERANCE * exact.size,
@@ -107,16 +118,11 @@ def read_pictures() -> Reading:
         picture = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
         return (tf.image.resize(picture, (SEEN, SEEN)),)
 
-    def build(batch: int, *, endless: bool) -> Any:
-        files = tf.data.Dataset.from_tensor_slices([str(path) for path in paths])
-        files = files.repeat() if endless else files
-        decoded = files.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
-        return decoded.batch(batch, drop_remainder=endless).prefetch(tf.data.AUTOTUNE)
-
     pixels = IMAGES * SEEN * SEEN * 3
     return Reading(
         paths=paths,
-        build=build,
+        begin=lambda: tf.data.Dataset.from_tensor_slices([str(path) for path in paths]),
+        read=lambda files: files.map(decode, num_parallel_calls=tf.data.AUTOTUNE),
         count=IMAGES,
         total=float(np.mean(pictures)) * pixels,
         tolerance=PICTURE_TOLERANCE * pixels,
@@ -157,17 +163,17 @@ def read_interleaved() -> Reading:
         for shard in range(SHARDS)
     ]
 
-    def build(batch: int, *, endless: bool) -> Any:
-        files = tf.data.Dataset.from_tensor_slices([str(path) for path in paths])
-        records = (files.repeat() if endless else files).interleave(
+    return Reading(
+        paths=paths,
+        begin=lambda: tf.data.Dataset.from_tensor_slices([str(path) for path in paths]),
+        read=lambda files: files.interleave(
             tf.data.TFRecordDataset, cycle_length=SHARDS, num_parallel_calls=tf.data.AUTOTUNE
-        )
-        return _batches(records, batch, parse_records, endless=endless)
+        ),
+        **_of_records(inputs, times=1),
+    )
 
-    return _of_records(paths, build, inputs, times=1)
 
-
-def read_records(*, drop: Callable[[Path], None] | None) -> Reading:
+def read_records(*, drop: Callable[[Path], None] | None = None) -> Reading:
     """One TFRecord file, read from end to end; it is given to ``drop`` before each pass over it."""
     import tensorflow as tf
 
@@ -187,12 +193,12 @@ def read_records(*, drop: Callable[[Path], None] | None) -> Reading:
         file = tf.ensure_shape(tf.numpy_function(name, [number], tf.string), ())
         return tf.data.TFRecordDataset(file)
 
-    def build(batch: int, *, endless: bool) -> Any:
-        passes = tf.data.Dataset.range(1)
-        records = (passes.repeat() if endless else passes).flat_map(one_pass)
-        return _batches(records, batch, parse_records, endless=endless)
-
-    return _of_records([path], build, inputs, times=TIMES)
+    return Reading(
+        paths=[path],
+        begin=lambda: tf.data.Dataset.range(1),
+        read=lambda passes: passes.flat_map(one_pass),
+        **_of_records(inputs, times=TIMES),
+    )
 
 
 def write_records(path: Path, inputs: Any, labels: Any, *, times: int = 1) -> None:
@@ -230,20 +236,12 @@ def parse_records(records: Any) -> Any:
     return fields["inputs"], fields["label"]
 
 
-def _of_records(paths: list[Path], build: Callable[..., Any], inputs: Any, times: int) -> Reading:
+def _of_records(inputs: Any, times: int) -> dict[str, Any]:
+    """How records are parsed, and what comes out where these inputs stand so many times over."""
     exact = inputs.astype(np.float64)
-    return Reading(
-        paths=paths,
-        build=build,
-        count=len(inputs) * times,
-        total=float(exact.sum()) * times,
-        tolerance=CHECKSUM_TOLERANCE * float(np.abs(exact).sum()) * times,
-    )
-
-
-def _batches(rows: Any, batch: int, parse: Callable[[Any], Any], *, endless: bool) -> Any:
-    """Rows in batches, each parsed whole, in parallel, and prefetched."""
-    import tensorflow as tf
-
-    batches = rows.batch(batch, drop_remainder=endless)
-    return batches.map(parse, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return {
+        "parse": parse_records,
+        "count": len(inputs) * times,
+        "total": float(exact.sum()) * times,
+        "tolerance": CHECKSUM_TOLERANCE * float(np.abs(exact).sum()) * times,
+    }

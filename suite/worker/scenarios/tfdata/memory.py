@@ -68,13 +68,9 @@ SLICES = Scenario(
     question="How many elements a second come from memory at batch {batch}, "
     "shuffle {shuffle}, prefetch {prefetch}?",
     axes=("batch", "shuffle", "prefetch"),
-    points=cross(
-        batch=(32, BATCH),
-        shuffle=("on", "off"),
-        prefetch=("on", "off"),
-        # The input of the steps that train on a dataset.
-        profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
-    ),
+    points=cross(batch=(32, BATCH), shuffle=("on", "off"), prefetch=("on", "off")),
+    # The input of the steps that train on a dataset.
+    profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
     prepare=prepare_slices,
     kin="slices",
     data=lambda prefetch, **_: place_data(prefetch),
@@ -92,16 +88,18 @@ CACHE = Scenario(
     data="prefetched",
 )
 
+MAP_AXES = ("function", "calls", "place", "batch", "prefetch")
+
 MAPS = (
-    ("native", "sequential", "element", "on"),
-    ("native", "sequential", "element", "off"),
-    ("native", "autotune", "element", "on"),
-    ("native", "fixed", "element", "on"),
-    ("native", "sequential", "batch", "on"),
-    ("numpy_function", "sequential", "element", "on"),
-    ("numpy_function", "sequential", "element", "off"),
-    ("numpy_function", "autotune", "element", "on"),
-    ("numpy_function", "sequential", "batch", "on"),
+    ("native", "sequential", "element", BATCH, "on"),
+    ("native", "sequential", "element", BATCH, "off"),
+    ("native", "autotune", "element", BATCH, "on"),
+    ("native", "fixed", "element", BATCH, "on"),
+    ("native", "sequential", "batch", BATCH, "on"),
+    ("numpy_function", "sequential", "element", BATCH, "on"),
+    ("numpy_function", "sequential", "element", BATCH, "off"),
+    ("numpy_function", "autotune", "element", BATCH, "on"),
+    ("numpy_function", "sequential", "batch", BATCH, "on"),
 )
 """Each map against its neighbour: prefetch, parallel calls, and a whole batch a call, one change at
 a time.  Parallel calls of a batch are left out: one call is then so cheap that it is the batching
@@ -112,14 +110,8 @@ MAP = Scenario(
     case="map",
     question="How many elements a second survive a {function} map "
     "({calls}, by {place}, prefetch {prefetch})?",
-    axes=("function", "calls", "place", "batch", "prefetch"),
-    points=tuple(
-        point
-        for function, calls, place, prefetch in MAPS
-        for point in cross(
-            function=function, calls=calls, place=place, batch=BATCH, prefetch=prefetch
-        )
-    ),
+    axes=MAP_AXES,
+    points=tuple(dict(zip(MAP_AXES, one, strict=True)) for one in MAPS),
     prepare=prepare_map,
     kin="map",
     data=lambda prefetch, **_: place_data(prefetch),

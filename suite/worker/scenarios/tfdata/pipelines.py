@@ -194,19 +194,12 @@ def verify_sum(dataset: Any, *, count: int, total: float, tolerance: float) -> s
     return f"{came} elements counted; their inputs sum to {found:.6g}"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Input:
-    """A's examples and a pipeline over them, for cells that take their batches from it."""
+    """All of A's examples and a pipeline over them, for cells that take their batches from it."""
 
-    pipeline: Pipeline
-    inputs: Any
-    labels: Any
-
-    @classmethod
-    def of(cls, pipeline: Pipeline) -> Input:
-        """All of A's examples through that pipeline."""
-        inputs, labels = examples(A, A.examples)
-        return cls(pipeline=pipeline, inputs=inputs, labels=labels)
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.inputs, self.labels = examples(A, A.examples)
 
     def start(self) -> Started:
         """The endless pipeline, running."""
@@ -234,7 +227,7 @@ class Input:
 
 def prepare_input(pipeline: Pipeline, *, filled: int = 0) -> Prepared:
     """A pipeline alone: one batch is a call.  ``filled`` batches are taken before, untimed."""
-    source = Input.of(pipeline)
+    source = Input(pipeline)
     take, close = source.start()
     for _ in range(filled):
         take()

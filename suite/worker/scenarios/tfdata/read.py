@@ -6,13 +6,12 @@ parsing and not the disk.  The bytes are those of the elements that come out, no
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Results, Scenario, cross
+from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
 from suite.worker.scenario.scenario import Inapplicable, Prepared
@@ -37,7 +36,7 @@ READINGS: Mapping[str, Callable[[], Reading]] = {
     "csv": read_csv,
     "jpeg": read_pictures,
     "interleave": read_interleaved,
-    "tfrecord-memory": functools.partial(read_records, drop=None),
+    "tfrecord-memory": read_records,
 }
 """What is read, by source; ``tfrecord-disk`` is like its sister but for the cache."""
 
@@ -146,7 +145,7 @@ READ = Scenario(
     case="read",
     question="How many elements a second come out of files ({source}) at batch {batch}?",
     axes=("source", "batch"),
-    points=tuple(p for one, batch in BATCHES.items() for p in cross(source=one, batch=batch)),
+    points=tuple({"source": source, "batch": batch} for source, batch in BATCHES.items()),
     work=work,
     prepare=prepare,
     role="input",

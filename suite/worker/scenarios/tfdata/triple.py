@@ -16,7 +16,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
-from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
+from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
@@ -64,7 +64,7 @@ def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
     made = PIPELINES[pipeline](batch)
     if part == "input":
         return prepare_input(made)
-    source = Input.of(made)
+    source = Input(made)
     if part == "together":
         return _train(source, source.start(), device)
     return _multiply(source, device)
@@ -138,7 +138,7 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
     """
     import tensorflow as tf
 
-    source = Input.of(Pipeline(batch=batch, prefetch="on"))
+    source = Input(Pipeline(batch=batch, prefetch="on"))
     if ahead == "off":
         return _train(source, source.start(), device)
     if device == "/CPU:0":
@@ -151,9 +151,9 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
 
 def _profiles(pipeline: str, part: str, **_: Param) -> Profiles:
     if (pipeline, part) == ("native", "input"):
-        return ("smoke", *STANDARD)
+        return NOT_QUICK
     if part == "together" and pipeline in {"parallel", "numpy_function"}:
-        return ("quick", *STANDARD)
+        return QUICK
     return FULL if part == "trivial" else STANDARD
 
 
@@ -200,7 +200,8 @@ TRIPLE = tuple(
         + words
         + "?",
         axes=("pipeline", "part", "batch"),
-        points=cross(profiles=_profiles, pipeline=tuple(PIPELINES), part=part, batch=BATCH),
+        points=cross(pipeline=tuple(PIPELINES), part=part, batch=BATCH),
+        profiles=_profiles,
         work=work,
         prepare=prepare,
         role="input",
