@@ -12,6 +12,7 @@ from suite.cells.traits import Headline
 from suite.report.pictures.captions import mark_rate, mark_time, title_picture, word_mark
 from suite.report.pictures.picture import Mark, Panel, Picture, Span, Sweeps
 from suite.report.text.crossovers import tell_apart, word_best, word_crossover
+from suite.report.text.names import list_values, name_fixed
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
 
 
@@ -54,10 +55,9 @@ def _make_panel(analysis: Analysis, sweep: SweepAnalysis) -> Panel[float]:
     by_id = {one.id: one for one in analysis.cells}
     cells = [by_id[name] for name in sweep.cells]
     mark: Callable[[ArmResult], Mark | None] = mark_time if sweep.headline == "time" else mark_rate
-    fixed = ", ".join(f"{name}={value}" for name, value in sweep.fixed.items())
     crossed = {other: sweep.crossovers[other] for other in analysis.others}
     return Panel(
-        title=f"{sweep.scenario}.{sweep.case}" + (f" ({fixed})" if fixed else ""),
+        title=name_fixed(f"{sweep.scenario}.{sweep.case}", sweep.fixed),
         places=tuple(float(one.params[sweep.axis]) for one in cells),
         marks={arm: tuple(mark(one.arms[arm]) for one in cells) for arm in analysis.arms},
         axis=sweep.axis,
@@ -76,7 +76,7 @@ def _make_span(found: Crossover, winner: str) -> Span:
 
 def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalysis]) -> str:
     """What the sweep shows, in half a sentence: who wins from where, or how far one arm comes."""
-    telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
+    telling = list_values(tell_apart(sweep, among))
     found = [(sweep.crossovers[other], other) for other in analysis.others]
     answered = [pair for pair in found if pair[0].wins or pair[0].loses] or found[:1]
     said = [word_crossover(one, sweep.axis, other, analysis.base) for one, other in answered] or [
