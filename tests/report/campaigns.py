@@ -10,11 +10,12 @@ from typing import Any
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.cells import CellAnalysis, set_down
 from suite.analysis.result.findings import Decomposition, Spot, Step, Waterfall
-from suite.analysis.result.numbers import Estimate, Ratio
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
+from suite.flags import raise_flag
 from tests import synthetic
 from tests.rendering import study
 
@@ -171,6 +172,30 @@ def make_waterfall(
         ),
         factor=Ratio(value=first / last, low=None, high=None, n=5),
     )
+
+
+NOTHING = set_down(raise_flag("no-number"), raise_flag("no-number"))
+"""What is known of two arms of which one has no number."""
+
+
+def judged(*names: VerdictName, blocks: Sequence[int | None] = ()) -> Analysis:
+    """Two arms whose first cells have these verdicts, and ratios that go with them; so many ``blocks``
+    would decide them."""
+
+    def judge(place: int, _: CellAnalysis) -> dict[str, Any]:
+        if place >= len(names):
+            return {"comparisons": {"cuda": NOTHING}}
+        value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
+        verdict = Verdict(
+            name=names[place],
+            reason=cite("not-significant", p=0.01),
+            p=0.01,
+            blocks=dict(enumerate(blocks)).get(place),
+        )
+        ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
+        return {"comparisons": {"cuda": set_down(ratio, verdict)}}
+
+    return change_cells(analyse_made(), judge)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
-from suite.analysis.result.campaign import Analysis, ExtraWork
+from suite.analysis.result.arms import Spent
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
 from suite.analysis.result.findings import Improvement, Speedup
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
@@ -25,6 +27,7 @@ from suite.report.sections.verdict import (
     tell_crossovers,
     tell_extremes,
     tell_one_arm,
+    tell_settling,
     tell_sureness,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
@@ -34,23 +37,7 @@ from tests import synthetic
 from tests.changes import lose, plant
 from tests.golden_campaigns import make_troubled
 from tests.rendering import study, sum_up
-from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made, change_cells
-
-NOTHING = set_down(raise_flag("no-number"), raise_flag("no-number"))
-
-
-def judged(*names: VerdictName) -> Analysis:
-    """Two arms whose first cells have these verdicts, and ratios that go with them."""
-
-    def judge(place: int, _: CellAnalysis) -> dict[str, Any]:
-        if place >= len(names):
-            return {"comparisons": {"cuda": NOTHING}}
-        value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
-        verdict = Verdict(name=names[place], reason=cite("not-significant", p=0.01), p=0.01)
-        ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
-        return {"comparisons": {"cuda": set_down(ratio, verdict)}}
-
-    return change_cells(analyse_made(), judge)
+from tests.report.campaigns import NO_NUMBER, NOTHING, SWEEPS, analyse_made, change_cells, judged
 
 
 def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
@@ -101,6 +88,36 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
     (sentence,) = tell_extremes(judged("SLOWER"), "cuda")
     assert sentence.startswith("Its largest loss is at ")
     assert tell_extremes(judged("EQUIVALENT"), "cuda") == []
+
+
+def settle(*blocks: int | None) -> list[str]:
+    """What is told of cells that so many blocks would decide, after three blocks that took an hour."""
+    open_: Sequence[VerdictName] = ["INCONCLUSIVE"] * len(blocks)
+    summary = judged(*open_, "EQUIVALENT", "FASTER", blocks=blocks)
+    spent = dict.fromkeys(summary.arms, Spent(total_s=1800.0, kinds={}))
+    return list(tell_settling(structs.replace(summary, spent=spent), "cuda"))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "which", "wanted", "time"),
+    [
+        # A block of both takes a quarter of the hour: there was a calibration, too.
+        ([5], "The inconclusive cell", 5, "30 min 00 s"),
+        ([None, 4, 20], "Of the 3 inconclusive cells 2", 20, "4 h 15 min"),
+        ([4, 20, 20], "All 3 inconclusive cells", 20, "4 h 15 min"),
+    ],
+)
+def test_what_would_settle_half_of_what_is_open(
+    blocks: Sequence[int | None], which: str, wanted: int, time: str
+) -> None:
+    settled = f"should be settled by BLOCKS={wanted} instead of 3, in about {time} more."
+    assert settle(*blocks) == [f"{which} {settled}"]
+
+
+def test_nothing_is_said_to_settle_what_is_not_open_or_too_noisy() -> None:
+    assert settle() == []
+    words = "More blocks would not settle most of the inconclusive cells: the noise is too large."
+    assert settle(None, 4, None) == [words]
 
 
 @pytest.mark.parametrize(
@@ -239,25 +256,6 @@ def test_a_sweep_that_one_arm_alone_measured_is_in_no_sentence_and_no_table() ->
     assert row not in table
 
 
-def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
-    analysis = judged("INCONCLUSIVE", "FASTER")
-    told = "should be settled", "would not settle"
-    assert any(word in " ".join(narrate(analysis)) for word in told)
-    extra = ExtraWork(
-        arm="cuda",
-        cell=analysis.cells[0].id,
-        honest=analysis.cells[1].id,
-        ratio=Ratio(value=1.2, low=1.1, high=1.3, n=3),
-        truth=1.05,
-        p=0.0001,
-    )
-    failed = structs.replace(
-        analysis, controls=structs.replace(analysis.controls, extra_work=(extra,))
-    )
-    assert narrate(failed)[0].startswith("A CONTROL FAILED")
-    assert not any(word in " ".join(narrate(failed)) for word in told)
-
-
 def test_why_cells_were_skipped_stands_behind_their_number() -> None:
     campaign = synthetic.make_campaign(blocks=3)
     documents = synthetic.make_documents(campaign, samples=2)
@@ -275,18 +273,12 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
     for side, way in zip(family_of(short, family), ("slower", "faster"), strict=True):
         assert side == "none" or f"× {way}" in side
     # One cell of the comparison is judged, and none of this family.
-    other, *rest = short.cells
+    other, rest, *_ = short.cells
     none = set_down(Ratio(value=3.0, low=2.0, high=4.0, n=3), raise_flag("no-number"))
-    alone = [
-        structs.replace(one, scenario="alone", role="work", comparisons={"cuda": none})
-        for one in rest[:1]
-    ]
-    verdict = Verdict(name="FASTER", reason=cite("not-significant", p=0.01), p=0.01)
-    judged_one = structs.replace(
-        other,
-        comparisons={"cuda": set_down(Ratio(value=0.5, low=0.4, high=0.6, n=3), verdict)},
-    )
-    mixed = structs.replace(short, cells=(judged_one, *alone))
+    one = set_down(Ratio(value=0.5, low=0.4, high=0.6, n=3), Verdict(name="FASTER"))
+    alone = structs.replace(rest, scenario="alone", role="work", comparisons={"cuda": none})
+    judged_one = structs.replace(other, comparisons={"cuda": one})
+    mixed = structs.replace(short, cells=(judged_one, alone))
     assert family_of(mixed, "alone") == ["no verdict", "no verdict"]
 
 

@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -13,6 +14,10 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot
 from suite.cells.cell import Cell, Way
+from tests.analysis.causes.test_insight import SLICES
+from tests.fakes import machines
+from tests.fakes.hosts import QUIET
+from tests.fakes.machines import CPU, GPU, Device
 from tests.rendering import render_markdown, study
 from tests.report.drawn import Drawn, draw_campaign
 
@@ -124,3 +129,50 @@ def test_the_script_prints_what_was_measured_of_it_and_counts(seeds: range) -> N
         seen += Counter({name: len(told) for name, told in expected.items()})
     # Else nothing was tried.
     assert all(seen[kind] > len(seeds) / 4 for kind in SENTENCES), seen
+
+
+def write(gpu: Device | None, *, posted: bool = True) -> str:
+    """The report of the script in slices; ``posted``: its first stage is the script itself."""
+    cells = [
+        replace(one, process="asked.slices") if posted and one.params["stage"] == "naive" else one
+        for one in SLICES
+    ]
+    return render_markdown(study(*machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET)))
+
+
+WORDS = {
+    "script": "the script says",
+    "script-loses": "On cuda, against cpu, the script says 52.2× slower",
+    "warm": "as asked, in a warm process",
+    "warm-loses": "On cuda, against cpu, as asked, in a warm process, it is 52.2× slower",
+    "wrong": "the wrong winner",
+    "wrong-between": "the wrong winner. Largest proven shares of the gap: ",
+    "between": "Largest proven shares of the gap",
+    "tracing": "% tracing no longer timed",
+    "invents": "a difference where none is shown",
+    "alike": "neither tells them apart.",
+    "prints": 'prints a "GPU time" that is the CPU\'s',
+    "time": "GPU time",
+    "The-prints": "The script prints",
+    "the-prints": "the script prints",
+}
+LATE = replace(GPU, start=1.0)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "posted", "said", "unsaid"),
+    [
+        (LATE, True, "script-loses wrong-between", "warm invents"),
+        (LATE, False, "warm-loses", "script The-prints time"),
+        (replace(CPU, start=1.0), True, "invents tracing", "wrong"),
+        (CPU, True, "alike", "wrong between"),
+        (None, True, "prints", "script between"),
+        (None, False, "warm", "time the-prints"),
+    ],
+)
+def test_what_a_script_says_and_what_is_so(
+    gpu: Device | None, *, posted: bool, said: str, unsaid: str
+) -> None:
+    text = write(gpu, posted=posted)
+    assert [one for one in said.split() if WORDS[one] not in text] == []
+    assert [one for one in unsaid.split() if WORDS[one] in text] == []
