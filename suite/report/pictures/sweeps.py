@@ -33,8 +33,7 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
     drawn = [(sweep, panel) for sweep, panel in made if any(map(any, panel.marks.values()))]
     if not drawn:
         return None
-    shown = [sweep for sweep, _ in drawn]
-    panels = tuple(panel for _, panel in drawn)
+    shown, panels = zip(*drawn, strict=True)
     shaded = "The winner changes within the shaded range, whose ends are measured sizes."
     return title_picture(
         analysis,
