@@ -102,7 +102,7 @@ def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
 
 
 def show_facts(arm: ArmAnalysis) -> dict[str, str]:
-    """Every fact of an arm as Markdown, with limits, engine and isolation among them."""
+    """Every fact of an arm as text, with limits, engine and isolation among them."""
     return {name: _show_values(name, values) for name, values in arm.facts.items()}
 
 
