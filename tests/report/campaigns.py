@@ -17,6 +17,7 @@ from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
 from suite.flags import raise_flag
 from tests import synthetic
+from tests.changes import in_cell, invoke, plant, swap_image
 from tests.rendering import study
 
 PIPELINES = ("parallel", "native", "numpy_function")
@@ -111,23 +112,18 @@ def make_hostile(text: str) -> Analysis:
     campaign = replace(
         campaign, label=text, command=text, stopped=text, not_run={text: text}, id=case
     )
-    documents = []
-    for one in synthetic.make_documents(campaign, samples=1):
-        document = synthetic.kill_container(one, cells[1].id, case)
-        document = synthetic.change_cell(
-            document, cells[0].id, labels=[text], placement={text: 1}, elsewhere=[text]
-        )
-        values = {text: text, f"a{text}": text}
-        invocation = replace(document.invocation, engine=values, limits=values)
-        image = replace(invocation.image, base=text, origin=text, digests=[text], lock=text)
-        documents.append(
-            replace(
-                document,
-                facts={**values, "cpu.model": text, "gpu.0.name": text},
-                spent_s={text: 1.0},
-                invocation=replace(invocation, image=image),
-            )
-        )
+    values = {text: text, f"a{text}": text}
+    documents = synthetic.make_documents(campaign, samples=1)
+    for how in (
+        in_cell(cells[0].id, labels=[text], placement={text: 1}, elsewhere=[text]),
+        invoke(engine=values, limits=values),
+        swap_image(base=text, origin=text, digests=[text], lock=text),
+        lambda one: synthetic.kill_container(one, cells[1].id, case),
+        lambda one: replace(
+            one, facts={**values, "cpu.model": text, "gpu.0.name": text}, spent_s={text: 1.0}
+        ),
+    ):
+        documents = plant(documents, how)
     return study(campaign, documents)
 
 
