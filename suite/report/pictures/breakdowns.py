@@ -124,14 +124,10 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         ],
         told=[
             f"{panel.title}, {arm}: "
-            + ", ".join(
-                f"{row} {word_mark(mark)}"
-                for row, mark in zip(panel.places, marks, strict=True)
-                if mark
-            )
+            + ", ".join(f"{row} {word_mark(mark)}" for row, mark in found)
             + "."
             for panel in panels
-            for arm, marks in panel.marks.items()
+            for arm, found in panel.found.items()
         ],
         tables=[families.WAYS.name],
     )

@@ -30,7 +30,7 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
         return show_seconds(value) if timed else show_rate(value, counted, 1.0) or ""
 
     made = [(one, _make_panel(analysis, one)) for one in (sweeps[:1] if timed else sweeps)]
-    drawn = [(sweep, panel) for sweep, panel in made if any(map(any, panel.marks.values()))]
+    drawn = [(sweep, panel) for sweep, panel in made if any(panel.found.values())]
     if not drawn:
         return None
     shown, panels = zip(*drawn, strict=True)
@@ -89,11 +89,9 @@ def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalys
 
 def _tell_ends(panel: Panel[float], word: Callable[[float], str]) -> Iterator[str]:
     """By arm the numbers of the first and the last size that have one."""
-    for arm, marks in panel.marks.items():
+    for arm, found in panel.found.items():
         told = [
-            f"{word_mark(mark, word)} at {panel.axis} = {show_size(size)}"
-            for size, mark in zip(panel.places, marks, strict=True)
-            if mark
+            f"{word_mark(mark, word)} at {panel.axis} = {show_size(size)}" for size, mark in found
         ]
         if told:
             yield f"{panel.title}, {arm}: {', '.join(dict.fromkeys((told[0], told[-1])))}."
