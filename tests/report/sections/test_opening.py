@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,20 +39,21 @@ from tests.golden_campaigns import make_troubled
 from tests.rendering import study, sum_up
 from tests.report.campaigns import NO_NUMBER, NOTHING, SWEEPS, analyse_made, change_cells, judged
 
+CAMPAIGN = synthetic.make_campaign(blocks=3)
+DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=2)
+
 
 def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
-    campaign = synthetic.make_campaign(blocks=3)
-    documents = synthetic.make_documents(campaign, samples=2)
-    name = campaign.cells[0].id
+    name = CAMPAIGN.cells[0].id
     why = "wrong result: the loss is 0.495 where NumPy's reference is 0.0063 (step 20)"
-    wrong = plant(documents, lose(name, "failed", why), "cuda")
-    summary = study(campaign, wrong)
+    wrong = plant(DOCUMENTS, lose(name, "failed", why), "cuda")
+    summary = study(CAMPAIGN, wrong)
     first = narrate(summary)[0]
     assert first == (
         f"cuda GIVES WRONG RESULTS: 1 cell without a number, the first {name}: the loss is 0.495 where "
         "NumPy's reference is 0.0063 (step 20)."
     )
-    assert not any("WRONG" in sentence for sentence in narrate(study(campaign, documents)))
+    assert not any("WRONG" in sentence for sentence in narrate(study(CAMPAIGN, DOCUMENTS)))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -257,14 +258,12 @@ def test_a_sweep_that_one_arm_alone_measured_is_in_no_sentence_and_no_table() ->
 
 
 def test_why_cells_were_skipped_stands_behind_their_number() -> None:
-    campaign = synthetic.make_campaign(blocks=3)
-    documents = synthetic.make_documents(campaign, samples=2)
-    first, second, *_ = (one.id for one in campaign.cells)
-    once = plant(documents, lose(first, "skipped", "no memory"), "cuda")
-    text = " ".join(account(study(campaign, once)))
+    first, second, *_ = (one.id for one in CAMPAIGN.cells)
+    once = plant(DOCUMENTS, lose(first, "skipped", "no memory"), "cuda")
+    text = " ".join(account(study(CAMPAIGN, once)))
     assert "1 skipped (no memory)" in text
     twice = plant(once, lose(second, "skipped", "no time"), "cuda")
-    assert "2 skipped (the first: no memory)" in " ".join(account(study(campaign, twice)))
+    assert "2 skipped (the first: no memory)" in " ".join(account(study(CAMPAIGN, twice)))
 
 
 def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
@@ -293,27 +292,25 @@ def said(analysis: Analysis, words: str) -> list[str]:
 
 def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:
     analysis = analyse_made()
-    won = [
-        one for one in analysis.work if one.standing and one.standing.loses and one.standing.winner
-    ]
-    assert won
     names = name_cells(analysis.cells)[0]
+    won = {
+        one.id: one.standing.winner
+        for one in analysis.work
+        if one.standing and one.standing.loses and one.standing.winner
+    }
+    winner, *_ = won.values()
 
-    def expected(found: list[CellAnalysis]) -> list[str]:
-        one = found[0]
-        assert one.standing
-        assert one.standing.winner
-        words = "wins at a measured variant of the same work, such as"
-        better, lost = names[one.standing.winner], names[one.id]
-        return [f"For {len(found)} of them cuda {words} {better} instead of {lost}."]
+    def expected(found: Mapping[str, str]) -> list[str]:
+        words = f"For {len(found)} of them cuda wins at a measured variant of the same work"
+        pairs = [f"{names[better]} instead of {names[lost]}" for lost, better in found.items()]
+        return [f"{words}, such as {one}." for one in pairs[:1]]
 
     assert said(analysis, "measured variant") == expected(won)
-    winner = won[0].standing.winner  # type: ignore[union-attr]
     unjudged = change_cells(
         analysis, lambda _, one: {"comparisons": {}} if one.id == winner else {}
     )
-    fewer = [one for one in won if one.standing and one.standing.winner != winner]
-    assert said(unjudged, "measured variant") == (expected(fewer) if fewer else [])
+    fewer = {lost: better for lost, better in won.items() if better != winner}
+    assert said(unjudged, "measured variant") == expected(fewer)
 
     def lose_winner(_: int, one: CellAnalysis) -> dict[str, Any]:
         return {"standing": one.standing and structs.replace(one.standing, winner=None)}

@@ -33,8 +33,12 @@ SENTENCES = {
 }
 """Of scripts as posted, and of the same in a warm process."""
 
-NAMES = re.compile(r"Timed as posted, (\d+) scripts? names?")
-NAMES_WARM = re.compile(r"Timed as posted, in a warm process, (\d+) scripts? names?")
+NAMED = {
+    True: re.compile(r"Timed as posted, (\d+) scripts? names?"),
+    False: re.compile(r"Timed as posted, in a warm process, (\d+) scripts? names?"),
+}
+"""How many name the wrong winner: by whether they were timed as posted."""
+
 SOFT = "such a script prints"
 
 Told = tuple[str, ...]
@@ -98,20 +102,18 @@ def check(drawn: Drawn, analysis: Analysis) -> Sentences:
     for kind in ("prints", "says"):
         assert report.count(f"the script {kind}") == len(expected[kind])
     assert (SOFT in report) == (drawn.campaign.arms == ["cpu"] and bool(expected["prints"]))
-    posted = {True: set[Told](), False: set[Told]()}
+    found: Sentences = {kind: set() for kind in SENTENCES}
     for one in analysis.waterfalls:
-        posted[one.posted].add((*name_way(one.name, one.fixed), name_spot(one.spot)))
-    assert posted == {True: expected["prints"], False: expected["takes"]}
-    compared = {True: set[Told](), False: set[Told]()}
-    reverse = {True: set[str](), False: set[str]()}
+        way = name_way(one.name, one.fixed)
+        found["prints" if one.posted else "takes"].add((*way, name_spot(one.spot)))
     for each in analysis.misled:
+        way = name_way(each.name, each.fixed)
         places = name_spot(each.other), name_spot(each.base)
-        compared[each.posted].add((*name_way(each.name, each.fixed), *places))
-        if each.reverses:
-            reverse[each.posted].add(each.name)
-    assert compared == {True: expected["says"], False: expected["compares"]}
-    for is_posted, pattern in ((True, NAMES), (False, NAMES_WARM)):
-        assert sum(map(int, pattern.findall(report))) == len(reverse[is_posted])
+        found["says" if each.posted else "compares"].add((*way, *places))
+    assert found == expected
+    for posted, named in NAMED.items():
+        reversing = {one.name for one in analysis.misled if one.reverses and one.posted is posted}
+        assert sum(map(int, named.findall(report))) == len(reversing)
     return expected
 
 
