@@ -85,7 +85,8 @@ def _build(analysis: Analysis, undrawn: str | None) -> Report:
 
 def build_comparison(versus: Versus, analyses: Sequence[Analysis]) -> dict[str, str]:
     """The report over several campaigns: its files by name, each as text."""
-    return _render_forms("compare", compose_versus(versus, analyses), versus)
+    page = compose_versus(versus, analyses)
+    return {**_render_both("compare", page), "compare.json": render_json(versus)}
 
 
 def build_gate(gate: Gate) -> dict[str, str]:
@@ -95,16 +96,8 @@ def build_gate(gate: Gate) -> dict[str, str]:
 
 def build_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> dict[str, str]:
     """The shortlist of some campaigns' machines: its files by name, each as text."""
-    return _render_forms("shortlist", compose_shortlist(found, analyses), found)
-
-
-def _render_forms(name: str, page: Page, found: Versus | Shortlist) -> dict[str, str]:
-    """A page as Markdown and HTML, and what it is made of for programs."""
-    return {
-        f"{name}.md": render_page(page),
-        f"{name}.html": render_html_page(page),
-        f"{name}.json": render_json(found),
-    }
+    page = compose_shortlist(found, analyses)
+    return {**_render_both("shortlist", page), "shortlist.json": render_json(found)}
 
 
 def build_survey_report(
@@ -112,12 +105,13 @@ def build_survey_report(
 ) -> tuple[dict[str, str], str]:
     """A survey's own files by name, and a few plain lines for a terminal; ``analyses`` by campaign."""
     page = compose_survey(found, analyses)
-    files = {
-        "survey.md": render_page(page),
-        "survey.html": render_html_page(page),
-        "summary.json": render_json(found),
-    }
+    files = {**_render_both("survey", page), "summary.json": render_json(found)}
     return files, render_lines(compose_survey_brief(found))
+
+
+def _render_both(name: str, page: Page) -> dict[str, str]:
+    """A page without pictures as Markdown and as HTML."""
+    return {f"{name}.md": render_page(page), f"{name}.html": render_html_page(page)}
 
 
 def build_receipt(

@@ -10,12 +10,14 @@ from typing import Any
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.cells import CellAnalysis, set_down
 from suite.analysis.result.findings import Decomposition, Spot, Step, Waterfall
-from suite.analysis.result.numbers import Estimate, Ratio
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
+from suite.flags import raise_flag
 from tests import synthetic
+from tests.changes import in_cell, invoke, plant, swap_image
 from tests.rendering import study
 
 PIPELINES = ("parallel", "native", "numpy_function")
@@ -110,23 +112,18 @@ def make_hostile(text: str) -> Analysis:
     campaign = replace(
         campaign, label=text, command=text, stopped=text, not_run={text: text}, id=case
     )
-    documents = []
-    for one in synthetic.make_documents(campaign, samples=1):
-        document = synthetic.kill_container(one, cells[1].id, case)
-        document = synthetic.change_cell(
-            document, cells[0].id, labels=[text], placement={text: 1}, elsewhere=[text]
-        )
-        values = {text: text, f"a{text}": text}
-        invocation = replace(document.invocation, engine=values, limits=values)
-        image = replace(invocation.image, base=text, origin=text, digests=[text], lock=text)
-        documents.append(
-            replace(
-                document,
-                facts={**values, "cpu.model": text, "gpu.0.name": text},
-                spent_s={text: 1.0},
-                invocation=replace(invocation, image=image),
-            )
-        )
+    values = {text: text, f"a{text}": text}
+    documents = synthetic.make_documents(campaign, samples=1)
+    for how in (
+        in_cell(cells[0].id, labels=[text], placement={text: 1}, elsewhere=[text]),
+        invoke(engine=values, limits=values),
+        swap_image(base=text, origin=text, digests=[text], lock=text),
+        lambda one: synthetic.kill_container(one, cells[1].id, case),
+        lambda one: replace(
+            one, facts={**values, "cpu.model": text, "gpu.0.name": text}, spent_s={text: 1.0}
+        ),
+    ):
+        documents = plant(documents, how)
     return study(campaign, documents)
 
 
@@ -171,6 +168,30 @@ def make_waterfall(
         ),
         factor=Ratio(value=first / last, low=None, high=None, n=5),
     )
+
+
+NOTHING = set_down(raise_flag("no-number"), raise_flag("no-number"))
+"""What is known of two arms of which one has no number."""
+
+
+def judged(*names: VerdictName, blocks: Sequence[int | None] = ()) -> Analysis:
+    """Two arms whose first cells have these verdicts, and ratios that go with them; so many ``blocks``
+    would decide them."""
+
+    def judge(place: int, _: CellAnalysis) -> dict[str, Any]:
+        if place >= len(names):
+            return {"comparisons": {"cuda": NOTHING}}
+        value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
+        verdict = Verdict(
+            name=names[place],
+            reason=cite("not-significant", p=0.01),
+            p=0.01,
+            blocks=dict(enumerate(blocks)).get(place),
+        )
+        ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
+        return {"comparisons": {"cuda": set_down(ratio, verdict)}}
+
+    return change_cells(analyse_made(), judge)
 
 
 @cache

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from suite.cells.cell import Cell
-from suite.model import AT_END, Campaign, Check, Container, Document, Excluded
+from suite.model import AT_END, Campaign, Check, Document, Excluded, Scalar
 from suite.worker import scenarios
 from tests import synthetic
+from tests.changes import Change, drop, in_cell, keep, lose, swap_image, tell
 
 ARMS = (("cpu",), ("cuda",), ("cpu", "cuda"), ("cpu", "cuda"))
 BLOCKS = 3
@@ -34,7 +35,7 @@ device; another process computed on the GPU; or its result differs from block to
 
 COUNTS = ("fine", "some blocks")
 
-NO_GPU = {"tensorflow.devices": "CPU:0", "gpu.0.name": None}
+NO_GPU: Mapping[str, Scalar] = {"tensorflow.devices": "CPU:0", "gpu.0.name": None}
 """What a container says that saw none."""
 
 Place = tuple[str, str]
@@ -113,15 +114,14 @@ class Drawn:
         arm, block = document.invocation.arm, document.invocation.block
         state = self.on_arm[arm]
         for one in document.cells:
-            document = _spoil_cell(document, one.id, self.of_cell[arm, one.id])
+            document = _spoil_cell(one.id, self.of_cell[arm, one.id], block)(document)
         document = self._give_containers(document)
         if state == "unproven":
-            document = replace(document, facts={**document.facts, **NO_GPU})
+            document = tell(NO_GPU)(document)
         if state == "disturbed" and block == 1:
-            document = replace(document, facts={**document.facts, AT_END: "it did not answer"})
+            document = tell({AT_END: "it did not answer"})(document)
         if state == "changed" and block == BLOCKS:
-            image = replace(document.invocation.image, content="e" * 64)
-            document = replace(document, invocation=replace(document.invocation, image=image))
+            document = swap_image(content="e" * 64)(document)
         return document
 
     def _give_containers(self, document: Document) -> Document:
@@ -131,11 +131,9 @@ class Drawn:
         names = dict.fromkeys(filter(None, (process[one.id] for one in document.cells)))
         arm = document.invocation.arm
         own = {
-            name: Container(
+            name: replace(
+                usual,
                 id=f"{usual.id}-{name}",
-                started=usual.started,
-                ended=usual.ended,
-                status=usual.status,
                 process=name,
                 facts=dict(NO_GPU) if (arm, name) in self.bare else {},
             )
@@ -151,22 +149,21 @@ class Drawn:
         )
 
 
-def _spoil_cell(document: Document, name: str, state: str) -> Document:
-    block = document.invocation.block
-    if state in {"skipped", "failed", "pending"} or (state == "some blocks" and block > 1):
-        outcome = "failed" if state == "some blocks" else state
-        reason = None if outcome == "pending" else "it was drawn so"
-        return synthetic.lose_cell(document, name, outcome, reason)
-    if state == "left out":
-        return replace(document, cells=[one for one in document.cells if one.id != name])
-    if state == "unproven":
-        return synthetic.change_cell(document, name, placement={})
-    if state == "disturbed":
-        return synthetic.change_cell(document, name, labels=["gpu-shared"])
-    if state == "wrong":
-        check = Check(what="a sum", value=42.0 + block, tolerance=1e-6)
-        return synthetic.change_cell(document, name, check=check)
-    return document
+def _spoil_cell(name: str, state: str, block: int) -> Change:
+    if state == "some blocks":
+        state = "failed" if block > 1 else "fine"
+    check = Check(what="a sum", value=42.0 + block, tolerance=1e-6)
+    changes: Mapping[str, Change] = {
+        "fine": keep,
+        "skipped": lose(name, "skipped", "it was drawn so"),
+        "failed": lose(name, "failed", "it was drawn so"),
+        "pending": lose(name, "pending", None),
+        "left out": drop(name),
+        "unproven": in_cell(name, placement={}),
+        "disturbed": in_cell(name, labels=["gpu-shared"]),
+        "wrong": in_cell(name, check=check),
+    }
+    return changes[state]
 
 
 @cache

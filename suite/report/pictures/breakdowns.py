@@ -11,6 +11,7 @@ from suite.analysis.result.findings import PARTS, Waterfall
 from suite.cells import families
 from suite.report.pictures.captions import title_picture, word_mark
 from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture, Stacks
+from suite.report.text.names import name_fixed
 from suite.report.text.units import show_seconds, show_share
 
 WANTED = "compute"
@@ -101,7 +102,7 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
     for one in analysis.waterfalls:
         if one.steps and not one.spot.pinned:
             unit = "call" if one.by_call else one.unit
-            there.setdefault(f"{_name(one)}, time per {unit}", []).append(one)
+            there.setdefault(f"{name_fixed(one.name, one.fixed)}, time per {unit}", []).append(one)
     kept = _choose(there)
     if not kept:
         return None
@@ -110,7 +111,7 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
     times = worst.factor.value
     state = "from what they time to the fair number"
     if times > 1:
-        state = f"{_name(worst)} takes {times:.3g}× its fair time on {worst.spot.arm}"
+        state = f"{name_fixed(worst.name, worst.fixed)} takes {times:.3g}× its fair time on {worst.spot.arm}"
     return title_picture(
         analysis,
         families.WAYS.name,
@@ -123,22 +124,13 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         ],
         told=[
             f"{panel.title}, {arm}: "
-            + ", ".join(
-                f"{row} {word_mark(mark)}"
-                for row, mark in zip(panel.places, marks, strict=True)
-                if mark
-            )
+            + ", ".join(f"{row} {word_mark(mark)}" for row, mark in found)
             + "."
             for panel in panels
-            for arm, marks in panel.marks.items()
+            for arm, found in panel.found.items()
         ],
         tables=[families.WAYS.name],
     )
-
-
-def _name(one: Waterfall) -> str:
-    fixed = ", ".join(f"{axis}={value}" for axis, value in one.fixed.items())
-    return one.name + (f" ({fixed})" if fixed else "")
 
 
 def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:

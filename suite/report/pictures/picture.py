@@ -51,6 +51,12 @@ class Panel(Generic[Place]):
     axis: str = ""
     spans: tuple[Span, ...] = ()
 
+    @property
+    def found(self) -> dict[str, list[tuple[Place, Mark]]]:
+        """By arm the marks that there are, with their places."""
+        rows = {arm: zip(self.places, marks, strict=True) for arm, marks in self.marks.items()}
+        return {arm: [(place, mark) for place, mark in row if mark] for arm, row in rows.items()}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chart(Generic[Place]):
@@ -62,8 +68,8 @@ class Chart(Generic[Place]):
     @property
     def marks(self) -> list[Mark]:
         """All that there are."""
-        rows = [marks for panel in self.panels for marks in panel.marks.values()]
-        return [mark for marks in rows for mark in marks if mark]
+        rows = [found for panel in self.panels for found in panel.found.values()]
+        return [mark for found in rows for _, mark in found]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from suite.cells.traits import Headline
 from suite.report.pictures.captions import mark_rate, mark_time, title_picture, word_mark
 from suite.report.pictures.picture import Mark, Panel, Picture, Span, Sweeps
 from suite.report.text.crossovers import tell_apart, word_best, word_crossover
+from suite.report.text.names import list_values, name_fixed
 from suite.report.text.units import name_rate, show_rate, show_seconds, show_size
 
 
@@ -29,11 +30,10 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
         return show_seconds(value) if timed else show_rate(value, counted, 1.0) or ""
 
     made = [(one, _make_panel(analysis, one)) for one in (sweeps[:1] if timed else sweeps)]
-    drawn = [(sweep, panel) for sweep, panel in made if any(map(any, panel.marks.values()))]
+    drawn = [(sweep, panel) for sweep, panel in made if any(panel.found.values())]
     if not drawn:
         return None
-    shown = [sweep for sweep, _ in drawn]
-    panels = tuple(panel for _, panel in drawn)
+    shown, panels = zip(*drawn, strict=True)
     shaded = "The winner changes within the shaded range, whose ends are measured sizes."
     return title_picture(
         analysis,
@@ -54,10 +54,9 @@ def _make_panel(analysis: Analysis, sweep: SweepAnalysis) -> Panel[float]:
     by_id = {one.id: one for one in analysis.cells}
     cells = [by_id[name] for name in sweep.cells]
     mark: Callable[[ArmResult], Mark | None] = mark_time if sweep.headline == "time" else mark_rate
-    fixed = ", ".join(f"{name}={value}" for name, value in sweep.fixed.items())
     crossed = {other: sweep.crossovers[other] for other in analysis.others}
     return Panel(
-        title=f"{sweep.scenario}.{sweep.case}" + (f" ({fixed})" if fixed else ""),
+        title=name_fixed(f"{sweep.scenario}.{sweep.case}", sweep.fixed),
         places=tuple(float(one.params[sweep.axis]) for one in cells),
         marks={arm: tuple(mark(one.arms[arm]) for one in cells) for arm in analysis.arms},
         axis=sweep.axis,
@@ -76,7 +75,7 @@ def _make_span(found: Crossover, winner: str) -> Span:
 
 def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalysis]) -> str:
     """What the sweep shows, in half a sentence: who wins from where, or how far one arm comes."""
-    telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
+    telling = list_values(tell_apart(sweep, among))
     found = [(sweep.crossovers[other], other) for other in analysis.others]
     answered = [pair for pair in found if pair[0].wins or pair[0].loses] or found[:1]
     said = [word_crossover(one, sweep.axis, other, analysis.base) for one, other in answered] or [
@@ -90,11 +89,9 @@ def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalys
 
 def _tell_ends(panel: Panel[float], word: Callable[[float], str]) -> Iterator[str]:
     """By arm the numbers of the first and the last size that have one."""
-    for arm, marks in panel.marks.items():
+    for arm, found in panel.found.items():
         told = [
-            f"{word_mark(mark, word)} at {panel.axis} = {show_size(size)}"
-            for size, mark in zip(panel.places, marks, strict=True)
-            if mark
+            f"{word_mark(mark, word)} at {panel.axis} = {show_size(size)}" for size, mark in found
         ]
         if told:
             yield f"{panel.title}, {arm}: {', '.join(dict.fromkeys((told[0], told[-1])))}."

@@ -45,6 +45,7 @@ class _Writer:
 
     def __init__(self, pictures: Mapping[str, str]) -> None:
         self._pictures = pictures
+        self._links: list[str] = []
         self._names: set[str] = set()
         self._marked: set[int] = set()
         self._widths: set[int] = set()
@@ -52,40 +53,27 @@ class _Writer:
     def write(self, page: Page) -> str:
         title, *rest = page.blocks
         assert isinstance(title, Heading)  # noqa: S101  every page begins with its title
-        links, parts = list[str](), ['<section aria-label="Verdict">']
-        for block in rest:
-            if isinstance(block, Heading) and block.level == 2:
-                name, text = self._name(block.text), _show(block.text)
-                links.append(f'<li><a href="#{name}">{text}</a></li>')
-                parts.append(f'</section>\n<section aria-labelledby="{name}">')
-                parts.append(f'<h2 id="{name}">{text}</h2>')
-            else:
-                parts.append(self._render(block))
-        body = "\n".join(
-            [
-                f"<header>\n<h1>{_show(title.text)}</h1>\n</header>",
-                f'<nav aria-label="Sections">\n<ul>{"".join(links)}</ul>\n</nav>',
-                "<main>",
-                *parts,
-                "</section>\n</main>",
-            ]
-        )
+        parts = "\n".join(map(self._render, rest))
         # A class for every width that a column of numbers has.
         widths = (f".w{one} {{ min-width: {one}ch; }}\n" for one in sorted(self._widths))
         style = _STYLE + "".join(widths)
-        return _HEAD.format(
+        return _PAGE.format(
             policy=_make_policy(style),
             title=_show(title.text),
             style=style,
-            body=body,
+            links="".join(self._links),
+            parts=parts,
             script=_SCRIPT,
         )
 
     def _render(self, block: Block) -> str:
         match block:
             case Heading(level=level):
-                name = self._name(block.text)
-                html = f'<h{level} id="{name}">{_show(block.text)}</h{level}>'
+                name, text = self._name(block.text), _show(block.text)
+                html = f'<h{level} id="{name}">{text}</h{level}>'
+                if level == 2:
+                    self._links.append(f'<li><a href="#{name}">{text}</a></li>')
+                    html = f'</section>\n<section aria-labelledby="{name}">\n{html}'
             case Paragraph():
                 html = f"<p>{_render_runs(block.runs)}</p>"
             case Bullets():
@@ -193,7 +181,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-_HEAD = """<!DOCTYPE html>
+_PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -205,7 +193,17 @@ _HEAD = """<!DOCTYPE html>
 <style>{style}</style>
 </head>
 <body>
-{body}
+<header>
+<h1>{title}</h1>
+</header>
+<nav aria-label="Sections">
+<ul>{links}</ul>
+</nav>
+<main>
+<section aria-label="Verdict">
+{parts}
+</section>
+</main>
 <script>{script}</script>
 </body>
 </html>

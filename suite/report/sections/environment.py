@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from suite.analysis.result.arms import ArmAnalysis, Fact
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.page import NO_NUMBER, Column, Page
-from suite.report.text.units import show_bytes, show_seconds
+from suite.report.text.units import join_first, show_bytes, show_seconds
 
 _SHOWN_VALUES = 3
 """A fact that varies within an arm is shown with so many of its values."""
@@ -102,7 +102,7 @@ def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
 
 
 def show_facts(arm: ArmAnalysis) -> dict[str, str]:
-    """Every fact of an arm as Markdown, with limits, engine and isolation among them."""
+    """Every fact of an arm as text, with limits, engine and isolation among them."""
     return {name: _show_values(name, values) for name, values in arm.facts.items()}
 
 
@@ -110,9 +110,7 @@ def _show_values(name: str, values: Sequence[Fact]) -> str:
     texts = list(dict.fromkeys(_show(name, one) for one in values))
     if len(texts) <= 1:
         return "".join(texts)
-    more = len(texts) - _SHOWN_VALUES
-    listed = "; ".join(texts[:_SHOWN_VALUES])
-    return f"varies: {listed}" + (f"; and {more} more" if more > 0 else "")
+    return f"varies: {join_first(_SHOWN_VALUES, texts)}"
 
 
 def _show(name: str, value: Fact) -> str:

@@ -8,7 +8,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.limits import ANY, PRODUCT, Cost, Limit, Published, Utilization
 from suite.flags import pick
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Cell, Column, Page, Row, Strong, say_none
+from suite.report.text.page import NO_NUMBER, Cell, Column, Page, Row, Strong, say_none, show_known
 from suite.report.text.units import show_money, show_rate, show_share, show_times
 from suite.report.text.wording import BANDS, word, word_in_cell
 
@@ -147,7 +147,7 @@ def _list_limit(one: Limit, names: Mapping[str, str]) -> Row:
         "what": "memory" if one.precision == ANY else f"{one.precision} {one.what}",
         "best": _show_rate(one),
         "at": names[one.cell],
-        "of peak": _show_share(one.share_of_peak, unknown or _NO_PEAK),
+        "of peak": show_known(one.share_of_peak, show_share, unknown or _NO_PEAK),
         "published": compared or say_none(unknown or _NO_FIGURE),
     }
 
@@ -169,21 +169,18 @@ def _write_utilizations(page: Page, uses: list[Utilization], names: Mapping[str,
     for arm in dict.fromkeys(one.arm for one in uses):
         found = {one.cell: one for one in uses if one.arm == arm}
         there = [found.get(cell) for cell in cells]
-        shown = [_show_share(one.share if one else None, _NO_NUMBER_HERE) for one in there]
+        shares = [one.share if one else None for one in there]
+        shown = [show_known(one, show_share, _NO_NUMBER_HERE) for one in shares]
         columns.append((f"{arm}, of its best", shown))
         if any(one.share_of_roof is not None for one in found.values()):
             roofs = [one.share_of_roof if one else None for one in there]
-            shown = [_show_share(one, _NO_ROOFLINE) for one in roofs]
+            shown = [show_known(one, show_share, _NO_ROOFLINE) for one in roofs]
             columns.append((f"{arm}, of the roofline", shown))
     page.columns(
         "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
         "roofline that its memory's bandwidth leaves it, where that was measured.",
         columns,
     )
-
-
-def _show_share(share: float | None, reason: str) -> str | Cell:
-    return say_none(reason) if share is None else show_share(share)
 
 
 def _list_cost(one: Cost, arms: list[str], names: Mapping[str, str], currency: str) -> Row:

@@ -11,7 +11,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import PARTS, BreakEven, Decomposition, PartName, Triple
 from suite.report.text.evidence import word_evidence
 from suite.report.text.names import name_cells
-from suite.report.text.page import Cell, Page, Row, say_none
+from suite.report.text.page import Cell, Page, Row, say_none, show_known
 from suite.report.text.units import show_count, show_seconds, show_share
 
 _NOT_ALONE = "not measured on its own in this campaign"
@@ -79,16 +79,12 @@ def _list_triple(one: Triple) -> Row:
     return {
         "pipeline": one.pipeline,
         "arm": one.arm,
-        "input alone": _show_alone(one.input_s),
-        "model alone": _show_alone(one.compute_s),
+        "input alone": show_known(one.input_s, show_seconds, _NOT_ALONE),
+        "model alone": show_known(one.compute_s, show_seconds, _NOT_ALONE),
         "together": show_seconds(one.together),
-        "hidden": say_none(_NOT_ALONE) if one.overlap is None else show_share(one.overlap),
+        "hidden": show_known(one.overlap, show_share, _NOT_ALONE),
         "bound by": f"{bound}: {word_evidence(one.evidence)}",
     }
-
-
-def _show_alone(seconds: float | None) -> str | Cell:
-    return say_none(_NOT_ALONE) if seconds is None else show_seconds(seconds)
 
 
 def _tell_triple(one: Triple) -> str:

@@ -13,7 +13,7 @@ from suite.analysis.result.campaign import Analysis, Family
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
 from suite.report.sections.watched import write_telemetry
 from suite.report.text.page import Column, Page, Strong
-from suite.report.text.units import Quantity, show_duration, show_part, show_whole
+from suite.report.text.units import Quantity, show_duration, show_part, show_things, show_whole
 from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
 
 _WANTED = ("warmup", "measure")
@@ -220,7 +220,7 @@ def _word_family(family: Family) -> str:
     low, high = min(ratios), max(ratios)
     return (
         f"without any GPU it took {statistics.median(ratios):.2f} times the time in the median of "
-        f"{len(ratios)} cell{'s' if len(ratios) > 1 else ''}, {low:.2f} to {high:.2f} times"
+        f"{show_things(len(ratios), 'cell')}, {low:.2f} to {high:.2f} times"
     )
 
 

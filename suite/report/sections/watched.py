@@ -11,7 +11,14 @@ from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEf
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Code, Page, Runs
-from suite.report.text.units import show_bytes, show_energy, show_part, show_power, show_rate
+from suite.report.text.units import (
+    join_first,
+    show_bytes,
+    show_energy,
+    show_part,
+    show_power,
+    show_rate,
+)
 
 _LISTED = 12
 """No list of what is missing is longer; the rest is counted."""
@@ -39,9 +46,7 @@ def tell_arms(analysis: Analysis) -> Iterator[str]:
         yield f"{arm}{less}: {'; '.join(parts)}."
         missing = [f"{name} ({reason})" for name, reason in seen.absent.items()]
         if missing:
-            more = len(missing) - _LISTED
-            named = "; ".join(missing[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
-            yield f"{arm}: unknown here: {named}."
+            yield f"{arm}: unknown here: {join_first(_LISTED, missing)}."
 
 
 def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:

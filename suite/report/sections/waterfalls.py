@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import NaiveGap, Step, Waterfall
-from suite.cells.cell import Param
-from suite.report.text.names import name_place
+from suite.report.text.names import list_values, name_place
 from suite.report.text.page import Code, Page, Runs
 from suite.report.text.units import show_gain, show_relative, show_seconds
 
@@ -50,7 +49,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     case = found[0]
     rows = [
         {
-            "where": _name(one.fixed, name_place(one.spot)),
+            "where": ", ".join(filter(None, [list_values(one.fixed), name_place(one.spot)])),
             "what changed": _name_changes(one, step),
             f"time per {case.unit}": show_seconds(step.value),
             "against the previous step": "" if step.factor is None else show_gain(step.factor),
@@ -76,7 +75,7 @@ def _tell(found: list[Waterfall], misled: list[NaiveGap]) -> Iterable[str]:
     for fixed in {tuple(one.fixed.items()): one.fixed for one in found}.values():
         sentences = [_tell_naive_gap(one) for one in misled if one.fixed == fixed]
         sentences += [_tell_way(one) for one in found if one.fixed == fixed]
-        yield _name(fixed, "", after=": ") + " ".join(sentences)
+        yield ": ".join(filter(None, [list_values(fixed), " ".join(sentences)]))
 
 
 def _tell_way(one: Waterfall) -> str:
@@ -117,9 +116,3 @@ def _tell_naive_gap(one: NaiveGap) -> str:
     ]
     way = f" Largest proven shares of the gap: {', '.join(parts)}." if parts else ""
     return f"On {other}, against {base}, {told} {naive}; timed fairly it is {fair}: {verdict}.{way}"
-
-
-def _name(fixed: Mapping[str, Param], place: str, after: str = "") -> str:
-    values = ", ".join(f"{axis}={value}" for axis, value in fixed.items())
-    name = ", ".join(filter(None, [values, place]))
-    return name + after if name else ""

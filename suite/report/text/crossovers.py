@@ -8,14 +8,13 @@ from itertools import groupby
 from suite.analysis.result.campaign import SweepAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
+from suite.report.text.names import name_fixed
 from suite.report.text.units import show_rate, show_size
 
 
 def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
     """A sweep's case, and of what is fixed in it what tells it from the case's other sweeps."""
-    telling = ", ".join(f"{name}={value}" for name, value in tell_apart(sweep, among).items())
-    name = f"{sweep.scenario}.{sweep.case}"
-    return f"{name} ({telling})" if telling else name
+    return name_fixed(f"{sweep.scenario}.{sweep.case}", tell_apart(sweep, among))
 
 
 def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str, Param]:

@@ -9,11 +9,6 @@ from suite.analysis.result.findings import Kind, RuleName
 from suite.analysis.result.numbers import Evidence
 from suite.report.text.filling import fill
 
-_COPIES = (
-    "copying {size:,.0f} B {way} ({copy:cell})[, {size_back:,.0f} B {way_back} ({copy_back:cell})] takes "
-    "{seconds:seconds}"
-)
-
 _UNPROVEN, _FACT = "not proven to be the GPU's:", "({fact}: {value})"
 
 SENTENCES: Mapping[str, str] = {
@@ -59,7 +54,8 @@ SENTENCES: Mapping[str, str] = {
     "left-out": "{own:seconds}, and {less:seconds} {words}",
     "copied": "{seconds:seconds} for copying, by the same step with its data on the host",
     "copied-by-price": "{seconds:seconds} for copying, by the cost of the copies",
-    "copies": _COPIES,
+    "copies": "copying {size:,.0f} B {way} ({copy:cell})[, {size_back:,.0f} B {way_back} "
+    "({copy_back:cell})] takes {seconds:seconds}",
     # Dispatch.
     "at-no-work": "{seconds:seconds} at no work at all, extrapolated from {smaller:cell} "
     "({small:seconds}) and {larger:cell} ({large:seconds})",

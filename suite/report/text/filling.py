@@ -25,7 +25,7 @@ _SHOWN: Shown = {
 _OPTIONAL = re.compile(r"\[([^]]*)\]")
 
 
-def fill(text: str, values: Mapping[str, Any], more: Shown | None = None) -> str:
+def fill(text: str, values: Mapping[str, Any], more: Shown) -> str:
     """A registry's text with values in the places of their names, each as its placeholder asks.
 
     What stands in square brackets is left out where its values are not there.  ``more`` is what else
@@ -36,7 +36,7 @@ def fill(text: str, values: Mapping[str, Any], more: Shown | None = None) -> str
         names = {name for _, name, _, _ in Formatter().parse(part[1]) if name}
         return part[1] if names <= values.keys() else ""
 
-    return _Words({**_SHOWN, **(more or {})}).vformat(_OPTIONAL.sub(keep, text), (), values)
+    return _Words({**_SHOWN, **more}).vformat(_OPTIONAL.sub(keep, text), (), values)
 
 
 class _Words(Formatter):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Spot
+from suite.cells.cell import Param
 
 
 def list_families(cells: Iterable[CellAnalysis]) -> list[str]:
@@ -76,6 +77,16 @@ def choose_cells(word: str, ids: Sequence[str]) -> list[str]:
     case, *values = word.split("/")
     parts = ((one, one.split("/")) for one in ids)
     return exact or [one for one, (of, *axes) in parts if of == case and set(values) <= {*axes}]
+
+
+def list_values(params: Mapping[str, Param]) -> str:
+    """``net=A, batch=32``."""
+    return ", ".join(f"{axis}={value}" for axis, value in params.items())
+
+
+def name_fixed(name: str, fixed: Mapping[str, Param]) -> str:
+    """A name, and what is fixed of what it names: ``mlp.train (net=A)``."""
+    return f"{name} ({list_values(fixed)})" if fixed else name
 
 
 def name_place(one: Spot) -> str:

@@ -160,21 +160,26 @@ def show_ratio(ratio: Known, *, other: str, base: str) -> Quantity:
 
     The interval is turned the same way as the number; under 1 it says the opposite.
     """
-    value, low, high = _take_apart(ratio)
-    way = "slower" if value > 1 else "faster"
-    number, interval = _show_times(value, low, high)
-    if _is_one(number):
-        return Quantity(f"{other} as fast as {base}, ", number, f"×{interval}", value)
-    return Quantity(f"{other} ", number, f"× {way}{interval}", value)
+    same = f"{other} as fast as {base}, "
+    return _say_way(ratio, over="slower", under="faster", same=same, before=f"{other} ")
 
 
 def show_gain(ratio: Known) -> Quantity:
     """A ratio of times, before over after: ``3.1× faster (2.9–3.4)``; under 1 ``slower``."""
+    return _say_way(ratio, over="faster", under="slower", same="as fast, ")
+
+
+def _say_way(ratio: Known, *, over: str, under: str, same: str, before: str = "") -> Quantity:
+    """A ratio turned so that it is at least 1, and a word for what it was before: ``over`` or ``under`` 1.
+
+    ``same`` stands in front of what is shown as 1, as 1.0004 is; ``before`` in front of all else.
+    """
     value, low, high = _take_apart(ratio)
-    number, interval = _show_times(value, low, high)
-    if _is_one(number):
-        return Quantity("as fast, ", number, f"×{interval}", value)
-    return Quantity("", number, f"× {'faster' if value > 1 else 'slower'}{interval}", value)
+    ends = (value, low, high) if value > 1 else _turn(value, low, high)
+    number, interval = _write_times(*ends)
+    if number.rstrip("0") == "1.":
+        return Quantity(same, number, f"×{interval}", value)
+    return Quantity(before, number, f"× {over if value > 1 else under}{interval}", value)
 
 
 def show_relative(ratio: Known) -> Quantity:
@@ -213,10 +218,10 @@ def show_things(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _show_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
-    """A ratio turned so that it is at least 1, and its interval in brackets, turned alike."""
-    ends = (value, low, high) if value > 1 else _turn(value, low, high)
-    return _write_times(*ends)
+def join_first(most: int, texts: Sequence[str]) -> str:
+    """At most so many of the texts, and how many more there are: ``a; b; and 3 more``."""
+    more = len(texts) - most
+    return "; ".join(texts[:most]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _turn(value: float, low: float | None, high: float | None) -> Ends:
@@ -229,11 +234,6 @@ def _write_times(value: float, low: float | None, high: float | None) -> tuple[s
     if value >= 1e6:  # no machine is a million times faster; show that without a row of digits
         return f"{value:.1e}", ""
     return _write(value, low, high, by_ends=True)
-
-
-def _is_one(number: str) -> bool:
-    """Whether a ratio, as it is shown, is none: 1.0004 is shown as 1.00."""
-    return number.rstrip("0") == "1."
 
 
 def _show(one: Known, steps: Steps) -> Quantity:

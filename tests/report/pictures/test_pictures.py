@@ -54,8 +54,7 @@ def test_two_arms_cross_where_the_analysis_says_so() -> None:
     assert picture.title.startswith("Square products: cpu wins at n = 1")
     assert "shaded" in picture.caption
     assert "INVALID" not in picture.caption
-    first, mark = MADE.cells[0].arms["cpu"].estimate, panel.marks["cpu"][0]
-    assert first
+    first, mark = MADE.cells[0].arms["cpu"], panel.marks["cpu"][0]
     assert mark
     assert (mark.value, mark.low, mark.high) == (first.value, first.low, first.high)
 

@@ -83,9 +83,12 @@ def _styled() -> Iterator[None]:
         yield
 
 
+def find_texts(figure: Figure) -> list[Text]:
+    return [text for text in figure.findobj(Text) if isinstance(text, Text)]
+
+
 def texts_of(figure: Figure) -> list[str]:
-    found = figure.findobj(Text)
-    return [text.get_text() for text in found if isinstance(text, Text) and text.get_text()]
+    return [text.get_text() for text in find_texts(figure) if text.get_text()]
 
 
 @cache
@@ -181,15 +184,12 @@ def test_all_that_is_written_lies_inside_and_nothing_lies_on_another(name: str) 
     width, height = figure.bbox.size
     assert "SIMULATED" in texts_of(figure)
     seen = []
-    for text in figure.findobj(Text):
-        assert isinstance(text, Text)
+    for text in find_texts(figure):
         if not text.get_visible() or not text.get_text().strip():
             continue
         box = text.get_window_extent(renderer)
-        assert box.x0 >= 0, text.get_text()
-        assert box.x1 <= width, text.get_text()
-        assert box.y0 >= 0, text.get_text()
-        assert box.y1 <= height, text.get_text()
+        assert 0 <= box.x0 <= box.x1 <= width, text.get_text()
+        assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
         seen.append((box.shrunk(0.9, 0.9), text.get_text()))
     for (box, text), (other, beside) in combinations(seen, 2):
         assert not box.overlaps(other), (text, beside)

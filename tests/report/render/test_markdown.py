@@ -1,10 +1,46 @@
-"""A page's blocks as Markdown."""
+"""A page as Markdown; and what a document says stays text there, on a terminal and in a spreadsheet."""
 
 from __future__ import annotations
 
-from suite.report.render.markdown import render_page
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suite.analysis.result.arms import hash_identity
+from suite.report.exports.table import guard_formula
+from suite.report.render.markdown import escape, render_page
+from suite.report.render.plain import LONGEST, show_plainly
 from suite.report.text.page import NO_NUMBER, Cell, Code, Link, Page, Strong, say_none
 from suite.report.text.units import show_ratio, show_seconds
+from tests.report.reading import MARKDOWN
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "a | b | c",
+    "`code` ``more``",
+    "**bold** _em_ ~~gone~~",
+    "[link](http://example.org) ![picture](x)",
+    "<http://example.org>",
+    "http://example.org www.example.org mail@example.org mailto:a@b.c",
+    "# heading",
+    "- list",
+    "1. list",
+    "> quote",
+    "===",
+    "---",
+    "&lt;b&gt; &amp; &#60;",
+    "back\\slash \\| \\",
+    "[1]: http://example.org",
+    "[^1]",
+    "$x$ $$y$$",
+    "line\nbreak\r\n\n# heading",
+    "\x1b[31mred\x00\x07",
+    "\u202eright to left \u200b \ufeff",
+    "half \ud800",
+    "| --- |",
+    "__init__ numpy_function _x_",
+    "+ a",
+]
 
 
 def render(page: Page) -> list[str]:
@@ -51,3 +87,60 @@ def test_what_is_markup_is_said_so() -> None:
         r"- \- x",
         r"- \# `y`",
     ]
+
+
+def kinds_and_text(markdown: str) -> tuple[set[str], str]:
+    """The kinds of inline tokens of a paragraph, and what a reader would see."""
+    tokens = MARKDOWN.parse(markdown)
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
+    children = tokens[1].children or []
+    return {child.type for child in children}, "".join(child.content for child in children)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_renders_as_itself(text: str) -> None:
+    kinds, seen = kinds_and_text(escape(text))
+    assert kinds <= {"text", "text_special"}
+    assert seen == " ".join(show_plainly(text).split())
+    assert seen.isprintable()
+
+
+@given(st.text(max_size=60) | st.text(alphabet="ab_*`<>[]()!|\\~-+=#1.) \n:/@wh&;$", max_size=40))
+def test_any_text_renders_as_itself(text: str) -> None:
+    shown = escape(text)
+    assert shown.isprintable()
+    if shown:
+        kinds, seen = kinds_and_text(shown)
+        assert kinds <= {"text", "text_special"}
+        assert seen == " ".join(show_plainly(text).split())
+
+
+def test_links_are_broken() -> None:
+    assert "http://" not in escape("see http://example.org")
+    assert "www." not in escape("see www.example.org")
+
+
+def test_what_needs_no_escape_gets_none() -> None:
+    for text in ("2.21.0", "0-3", "numpy_function", "docker/cpu.txt", "n=1000/xla=off", "95 %"):
+        assert escape(text) == text
+
+
+def test_long_text_is_cut() -> None:
+    assert len(show_plainly("x" * 30_000)) == LONGEST
+    assert show_plainly("x" * 30_000).endswith("…")
+
+
+def test_a_gpu_is_not_named() -> None:
+    uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+    assert uuid not in show_plainly(f"device {uuid} is gone")
+    assert hash_identity(uuid) in show_plainly(f"device {uuid} is gone")
+    assert hash_identity("a") != hash_identity("b")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1"])
+def test_no_formula_reaches_a_spreadsheet(text: str) -> None:
+    assert guard_formula(text).startswith("'")
+
+
+def test_plain_words_reach_a_spreadsheet_unchanged() -> None:
+    assert guard_formula("matmul.square/n=1000") == "matmul.square/n=1000"

@@ -14,7 +14,7 @@ from suite.report.sections.controls import tell_failed, tell_held
 from suite.report.sections.opening import answer, warn
 from tests.bench.truth.claims import CONTROLS
 from tests.rendering import render_markdown
-from tests.report.campaigns import analyse_made
+from tests.report.campaigns import analyse_made, judged
 
 SOUND = Controls(twins=(), cuda_hidden=None, again=(), extra_work=(), input_only={})
 
@@ -101,6 +101,16 @@ def test_where_one_control_failed_none_is_said_to_have_held(which: str) -> None:
     failed, _words = TOLD[which]
     found = answer(with_controls(**HELD | failed))
     assert not [one for one in chain(*found.values()) if "held" in one]
+
+
+def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
+    analysis = judged("INCONCLUSIVE", "FASTER")
+    told = "should be settled", "would not settle"
+    assert any(word in " ".join(answer(analysis)["Verdicts"]) for word in told)
+    controls = structs.replace(analysis.controls, extra_work=(extra(1.1, 1.3, p=0.0001),))
+    failed = structs.replace(analysis, controls=controls)
+    assert warn(failed)[0].startswith("A CONTROL FAILED")
+    assert not any(word in " ".join(chain(*answer(failed).values())) for word in told)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
-from suite.analysis.result.campaign import Analysis, ExtraWork
+from suite.analysis.result.arms import Spent
+from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
 from suite.analysis.result.findings import Improvement, RuleName, Speedup
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
@@ -19,12 +21,13 @@ from suite.report.pages.campaign import compose, compose_brief
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
 from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
-from suite.report.sections.opening import account, answer, list_by_family, warn
+from suite.report.sections.opening import account, list_by_family, warn
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
     count_verdicts,
     tell_crossovers,
     tell_extremes,
+    tell_settling,
     tell_sizes,
     tell_sureness,
 )
@@ -35,38 +38,23 @@ from tests import synthetic
 from tests.changes import lose, plant
 from tests.golden_campaigns import make_troubled
 from tests.rendering import study, sum_up
-from tests.report.campaigns import NO_NUMBER, SWEEPS, analyse_made, change_cells
+from tests.report.campaigns import NO_NUMBER, NOTHING, SWEEPS, analyse_made, change_cells, judged
 
-NOTHING = set_down(raise_flag("no-number"), raise_flag("no-number"))
-
-
-def judged(*names: VerdictName) -> Analysis:
-    """Two arms whose first cells have these verdicts, and ratios that go with them."""
-
-    def judge(place: int, _: CellAnalysis) -> dict[str, Any]:
-        if place >= len(names):
-            return {"comparisons": {"cuda": NOTHING}}
-        value = {"FASTER": 0.1 + place / 100, "SLOWER": 5.0 + place}.get(names[place], 1.0)
-        verdict = Verdict(name=names[place], reason=cite("not-significant", p=0.01), p=0.01)
-        ratio = Ratio(value=value, low=value * 0.9, high=value * 1.1, n=3)
-        return {"comparisons": {"cuda": set_down(ratio, verdict)}}
-
-    return change_cells(analyse_made(), judge)
+CAMPAIGN = synthetic.make_campaign(blocks=3)
+DOCUMENTS = synthetic.make_documents(CAMPAIGN, samples=2)
 
 
 def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
-    campaign = synthetic.make_campaign(blocks=3)
-    documents = synthetic.make_documents(campaign, samples=2)
-    name = campaign.cells[0].id
+    name = CAMPAIGN.cells[0].id
     why = "wrong result: the loss is 0.495 where NumPy's reference is 0.0063 (step 20)"
-    wrong = plant(documents, lose(name, "failed", why), "cuda")
-    summary = study(campaign, wrong)
+    wrong = plant(DOCUMENTS, lose(name, "failed", why), "cuda")
+    summary = study(CAMPAIGN, wrong)
     first = warn(summary)[0]
     assert first == (
         f"cuda GIVES WRONG RESULTS: 1 cell without a number, the first {name}: the loss is 0.495 where "
         "NumPy's reference is 0.0063 (step 20)."
     )
-    assert not any("WRONG" in sentence for sentence in warn(study(campaign, documents)))
+    assert not any("WRONG" in sentence for sentence in warn(study(CAMPAIGN, DOCUMENTS)))
     assert summary.cells[0].arms["cpu"].estimate is not None
     assert summary.cells[0].arms["cuda"].estimate is None
 
@@ -127,6 +115,36 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
     (sentence,) = tell_extremes(judged("SLOWER"), "cuda")
     assert sentence.startswith("cuda's largest loss is at ")
     assert tell_extremes(judged("EQUIVALENT"), "cuda") == []
+
+
+def settle(*blocks: int | None) -> list[str]:
+    """What is told of cells that so many blocks would decide, after three blocks that took an hour."""
+    open_: Sequence[VerdictName] = ["INCONCLUSIVE"] * len(blocks)
+    summary = judged(*open_, "EQUIVALENT", "FASTER", blocks=blocks)
+    spent = dict.fromkeys(summary.arms, Spent(total_s=1800.0, kinds={}))
+    return list(tell_settling(structs.replace(summary, spent=spent), "cuda"))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "which", "wanted", "time"),
+    [
+        # A block of both takes a quarter of the hour: there was a calibration, too.
+        ([5], "The inconclusive cell", 5, "30 min 00 s"),
+        ([None, 4, 20], "Of the 3 inconclusive cells 2", 20, "4 h 15 min"),
+        ([4, 20, 20], "All 3 inconclusive cells", 20, "4 h 15 min"),
+    ],
+)
+def test_what_would_settle_half_of_what_is_open(
+    blocks: Sequence[int | None], which: str, wanted: int, time: str
+) -> None:
+    settled = f"should be settled by BLOCKS={wanted} instead of 3, in about {time} more."
+    assert settle(*blocks) == [f"{which} {settled}"]
+
+
+def test_nothing_is_said_to_settle_what_is_not_open_or_too_noisy() -> None:
+    assert settle() == []
+    words = "More blocks would not settle most of the inconclusive cells: the noise is too large."
+    assert settle(None, 4, None) == [words]
 
 
 @pytest.mark.parametrize(
@@ -265,34 +283,13 @@ def test_a_sweep_that_one_arm_alone_measured_is_in_no_sentence_and_no_table() ->
     assert row not in table
 
 
-def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
-    analysis = judged("INCONCLUSIVE", "FASTER")
-    told = "should be settled", "would not settle"
-    assert any(word in " ".join(answer(analysis)["Verdicts"]) for word in told)
-    extra = ExtraWork(
-        arm="cuda",
-        cell=analysis.cells[0].id,
-        honest=analysis.cells[1].id,
-        ratio=Ratio(value=1.2, low=1.1, high=1.3, n=3),
-        truth=1.05,
-        p=0.0001,
-    )
-    failed = structs.replace(
-        analysis, controls=structs.replace(analysis.controls, extra_work=(extra,))
-    )
-    assert warn(failed)[0].startswith("A CONTROL FAILED")
-    assert not any(word in " ".join(chain(*answer(failed).values())) for word in told)
-
-
 def test_why_cells_were_skipped_stands_behind_their_number() -> None:
-    campaign = synthetic.make_campaign(blocks=3)
-    documents = synthetic.make_documents(campaign, samples=2)
-    first, second, *_ = (one.id for one in campaign.cells)
-    once = plant(documents, lose(first, "skipped", "no memory"), "cuda")
-    text = " ".join(account(study(campaign, once)))
+    first, second, *_ = (one.id for one in CAMPAIGN.cells)
+    once = plant(DOCUMENTS, lose(first, "skipped", "no memory"), "cuda")
+    text = " ".join(account(study(CAMPAIGN, once)))
     assert "1 skipped (no memory)" in text
     twice = plant(once, lose(second, "skipped", "no time"), "cuda")
-    assert "2 skipped (the first: no memory)" in " ".join(account(study(campaign, twice)))
+    assert "2 skipped (the first: no memory)" in " ".join(account(study(CAMPAIGN, twice)))
 
 
 def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
@@ -301,18 +298,12 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
     for side, way in zip(family_of(short, family), ("slower", "faster"), strict=True):
         assert side == "none" or f"× {way}" in side
     # One cell of the comparison is judged, and none of this family.
-    other, *rest = short.cells
+    other, rest, *_ = short.cells
     none = set_down(Ratio(value=3.0, low=2.0, high=4.0, n=3), raise_flag("no-number"))
-    alone = [
-        structs.replace(one, scenario="alone", role="work", comparisons={"cuda": none})
-        for one in rest[:1]
-    ]
-    verdict = Verdict(name="FASTER", reason=cite("not-significant", p=0.01), p=0.01)
-    judged_one = structs.replace(
-        other,
-        comparisons={"cuda": set_down(Ratio(value=0.5, low=0.4, high=0.6, n=3), verdict)},
-    )
-    mixed = structs.replace(short, cells=(judged_one, *alone))
+    one = set_down(Ratio(value=0.5, low=0.4, high=0.6, n=3), Verdict(name="FASTER"))
+    alone = structs.replace(rest, scenario="alone", role="work", comparisons={"cuda": none})
+    judged_one = structs.replace(other, comparisons={"cuda": one})
+    mixed = structs.replace(short, cells=(judged_one, alone))
     assert family_of(mixed, "alone") == ["no verdict", "no verdict"]
 
 
@@ -351,27 +342,25 @@ def said(analysis: Analysis, words: str) -> list[str]:
 
 def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:
     analysis = analyse_made()
-    won = [
-        one for one in analysis.work if one.standing and one.standing.loses and one.standing.winner
-    ]
-    assert won
     names = name_cells(analysis.cells)[0]
+    won = {
+        one.id: one.standing.winner
+        for one in analysis.work
+        if one.standing and one.standing.loses and one.standing.winner
+    }
+    winner, *_ = won.values()
 
-    def expected(found: list[CellAnalysis]) -> list[str]:
-        one = found[0]
-        assert one.standing
-        assert one.standing.winner
-        words = "wins at a measured variant of the same work, such as"
-        better, lost = names[one.standing.winner], names[one.id]
-        return [f"For {len(found)} of them cuda {words} {better} instead of {lost}."]
+    def expected(found: Mapping[str, str]) -> list[str]:
+        words = f"For {len(found)} of them cuda wins at a measured variant of the same work"
+        pairs = [f"{names[better]} instead of {names[lost]}" for lost, better in found.items()]
+        return [f"{words}, such as {one}." for one in pairs[:1]]
 
     assert said(analysis, "measured variant") == expected(won)
-    winner = won[0].standing.winner  # type: ignore[union-attr]
     unjudged = change_cells(
         analysis, lambda _, one: {"comparisons": {}} if one.id == winner else {}
     )
-    fewer = [one for one in won if one.standing and one.standing.winner != winner]
-    assert said(unjudged, "measured variant") == (expected(fewer) if fewer else [])
+    fewer = {lost: better for lost, better in won.items() if better != winner}
+    assert said(unjudged, "measured variant") == expected(fewer)
 
     def lose_winner(_: int, one: CellAnalysis) -> dict[str, Any]:
         return {"standing": one.standing and structs.replace(one.standing, winner=None)}

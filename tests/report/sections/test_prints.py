@@ -6,6 +6,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -13,6 +14,10 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot
 from suite.cells.cell import Cell, Way
+from tests.analysis.causes.test_insight import SLICES
+from tests.fakes import machines
+from tests.fakes.hosts import QUIET
+from tests.fakes.machines import CPU, GPU, Device
 from tests.rendering import render_markdown, study
 from tests.report.drawn import Drawn, draw_campaign
 
@@ -28,8 +33,12 @@ SENTENCES = {
 }
 """Of scripts as posted, and of the same in a warm process."""
 
-NAMES = re.compile(r"Timed as posted, (\d+) of \d+ scripts? names?")
-NAMES_WARM = re.compile(r"Timed as posted, in a warm process, (\d+) of \d+ scripts? names?")
+NAMED = {
+    True: re.compile(r"Timed as posted, (\d+) of \d+ scripts? names?"),
+    False: re.compile(r"Timed as posted, in a warm process, (\d+) of \d+ scripts? names?"),
+}
+"""How many name the wrong winner: by whether they were timed as posted."""
+
 SOFT = "such a script prints"
 
 Told = tuple[str, ...]
@@ -93,20 +102,18 @@ def check(drawn: Drawn, analysis: Analysis) -> Sentences:
     for kind in ("prints", "says"):
         assert report.count(f"the script {kind}") == len(expected[kind])
     assert (SOFT in report) == (drawn.campaign.arms == ["cpu"] and bool(expected["prints"]))
-    posted = {True: set[Told](), False: set[Told]()}
+    found: Sentences = {kind: set() for kind in SENTENCES}
     for one in analysis.waterfalls:
-        posted[one.posted].add((*name_way(one.name, one.fixed), name_spot(one.spot)))
-    assert posted == {True: expected["prints"], False: expected["takes"]}
-    compared = {True: set[Told](), False: set[Told]()}
-    reverse = {True: set[str](), False: set[str]()}
+        way = name_way(one.name, one.fixed)
+        found["prints" if one.posted else "takes"].add((*way, name_spot(one.spot)))
     for each in analysis.misled:
+        way = name_way(each.name, each.fixed)
         places = name_spot(each.other), name_spot(each.base)
-        compared[each.posted].add((*name_way(each.name, each.fixed), *places))
-        if each.reverses:
-            reverse[each.posted].add(each.name)
-    assert compared == {True: expected["says"], False: expected["compares"]}
-    for is_posted, pattern in ((True, NAMES), (False, NAMES_WARM)):
-        assert sum(map(int, pattern.findall(report))) == len(reverse[is_posted])
+        found["says" if each.posted else "compares"].add((*way, *places))
+    assert found == expected
+    for posted, named in NAMED.items():
+        reversing = {one.name for one in analysis.misled if one.reverses and one.posted is posted}
+        assert sum(map(int, named.findall(report))) == len(reversing)
     return expected
 
 
@@ -124,3 +131,60 @@ def test_the_script_prints_what_was_measured_of_it_and_counts(seeds: range) -> N
         seen += Counter({name: len(told) for name, told in expected.items()})
     # Else nothing was tried.
     assert all(seen[kind] > len(seeds) / 4 for kind in SENTENCES), seen
+
+
+def write(gpu: Device | None, *, posted: bool = True, profile: ProfileName = "standard") -> str:
+    """The report of the script in slices; ``posted``: its first stage is the script itself."""
+    cells = [
+        replace(one, process="asked.slices") if posted and one.params["stage"] == "naive" else one
+        for one in SLICES
+    ]
+    made = machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET, profile=profile)
+    return render_markdown(study(*made))
+
+
+WORDS = {
+    "script": "the script says",
+    "script-loses": "On cuda, against cpu, the script says 52.2× slower",
+    "warm": "as asked, in a warm process",
+    "warm-loses": "On cuda, against cpu, as asked, in a warm process, it is 52.2× slower",
+    "wrong": "the wrong winner",
+    "wrong-between": "the wrong winner. Largest proven shares of the gap: ",
+    "between": "Largest proven shares of the gap",
+    "tracing": "% tracing no longer timed",
+    "provisional": "provisional, without a verdict.",
+    "invents": "a difference where none is shown",
+    "alike": "neither tells them apart.",
+    "prints": 'prints a "GPU time" that is the CPU\'s',
+    "time": "GPU time",
+    "The-prints": "The script prints",
+    "the-prints": "the script prints",
+}
+LATE = replace(GPU, start=1.0)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "posted", "said", "unsaid"),
+    [
+        (LATE, True, "script-loses wrong-between", "warm invents"),
+        (LATE, False, "warm-loses", "script The-prints time"),
+        (replace(CPU, start=1.0), True, "invents tracing", "wrong"),
+        (CPU, True, "alike", "wrong between"),
+        (None, True, "prints", "script between"),
+        (None, False, "warm", "time the-prints"),
+    ],
+)
+def test_what_a_script_says_and_what_is_so(
+    gpu: Device | None, *, posted: bool, said: str, unsaid: str
+) -> None:
+    text = write(gpu, posted=posted)
+    assert [one for one in said.split() if WORDS[one] not in text] == []
+    assert [one for one in unsaid.split() if WORDS[one] in text] == []
+
+
+def test_without_verdicts_no_script_names_the_wrong_winner() -> None:
+    text = write(LATE, profile="quick")
+    assert "the script says 52.2× slower" in text
+    assert WORDS["provisional"] in text
+    assert [one for one in ("wrong", "invents", "alike") if WORDS[one] in text] == []
+    assert WORDS["provisional"] not in write(LATE)

@@ -3,58 +3,79 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.analysis.result.numbers import derive_rate
-from suite.report.text.units import (
-    Quantity,
-    name_rate,
-    show_bytes,
-    show_count,
-    show_duration,
-    show_energy,
-    show_gain,
-    show_money,
-    show_part,
-    show_power,
-    show_rate,
-    show_ratio,
-    show_seconds,
-    show_share,
-    show_size,
-    show_tick,
-    show_times,
-)
+from suite.report.text import units
 
 SIZES = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
+compare = partial(units.show_ratio, other="cuda", base="cpu")
+
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "expected"),
+    ("shown", "text"),
     [
-        (0.001234567, 0.001222567, 0.001246567, "1.235 ± 0.012 ms"),
-        (0.001234567, None, None, "1.23 ms"),
-        (0.00099996, None, None, "1.00 ms"),
-        (0.00099996, 0.00099995, 0.00099997, "999.960 ± 0.010 µs"),
-        (0.999999, 0.99, 1.01, "1.000 ± 0.010 s"),
-        (1.2e-3, 0.4e-3, 3.9e-3, "1.2 (0.40–3.9) ms"),
-        (950e-6, 820e-6, 1080e-6, "950 ± 130 µs"),
-        (1.5e-6, 1.5e-6, 1.5e-6, "1.50 ± 0.00 µs"),
-        (2e-12, None, None, "0.00200 ns"),
-        (3661.0, None, None, "3661 s"),
-        (1e9, None, None, "1.00e+09 s"),
+        (units.show_seconds((0.001234567, 0.001222567, 0.001246567)), "1.235 ± 0.012 ms"),
+        (units.show_seconds((0.001234567, None, None)), "1.23 ms"),
+        (units.show_seconds(0.00099996), "1.00 ms"),
+        (units.show_seconds((0.00099996, 0.00099995, 0.00099997)), "999.960 ± 0.010 µs"),
+        (units.show_seconds((0.999999, 0.99, 1.01)), "1.000 ± 0.010 s"),
+        (units.show_seconds((1.2e-3, 0.4e-3, 3.9e-3)), "1.2 (0.40–3.9) ms"),
+        (units.show_seconds((950e-6, 820e-6, 1080e-6)), "950 ± 130 µs"),
+        (units.show_seconds((1.5e-6, 1.5e-6, 1.5e-6)), "1.50 ± 0.00 µs"),
+        (units.show_seconds(2e-12), "0.00200 ns"),
+        (units.show_seconds(3661.0), "3661 s"),
+        (units.show_seconds(1e9), "1.00e+09 s"),
+        (compare((1 / 3.1, 1 / 3.4, 1 / 2.9)), "cuda 3.1× faster (2.9–3.4)"),
+        (compare((2.0, 1.84, 2.11)), "cuda 2.0× slower (1.8–2.1)"),
+        (compare((1.034, 1.021, 1.047)), "cuda 1.03× slower (1.02–1.05)"),
+        (compare((0.02, 0.0196, 0.0204)), "cuda 50× faster (49–51)"),
+        (compare((0.97, 0.9, 1.05)), "cuda 1.03× faster (0.95–1.11)"),
+        (compare(0.5), "cuda 2.00× faster"),
+        (compare((1.0004, 0.99, 1.01)), "cuda as fast as cpu, 1.00× (0.99–1.01)"),
+        (compare((1.0, 1.0, 1.0)), "cuda as fast as cpu, 1.00× (1.00–1.00)"),
+        (compare((1e9, 1e8, 1e10)), "cuda 1.0e+09× slower"),
+        (units.name_rate("FLOP"), "FLOP/s"),
+        (units.name_rate("byte"), "B/s"),
+        (units.name_rate("example"), "examples/s"),
+        (units.show_duration(0), "0 s"),
+        (units.show_duration(0.85), "850 ms"),
+        (units.show_duration(12.34), "12.3 s"),
+        (units.show_duration(59.96), "60.0 s"),
+        (units.show_duration(65), "1 min 05 s"),
+        (units.show_duration(245), "4 min 05 s"),
+        (units.show_duration(7384), "2 h 03 min"),
+        (units.show_bytes(0), "0 B"),
+        (units.show_bytes(12), "12.0 B"),
+        (units.show_bytes(1536), "1.50 KiB"),
+        (units.show_bytes(16 * 2**30), "16.0 GiB"),
+        (units.show_share(1 / 3), "33.3 %"),
+        (units.show_part(1, 0), "—"),
+        (units.show_part(1, 3), "33.3 %"),
+        (units.show_tick(1e-5, "s"), "10 µs"),
+        (units.show_tick(1.5, "s"), "1.5 s"),
+        (units.show_tick(0.0999999999999999, "s"), "100 ms"),
+        (units.show_tick(300_000.0, "examples/s"), "300k"),
+        (units.show_tick(1.0, "examples/s"), "1"),
+        (units.show_tick(2e6, "FLOP/s"), "2M"),
+        (units.show_size(64), "64"),
+        (units.show_size(10000.0), "10000"),
+        (units.show_size(192.345), "192"),
+        (units.show_size(2345.6), "2,346"),
     ],
 )
-def test_seconds(value: float, low: float | None, high: float | None, expected: str) -> None:
-    assert show_seconds((value, low, high)) == expected
+def test_a_number_as_people_read_it(shown: str, text: str) -> None:
+    assert shown == text
 
 
 @given(st.floats(min_value=1e-11, max_value=1e5))
 def test_seconds_round_trip(value: float) -> None:
-    number, unit = show_seconds(value).split(" ")
+    number, unit = units.show_seconds(value).split(" ")
     assert float(number) * SIZES[unit] == pytest.approx(value, rel=0.0051)
     if unit != "s":
         assert float(number) < 1000
@@ -62,7 +83,7 @@ def test_seconds_round_trip(value: float) -> None:
 
 @given(st.floats(min_value=1e-10, max_value=1e4), st.floats(min_value=1e-9, max_value=0.45))
 def test_an_interval_round_trips_within_its_own_precision(value: float, share: float) -> None:
-    text = show_seconds((value, value * (1 - share), value * (1 + share)))
+    text = units.show_seconds((value, value * (1 - share), value * (1 + share)))
     match = re.fullmatch(r"([\d.]+) ± ([\d.]+) (\S+)", text)
     assert match
     size = SIZES[match[3]]
@@ -86,77 +107,36 @@ def test_an_interval_round_trips_within_its_own_precision(value: float, share: f
     ],
 )
 def test_rates(amount: float, unit: str, seconds: float, expected: str | None) -> None:
-    assert show_rate(amount, unit, seconds) == expected
+    assert units.show_rate(amount, unit, seconds) == expected
     assert (derive_rate(amount, seconds) is None) == (expected is None)
-
-
-def test_names_of_rates() -> None:
-    assert [name_rate(unit) for unit in ("FLOP", "byte", "example")] == [
-        "FLOP/s",
-        "B/s",
-        "examples/s",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high", "expected"),
-    [
-        (1 / 3.1, 1 / 3.4, 1 / 2.9, "cuda 3.1× faster (2.9–3.4)"),
-        (2.0, 1.84, 2.11, "cuda 2.0× slower (1.8–2.1)"),
-        (1.034, 1.021, 1.047, "cuda 1.03× slower (1.02–1.05)"),
-        (0.02, 0.0196, 0.0204, "cuda 50× faster (49–51)"),
-        (0.97, 0.9, 1.05, "cuda 1.03× faster (0.95–1.11)"),
-        (0.5, None, None, "cuda 2.00× faster"),
-        (1.0004, 0.99, 1.01, "cuda as fast as cpu, 1.00× (0.99–1.01)"),
-        (1.0, 1.0, 1.0, "cuda as fast as cpu, 1.00× (1.00–1.00)"),
-        (1e9, 1e8, 1e10, "cuda 1.0e+09× slower"),
-    ],
-)
-def test_ratios_say_which_way(
-    value: float, low: float | None, high: float | None, expected: str
-) -> None:
-    assert show_ratio((value, low, high), other="cuda", base="cpu") == expected
 
 
 @given(st.floats(min_value=1e-20, max_value=1e20), st.floats(min_value=0.0, max_value=30.0))
 def test_every_ratio_can_be_said(value: float, width: float) -> None:
-    text = show_ratio((value, value / (1 + width), value * (1 + width)), other="b", base="a")
+    text = units.show_ratio((value, value / (1 + width), value * (1 + width)), other="b", base="a")
     assert "×" in text
     assert ("slower" in text) == (value > 1 and "as fast" not in text)
-
-
-def test_durations_sizes_and_shares() -> None:
-    durations = [0, 0.85, 12.34, 59.96, 65, 245, 7384]
-    assert [show_duration(one) for one in durations] == [
-        *("0 s", "850 ms", "12.3 s", "60.0 s", "1 min 05 s", "4 min 05 s", "2 h 03 min")
-    ]
-    assert [show_bytes(one) for one in (0, 12, 1536, 16 * 2**30)] == [
-        *("0 B", "12.0 B", "1.50 KiB", "16.0 GiB")
-    ]
-    assert show_share(1 / 3) == "33.3 %"
-    assert show_part(1, 0) == "—"
-    assert show_part(1, 3) == "33.3 %"
 
 
 @given(st.floats(1e-8, 1e3), st.floats(1.01, 5.0), st.sampled_from(["", "gpu-2 "]))
 def test_a_quantity_knows_its_number_and_its_point(value: float, width: float, word: str) -> None:
     one = value, value / width, value * width
     for shown, meant in (
-        (show_seconds(value), value),
-        (show_seconds(one), value),
-        (show_energy(value), value),
-        (show_power(value), value),
-        (show_bytes(value), value),
-        (show_share(value), value),
-        (show_rate(1.0, "FLOP", value), 1 / value),
-        (show_rate(1.0, "example", value), 1 / value),
-        (show_times(one), value),
-        (show_gain(one), value),
-        (show_money(one, "USD"), value),
-        (show_count(one), value),
-        (show_ratio(one, other="gpu-2", base="cpu-1.5"), value),
+        (units.show_seconds(value), value),
+        (units.show_seconds(one), value),
+        (units.show_energy(value), value),
+        (units.show_power(value), value),
+        (units.show_bytes(value), value),
+        (units.show_share(value), value),
+        (units.show_rate(1.0, "FLOP", value), 1 / value),
+        (units.show_rate(1.0, "example", value), 1 / value),
+        (units.show_times(one), value),
+        (units.show_gain(one), value),
+        (units.show_money(one, "USD"), value),
+        (units.show_count(one), value),
+        (units.show_ratio(one, other="gpu-2", base="cpu-1.5"), value),
     ):
-        assert isinstance(shown, Quantity)
+        assert isinstance(shown, units.Quantity)
         assert shown.value == pytest.approx(meant)
         around = shown.amid(word, " and 1.5 more")
         assert str(around) == f"{word}{shown} and 1.5 more"
@@ -165,25 +145,3 @@ def test_a_quantity_knows_its_number_and_its_point(value: float, width: float, w
         assert before[-1].isdigit()
         assert not after[0].isdigit()
         assert "." not in before.replace("cpu-1.5", "")
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (1e-5, "s", "10 µs"),
-        (1.5, "s", "1.5 s"),
-        (0.0999999999999999, "s", "100 ms"),
-        (300_000.0, "examples/s", "300k"),
-        (1.0, "examples/s", "1"),
-        (2e6, "FLOP/s", "2M"),
-    ],
-)
-def test_ticks_are_as_short_as_they_can_be(value: float, unit: str, text: str) -> None:
-    assert show_tick(value, unit) == text
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(64, "64"), (10000.0, "10000"), (192.345, "192"), (2345.6, "2,346")]
-)
-def test_sizes_are_shown_as_they_are_named(size: float, text: str) -> None:
-    assert show_size(size) == text

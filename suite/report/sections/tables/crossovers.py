@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.crossovers import word_crossover
+from suite.report.text.names import list_values
 from suite.report.text.page import Page
 
 
@@ -12,7 +13,7 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
     rows = [
         {
             "sweep": f"{sweep.scenario}.{sweep.case}",
-            "fixed axes": ", ".join(f"{name}={value}" for name, value in sweep.fixed.items()),
+            "fixed axes": list_values(sweep.fixed),
             "comparison": f"{other} against {analysis.base}",
             "answer": word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base),
         }
