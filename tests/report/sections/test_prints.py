@@ -14,6 +14,7 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot
 from suite.cells.cell import Cell, Way
+from suite.cells.traits import ProfileName
 from tests.analysis.causes.test_insight import SLICES
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET
