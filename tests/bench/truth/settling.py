@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from tests.bench.truth.campaigns import Planted
+from tests.bench.truth.claims import CONTROLS
 from tests.bench.truth.tally import Tally, tell, work_cells
 from tests.bench.truth.winners import ROUGH, choose_effects, tell_effects
 
@@ -23,7 +24,9 @@ def try_settling(tally: Tally, seed: int) -> None:
     planted = Planted(seconds=tell_effects(effects), host=ROUGH)
     told = tell(planted, seed=3000 + seed)
     wanted = [int(match[1]) for one in told.opening if (match := WANTED.search(one))]
-    tally.add("the opening says what would settle it", len(wanted) == 1)
+    # More blocks don't mend a control that fails, which on such a machine a sound one can.
+    if not any(map(told.places, CONTROLS)):
+        tally.add("the opening says what would settle it", len(wanted) == 1)
     if wanted:
         later = tell(planted, seed=9000 + seed, blocks=wanted[0])
         open_ = work & {name for name, one in told.verdicts.items() if one == "INCONCLUSIVE"}
