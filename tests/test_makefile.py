@@ -25,9 +25,12 @@ pytestmark = [
 ]
 
 
+OPTIONS = re.findall(r"[A-Z_]+", re.findall(r"^BENCH := (.*)$", MAKEFILE, re.MULTILINE)[0])
+
+
 def make(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    # A make around the tests must not hand its own variables down.
-    around = dict.fromkeys(("MAKEFLAGS", "MFLAGS", "MAKELEVEL"), "")
+    # A make around the tests must not hand its own variables down, nor whoever runs it theirs.
+    around = dict.fromkeys(("MAKEFLAGS", "MFLAGS", "MAKELEVEL", *OPTIONS), "")
     return run("make", *words, folder=folder, env=around)
 
 
