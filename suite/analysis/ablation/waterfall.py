@@ -64,7 +64,8 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[N
     )
     found = []
     for place, (one, other, naive, fair) in enumerate(pairs):
-        told, so = (_find_side(verdicts.get(f"{place} {end}")) for end in ("naive", "fair"))
+        both = [verdicts.get(f"{place} {end}") for end in ("naive", "fair")]
+        told, so = map(_find_side, both)
         off = naive.value / fair.value
         found.append(
             NaiveGap(
@@ -79,7 +80,7 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[N
                 reverses=told * so < 0,
                 invents=told != 0 and so == 0,
                 differs=told != 0 or so != 0,
-                provisional=not judged,
+                provisional=None in both,
                 posted=one.posted and other.posted,
                 gone=_split(catalogue, one, other),
             )

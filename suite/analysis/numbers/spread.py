@@ -17,6 +17,9 @@ from suite.analysis.result.numbers import Ratio
 FEWEST_RATIOS = 3
 """Of fewer ratios nobody knows how far their variances differ."""
 
+SMALLEST = 0.1
+"""The share of the variances that are taken to be no smaller than the next one."""
+
 STEPS = 50
 """Newton's steps for the trigamma function's inverse at the most; it takes under ten."""
 
@@ -41,7 +44,7 @@ def share(ratios: Mapping[str, Ratio]) -> dict[str, Ratio]:
     if len(found) < FEWEST_RATIOS:
         return dict(ratios)
     scale, prior = _fit(list(found.values()))
-    # Nobody knows a spread better than all ratios together do.
+    # Nobody knows a spread better than all ratios together do, nor what is usual among them.
     most = sum(freedom for _, freedom in found.values())
     weight = min(prior, most)
     wider = {}
@@ -71,13 +74,15 @@ def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
     """The usual variance and its degrees of freedom, from standard deviations and theirs.
 
     By the mean and the variance of log variances; as many degrees as there can be where these vary no
-    more than chance has it.
+    more than chance has it.  The smallest tenth counts as the tenth: one cell without a spread would
+    otherwise tell that all can be so (as Phipson et al. 2016 winsorize).
     """
     halves = [freedom / 2 for _, freedom in found]
     logs = [
         2 * math.log(own) - float(special.digamma(half)) + math.log(half)
         for (own, _), half in zip(found, halves, strict=True)
     ]
+    logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
     mean = statistics.fmean(logs)
     beyond = statistics.variance(logs) - float(np.mean(special.polygamma(1, halves)))
     if beyond <= 0:
@@ -87,7 +92,7 @@ def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
 
 
 def _invert_trigamma(value: float) -> float:
-    """Newton's method on the reciprocal, which is convex, from below (Smyth 2004, appendix)."""
+    """Newton's method on the reciprocal, which is convex, from above (Smyth 2004, appendix)."""
     found = 0.5 + 1 / value
     for _ in range(STEPS):
         trigamma = float(special.polygamma(1, found))

@@ -152,7 +152,7 @@ class NaiveGap(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
     as the faster, and it is the other; it ``invents`` a difference where the fair numbers see none.
-    ``differs``: at least one of both tells the places apart; ``provisional``: no verdicts were given.
+    ``differs``: at least one of both tells the places apart; ``provisional``: one of both has no verdict.
     ``posted``: as of both waterfalls.  ``gone`` are the changes that make a share of the way
     beyond doubt, in seconds a unit, the largest first; empty where both ends are as far apart.
     """

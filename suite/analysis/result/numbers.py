@@ -88,7 +88,8 @@ class Ratio(Estimate, frozen=True, kw_only=True, omit_defaults=True):
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one comparison of one cell means; ``name`` is about the other arm, against the base.
 
-    ``reason`` is what it rests on, ``p`` the Holm-adjusted p-value where there is one.  INVALID has no
+    ``reason`` is what it rests on, ``p`` the Holm-adjusted p-value where there is one, by the larger of the
+    ratio's own spread and the one that its family makes probable.  INVALID has no
     reason of its own: the ``flags`` say why.  ``blocks``, of INCONCLUSIVE ones: as many in all would
     decide it if the next are like these; None where no reasonable number would.
     """

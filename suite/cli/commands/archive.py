@@ -21,6 +21,9 @@ from suite.report.pages.history import compose_history
 from suite.report.render.markdown import render_page
 from suite.report.text.names import choose_cells
 
+MOST = 5
+"""So many cells of those that can be meant are named."""
+
 _WHERE = click.option(
     "--archive",
     "place",
@@ -66,6 +69,8 @@ def history(cell: str | None, machine: str | None, place: Path | None) -> int:
         series = list(read_history(database, ids[0], machine)) if len(ids) == 1 else []
     if not series:
         what = f"CELL={cell} has no number" + (f" on {machine}" if machine else "")
+        if len(ids) > 1:
+            raise UsageError(f"CELL={cell} is more than one", f"there are {', '.join(ids[:MOST])}")
         raise UsageError(what, "`make history` lists the machines, `make list` the cells")
     click.echo(render_page(compose_history(ids[0], series)), nl=False)
     return 0

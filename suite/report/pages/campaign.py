@@ -134,9 +134,10 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
         return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
     floor = f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else ""
     return (
-        f"Verdicts of {name}: faster or slower where the paired t test, adjusted by Holm for "
-        f"the {tested} cells of work, gives p under {WORK_LEVEL} ({OTHER_LEVEL} for "
-        f"all others) and the estimate lies beyond {show_share(analysis.margin)}.{floor}"
+        f"Verdicts of {name}: faster or slower where the paired t test, by a cell's own spread or a "
+        f"larger one that its table makes probable, adjusted by Holm for the {tested} cells of work, gives "
+        f"p under {WORK_LEVEL} ({OTHER_LEVEL} for all others) and the estimate lies beyond "
+        f"{show_share(analysis.margin)}.{floor}"
     )
 
 

@@ -68,7 +68,9 @@ def tell_cost(analysis: Analysis) -> str:
     spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
     least = f"under {price.currency} {LEAST_MONEY}"
     cost = show_money(spent, price.currency) if spent >= LEAST_MONEY else least
-    told = f"At {hourly} an hour it cost {cost}"
+    told = f"At {hourly} an hour"
+    if spent:
+        told += f" it cost {cost}"
     found = [
         (estimate.value, arm, one)
         for one in analysis.costs

@@ -45,13 +45,17 @@ def count_verdicts(analysis: Analysis, other: str) -> str:
     found = [one.verdicts[other] for one in analysis.work]
     counts = Counter(one.name for one in found if isinstance(one, Verdict))
     against = f"{other} against {analysis.base}"
+    if not found:
+        return f"{against}: no cell of work was chosen, so there is no winner."
     if not counts:
         return f"{against}: no verdicts; {_count_hints(analysis, other)}."
     silent = len(found) - counts.total()
-    rest = f"; {show_things(silent, 'more cell')} without a ratio" if silent else ""
+    rest = f"; {show_things(silent, 'more cell')} without a verdict" if silent else ""
     judged = counts.total() - counts["INVALID"]
     if not judged:
-        return f"{against}: all {show_things(counts.total(), 'comparison')} are INVALID{rest}."
+        every = show_things(counts.total(), "comparison")
+        all_of = f"all {every} are" if counts.total() > 1 else "the only comparison is"
+        return f"{against}: {all_of} INVALID{rest}."
     parts = [f"{n.lower()} in {counts[n]}" for n in ("EQUIVALENT", "INCONCLUSIVE") if counts[n]]
     invalid = (
         f"; {show_things(counts['INVALID'], 'more cell')} INVALID" if counts["INVALID"] else ""
@@ -77,9 +81,10 @@ def _count_apart(counts: Counter[VerdictName], scripts: Sequence[CellAnalysis], 
     taken = apart.total() - apart["INVALID"]
     if not taken or not rest.total() - rest["INVALID"]:
         return ""
+    which = f"{taken} that are steps" if taken > 1 else "one that is a step"
     return (
-        f" Without the {taken} that are steps of people's scripts it is faster in {rest['FASTER']} and "
-        f"slower in {rest['SLOWER']}."
+        f" Without the {which} of people's scripts it is faster in {rest['FASTER']} and slower in "
+        f"{rest['SLOWER']}."
     )
 
 
@@ -121,7 +126,8 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
             silent.append(name)
     is_judged = any(isinstance(one.verdicts[other], Verdict) for one in analysis.work)
     if silent and is_judged:
-        told.append(f"No clear winner at any size in {', '.join(silent)}.")
+        among = f" between {other} and {analysis.base}" if len(analysis.others) > 1 else ""
+        told.append(f"No clear winner{among} at any size in {', '.join(silent)}.")
     return told
 
 

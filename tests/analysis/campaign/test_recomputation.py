@@ -91,6 +91,7 @@ def moderate(samples: list[list[float]]) -> list[float]:
     freedom = len(samples[0]) - 1
     variances = np.var(samples, axis=1, ddof=1)
     logs = np.log(variances) - special.digamma(freedom / 2) + math.log(freedom / 2)
+    logs = logs.clip(min=np.percentile(logs, 10))
     excess = float(np.var(logs, ddof=1) - special.polygamma(1, freedom / 2))
     most = freedom * len(samples)
     prior, scale = float(most), math.exp(np.mean(logs))

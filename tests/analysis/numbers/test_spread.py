@@ -73,6 +73,13 @@ def test_blocks_that_agree_by_chance_decide_nothing() -> None:
     assert judge(family, margin=0.02, invalid={}, paired=False)["lucky"].name == "SLOWER"
 
 
+def test_one_cell_without_a_spread_does_not_speak_for_all() -> None:
+    lucky = make([0.032, 0.036, 0.04, 0.044, 0.048])
+    still = make([0.0, 1e-6, -1e-6, 1e-6, -1e-6])
+    family = draw_family([0.035] * 24) | {"lucky": lucky, "still": still}
+    assert judge(family, margin=0.02, invalid={})["lucky"].name == "INCONCLUSIVE"
+
+
 def test_blocks_that_agree_by_chance_are_no_equivalence_either() -> None:
     lucky = make([0.0, 0.01, -0.01, 0.025, -0.025])
     family = draw_family([0.08] * 60) | {"lucky": lucky}

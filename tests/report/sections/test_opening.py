@@ -64,12 +64,17 @@ def test_verdicts_are_counted_in_one_sentence() -> None:
     rest = len(summary.cells) - 6
     assert count_verdicts(summary, "cuda") == (
         "Of 5 cells of work cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
-        f"1; 1 more cell INVALID; {rest} more cells without a ratio."
+        f"1; 1 more cell INVALID; {rest} more cells without a verdict."
     )
     assert count_verdicts(judged("EQUIVALENT", "INCONCLUSIVE"), "cuda").startswith(
         "Of 2 cells of work cuda is shown to differ from cpu in none: equivalent in 1, inconclusive in 1; "
     )
     assert "all 2 comparisons are INVALID" in count_verdicts(judged("INVALID", "INVALID"), "cuda")
+    assert "the only comparison is INVALID" in count_verdicts(judged("INVALID"), "cuda")
+    none = change_cells(judged("FASTER"), lambda _, __: {"role": "overhead"})
+    assert count_verdicts(none, "cuda") == (
+        "cuda against cpu: no cell of work was chosen, so there is no winner."
+    )
 
 
 def take_apart(analysis: Analysis, *places: int) -> Analysis:
