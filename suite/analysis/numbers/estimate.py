@@ -86,6 +86,15 @@ def estimate_difference(values: Sequence[float]) -> Estimate:
     return Estimate(value=moments.mean, low=moments.mean - half, high=moments.mean + half, n=n)
 
 
+def find_spread(found: Estimate) -> float | None:
+    """The standard deviation of the logarithms behind an estimate of one sample, or a ratio of pairs; None:
+    it has no interval."""
+    if found.low is None or found.high is None:
+        return None
+    half = math.log(found.high / found.low) / 2
+    return half * math.sqrt(found.n) / find_quantile(found.n - 1, CONFIDENCE)
+
+
 def count_needed(found: Estimate) -> int | None:
     """How many values of the spread seen put the 95 % interval within `CLAIM` of the value, either way;
     None: it has no interval, so that nobody knows the spread.
@@ -93,10 +102,9 @@ def count_needed(found: Estimate) -> int | None:
     The least n with t(n - 1) s / √n ≤ log(1 + CLAIM), looked for from the normal quantile's n on.  Of so
     many, about every other interval comes out as narrow: the spread that is seen varies, too.
     """
-    if found.low is None or found.high is None:
+    spread = find_spread(found)
+    if spread is None:
         return None
-    half = math.log(found.high / found.low) / 2
-    spread = half * math.sqrt(found.n) / find_quantile(found.n - 1, CONFIDENCE)
     reach = math.log(1 + CLAIM)
     needed = max(FEWEST, math.ceil((find_quantile(math.inf, CONFIDENCE) * spread / reach) ** 2))
     while find_quantile(needed - 1, CONFIDENCE) * spread > reach * math.sqrt(needed):

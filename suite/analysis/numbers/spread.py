@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import structs
 from scipy import special
 
-from suite.analysis.numbers.estimate import CONFIDENCE, find_quantile
+from suite.analysis.numbers.estimate import CONFIDENCE, find_quantile, find_spread
 from suite.analysis.numbers.ratio import INNER
 from suite.analysis.result.numbers import Ratio
 
@@ -22,14 +22,6 @@ SMALLEST = 0.1
 
 STEPS = 50
 """Newton's steps for the trigamma function's inverse at the most; it takes under ten."""
-
-
-def find_spread(ratio: Ratio) -> float | None:
-    """The standard deviation of a paired ratio's blocks, of their logarithms; None: it has no interval."""
-    if ratio.low is None or ratio.high is None:
-        return None
-    half = math.log(ratio.high / ratio.low) / 2
-    return half * math.sqrt(ratio.n) / find_quantile(ratio.n - 1, CONFIDENCE)
 
 
 def share(ratios: Mapping[str, Ratio]) -> dict[str, Ratio]:

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from scipy import special
 
-from suite.analysis.numbers.estimate import find_quantile
+from suite.analysis.numbers.estimate import find_quantile, find_spread
 from suite.analysis.numbers.ratio import INNER
-from suite.analysis.numbers.spread import find_spread, share
+from suite.analysis.numbers.spread import share
 from suite.analysis.result.numbers import LEVEL, Ratio, Verdict, VerdictName, cite
 from suite.flags import Flag
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from suite.analysis.numbers.estimate import find_spread
 from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.spread import find_spread, share
+from suite.analysis.numbers.spread import share
 from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.numbers import Ratio
 from tests.bench.rates import Rate
