@@ -12,8 +12,8 @@ from suite.content import SUITE
 LONGEST = 300
 """Lines of the longest file."""
 
-MOST_IN_A_FOLDER = 13
-"""Modules of the fullest folder, its `__init__` aside; the goal is 12."""
+MOST_IN_A_FOLDER = 12
+"""Modules of the fullest folder, its `__init__` aside."""
 
 FILES = sorted(SUITE.rglob("*.py"))
 

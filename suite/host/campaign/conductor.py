@@ -13,10 +13,10 @@ from suite.errors import GpuError, UnsoundError
 from suite.host.campaign import durations, plan, wording
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.budget import Budget
-from suite.host.campaign.draft import InvocationSpec
+from suite.host.campaign.invocation.draft import InvocationSpec
+from suite.host.campaign.invocation.outcomes import counts, is_complete
+from suite.host.campaign.invocation.recorder import Recorder
 from suite.host.campaign.listener import AnalysisHooks, Listener, tell_progress
-from suite.host.campaign.outcomes import counts, is_complete
-from suite.host.campaign.recorder import Recorder
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine
 from suite.host.provision.allowance import allow_cpus, allow_memory

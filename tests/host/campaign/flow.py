@@ -12,8 +12,8 @@ from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
-from suite.host.campaign.draft import InvocationSpec
-from suite.host.campaign.recorder import Recorder
+from suite.host.campaign.invocation.draft import InvocationSpec
+from suite.host.campaign.invocation.recorder import Recorder
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest
 from suite.host.watch.observe import Observe

@@ -13,8 +13,8 @@ from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import EngineError
 from suite.host.campaign import durations
-from suite.host.campaign.draft import Draft
-from suite.host.campaign.outcomes import demand_sense
+from suite.host.campaign.invocation.draft import Draft
+from suite.host.campaign.invocation.outcomes import demand_sense
 from suite.host.engine import Running
 from suite.host.gpu.remedies import explain_failure
 from suite.host.machine.identity import hide

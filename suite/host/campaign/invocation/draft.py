@@ -13,7 +13,7 @@ from typing import Any
 from suite import wire
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
-from suite.host.campaign.outcomes import judge_start
+from suite.host.campaign.invocation.outcomes import judge_start
 from suite.host.engine import Engine, GpuRequest
 from suite.host.machine.clock import Span
 from suite.host.machine.identity import describe_machine

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from suite.cells.cell import Cell
 from suite.errors import GpuError, tell_left
 from suite.host.campaign import plan
-from suite.host.campaign.draft import Draft, InvocationSpec, Keep, Watch
-from suite.host.campaign.session import ArmRefused, Session
+from suite.host.campaign.invocation.draft import Draft, InvocationSpec, Keep, Watch
+from suite.host.campaign.invocation.session import ArmRefused, Session
 from suite.host.engine import LABEL, Ending, Engine, Job
 from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker

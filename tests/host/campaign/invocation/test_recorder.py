@@ -13,7 +13,7 @@ from suite.analysis.campaign.accounting import find_deaths
 from suite.analysis.documents.read import load_document
 from suite.errors import EngineError, GpuError, Interrupted
 from suite.host.campaign.arms import known_arms
-from suite.host.campaign.outcomes import is_complete
+from suite.host.campaign.invocation.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.identity import describe_machine
 from suite.model import Document, Excluded, Telemetry
