@@ -34,7 +34,6 @@ from suite.model import (
     Prediction,
     Scalar,
     SuiteIdentity,
-    document_name,
 )
 from suite.wire import SCHEMA, dump_document
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
@@ -324,9 +323,7 @@ def write_campaign(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "campaign.json").write_text(dump_document(campaign), encoding="utf-8")
     for document in make_documents(campaign) if documents is None else documents:
-        of = document.invocation
-        name = document_name(of.arm, of.block, of.repeat)
-        (folder / name).write_text(dump_document(document), encoding="utf-8")
+        (folder / document.name).write_text(dump_document(document), encoding="utf-8")
     return folder
 
 

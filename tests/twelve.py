@@ -124,7 +124,7 @@ def write(folder: Path, *names: str, **how: int) -> list[str]:
     runs = []
     for seed, name in enumerate(names, start=1):
         made = make(name, MACHINES[name], seed, **how)
-        documents = [*made.documents, *made.controls]
+        documents = made.every_document
         runs.append(str(synthetic.write_campaign(folder / name, made.campaign, documents)))
     return runs
 

@@ -167,7 +167,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     cases = {case.cell: case for case in explain(catalogue)}
     waterfalls = build_waterfalls(catalogue)
     campaign, conclusions = summary.campaign, summary.conclusions
-    builds, everything = find_builds(summary), summary.everything
+    builds, everything = find_builds(summary), summary.loaded.every_document
     price = find_price(campaign)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
     found = Analysis(

@@ -14,7 +14,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt, Turn
 from suite.folder import Folder
 from suite.manifest import hash_content
-from suite.model import CellResult, Document, document_name
+from suite.model import CellResult, Document
 
 
 def find_receipt(
@@ -28,9 +28,9 @@ def find_receipt(
     loaded = load_campaign(folder)
     # As the analysis sees it: what is not proven to be a GPU's has no samples.
     documents = withhold_unproven(loaded.change(join_document)).documents
-    last = {(one.invocation.arm, one.invocation.block): _name(one) for one in documents}
+    last = {(one.invocation.arm, one.invocation.block): one.name for one in documents}
     with Folder.open(folder) as door:
-        digests = {name: hash_content(door.read(name)) for name in map(_name, documents)}
+        digests = {name: hash_content(door.read(name)) for name in {one.name for one in documents}}
     chosen = choose([one.id for one in loaded.campaign.cells])
     receipts = [
         Receipt(
@@ -38,7 +38,7 @@ def find_receipt(
             question=planned.question,
             scripted=planned.process is not None,
             turns=tuple(
-                _find_turn(one, cell, digests[_name(one)], last=_name(one) in last.values())
+                _find_turn(one, cell, digests[one.name], last=one.name in last.values())
                 for one in documents
                 for cell in one.cells
                 if cell.id == planned.id
@@ -50,11 +50,6 @@ def find_receipt(
     return analyse(loaded), receipts
 
 
-def _name(document: Document) -> str:
-    of = document.invocation
-    return document_name(of.arm, of.block, of.repeat)
-
-
 def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool) -> Turn:
     of = document.invocation
     reading = read(cell) if cell.outcome == "measured" else None
@@ -63,7 +58,7 @@ def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool)
         block=of.block,
         repeat=of.repeat,
         last=last,
-        document=_name(document),
+        document=document.name,
         digest=digest,
         isolation=of.isolation,
         outcome=cell.outcome,

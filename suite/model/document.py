@@ -222,6 +222,12 @@ class Document:
     spent_s: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The file that it belongs into."""
+        of = self.invocation
+        return document_name(of.arm, of.block, of.repeat)
+
 
 def facts_of(document: Document, container: str | None) -> dict[str, Scalar]:
     """What was seen in one container of an invocation; of one that is not known, the document's facts."""

@@ -24,7 +24,7 @@ from suite.report.exports.table import render_csv
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Report
 from suite.report.sections.opening import account
-from suite.report.text.names import name_cells, sort_cells
+from suite.report.text.names import list_shared, name_cells, sort_cells
 from suite.report.text.wording import tell
 from tests import synthetic
 from tests.golden_campaigns import analyse_golden, read_golden
@@ -160,7 +160,7 @@ def test_cells_stand_as_a_reader_sorts_them() -> None:
     cells = sort_cells(synthetic.make_cells())
     products = [(one.params["precision"], one.params["n"]) for one in cells[:4]]
     assert products == [("fp32", 10), ("fp32", 100), ("fp32", 1000), ("tf32", 1000)]
-    names, shared = name_cells(cells)
+    names, shared = name_cells(cells), list_shared(cells)
     assert names[cells[0].id] == "matmul.square/n=10/precision=fp32"
     assert names["overhead.fence"] == "overhead.fence"
     assert next(iter(shared.values())) == "matmul.square: operands=device, xla=off"

@@ -26,7 +26,7 @@ BUSY = 0.5
 
 def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
     """The campaign as if its calibration were its first block; None: there is none, or a block was begun."""
-    every = [one.invocation for one in (*loaded.documents, *loaded.controls)]
+    every = [one.invocation for one in loaded.every_document]
     if not every or any(one.block for one in every):
         return None
     # One that was cut off is made anew by who goes on.

@@ -65,7 +65,7 @@ def take_counted(
 def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
     """What has to be said over everything."""
     campaign = loaded.campaign
-    stand_in = any(map(is_simulated, (*loaded.documents, *loaded.controls)))
+    stand_in = any(map(is_simulated, loaded.every_document))
     isolations = {one.invocation.isolation for one in loaded.documents}
     holds = {
         "stand-in": stand_in,

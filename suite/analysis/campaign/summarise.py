@@ -90,11 +90,6 @@ class Summary:
         return self.loaded.campaign
 
     @property
-    def everything(self) -> list[Document]:
-        """All documents, the controls' too."""
-        return [*self.loaded.documents, *self.loaded.controls]
-
-    @property
     def base(self) -> str:
         """The arm that the others are compared with: the plan's first."""
         return self.campaign.arms[0]

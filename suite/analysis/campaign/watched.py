@@ -39,7 +39,7 @@ def find_cost(summary: Summary) -> Watching | None:
     """What watching took, and what that did to the numbers; None: nobody watched."""
     used = [
         (cpu, wall)
-        for one in _telemetries(summary.everything)
+        for one in _telemetries(summary.loaded.every_document)
         if (cpu := _number(one.facts.get("sampler.cpu_s"))) is not None
         and (wall := _number(one.facts.get("sampler.wall_s"))) is not None
     ]

@@ -19,7 +19,7 @@ from suite.analysis.documents.schema1 import tell_traits
 from suite.analysis.result.campaign import Analysis
 from suite.errors import DocumentError
 from suite.folder import MEND, Folder
-from suite.model import PLAN, SURVEY, Campaign, Document, Survey, document_name
+from suite.model import PLAN, SURVEY, Campaign, Document, Survey
 from suite.model.rules import Complaint, judge_document, judge_range
 from suite.wire import READ, ROOT, Malformed, Place, decode_json, judge_values, parse_json, spell
 
@@ -45,6 +45,11 @@ class LoadedCampaign:
     campaign: Campaign
     documents: list[Document]
     controls: list[Document] = field(default_factory=list)
+
+    @property
+    def every_document(self) -> list[Document]:
+        """The documents, and those of the controls."""
+        return [*self.documents, *self.controls]
 
     def change(self, change: Callable[[Document], Document]) -> LoadedCampaign:
         """The campaign with every document changed."""
@@ -74,9 +79,10 @@ def load_campaign(folder: Path) -> LoadedCampaign:
                 )
             found[key] = name
             _refuse_first(name, judge_membership(document, plan))
-            expected = document_name(*key)
-            if name != expected:
-                _refuse(name, "$.invocation", f"its arm, block and repeat belong into {expected}")
+            if name != document.name:
+                _refuse(
+                    name, "$.invocation", f"its arm, block and repeat belong into {document.name}"
+                )
             documents.append(document)
     others = sorted({one.invocation.arm for one in documents} - set(plan.arms))
     documents.sort(key=lambda one: _place(one, [*plan.arms, *others]))

@@ -17,11 +17,10 @@ _ROUNDING_S = 0.01
 def judge_whole(loaded: LoadedCampaign) -> Iterator[str]:
     """The complaints, each with its file and field."""
     plan = loaded.campaign
-    documents = [*loaded.documents, *loaded.controls]
     yield from _judge_blocks(plan, loaded.documents)
-    for document in documents:
+    for document in loaded.every_document:
         of = document.invocation
-        name = document_name(of.arm, of.block, of.repeat)
+        name = document.name
         if of.block > plan.blocks:
             yield f"{name}: $.invocation.block: {of.block}, but {PLAN} has {plan.blocks} blocks"
         if document.campaign.label != plan.label:
@@ -29,7 +28,7 @@ def judge_whole(loaded: LoadedCampaign) -> Iterator[str]:
         if document.suite.content != plan.suite.content:
             yield f"{name}: $.suite.content: is not that of {PLAN}"
         yield from _judge_calls(name, plan, document)
-    yield from _judge_time(plan, documents)
+    yield from _judge_time(plan, loaded.every_document)
 
 
 def _judge_blocks(plan: Campaign, documents: Sequence[Document]) -> Iterator[str]:

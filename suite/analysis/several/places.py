@@ -60,7 +60,7 @@ def _find_turns(loaded: LoadedCampaign) -> dict[tuple[str, int], bool]:
     return {
         (one.invocation.arm, one.invocation.block): one.invocation.status == "complete"
         and all(cell.outcome != "pending" for cell in one.cells)
-        for one in (*loaded.documents, *loaded.controls)
+        for one in loaded.every_document
     }
 
 

@@ -15,7 +15,6 @@ from suite.analysis.several.comparison import compare_cell
 from suite.content import hash_lines
 from suite.errors import UsageError
 from suite.flags import Flag
-from suite.model import document_name
 
 
 def hash_samples(loaded: LoadedCampaign) -> str:
@@ -24,10 +23,7 @@ def hash_samples(loaded: LoadedCampaign) -> str:
     Whatever else its files say can be chosen, or hidden in a bundle; these nobody chooses.
     """
     return hash_lines(
-        f"{document_name(of.arm, of.block, of.repeat)} {cell.id} {cell.samples_s!r}"
-        for one in loaded.documents
-        for of in [one.invocation]
-        for cell in one.cells
+        f"{one.name} {cell.id} {cell.samples_s!r}" for one in loaded.documents for cell in one.cells
     )
 
 

@@ -98,7 +98,7 @@ def make_entries(runs: Sequence[Path], machine: str | None) -> Iterator[Entry]:
 def _make_entry(run: Path, machine: str | None) -> Entry:
     loaded = load_campaign(run)
     analysis = analyse(loaded)
-    documents = [*loaded.documents, *loaded.controls]
+    documents = loaded.every_document
     content = hash_content(msgspec.json.encode(documents))
     # Rows can say more than their table has columns for, which nobody then reads.
     cells = list(list_rows(analysis))

@@ -94,6 +94,6 @@ def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
         arms = resolve_again(engine, drawn, single_gpu(given["gpu"] or "0"))
         demand_same_custom(given, engine, [arm.image for arm in arms.run], drawn, say)
         images = provide(engine, arms, say)
-        resumed = [*loaded.documents, *loaded.controls]
+        resumed = loaded.every_document
         run_campaign(here, store, drawn, arms, images, resumed=resumed)
     return conclude(store)

@@ -136,7 +136,7 @@ def survey_resumed(folder: Path, given: dict[str, Any]) -> Store:
             store,
             replace(survey, rounds=parts[0].campaign.blocks, stopped=None),
             parts,
-            resumed={name: [*one.documents, *one.controls] for name, one in kept.items()},
+            resumed={name: one.every_document for name, one in kept.items()},
         )
     return store
 

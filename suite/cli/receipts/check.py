@@ -18,7 +18,7 @@ from suite.content import suite_content
 from suite.errors import DocumentError
 from suite.folder import Folder
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
-from suite.model import PLAN, SURVEY, Campaign, document_name
+from suite.model import PLAN, SURVEY, Campaign
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_survey_report, can_draw, draw, rebuild
 from suite.report.text.units import show_things
@@ -71,10 +71,7 @@ def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]
 
 def _list_running(loaded: LoadedCampaign) -> tuple[str, ...]:
     """The documents of invocations that were cut off: nobody has hashed them yet."""
-    told = [one.invocation for one in (*loaded.documents, *loaded.controls)]
-    return tuple(
-        document_name(one.arm, one.block, one.repeat) for one in told if one.status == "running"
-    )
+    return tuple(one.name for one in loaded.every_document if one.invocation.status == "running")
 
 
 def _judge_hashes(
@@ -94,7 +91,7 @@ def _judge_hashes(
 
 
 def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Iterator[Finding]:
-    documents = [*loaded.documents, *loaded.controls]
+    documents = loaded.every_document
     each = f"{show_things(len(documents), 'document')} of this campaign, each by its schema"
     yield Finding(name="documents", told=each)
     last = max((one.invocation.block for one in documents), default=0)

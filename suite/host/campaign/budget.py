@@ -46,7 +46,7 @@ class Budget:
         """Whether the limit leaves no time for an invocation like this one, which is booked."""
         arm = document.invocation.arm
         more_s = self._expected_s.get(arm, container_seconds(document))
-        return self._limit_s is not None and self._own_s + more_s > self._limit_s
+        return forbid("", self._limit_s, self._own_s, more_s) is not None
 
     def refuse(self, block: int, arms: Collection[str]) -> str | None:
         """Why a block of which these arms are missing may not begin; None: it may."""

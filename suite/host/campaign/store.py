@@ -22,7 +22,7 @@ from suite.host.engine import Engine, Say
 from suite.host.machine.identity import hide
 from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
 from suite.manifest import OWN, Pins
-from suite.model import PLAN, SURVEY, Campaign, Document, OutcomeName, Survey, document_name
+from suite.model import PLAN, SURVEY, Campaign, Document, OutcomeName, Survey
 
 
 def campaign_name(created: datetime, label: str, profile: str) -> str:
@@ -85,7 +85,7 @@ class Store:
         whoever kills the new one loses nothing of the old.
         """
         of = document.invocation
-        name = document_name(of.arm, of.block, of.repeat)
+        name = document.name
         if name not in self._to_beat:
             self._to_beat[name] = self._count_finished(name)
         finished = sum(cell.outcome not in _WORTHLESS for cell in document.cells)

@@ -21,7 +21,7 @@ from suite.report.pages.instances import (
     write_instances,
 )
 from suite.report.sections.environment import SOMEWHERE
-from suite.report.text.names import name_cells
+from suite.report.text.names import list_shared, name_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Runs, Strong, say_none
 from suite.report.text.units import (
     Quantity,
@@ -54,7 +54,8 @@ def compose_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> Page:
     by_id = {one.campaign.id: one for one in reversed(analyses)}
     used = [by_id[name] for one in found.choices for group in one.instances for name in group]
     cells = {cell.id: cell for one in used for cell in one.cells}
-    names, shared = name_cells([cells[one.cell] for one in found.rankings])
+    among = [cells[one.cell] for one in found.rankings]
+    names, shared = name_cells(among), list_shared(among)
     count = len({one.instances for one in found.choices})
     page = frame.begin_page(
         f"a shortlist of {show_things(count, 'machine')}",

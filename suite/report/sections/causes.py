@@ -42,7 +42,7 @@ def tell_losses(analysis: Analysis) -> Iterator[str]:
     by = ", by the largest cause" if len(parts) > 1 else ""
     yield f"Why {gpu} loses {cells}{by}: {'; '.join(parts)}."
     rival = gpu if gpu in analysis.others else analysis.cpu or ""
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
     won = [
         (names[winner], names[one.id])
@@ -132,7 +132,7 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "Suspected: there is none, or it does not agree. The evidence stands in the footnotes. "
             "Gains are measured, per unit of work."
         )
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     provisional = any(standing.provisional for _, standing in losses)
     note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
     parts = sum(one.role != "work" for one, _ in losses)
@@ -163,7 +163,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     if not analysis.advice:
         return
     page.heading("Recommendations")
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     arm = analysis.advice[0].arm
     shown = _find_best(analysis, by_case=True)
     page.paragraph(

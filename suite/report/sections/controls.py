@@ -84,7 +84,7 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
         page.paragraph("Unknown: no document says what an empty fence costs.")
         return
     cells = analysis.cells
-    names, _ = name_cells(cells)
+    names = name_cells(cells)
     families = list_families(cells)
     columns: list[Column] = [("family", families)]
     for arm, found in costs.items():

@@ -81,7 +81,7 @@ def tell_cost(analysis: Analysis) -> str:
     _, _, best = min(found, key=lambda one: one[:2])
     examples = sorted(best.examples.items(), key=lambda pair: pair[1].value)
     each = ", ".join(f"{show_money(one, price.currency)} on {arm}" for arm, one in examples)
-    name = name_cells(analysis.cells)[0][best.cell]
+    name = name_cells(analysis.cells)[best.cell]
     return f"{told}; a million examples cost least at {name}: {each}."
 
 
@@ -109,7 +109,7 @@ def write_limits(page: Page, analysis: Analysis) -> None:
     if limits.unknown:
         names = ", ".join(one or "an unnamed device" for one in limits.unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
-    names_of = name_cells(analysis.cells)[0]
+    names_of = name_cells(analysis.cells)
     page.table(
         "Table: the best that each arm reached, beside what is published for its device.",
         [_list_limit(one, names_of) for one in limits.limits],
@@ -132,7 +132,7 @@ def write_costs(page: Page, analysis: Analysis) -> None:
         "arm runs on it. The GPU is cheaper as long as a machine with it costs less than the break-even "
         "price ratio times what a machine with this CPU alone costs."
     )
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     arms = list(dict.fromkeys(arm for one in analysis.costs for arm in one.steps))
     page.table(
         "Table: what a million steps and a million examples cost, and its 95 % CI.",

@@ -178,7 +178,7 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, 
 
     ``named``: with the names of the cells at those ends.
     """
-    names = name_cells(analysis.cells)[0] if named else {}
+    names = name_cells(analysis.cells) if named else {}
     rows = []
     for family in list_families(analysis.cells):
         cells = [one for one in analysis.cells if one.scenario == family]

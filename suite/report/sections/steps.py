@@ -24,7 +24,7 @@ def write_steps(page: Page, analysis: Analysis) -> None:
     if not (analysis.steps or analysis.triples):
         return
     page.heading("Where a step's time goes")
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     if analysis.steps:
         _write_parts(page, analysis, names)
     if analysis.triples:

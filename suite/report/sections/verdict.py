@@ -29,7 +29,7 @@ def tell_verdicts(analysis: Analysis, *, settling: bool) -> list[str]:
     """
     sentences = []
     for other in analysis.others:
-        sentences.append(count_verdicts(analysis, other))
+        sentences.append(tell_comparison(analysis, other))
         sentences += tell_settling(analysis, other) if settling else []
     return sentences or [_tell_alone(analysis)]
 
@@ -40,7 +40,7 @@ def tell_sizes(analysis: Analysis) -> list[str]:
     return compared if analysis.others else list(_tell_reaches(analysis))
 
 
-def count_verdicts(analysis: Analysis, other: str) -> str:
+def tell_comparison(analysis: Analysis, other: str) -> str:
     """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
     found = [one.verdicts[other] for one in analysis.work]
     counts = Counter(one.name for one in found if isinstance(one, Verdict))
@@ -134,7 +134,7 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
 def tell_extremes(analysis: Analysis, other: str) -> list[str]:
     """The largest win and the largest loss among the cells that are called faster or slower; of those that
     take a script apart, start-up and all, where there are no others."""
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     plain = [one for one in analysis.work if not one.staged]
     ends = find_ends(plain or analysis.work, analysis.base, other, judged=True)
     told = [

@@ -119,7 +119,7 @@ def _word_effect(effect: WatchEffect | None) -> Runs:
 def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
     """Power, energy a call and work per energy of every cell whose energy was counted."""
     rows = []
-    names, _ = name_cells(analysis.cells)
+    names = name_cells(analysis.cells)
     for one in analysis.cells:
         result = one.arms[arm]
         power = result.mean_power_w

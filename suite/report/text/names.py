@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Spot
@@ -36,34 +36,36 @@ def sort_cells(cells: Sequence[CellAnalysis]) -> list[CellAnalysis]:
     return sorted(cells, key=place)
 
 
-def name_cells(cells: Sequence[CellAnalysis]) -> tuple[dict[str, str], dict[tuple[str, ...], str]]:
-    """A short name by id, and what the names leave out because all cells of a case share it.
-
-    The latter as one phrase by the ids of the case's cells.
-
-    A case with one cell keeps its whole id.
-    """
+def name_cells(cells: Sequence[CellAnalysis]) -> dict[str, str]:
+    """A short name by id: without what all cells of its case share.  A case with one cell keeps the id."""
     names: dict[str, str] = {}
-    shared: dict[tuple[str, ...], str] = {}
+    for case, group, shared in _share_axes(cells):
+        for cell in group:
+            kept = [f"{k}={v}" for k, v in cell.params.items() if k not in shared]
+            names[cell.id] = "/".join([case, *kept])
+    return names
+
+
+def list_shared(cells: Sequence[CellAnalysis]) -> dict[tuple[str, ...], str]:
+    """What the names leave out, as one phrase by the ids of a case's cells."""
+    return {
+        tuple(cell.id for cell in group): f"{case}: {list_values(shared)}"
+        for case, group, shared in _share_axes(cells)
+        if shared
+    }
+
+
+def _share_axes(
+    cells: Iterable[CellAnalysis],
+) -> Iterator[tuple[str, list[CellAnalysis], Mapping[str, Param]]]:
+    """By case its cells, and the values that all of them have where there are several."""
     by_case: dict[str, list[CellAnalysis]] = {}
     for cell in cells:
         by_case.setdefault(f"{cell.scenario}.{cell.case}", []).append(cell)
     for case, group in by_case.items():
-        constant = _find_constant(group)
-        for cell in group:
-            kept = [f"{k}={v}" for k, v in cell.params.items() if k not in constant]
-            names[cell.id] = "/".join([case, *kept])
-        if constant:
-            values = ", ".join(f"{axis}={group[0].params[axis]}" for axis in constant)
-            shared[tuple(cell.id for cell in group)] = f"{case}: {values}"
-    return names, shared
-
-
-def _find_constant(group: Sequence[CellAnalysis]) -> list[str]:
-    if len(group) < 2:
-        return []
-    axes = list(dict.fromkeys(axis for cell in group for axis in cell.params))
-    return [axis for axis in axes if len({repr(cell.params.get(axis)) for cell in group}) == 1]
+        axes = {k: v for cell in group for k, v in cell.params.items()} if len(group) > 1 else {}
+        alike = {k: len({repr(cell.params.get(k)) for cell in group}) == 1 for k in axes}
+        yield case, group, {k: v for k, v in axes.items() if alike[k]}
 
 
 def name_receipt(cell: str) -> str:

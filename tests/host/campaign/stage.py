@@ -97,7 +97,7 @@ class Stage:
         loaded = self.load()
         again = resume_plan(loaded.campaign, blocks=blocks)
         assert again.stopped is None
-        resumed = [*loaded.documents, *loaded.controls]
+        resumed = loaded.every_document
         return self.run(campaign=again, arms=self.arms, resumed=resumed, **how)
 
     def look_first(self) -> None:

@@ -24,7 +24,7 @@ from suite.report.sections.causes import tell_improvements, tell_losses, tell_na
 from suite.report.sections.opening import account, list_by_family, warn
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
-    count_verdicts,
+    tell_comparison,
     tell_crossovers,
     tell_extremes,
     tell_settling,
@@ -62,17 +62,17 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
 def test_verdicts_are_counted_in_one_sentence() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID")
     rest = len(summary.cells) - 6
-    assert count_verdicts(summary, "cuda") == (
+    assert tell_comparison(summary, "cuda") == (
         "Of 5 cells of work cuda is faster than cpu in 2 and slower in 1, equivalent in 1, inconclusive in "
         f"1; 1 more cell INVALID; {rest} more cells without a verdict."
     )
-    assert count_verdicts(judged("EQUIVALENT", "INCONCLUSIVE"), "cuda").startswith(
+    assert tell_comparison(judged("EQUIVALENT", "INCONCLUSIVE"), "cuda").startswith(
         "Of 2 cells of work cuda is shown to differ from cpu in none: equivalent in 1, inconclusive in 1; "
     )
-    assert "all 2 comparisons are INVALID" in count_verdicts(judged("INVALID", "INVALID"), "cuda")
-    assert "the only comparison is INVALID" in count_verdicts(judged("INVALID"), "cuda")
+    assert "all 2 comparisons are INVALID" in tell_comparison(judged("INVALID", "INVALID"), "cuda")
+    assert "the only comparison is INVALID" in tell_comparison(judged("INVALID"), "cuda")
     none = change_cells(judged("FASTER"), lambda _, __: {"role": "overhead"})
-    assert count_verdicts(none, "cuda") == (
+    assert tell_comparison(none, "cuda") == (
         "cuda against cpu: no cell of work was chosen, so there is no winner."
     )
 
@@ -86,7 +86,7 @@ def test_scripts_that_are_taken_apart_are_told_apart() -> None:
     summary = judged("FASTER", "FASTER", "SLOWER", "SLOWER", "EQUIVALENT", "INVALID")
     ids = [one.id for one in summary.cells]
     words = "that are steps of people's scripts"
-    sentence = count_verdicts(take_apart(summary, 0, 3, 5), "cuda")
+    sentence = tell_comparison(take_apart(summary, 0, 3, 5), "cuda")
     assert sentence.endswith(f" Without the 2 {words} it is faster in 1 and slower in 1.")
     (extremes,) = tell_extremes(take_apart(summary, 0, 3, 5), "cuda")
     assert extremes.startswith("Scripts apart, cuda's largest win is at ")
@@ -94,20 +94,20 @@ def test_scripts_that_are_taken_apart_are_told_apart() -> None:
     assert ids[2].partition("/precision")[0] in extremes
     # Without one, or with nothing else, there is nothing to tell apart.
     for places in ((), range(len(ids)), (5,)):
-        assert words not in count_verdicts(take_apart(summary, *places), "cuda")
+        assert words not in tell_comparison(take_apart(summary, *places), "cuda")
     (extremes,) = tell_extremes(take_apart(summary, *range(len(ids))), "cuda")
     assert extremes.startswith("cuda's largest win is at ")
 
 
 def test_without_verdicts_there_are_hints_or_not_even_those() -> None:
     quick = analyse_made(profile="quick")
-    sentence = count_verdicts(quick, "cuda")
+    sentence = tell_comparison(quick, "cuda")
     assert sentence.startswith(
         "cuda against cpu: no verdicts; intervals that exclude 1 are hints, not findings"
     )
     assert "of 16 cells faster in" in sentence
     short = analyse_made(blocks=2)
-    assert "not even a hint" in count_verdicts(short, "cuda")
+    assert "not even a hint" in tell_comparison(short, "cuda")
 
 
 def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> None:
@@ -347,7 +347,7 @@ def said(analysis: Analysis, words: str) -> list[str]:
 
 def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:
     analysis = analyse_made()
-    names = name_cells(analysis.cells)[0]
+    names = name_cells(analysis.cells)
     won = {
         one.id: one.standing.winner
         for one in analysis.work

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from suite.analysis.result.cells import CellAnalysis
 from suite.cells.families import name_title
-from suite.report.text.names import list_families, name_cells, sort_cells
+from suite.report.text.names import list_families, list_shared, name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page
 
 Columns = Iterable[tuple[str, Sequence[Cell]]]
@@ -47,8 +47,8 @@ def write_columns(
     """A table of these cells, named ``among`` all; a note that all numbers of a column share is marked in
     its head."""
     shown = {one.id for one in cells}
-    names, shared = name_cells(among)
-    kept = [text for ids, text in shared.items() if shown & set(ids)]
+    names = name_cells(among)
+    kept = [text for ids, text in list_shared(among).items() if shown & set(ids)]
     if kept:
         caption += f" Common to all rows and left out of the names: {'; '.join(kept)}."
     named = ("cell", [Cell(names[one.id]) for one in cells])
