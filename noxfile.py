@@ -6,11 +6,15 @@ They run in the environment that make made (.venv), so nothing is installed twic
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from pathlib import Path
 
 import nox
 
 nox.options.default_venv_backend = "none"
+# What it runs is this environment's, also where nobody has activated it.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 # Nothing here makes an environment, so whether uv is there is for nobody.
 logging.getLogger("nox").addFilter(lambda record: "uv binary" not in record.getMessage())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
@@ -16,7 +16,14 @@ from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.ranges import RANGES
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
-from suite.report.text.units import Quantity, show_duration, show_ratio, show_share, show_things
+from suite.report.text.units import (
+    Quantity,
+    show_duration,
+    show_ratio,
+    show_share,
+    show_things,
+    show_times,
+)
 
 PROVISIONAL = frozenset({"smoke", "quick"})
 """Profiles whose intervals are marked provisional."""
@@ -132,16 +139,21 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
 
 
 def tell_extremes(analysis: Analysis, other: str) -> list[str]:
-    """The largest win and the largest loss among the cells that are called faster or slower; of those that
-    take a script apart, start-up and all, where there are no others."""
+    """The largest win and the largest loss among the cells that are called faster or slower, and what is
+    typical of several; of those that take a script apart, start-up and all, where there are no others."""
     names = name_cells(analysis.cells)
     plain = [one for one in analysis.work if not one.staged]
-    ends = find_ends(plain or analysis.work, analysis.base, other, judged=True)
-    told = [
-        f"largest {kind} is at {names[ends[way][0]]}: {ends[way][1]}"
-        for way, kind in (("FASTER", "win"), ("SLOWER", "loss"))
-        if way in ends
-    ]
+    called = _list_called(plain or analysis.work, other, judged=True)
+    told = []
+    for way, kind in (("FASTER", "win"), ("SLOWER", "loss")):
+        if ratios := called.get(way):
+            cell, ratio = _pick_end(way, ratios)
+            shown = show_ratio(ratio, other=other, base=analysis.base)
+            sizes = [abs(math.log(one.value)) for one in ratios.values()]
+            median = show_times(math.exp(statistics.median(sizes)))
+            several = f", in the median of {len(sizes)} such cells {median}×"
+            typical = several if len(sizes) >= FEWEST else ""
+            told.append(f"largest {kind} is at {names[cell]}: {shown}{typical}")
     apart = "Scripts apart, " if 0 < len(plain) < len(analysis.work) else ""
     return [f"{apart}{other}'s {'; its '.join(told)}."] if told else []
 
@@ -151,19 +163,29 @@ def find_ends(
 ) -> dict[str, tuple[str, Quantity]]:
     """By FASTER and SLOWER the cell that is so by most and its ratio in words: of those that a verdict
     carries, or where nothing is ``judged`` by the ratios alone."""
-    called: dict[str, list[tuple[float, str, Ratio]]] = {}
+    called = _list_called(cells, other, judged=judged)
+    ends = {way: _pick_end(way, called[way]) for way in ("FASTER", "SLOWER") if way in called}
+    return {
+        way: (cell, show_ratio(one, other=other, base=base)) for way, (cell, one) in ends.items()
+    }
+
+
+def _list_called(
+    cells: Iterable[CellAnalysis], other: str, *, judged: bool
+) -> dict[str, dict[str, Ratio]]:
+    called: dict[str, dict[str, Ratio]] = {}
     for one in cells:
         verdict, ratio = one.verdicts[other], one.ratios[other]
         if isinstance(ratio, Ratio):
             hint = "" if judged else "SLOWER" if ratio.value > 1 else "FASTER"
             way = verdict.name if isinstance(verdict, Verdict) else hint
-            called.setdefault(way, []).append((ratio.value, one.id, ratio))
-    ends = {}
-    for way, pick_end in (("FASTER", min), ("SLOWER", max)):
-        if way in called:
-            _, cell, ratio = pick_end(called[way], key=lambda one: one[:2])
-            ends[way] = cell, show_ratio(ratio, other=other, base=base)
-    return ends
+            called.setdefault(way, {})[one.id] = ratio
+    return called
+
+
+def _pick_end(way: str, ratios: Mapping[str, Ratio]) -> tuple[str, Ratio]:
+    pick = min if way == "FASTER" else max
+    return pick(ratios.items(), key=lambda one: (one[1].value, one[0]))
 
 
 def _tell_alone(analysis: Analysis) -> str:

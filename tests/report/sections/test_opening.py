@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -117,9 +119,20 @@ def test_the_largest_win_and_loss_are_among_the_cells_that_are_called_so() -> No
     (sentence,) = tell_extremes(summary, "cuda")
     assert sentence.startswith(f"cuda's largest win is at {names[ids[0]]}: cuda 10× faster (9")
     assert f"; its largest loss is at {names[ids[3]]}: cuda 8.0× slower (7" in sentence
+    assert "median" not in sentence
     (sentence,) = tell_extremes(judged("SLOWER"), "cuda")
     assert sentence.startswith("cuda's largest loss is at ")
     assert tell_extremes(judged("EQUIVALENT"), "cuda") == []
+
+
+def test_of_several_wins_or_losses_the_median_stands_beside_the_largest() -> None:
+    summary = judged("FASTER", "FASTER", "FASTER", "SLOWER", "SLOWER")
+    ratios = [one.ratios["cuda"] for one in summary.cells[:3]]
+    median = 1 / statistics.median(one.value for one in ratios if isinstance(one, Ratio))
+    (sentence,) = tell_extremes(summary, "cuda")
+    (shown,) = re.findall(r"in the median of 3 such cells ([\d.]+)×", sentence)
+    assert float(shown) == pytest.approx(median, rel=0.01)
+    assert sentence.index("median") < sentence.index("largest loss")
 
 
 def settle(*blocks: int | None) -> list[str]:
