@@ -123,7 +123,10 @@ def account(analysis: Analysis) -> list[str]:
     work = len(analysis.work)
     cells = show_things(len(analysis.cells), "cell")
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
-    sentences = [f"A campaign of {cells} ({work} of work; profile {campaign.profile}) on {on}."]
+    others = ", the others explain or check it" if work < len(analysis.cells) else ""
+    each = ", each a case at one size" if len(analysis.cells) > 1 else ""
+    of = f"{work} of work{others}; profile {campaign.profile}"
+    sentences = [f"A campaign of {cells}{each} ({of}), on {on}. A block runs each arm once."]
     if campaign.rechecks:
         sentences.append(f"It measured these cells of {campaign.rechecks} again.")
     for arm in analysis.arms:
