@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import PARTS, Waterfall
 from suite.cells import families
 from suite.report.pictures.captions import title_picture, word_mark
 from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture, Stacks
-from suite.report.text.names import name_fixed
-from suite.report.text.units import show_seconds, show_share
+from suite.report.text.names import name_cells, name_fixed
+from suite.report.text.units import show_seconds, show_share, show_times
 
 WANTED = "compute"
 """The part that a step is made for: the picture tells of what else takes most."""
@@ -68,28 +67,14 @@ def _list_bars(analysis: Analysis) -> list[Bar]:
     A part that could not be told apart is in another one, and has no length.
     """
     several = len({one.arm for one in analysis.steps}) > 1
-    cells = {one.id: one for one in analysis.cells}
+    names = name_cells(analysis.cells)
     return [
         Bar(
-            label=_shorten(cells[one.cell]) + (f", {one.arm}" if several else ""),
+            label=names[one.cell] + (f", {one.arm}" if several else ""),
             parts={**{name: one.parts[name] or 0.0 for name in PARTS}, "rest": one.rest},
         )
         for one in analysis.steps
     ]
-
-
-def _shorten(cell: CellAnalysis) -> str:
-    """A cell without what most have in common, such as ``A batch=32 host``.
-
-    Words stand for themselves; a number needs its axis.  What is the same of all steps that are taken apart
-    needs no word.
-    """
-    kept = [] if cell.role == "work" else [cell.case]
-    for axis, value in cell.params.items():
-        if value not in {cell.precision, cell.dispatch}:
-            number = str(value).replace(".", "", 1).isdigit()
-            kept.append(f"{axis}={value}" if number else str(value) or axis)
-    return " ".join(kept)
 
 
 def depict_waterfalls(analysis: Analysis) -> Picture | None:
@@ -108,17 +93,17 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         return None
     panels = tuple(_make_panel(title, falls) for title, falls in kept.items())
     worst = max((one for falls in kept.values() for one in falls), key=lambda one: one.factor.value)
-    times = worst.factor.value
     state = "from what they time to the fair number"
-    if times > 1:
-        state = f"{name_fixed(worst.name, worst.fixed)} takes {times:.3g}× its fair time on {worst.spot.arm}"
+    if worst.factor.value > 1:
+        times = show_times(worst.factor.value)
+        state = f"{name_fixed(worst.name, worst.fixed)} takes {times}× its fair time on {worst.spot.arm}"
     return title_picture(
         analysis,
         families.WAYS.name,
         f"What people ask about: {state}",
         Dots(label="time", panels=panels, linked=True),
         caption=[
-            "On a logarithmic scale, each row after one more change to the script:",
+            "On a logarithmic scale, each row after one or more further changes to the script:",
             "the first is as asked, the last is fair.",
             *_tell_rest(len(there) - len(kept), "case"),
         ],
@@ -134,24 +119,39 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
 
 
 def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
-    """The waterfalls of one title as rows: what has changed, where it is one thing; the tables list many."""
-    marks: dict[str, dict[str, Mark]] = {}
+    """The waterfalls of one title as rows: what was changed last, and how much else since the row above."""
+    rows: list[str] = []
+    others: dict[str, int] = {}
+    marks: dict[tuple[str, str], Mark] = {}
     for one in falls:
+        after = 0
         for index, step in enumerate(one.steps):
-            many = len(step.changes)
-            label = step.changes[0] if many == 1 else f"with {many} changes made"
+            row = step.changes[-1] if index else "as asked"
+            if row not in rows:
+                rows.insert(after, row)
+            after = rows.index(row) + 1
+            more = len(step.changes) - 1 if index else 0
+            others[row] = min(more, others.get(row, more))
             found = Mark(value=step.value.value, low=step.value.low, high=step.value.high)
-            marks.setdefault(label if index else "as asked", {})[one.spot.arm] = found
+            marks[one.spot.arm, row] = found
     arms = dict.fromkeys(one.spot.arm for one in falls)
-    rows = {arm: tuple(row.get(arm) for row in marks.values()) for arm in arms}
-    return Panel(title=title, places=tuple(marks), marks=rows)
+    return Panel(
+        title=title,
+        places=tuple(f"{row}, and {others[row]} more" if others[row] else row for row in rows),
+        marks={arm: tuple(marks.get((arm, row)) for row in rows) for arm in arms},
+    )
 
 
 def _choose(there: Mapping[str, list[Waterfall]]) -> dict[str, list[Waterfall]]:
-    """Those by title that fit on a page: of every script the longest way, then the next of each."""
+    """Those by title that fit on a page: of every script that with most steps, and of these the longest way;
+    then the next of each that is more than its two ends."""
     scripts: dict[str, list[str]] = {}
-    for title in sorted(there, key=lambda title: -max(one.factor.value for one in there[title])):
-        scripts.setdefault(there[title][0].name, []).append(title)
+    steps = {title: max(len(one.steps) for one in falls) for title, falls in there.items()}
+    ways = {title: max(one.factor.value for one in falls) for title, falls in there.items()}
+    for title in sorted(there, key=lambda title: (-steps[title], -ways[title])):
+        script = scripts.setdefault(there[title][0].name, [])
+        if not script or steps[title] > 2:
+            script.append(title)
     chosen: set[str] = set()
     room = MOST_MARKS
     for title in filter(None, chain(*zip_longest(*scripts.values()))):

@@ -10,25 +10,28 @@ from suite.report.pictures.picture import Dots, Picture
 from suite.report.plots import sheet
 from suite.report.text.units import show_seconds, show_tick
 
-_ROW, _ARM, _TITLE, _AXIS = 0.11, 0.13, 0.36, 0.5
-"""Inches: a row, what every arm in it adds, a title, and the axis below."""
+_ROW, _ARM, _LINE, _TITLE, _AXIS = 0.11, 0.13, 0.145, 0.36, 0.5
+"""Inches: a row, what every arm in it adds, a line of its label, a title, and the axis below."""
 
 
 def draw_dots(picture: Picture, dots: Dots) -> Figure:
     """The panels below each other, titles bold over their rows."""
     arms = list(dict.fromkeys(arm for panel in dots.panels for arm in panel.marks))
-    step = _ROW + _ARM * len(arms)
-    rows = [len(panel.places) for panel in dots.panels]
-    figure = sheet.lay_out(picture, _AXIS + sum(_TITLE + step * number for number in rows))
-    every = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
+    labels = [[sheet.wrap(row, 34, 2) for row in panel.places] for panel in dots.panels]
+    lines = [max(row.count("\n") + 1 for row in rows) for rows in labels]
+    steps = [max(_ROW + _ARM * len(arms), _LINE * number) for number in lines]
+    heights = [step * len(rows) for step, rows in zip(steps, labels, strict=True)]
+    figure = sheet.lay_out(picture, _AXIS + sum(_TITLE + height for height in heights))
+    every = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
+        :, 0
+    ]
     sheet.scale_up(every[0], "x", sheet.span_of(dots.marks), partial(show_tick, unit="s"))
     every[-1].set_xlabel(dots.label)
-    for axes, panel, number in zip(every, dots.panels, rows, strict=True):
+    for axes, panel, rows, step in zip(every, dots.panels, labels, steps, strict=True):
+        number = len(rows)
         axes.set_title(sheet.wrap(panel.title, 60, 1), loc="left", fontsize=9, fontweight="bold")
         axes.set_ylim(number - 0.5, -0.5)
-        axes.set_yticks(
-            range(number), [sheet.wrap(label, 26, 2) for label in panel.places], fontsize=8.5
-        )
+        axes.set_yticks(range(number), rows, fontsize=8.5)
         axes.grid(visible=False, axis="y")
         for arm, marks in panel.marks.items():
             look = sheet.look_of(picture, arm)

@@ -48,7 +48,9 @@ def draw_stacks(picture: Picture, stacks: Stacks) -> Figure:
         axes.text(1.02, row, show_seconds(bar.whole), va="center", fontsize=8.5)
     axes.set(xlim=(0, 1), ylim=(len(bars) - 0.5, -0.5), xlabel="share of the step")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
-    axes.set_yticks(rows, [sheet.wrap(bar.label, 34, 2) for bar in bars], fontsize=8)
+    axes.set_yticks(
+        rows, [sheet.wrap(bar.label.replace("/", " "), 38, 2) for bar in bars], fontsize=8
+    )
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(_FILLS), columnspacing=1.2)

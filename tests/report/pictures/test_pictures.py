@@ -152,7 +152,7 @@ def test_the_triple_does_without_its_computing() -> None:
 def test_a_step_in_its_parts() -> None:
     made = analyse_explained()
     picture, _ = find(made, "decomposition", Stacks)
-    title = "Where a training step goes: dispatch takes 75 % of A batch=32 device"
+    title = "Where a training step goes: dispatch takes 75 % of mlp.train/net=A/batch=32"
     assert picture.title.startswith(title)
     assert (
         "800 µs: input 0.0 %, transfer 0.0 %, dispatch 75.0 %, compute 25.0 %, rest 0.0 %."
@@ -190,6 +190,29 @@ def test_a_step_that_an_arm_lacks_is_missing_in_its_row() -> None:
     assert [mark is None for mark in panel.marks["cuda"]] == [False, True, False]
 
 
+def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
+    """Two rows after as many changes each were one row once, which hid the first of them."""
+    steps = {"asked": 9.0, "a": 6.0, "b": 5.0, "c": 4.0, "d": 3.0, "e": 2.0, "fair": 1.0}
+    few = make_waterfall("cpu", {"asked": 9.0, "c": 4.0, "fair": 1.0})
+    every = make_waterfall("cuda", steps)
+    alone = make_waterfall("cpu", {name: steps[name] for name in ("asked", "b", "d", "fair")})
+    changes = (("asked",), ("a", "b"), ("c", "d"), ("e", "fair"))
+    joined = zip(alone.steps, changes, strict=True)
+    alone = structs.replace(
+        alone, steps=tuple(structs.replace(one, changes=all_) for one, all_ in joined)
+    )
+    _, content = find(structs.replace(MADE, waterfalls=(alone,)), "asked", Dots)
+    (panel,) = content.panels
+    assert panel.places == ("as asked", "b, and 1 more", "d, and 1 more", "fair, and 1 more")
+    assert [mark and mark.value for mark in panel.marks["cpu"]] == [9.0, 5.0, 3.0, 1.0]
+    # Of two arms the rows are in the script's order, whichever has them; one step is what either has changed.
+    _, content = find(structs.replace(MADE, waterfalls=(few, every)), "asked", Dots)
+    assert content.panels[0].places == ("as asked", "a", "b", "c", "d", "e", "fair")
+    assert [bool(mark) for mark in content.panels[0].marks["cpu"]] == [
+        place in {"as asked", "c", "fair"} for place in content.panels[0].places
+    ]
+
+
 def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
     cells = [one.id for one in MADE.cells if one.scenario == "mlp"]
     places = [(cell, arm) for arm in ("cpu", "cuda") for cell in cells]
@@ -213,6 +236,16 @@ def test_of_many_cases_every_script_has_its_turn() -> None:
     assert titles == [*(f"product (n={n})" for n in range(3, 9)), "clone (n=0)"]
     assert picture.title == "What people ask about: product (n=8) takes 108× its fair time on cpu"
     assert "3 more cases stand in the table alone." in picture.caption
+
+
+def test_of_a_scripts_sizes_those_that_are_two_ends_alone_are_left_to_the_tables() -> None:
+    ends = [make_waterfall("cpu", {"a": 50.0 + n, "c": 1.0}, "product", n) for n in range(3)]
+    whole = make_waterfall("cpu", {"a": 9.0, "b": 2.0, "c": 1.0}, "product", 7)
+    for falls, shown in (((*ends, whole), ["product (n=7)"]), (ends, ["product (n=2)"])):
+        made = structs.replace(MADE, waterfalls=tuple(falls))
+        picture, content = find(made, "asked", Dots)
+        assert [one.title.partition(",")[0] for one in content.panels] == shown
+        assert f"{len(falls) - 1} more cases stand in the table alone." in picture.caption
 
 
 def test_files_are_known_before_there_are_any() -> None:
