@@ -19,7 +19,7 @@ WANTED = "compute"
 SMALLEST = 0.01
 """A part with a smaller share can't be seen."""
 
-MOST_BARS, MOST_MARKS = 12, 42
+MOST_BARS, MOST_ROWS = 12, 26
 """More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
 
 
@@ -153,12 +153,11 @@ def _choose(there: Mapping[str, list[Waterfall]]) -> dict[str, list[Waterfall]]:
         if not script or steps[title] > 2:
             script.append(title)
     chosen: set[str] = set()
-    room = MOST_MARKS
+    room = MOST_ROWS
     for title in filter(None, chain(*zip_longest(*scripts.values()))):
-        marks = sum(len(one.steps) for one in there[title])
-        if marks <= room or not chosen:
+        if steps[title] <= room or not chosen:
             chosen.add(title)
-            room -= marks
+            room -= steps[title]
     return {title: falls for title, falls in there.items() if title in chosen}
 
 
