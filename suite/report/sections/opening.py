@@ -124,7 +124,7 @@ def account(analysis: Analysis) -> list[str]:
     cells = show_things(len(analysis.cells), "cell")
     on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
     others = ", the others explain or check it" if work < len(analysis.cells) else ""
-    each = ", each a case at one size" if len(analysis.cells) > 1 else ""
+    each = ", each a case with its settings" if len(analysis.cells) > 1 else ""
     of = f"{work} of work{others}; profile {campaign.profile}"
     sentences = [f"A campaign of {cells}{each} ({of}), on {on}. A block runs each arm once."]
     if campaign.rechecks:
