@@ -10,7 +10,7 @@ from suite.analysis.result.findings import PARTS, Waterfall
 from suite.cells import families
 from suite.report.pictures.captions import title_picture, word_mark
 from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture, Stacks
-from suite.report.text.names import name_cells, name_fixed
+from suite.report.text.names import name_cells, name_changes, name_fixed
 from suite.report.text.units import show_seconds, show_share, show_times
 
 WANTED = "compute"
@@ -137,7 +137,7 @@ def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
     arms = dict.fromkeys(one.spot.arm for one in falls)
     return Panel(
         title=title,
-        places=tuple(f"{row}, and {others[row]} more" if others[row] else row for row in rows),
+        places=tuple(name_changes([row], others[row]) for row in rows),
         marks={arm: tuple(marks.get((arm, row)) for row in rows) for arm in arms},
     )
 

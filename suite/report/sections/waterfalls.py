@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import NaiveGap, Step, Waterfall
-from suite.report.text.names import list_values, name_place
+from suite.report.text.names import list_values, name_changes, name_place
 from suite.report.text.page import Code, Page, Runs
 from suite.report.text.units import show_gain, show_relative, show_seconds
 
@@ -50,7 +50,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     rows = [
         {
             "where": ", ".join(filter(None, [list_values(one.fixed), name_place(one.spot)])),
-            "what changed": _name_changes(one, step),
+            "what changed": _list_changes(one, step),
             f"time per {case.unit}": show_seconds(step.value),
             "against the previous step": "" if step.factor is None else show_gain(step.factor),
         }
@@ -64,7 +64,7 @@ def _write_steps(page: Page, found: list[Waterfall]) -> None:
     )
 
 
-def _name_changes(one: Waterfall, step: Step) -> str:
+def _list_changes(one: Waterfall, step: Step) -> str:
     if one.posted or step is not one.steps[0]:
         return "; ".join(step.changes)
     return "; ".join([WARM, *step.changes[1:]])
@@ -89,8 +89,9 @@ def _tell_way(one: Waterfall) -> str:
     )
     largest = one.largest
     if len(one.steps) > 2 and largest is not None and largest.factor is not None:
-        changes = "; ".join(largest.changes)
-        text += f"; the largest step is {changes}, {show_gain(largest.factor)}"
+        text += (
+            f"; the largest step is {name_changes(largest.changes)}: {show_gain(largest.factor)}"
+        )
     return f"{text}."
 
 
@@ -110,9 +111,9 @@ def _tell_naive_gap(one: NaiveGap) -> str:
     other, base = (name_place(place) for place in (one.other, one.base))
     told = "the script says" if one.posted else f"{WARM}, it is"
     parts = [
-        f"{100 * part.share:.0f} % {'; '.join(part.changes)}"
+        f"{100 * part.share:.0f} % by {name_changes(part.changes)}"
         for part in one.gone[:TOLD]
         if part.share >= LITTLE
     ]
-    way = f" Largest proven shares of the gap: {', '.join(parts)}." if parts else ""
+    way = f" Largest proven shares of the gap: {'; '.join(parts)}." if parts else ""
     return f"On {other}, against {base}, {told} {naive}; timed fairly it is {fair}: {verdict}.{way}"

@@ -91,6 +91,12 @@ def name_fixed(name: str, fixed: Mapping[str, Param]) -> str:
     return f"{name} ({list_values(fixed)})" if fixed else name
 
 
+def name_changes(changes: Sequence[str], others: int | None = None) -> str:
+    """Changes of a script by the last of them, and how many ``others`` there are: tables list them all."""
+    others = len(changes) - 1 if others is None else others
+    return f"{changes[-1]}, and {others} more" if others else changes[-1]
+
+
 def name_place(one: Spot) -> str:
     """Where a waterfall was measured: ``cuda``, or ``cuda, on its CPU``."""
     return f"{one.arm}, on its CPU" if one.pinned else one.arm

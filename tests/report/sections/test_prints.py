@@ -152,7 +152,7 @@ WORDS = {
     "wrong": "the wrong winner",
     "wrong-between": "the wrong winner. Largest proven shares of the gap: ",
     "between": "Largest proven shares of the gap",
-    "tracing": "% tracing no longer timed",
+    "tracing": "% by tracing no longer timed",
     "provisional": "provisional, without a verdict.",
     "invents": "a difference where none is shown",
     "alike": "neither tells them apart.",
