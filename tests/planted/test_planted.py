@@ -218,7 +218,7 @@ REAL: Mapping[str, Plant] = {
     "a GPU lost between two cells": lie(
         "sees no GPU here", "all +lost-behind=cell", NO_GPU_LATER, only=f"{EAGER} {OTHER}"
     ),
-    "a GPU lost behind the last cell": lie(
+    "a GPU lost after the last cell": lie(
         "after the last cell the GPU did not answer, or gave a wrong result",
         "all +lost-behind=cell",
         status=1,
