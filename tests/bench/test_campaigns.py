@@ -153,7 +153,7 @@ def test_what_the_twins_intervals_do_not_explain_widens_the_margin(tmp_path: Pat
     summary = json.loads(files["summary.json"])
     assert 0.04 < summary["margin"] < 0.08
     assert summary["margin"] == summary["noise_unexplained"]
-    assert f"leave {100 * summary['margin']:.1f} % of it unexplained" in files["report.md"]
+    assert f"beyond their own intervals it is {100 * summary['margin']:.1f} %" in files["report.md"]
 
 
 @pytest.mark.parametrize(

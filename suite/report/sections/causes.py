@@ -129,8 +129,8 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "part. The cause that explains most comes first, with its seconds per call and its "
             "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
             "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
-            "Suspected: there is none, or it does not agree. The evidence stands in the footnotes. "
-            "Gains are measured, per unit of work."
+            "Suspected: it explains less, or no independent measurement agrees. "
+            "The evidence stands in the footnotes. Gains are measured, per unit of work."
         )
     names = name_cells(analysis.cells)
     provisional = any(standing.provisional for _, standing in losses)

@@ -69,8 +69,8 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
         parts = ((found[kind], show_part(found[kind], found.total())) for kind in kinds)
         columns.append((arm, [Quantity("", f"{n}", f" ({part})", n) for n, part in parts]))
     page.columns(
-        "Table: classes of the series of samples, one a cell and counted invocation; one-shot "
-        "cells left out.",
+        "Table: classes of the series of samples, one series for each cell and counted invocation; "
+        "one-shot cells left out.",
         columns,
     )
     page.bullets(_word_outliers(analysis))
@@ -99,7 +99,8 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     )
     over = sum(share > MOST_FOR_TIMING for found in costs.values() for share in found.values())
     page.paragraph(
-        f"{over} of {sum(map(len, costs.values()))} cost more than {show_share(MOST_FOR_TIMING)} of a sample."
+        f"In {over} of {sum(map(len, costs.values()))} cases the fence costs more than "
+        f"{show_share(MOST_FOR_TIMING)} of a sample."
     )
 
 
@@ -112,7 +113,7 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
     beyond = (
         "their own intervals explain it"
         if not analysis.noise_unexplained
-        else f"their own intervals leave {show_share(analysis.noise_unexplained)} of it unexplained"
+        else f"beyond their own intervals it is {show_share(analysis.noise_unexplained)}"
     )
     yield (
         f"Noise floor: {show_share(analysis.noise_floor)}, the 95th percentile of |ratio − 1| over "

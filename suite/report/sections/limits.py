@@ -179,8 +179,8 @@ def _write_utilizations(page: Page, uses: list[Utilization], names: Mapping[str,
             shown = [show_known(one, show_share, _NO_ROOFLINE) for one in roofs]
             columns.append((f"{arm}, of the roofline", shown))
     page.columns(
-        "Table: how much of each arm's own best rate at its precision a product reaches, and of the "
-        "roofline that its memory's bandwidth leaves it, where that was measured.",
+        "Table: the share that each product reaches of its arm's best rate at its precision and, where "
+        "the memory's bandwidth was measured, of the roofline that it sets.",
         columns,
     )
 

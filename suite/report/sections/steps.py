@@ -108,7 +108,11 @@ def _write_repayments(page: Page, analysis: Analysis, names: Mapping[str, str]) 
 def _list_break_even(one: BreakEven, names: Mapping[str, str], cpu: str, gpu: str) -> Row:
     saved = show_seconds(abs(one.saving_s))
     lost = one.saving_s < 0
-    after = "never: it saves nothing" if one.never else "not shown: the interval includes both"
+    after = (
+        "never: it saves nothing"
+        if one.never
+        else "not shown: the interval includes both a saving and a loss"
+    )
     if one.steps is not None:
         after = show_count(one.steps)
         after = after.amid(after=" step" if after == "1" else " steps")

@@ -223,7 +223,8 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     if not widths:
         return
     width = 100 * statistics.median(widths)
-    yield f"Median uncertainty of the {show_things(len(widths), 'time')}: ±{width:.2g} % (95 % CI)."
+    times = show_things(len(widths), "measured time")
+    yield f"Median uncertainty of the {times}: ±{width:.2g} % (95 % CI)."
     # What makes a twin fail is no noise; the opening says what not to rely on then.
     failed = any(one.flagged for one in analysis.controls.twins)
     if analysis.others and analysis.noise_floor is not None and not failed:

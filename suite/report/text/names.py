@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Spot
 from suite.cells.cell import Param
+from suite.report.text.units import show_things
 
 
 def list_families(cells: Iterable[CellAnalysis]) -> list[str]:
@@ -94,7 +95,7 @@ def name_fixed(name: str, fixed: Mapping[str, Param]) -> str:
 def name_changes(changes: Sequence[str], others: int | None = None) -> str:
     """Changes of a script by the last of them, and how many ``others`` there are: tables list them all."""
     others = len(changes) - 1 if others is None else others
-    return f"{changes[-1]}, and {others} more" if others else changes[-1]
+    return f"{changes[-1]} (with {show_things(others, 'other change')})" if others else changes[-1]
 
 
 def name_place(one: Spot) -> str:

@@ -203,7 +203,10 @@ def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
     )
     _, content = find(structs.replace(MADE, waterfalls=(alone,)), "asked", Dots)
     (panel,) = content.panels
-    assert panel.places == ("as asked", "b, and 1 more", "d, and 1 more", "fair, and 1 more")
+    assert panel.places == tuple(
+        f"{name} (with 1 other change)" if name != "as asked" else name
+        for name in ("as asked", "b", "d", "fair")
+    )
     assert [mark and mark.value for mark in panel.marks["cpu"]] == [9.0, 5.0, 3.0, 1.0]
     # Of two arms the rows are in the script's order, whichever has them; one step is what either has changed.
     _, content = find(structs.replace(MADE, waterfalls=(few, every)), "asked", Dots)
