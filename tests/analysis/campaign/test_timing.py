@@ -56,5 +56,5 @@ def test_an_unknown_price_is_not_nothing(unknown: dict[int, object]) -> None:
 def test_the_report_counts_what_cost_too_much(fence: float, some: bool) -> None:
     summary = summarise_with({1: fence}, calls_per_sample=10, samples_s=[1e-2])
     text = render_markdown(analyse(summary.loaded))
-    (line,) = [one for one in text.splitlines() if "of a sample." in one and " cost more " in one]
+    (line,) = [one for one in text.splitlines() if "of a sample." in one and " costs more " in one]
     assert ("0 of " not in line) == some
