@@ -152,7 +152,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "slowed-down": "slowed down midway in {some}; only the samples after that count",
         "bimodal": "bimodal: the samples of {some} fall into two groups",
         "bimodal-blocks": "bimodal: the invocations fall into two groups",
-        "outliers": "outliers: {far} of the samples are far out (Tukey); all are kept",
+        "outliers": "outliers: {far} of the samples are far out (Tukey); all but stalls are kept",
     },
     # A number that the hardware can't have made.
     ("invalid", "cell"): {

@@ -1,6 +1,6 @@
 """Two arms, or two campaigns, set side by side: ratios of times with intervals and p-values.
 
-Pure functions of numbers.  What a ratio means is decided in `verdicts`.
+Pure functions of numbers.  What a ratio means is decided in `verdict`.
 """
 
 from __future__ import annotations

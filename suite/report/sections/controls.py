@@ -271,5 +271,5 @@ def _word_outliers(analysis: Analysis) -> Iterable[str]:
         if samples:
             yield (
                 f"{arm}: {samples} steady samples, of which {show_part(mild, samples)} "
-                f"are outliers and {show_part(far, samples)} far out (Tukey); all are kept."
+                f"are outliers and {show_part(far, samples)} far out (Tukey); all but stalls are kept."
             )
