@@ -73,6 +73,7 @@ class Device:
     place: str = "GPU:0"
     wrong: float = 0.0
     sum_wrong: float = 0.0
+    graph: Exception | None = None
     error: Exception | None = None
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +83,14 @@ class Device:
             constant=lambda value: value,
             matmul=lambda left, right: self.give(left @ right + self.wrong),
             add=lambda left, right: self.give(left + right + self.sum_wrong),
+            function=lambda work, jit_compile: lambda *given: self.run(work, *given),
             errors=SimpleNamespace(OpError=_OpError),
         )
+
+    def run(self, work: Any, *given: Any) -> Any:
+        if self.graph is not None:
+            raise self.graph
+        return work(*given)
 
     def give(self, result: Any) -> Any:
         if self.error is not None:
@@ -102,6 +109,11 @@ class Device:
         (Device(wrong=1.0), "wrong result for a small product"),
         # What a driver before 555 does to the kernels that a wheel brings as PTX: no exception.
         (Device(sum_wrong=1.0), "wrong result for a small sum by elements"),
+        # What some GPUs do that are newer than the build: products are right, and every graph fails.
+        (
+            Device(graph=_OpError("cuLaunchKernel failed with 'CUDA_ERROR_INVALID_HANDLE'")),
+            "/GPU:0 refuses a small graph: cuLaunchKernel failed with 'CUDA_ERROR_INVALID_HANDLE'",
+        ),
         (Device(error=_OpError("CUDA_ERROR_ILLEGAL_ADDRESS")), "CUDA_ERROR_ILLEGAL_ADDRESS"),
         (Device(error=RuntimeError("device unknown")), "device unknown"),
     ],
