@@ -43,7 +43,7 @@ LITTLE_MIB = 64
 """Used by the driver itself on a GPU on which nobody computes; over 100 MiB go to a process that does."""
 
 MUCH_MIB, MUCH_SHARE = 2048, 0.1
-"""More than both is no driver's and no desktop's, but somebody's data."""
+"""More than both is no driver's and no desktop's, but someone's data."""
 
 _LISTED = 3
 
@@ -253,7 +253,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
         told = f"{used:.0f} MiB of its memory are used"
     if hidden and much:
         return no(
-            f"somebody uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
+            f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
             "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: whatever is "
             "measured beside it is INVALID",
             processes=None,
@@ -261,10 +261,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
         )
     little = used is not None and used <= LITTLE_MIB and not row.is_slice
     if much or (hidden and not little):
-        why = (
-            hidden
-            or "what computes is listed, and nothing is; graphics are not, nor what a killed one left"
-        )
+        why = hidden or "none is listed, as graphics would not be, nor what a killed one left"
         raise Unknown(
             f"whether another process computes on it can't be told: {why}; {told}",
             "`nvidia-smi` on the machine itself shows who uses it",
