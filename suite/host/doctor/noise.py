@@ -40,7 +40,7 @@ SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
 """Clock sources that cost a microsecond a reading, or tick too coarsely."""
 
 LITTLE_MIB = 64
-"""Used by the driver itself on a GPU on which nobody computes; over 100 MiB go to a process that does."""
+"""More than a driver uses itself of a card on which nobody computes; CUDA takes over 100 MiB for a process."""
 
 MUCH_MIB, MUCH_SHARE = 2048, 0.1
 """More than both is no driver's and no desktop's, but someone's data."""

@@ -15,7 +15,7 @@ from suite.host.machine.refusal import Refusal, find_row
 AGAIN = "`sudo reboot` (a rented instance: stop it and start it)"
 
 REPAIR = (
-    "`sudo nvidia-smi --gpu-reset -i N`, N being its number, while nothing uses it; if that is refused or "
+    "`sudo nvidia-smi --gpu-reset -i N` (N: the GPU's number) while nothing uses it; if that is refused or "
     f"does not help, {AGAIN}; if it comes back, rent another machine, since only its provider can mend "
     "this one; `sudo dmesg | grep -iE 'xid|nvrm'` says what happened"
 )

@@ -46,7 +46,7 @@ INSTALL_NEWER_DRIVER = (
     "Debian's own are older (535 in Debian 12, 550 in 13), so there NVIDIA's CUDA repository "
     "(https://docs.nvidia.com/cuda/cuda-installation-guide-linux/) and "
     "`sudo apt-get install nvidia-open` (Turing and later) or `sudo apt-get install cuda-drivers-580` "
-    "(Maxwell, Pascal and Volta, for which 580 is the last); reboot"
+    "(Maxwell, Pascal and Volta, for which 580 is the last; for Kepler, such as K80, 470 was); reboot"
 )
 
 

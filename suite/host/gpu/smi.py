@@ -151,7 +151,8 @@ def _read_mib(text: str) -> float | None:
 def _number(lost: Sequence[re.Match[str]], answering: Sequence[int]) -> tuple[Lost, ...]:
     """The GPUs that can't be reached, with their numbers: nvidia-smi counts all by their addresses, so
     that those are the numbers which the others leave out."""
-    named = sorted(lost, key=lambda one: (one[2] or "").lower())
+    each = {one[2] or one[1] or one[3] or "": one for one in reversed(lost)}
+    named = sorted(each.values(), key=lambda one: (one[2] or "").lower())
     left = [n for n in range(len(answering) + len(named)) if n not in answering]
     found = []
     for place, one in enumerate(named):

@@ -53,6 +53,15 @@ def test_several_have_the_numbers_that_the_others_leave_out() -> None:
     ]
 
 
+def test_what_is_said_twice_of_one_is_one() -> None:
+    lines = [
+        f"Unable to determine the {what} for GPU0000:01:00.0: Unknown Error"
+        for what in ("handle", "fan")
+    ]
+    (lost,) = read_answer("\n".join([*lines, smi(1)]), 255).lost
+    assert (lost.number, lost.said) == (0, lines[0])
+
+
 def test_where_none_answers_nothing_says_which_it_is() -> None:
     (lost,) = read_answer(f"{HANDLE}0000:81:00.0: Unknown Error", 255).lost
     assert (lost.number, lost.name) == (None, "a GPU (0000:81:00.0)")
