@@ -40,7 +40,7 @@ SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
 """Clock sources that cost a microsecond a reading, or tick too coarsely."""
 
 LITTLE_MIB = 64
-"""More than a driver uses itself of a card on which nobody computes; CUDA takes over 100 MiB for a process."""
+"""More than a driver uses of a card on which nobody computes; CUDA takes over 100 MiB for a process."""
 
 MUCH_MIB, MUCH_SHARE = 2048, 0.1
 """More than both is no driver's and no desktop's, but someone's data."""
@@ -250,7 +250,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
         much, told = False, "and how much of its memory is used is not told"
     else:
         much = used > max(MUCH_MIB, MUCH_SHARE * (total or 0.0))
-        told = f"{used:.0f} MiB of its memory are used"
+        told = f"{_word_mib(used)} of its memory are used"
     if hidden and much:
         return no(
             f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
@@ -268,6 +268,10 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
         )
     more = f": {told}, too little for one that does ({hidden})" if hidden else ""
     return yes(f"no other process computes on it{more}", processes=0, memory_used_mib=used)
+
+
+def _word_mib(number: float) -> str:
+    return f"{number:.0f} MiB" if number < 1024 else f"{number / 1024:.1f} GiB"
 
 
 def _name_program(path: str) -> str:

@@ -33,7 +33,7 @@ ANSWERS: tuple[Refusal, ...] = (
         remedy=f"{AGAIN}; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from happening again",
     ),
     Refusal(
-        pattern=r"couldn't communicate with the NVIDIA driver",
+        pattern=r"could\s?n.t communicate with (the )?NVIDIA driver",
         cause="the driver's kernel module is not loaded, or was built for another kernel",
         remedy=f"`sudo modprobe nvidia`; if that fails, {_OR_INSTALL}",
     ),
@@ -43,10 +43,16 @@ ANSWERS: tuple[Refusal, ...] = (
         remedy=f"`sudo modprobe nvidia`; if that fails, {_OR_INSTALL}",
     ),
     Refusal(
-        pattern=r"couldn't find libnvidia-ml|NVML Shared Library",
+        pattern=r"couldn.t find libnvidia-ml|NVML Shared Library|could not load NVML",
         cause="the driver's library for management (NVML) is not here, so the driver is only half here",
         remedy="`ldconfig -p | grep libnvidia-ml` lists it where it is; in a rented instance take an image "
         f"with the driver's tools (NVIDIA_DRIVER_CAPABILITIES=compute,utility); else {_OR_INSTALL}",
+    ),
+    Refusal(
+        pattern=r"(in|not have )suf+i\w+ permissions?",
+        cause="this user, or what it runs in, may not open the GPU's device nodes",
+        remedy="`ls -l /dev/nvidia*` shows who may; `sudo usermod -aG video,render $USER`, and log in again; "
+        "a rented instance has to be given the GPU anew: stop it and start it",
     ),
     Refusal(
         pattern=r"requires? (a )?reset\b|reset (is )?required",
@@ -60,7 +66,7 @@ ANSWERS: tuple[Refusal, ...] = (
         remedy=REPAIR,
     ),
     Refusal(
-        pattern=r"no devices? (were |was )?found",
+        pattern=r"no (supported )?(devices?|GPUs?) (were |was )?found",
         cause="the driver is loaded, and could not start any GPU",
         remedy=f"{AGAIN}; if that does not help, rent another machine; `sudo dmesg | grep -i nvrm` says why: "
         'on one of your own "requires use of the NVIDIA open kernel modules" (Blackwell) means '
@@ -85,22 +91,18 @@ ANSWERS: tuple[Refusal, ...] = (
         "and `wsl --update`; in a sandbox, run it outside",
     ),
     Refusal(
-        pattern=r"insufficient permissions",
-        cause="this user, or what it runs in, may not open the GPU's device nodes",
-        remedy="`ls -l /dev/nvidia*` shows who may; `sudo usermod -aG video,render $USER`, and log in again; "
-        "a rented instance has to be given the GPU anew: stop it and start it",
-    ),
-    Refusal(
         pattern=r"function not found|doesn't implement this function",
         cause="the driver's library (NVML) and what asks it are of different versions",
         remedy=_OR_INSTALL,
     ),
     Refusal(
         pattern=r"system not yet initialized|error 802|fabric manager.*not (running|initiali[sz]ed)"
-        r"|(fabric|NVSwitch).*not (yet )?initiali[sz]ed",
-        cause="an NVSwitch machine without its fabric manager",
+        r"|(fabric|NVSwitch).*not (yet )?initiali[sz]ed|not ready for the request",
+        cause="an NVSwitch machine without its fabric manager, or a confidential machine's GPU that is not "
+        "set ready",
         remedy="`sudo systemctl start nvidia-fabricmanager`, of the driver's own version; if you rented "
-        "only a part of such a machine, its provider has to start it: rent another",
+        "only a part of such a machine, its provider has to start it: rent another; in a confidential machine "
+        "`sudo nvidia-smi conf-compute -srs 1`",
     ),
 )
 """The most telling first."""

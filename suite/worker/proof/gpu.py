@@ -56,12 +56,14 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> str | None:
         for kind, of, bound in found
     ):
         return None
+    why = "not among those that this TensorFlow was built for"
     if beyond or newest < (major, minor):
-        why, remedy = "newer than this TensorFlow's CUDA can compile for", OTHER_BUILD
+        why = "newer than this TensorFlow's CUDA can compile for"
     elif major < OLDEST_MAJOR:
-        why, remedy = "older than this TensorFlow was built for", TOO_OLD
-    else:
-        why, remedy = "not among those that this TensorFlow was built for", LOCKED_BUILD
+        why = "older than this TensorFlow was built for"
+    remedy = TOO_OLD if major < OLDEST_MAJOR else OTHER_BUILD
+    if OLDEST_MAJOR <= major <= NEWEST_MAJOR:
+        remedy = LOCKED_BUILD
     return (
         f"the GPU has compute capability {major}.{minor}, which is {why} (built for "
         f"{', '.join(built)}); {remedy}"

@@ -163,7 +163,7 @@ UNSEEN: Mapping[str, Row] = {
     "a container, and much memory": unlisted(
         "idle-gpu=x",
         "20480 MiB",
-        "someone uses 20480 MiB of its memory, and can't be seen from here: this is a container",
+        "someone uses 20.0 GiB of its memory, and can't be seen from here: this is a container",
         files=CONTAINER,
     ),
     "a container, and memory that is not told": unlisted(

@@ -147,6 +147,21 @@ FAILED = {
     "Display Driver is properly installed and present in your system.": (12, "half here"),
     "No devices were found": (6, "could not start any GPU"),
     "No devices found": (6, "could not start any GPU"),
+    "Failed to initialize NVML: No supported GPUs were found": (6, "could not start any GPU"),
+    "NVIDIA-SMI has failed because you do not have suffient permissions. Please try running as an "
+    "administrator.": (4, "may not open"),
+    "Unable to determine the device handle for GPU 0000:01:00.0: Insufficient Permissions": (
+        4,
+        "may not",
+    ),
+    "Unable to determine the device handle for GPU 0000:01:00.0: GPU requires reset": (
+        16,
+        "to be reset",
+    ),
+    "Unable to determine the device handle for GPU0000:01:00.0: Unknown Error": (
+        15,
+        "no longer answers",
+    ),
     "Failed to initialize NVML: Insufficient Permissions": (4, "may not open"),
     "Failed to initialize NVML: GPU access blocked by the operating system": (17, "WSL"),
     "Failed to initialize NVML: Function Not Found": (13, "different versions"),

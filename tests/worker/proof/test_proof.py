@@ -51,8 +51,21 @@ BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
         ((10, 0), ["compute_100a"], None),
         ((10, 3), ["compute_100a"], "compute capability 10.3"),
         ((9, 0), ["sm_90a"], None),
-        # A refusal names an image that would do.
+        # A refusal names what may do, and for what is too old nothing but another GPU.
         ((12, 0), BUILT, "`make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:"),
+        (
+            (10, 0),
+            ["sm_120"],
+            "not among those that this TensorFlow was built for (built for sm_120); name",
+        ),
+        ((5, 2), BUILT, "(built for sm_60, sm_70, sm_80, sm_89, compute_90); rent a GPU of"),
+        ((3, 7), ["sm_52", "compute_90"], "rent a GPU of"),
+        (
+            (6, 1),
+            ["sm_75", "compute_90"],
+            "without CUDA_IMAGE and LOCAL_PYTHON: the locked TensorFlow has",
+        ),
+        ((9, 0), ["sm_100", "sm_120"], "without CUDA_IMAGE and LOCAL_PYTHON"),
     ],
 )
 def test_what_a_build_runs_on(
