@@ -101,7 +101,7 @@ ANSWERS: tuple[Refusal, ...] = (
         cause="an NVSwitch machine without its fabric manager, or a confidential machine's GPU that is not "
         "set ready",
         remedy="`sudo systemctl start nvidia-fabricmanager`, of the driver's own version; if you rented "
-        "only a part of such a machine, its provider has to start it: rent another; in a confidential machine "
+        "only a part of such a machine, its provider has to start it: rent another; in a confidential one "
         "`sudo nvidia-smi conf-compute -srs 1`",
     ),
 )
