@@ -35,7 +35,7 @@ ELSEWHERE = "the engine is not proven to be on this machine"
 SHOWN = 300
 """Characters of what nvidia-smi says."""
 
-OTHERWISE = f"what works against most that goes wrong: {REPAIR}; `make bench ARMS=cpu` measures without a GPU"
+OTHERWISE = f"most of what goes wrong there is mended so: {REPAIR}; `make bench ARMS=cpu` goes without a GPU"
 
 _SLICE = re.compile(r"^\s+(MIG \S+)\s+Device\s+(\d+):\s+\(UUID: (\S+?)\)", re.MULTILINE)
 
@@ -121,9 +121,9 @@ def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
     """
     wanted = probe.gpu_name()
     number = wanted.partition(":")[0]
-    if lost := next((one for one in answer.lost if str(one.number) == number), None):
+    if lost := next((lost for lost in answer.lost if str(lost.number) == number), None):
         raise _lose(lost)
-    silent = [*answer.lost, *(_describe_dead(row) for row in answer.rows if row.dead)]
+    silent = _find_silent(answer)
     try:
         choice = find_choice([row.card for row in answer.rows], wanted)
     except GpuError as error:
@@ -139,6 +139,11 @@ def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
     if row.dead:
         raise _lose(_describe_dead(row))
     return row, choice
+
+
+def _find_silent(answer: Answer) -> list[Lost]:
+    """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
+    return [*answer.lost, *(_describe_dead(row) for row in answer.rows if row.dead)]
 
 
 def _describe_dead(row: Row) -> Lost:
@@ -205,16 +210,18 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
     """What speaks against a GPU that answers, and stops nothing."""
     if row.persistence == "Disabled":
         yield "persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
-    known = find_row(answer.rest, (INFOROM, *ANSWERS)) or find_code(answer.code)
+    # A GPU that can't be reached explains the exit code.
+    code = 0 if answer.lost else answer.code
+    known = find_row(answer.rest, (INFOROM, *ANSWERS)) or find_code(code)
+    said = f" ({answer.rest[:SHOWN]})" if answer.rest else ""
     if known is not None:
-        yield f"caution: {known.cause} ({answer.rest[:SHOWN]}); {known.remedy}"
-    elif answer.code:
-        yield f"caution: nvidia-smi ends with exit code {answer.code}: {answer.rest[:SHOWN]}"
+        yield f"caution: {known.cause}{said}; {known.remedy}"
+    elif code:
+        yield f"caution: nvidia-smi ends with exit code {code}{said}"
     for name, word in row.errors.items():
         yield f"caution: nvidia-smi says {word!r} for its {name}"
-    others = [*answer.lost, *(_describe_dead(one) for one in answer.rows if one.dead)]
-    for one in others:
-        yield f"caution: beside it {_lose(one).what}, and CUDA may fail for all of them: {REPAIR}"
+    for lost in _find_silent(answer):
+        yield f"caution: beside it {_lose(lost).what}, and CUDA may fail for all of them: {REPAIR}"
     # An nvidia-smi that does not answer this has answered before.
     with suppress(Unknown):
         for pending in smi.find_pending(ask_smi(probe, "-q", "-i", str(row.card.index)).text):

@@ -151,17 +151,17 @@ def _read_mib(text: str) -> float | None:
 def _number(lost: Sequence[re.Match[str]], answering: Sequence[int]) -> tuple[Lost, ...]:
     """The GPUs that can't be reached, with their numbers: nvidia-smi counts all by their addresses, so
     that those are the numbers which the others leave out."""
-    each = {one[2] or one[1] or one[3] or "": one for one in reversed(lost)}
-    named = sorted(each.values(), key=lambda one: (one[2] or "").lower())
-    left = [n for n in range(len(answering) + len(named)) if n not in answering]
-    found = []
-    for place, one in enumerate(named):
-        own = one[1] or one[3]
+    each = {found[2] or found[1] or found[3] or "": found for found in reversed(lost)}
+    named = sorted(each.values(), key=lambda found: (found[2] or "").lower())
+    left = [number for number in range(len(answering) + len(named)) if number not in answering]
+    gpus = []
+    for place, found in enumerate(named):
+        own = found[1] or found[3]
         # Where none answers, nothing tells which of the machine's it is.
-        index = int(own) if own else left[place] if answering else None
-        name = "a GPU" if index is None else f"GPU {index}"
-        found.append(Lost(index, f"{name} ({one[2]})" if one[2] else name, one[0].strip()))
-    return tuple(found)
+        number = int(own) if own else left[place] if answering else None
+        name = "a GPU" if number is None else f"GPU {number}"
+        gpus.append(Lost(number, f"{name} ({found[2]})" if found[2] else name, found[0].strip()))
+    return tuple(gpus)
 
 
 PENDING = {

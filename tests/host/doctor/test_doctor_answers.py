@@ -41,7 +41,7 @@ ANSWERED: Mapping[str, Row] = {
     ),
     "a row, and an exit code that nobody knows": a10g(
         smi=ends(77, smi(), "the moon is full"),
-        says={"driver": "caution: nvidia-smi ends with exit code 77: the moon is full"},
+        says={"driver": "caution: nvidia-smi ends with exit code 77 (the moon is full)"},
     ),
     "an error in every field": a10g(
         SILENT + "tensorflow=x4",
