@@ -19,8 +19,8 @@ OTHER_BUILD = (
 
 TOO_OLD = (
     "rent a GPU of compute capability 6.0 to 9.0 (Pascal to Hopper), or measure without it: `make bench "
-    "ARMS=cpu`; no newer driver helps: TensorFlow 2.16 was the last with code for Maxwell (5.x), and none "
-    "since 2.16 has any for what is older"
+    "ARMS=cpu`; no newer driver helps: TensorFlow 2.16 was the last with code for Maxwell (5.x), and older "
+    "GPUs lost theirs before"
 )
 """What to do about a GPU that is older than any TensorFlow at hand has code for."""
 

@@ -235,7 +235,7 @@ def _hide(probe: Probe, row: Row, done: Ran) -> str:
     if text.startswith("["):
         return f"nvidia-smi answers {text[:SHOWN]}"
     if row.is_slice:
-        return "this is a slice of a card, and who has the others can't be seen"
+        return "it is a slice of a card (vGPU), and the tenants of the other slices can't be seen"
     if probe.machine.find("/dev/dxg"):
         return "WSL does not show what computes in Windows or in other distributions"
     if probe.machine.read("/proc/2/comm") != "kthreadd":
@@ -261,7 +261,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
         )
     little = used is not None and used <= LITTLE_MIB and not row.is_slice
     if much or (hidden and not little):
-        why = hidden or "none is listed, as graphics would not be, nor what a killed one left"
+        why = hidden or "no process is listed, nor would graphics be, or what a killed one left"
         raise Unknown(
             f"whether another process computes on it can't be told: {why}; {told}",
             "`nvidia-smi` on the machine itself shows who uses it",

@@ -111,7 +111,7 @@ def word_requirement(text: str) -> Refusal | None:
     )
     return Refusal(
         pattern=UNSATISFIED,
-        cause=f"{lead}: it demands {' and '.join(wanted)}",
+        cause=f"{lead}: the image demands {' and '.join(wanted)}",
         # Of a brand and its drivers the first: another card has another driver.
         remedy="; ".join([*remedies[:1], _SMALLER]),
     )

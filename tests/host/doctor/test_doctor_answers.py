@@ -146,7 +146,7 @@ UNSEEN: Mapping[str, Row] = {
         "", "[N/A]", "no other"
     ),
     "nobody, and memory that somebody has": unlisted(
-        "idle-gpu=?", "20000 MiB", "none is listed, as graphics"
+        "idle-gpu=?", "20000 MiB", "nor would graphics be"
     ),
     "a container, and little memory": unlisted(
         "",
@@ -187,7 +187,7 @@ UNSEEN: Mapping[str, Row] = {
     "a slice of a card": a10g(
         "idle-gpu=?",
         smi=smi_says(smi(name="NVIDIA A10-8Q", used="0 MiB")),
-        says={"idle-gpu": "this is a slice of a card, and who has the others can't be seen"},
+        says={"idle-gpu": "it is a slice of a card (vGPU), and the tenants of the other slices"},
     ),
 }
 """Whether nobody is there where nobody is listed."""

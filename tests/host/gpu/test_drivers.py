@@ -43,13 +43,13 @@ def test_the_first_driver_of_a_cuda(cuda: str, driver: str | None) -> None:
         # NVIDIA's newer program adds what it found.
         (
             "unsatisfied condition: cuda>=13.0 (cuda=12.4)",
-            "it demands a driver for CUDA 13.0 or later",
+            "the image demands a driver for CUDA 13.0 or later",
             "580.65.06 or later for CUDA 13.0",
         ),
         (f"{CLI}driver>=535", "a driver of version 535 or later", "535 or later"),
         (
             f"{CLI}driver<550",
-            "it demands a driver of version before 550",
+            "the image demands a driver of version before 550",
             "BASE_IMAGE=",
         ),
         (
