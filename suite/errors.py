@@ -6,14 +6,29 @@ Library code raises these and never prints; ``cli.main`` is the only place that 
 from __future__ import annotations
 
 VENDOR_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
-"""An example for CUDA_IMAGE: NVIDIA's last image of TensorFlow (2.17, CUDA 12.8), which people run on
-compute capability 12.0."""
+"""An example for CUDA_IMAGE: NVIDIA's last image of TensorFlow (2.17, CUDA 12.8).  On compute capability
+12.0 some have run it, and for others every graph failed (tensorflow/tensorflow#112272)."""
 
 OTHER_BUILD = (
-    f"name an image with another build of TensorFlow: `make bench CUDA_IMAGE={VENDOR_IMAGE}`, which knows "
-    "Blackwell; without a container LOCAL_PYTHON=path of an interpreter that has one"
+    f"name an image with another build of TensorFlow, such as NVIDIA's last: `make bench "
+    f"CUDA_IMAGE={VENDOR_IMAGE}`; whether it runs on this GPU is not certain, and its start-up check says so "
+    "before anything is measured; without a container LOCAL_PYTHON=path of an interpreter that has one; or "
+    "rent a GPU of compute capability 6.0 to 9.0 (Pascal to Hopper)"
 )
-"""What to do about a GPU that the locked TensorFlow has no code for."""
+"""What to do about a GPU that is newer than the locked TensorFlow has code for."""
+
+TOO_OLD = (
+    "rent a GPU of compute capability 6.0 to 9.0 (Pascal to Hopper), or measure without it: `make bench "
+    "ARMS=cpu`; no newer driver helps: TensorFlow 2.16 was the last with code for Maxwell (5.x), and older "
+    "GPUs lost theirs before"
+)
+"""What to do about a GPU that is older than any TensorFlow at hand has code for."""
+
+LOCKED_BUILD = (
+    "`make bench` without CUDA_IMAGE and LOCAL_PYTHON: the locked TensorFlow has code for compute capability "
+    "6.0 to 9.0"
+)
+"""What to do about a GPU for which a TensorFlow of somebody else's has no code, and the locked one has."""
 
 MORE_DISK = (
     "free some (`docker system df` shows what holds it), or move the images: `data-root` in the "

@@ -31,14 +31,28 @@ def smi(
     mig: str = "[N/A]",
     persistence: str = "Enabled",
     capability: str = "8.6",
+    used: str = "1 MiB",
 ) -> str:
     """A row of nvidia-smi's, of a GPU that is well unless it says otherwise."""
-    row = (str(index), name, driver, memory, UUIDS[index], mig, persistence, capability)
+    row = (
+        str(index),
+        name,
+        driver,
+        memory,
+        UUIDS[index],
+        mig,
+        persistence,
+        capability,
+        used,
+        "31",
+        "P8",
+    )
     return ", ".join(row)
 
 
 FILES: Mapping[str, str] = {
     "proc/1/comm": "systemd",
+    "proc/2/comm": "kthreadd",
     "proc/loadavg": "0.05 0.10 0.12 1/180 4242",
     "proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=7",
     "proc/cpuinfo": "model name : Made-Up\nflags : fpu sse avx avx2\n",

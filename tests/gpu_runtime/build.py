@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from suite.host.gpu.smi import FIELDS
 from tests.fakes.tree import lay
 
 HERE = Path(__file__).resolve().parent
@@ -53,8 +54,11 @@ QUERY = """NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; fields = split(as
 """The fields that are asked for, in their order, from rows under their names; as nvidia-smi says where it
 does not know one."""
 
-NAMES = "index, name, driver_version, memory.total, uuid, mig.mode.current, persistence_mode, compute_cap"
-ROW = "{index}, Stand-in without a GPU, {version}, 16384 MiB, GPU-{uuid}, Disabled, Enabled, 9.0"
+NAMES = ", ".join(FIELDS)
+ROW = (
+    "{index}, Stand-in without a GPU, {version}, 16384 MiB, GPU-{uuid}, Disabled, Enabled, 9.0, "
+    "1 MiB, 30, P8"
+)
 
 INFORMATION = """Model: \t\t Stand-in without a GPU
 GPU UUID: \t GPU-{uuid}

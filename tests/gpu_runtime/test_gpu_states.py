@@ -62,7 +62,7 @@ STATES: Mapping[str, State] = {
         smi={"Enabled, 9.0": "Enabled, 12.0"},
     ),
     "a GPU older than TensorFlow, and an nvidia-smi that does not say so": State(
-        said="LOCAL_PYTHON=path",
+        said="ARMS=cpu",
         plants={"capability": "5.0"},
         smi={", compute_cap": "", "Enabled, 9.0": "Enabled"},
     ),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from suite.errors import OTHER_BUILD, CrossoverError, GpuError
-from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, Row, pick_known, read_branch
+from suite.errors import OTHER_BUILD, TOO_OLD, CrossoverError, GpuError
+from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, pick_known, read_branch
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import OLD_FOR_PTX, kind_of, reword
+from suite.host.gpu.smi import Row
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
 """TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
@@ -51,7 +52,8 @@ def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
     if number >= TOO_NEW_CAPABILITY:
         what += " (Blackwell or later): the locked TensorFlow can't run on it"
     elif number < OLDEST_CAPABILITY:
-        what += f" is older than the locked TensorFlow has code for ({OLDEST_CAPABILITY})"
+        what += f" is older than the locked TensorFlow has code for ({OLDEST_CAPABILITY} and later)"
+        remedy = TOO_OLD
     elif number >= PTX_CAPABILITY and branch is not None and branch < PTX_DRIVER:
         what += (
             ": the locked TensorFlow brings some of its kernels for it as CUDA 12.5's PTX, which "

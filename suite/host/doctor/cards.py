@@ -1,31 +1,29 @@
-"""The doctor's checks of the GPU itself: its driver, and who else is on it."""
+"""The doctor's look at the GPU itself: its driver, and what nvidia-smi says of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from pathlib import PurePosixPath
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
-from suite.errors import GpuError
-from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.errors import TOO_OLD, CrossoverError, GpuError
+from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.machine import COMMAND_S, Ran
 from suite.host.doctor.probe import Probe, once
-from suite.host.engine import Card, Slice
+from suite.host.engine import Slice
+from suite.host.gpu import smi
+from suite.host.gpu.answers import ANSWERS, INFOROM, REPAIR, find_code
 from suite.host.gpu.choice import Choice, find_choice, word_cards
 from suite.host.gpu.commands import OLD_DRIVER
+from suite.host.gpu.drivers import last_branch
 from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
+from suite.host.gpu.smi import FIELDS, Answer, Lost, Row
+from suite.host.machine.refusal import find_row
 
 OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
-
-FIELDS = (
-    *("index", "name", "driver_version", "memory.total", "uuid"),
-    *("mig.mode.current", "persistence_mode", "compute_cap"),
-)
-OLD_FIELDS = FIELDS[:-1]
-"""What nvidia-smi is asked; an old one does not know the last."""
 
 WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
 """On WSL it lies beside the driver's libraries, which is not on everybody's PATH."""
@@ -34,56 +32,56 @@ NO_GPU = "there is no GPU"
 NOT_ASKED = "no requested arm uses the GPU"
 ELSEWHERE = "the engine is not proven to be on this machine"
 
-_LISTED = 3
+SHOWN = 300
+"""Characters of what nvidia-smi says."""
+
+OTHERWISE = f"most of what goes wrong there is mended so: {REPAIR}; `make bench ARMS=cpu` goes without a GPU"
+
 _SLICE = re.compile(r"^\s+(MIG \S+)\s+Device\s+(\d+):\s+\(UUID: (\S+?)\)", re.MULTILINE)
 
 
-class Row(NamedTuple):
-    """What nvidia-smi says of a GPU; ``capability`` such as 8.9, None where this one can't say."""
-
-    card: Card
-    driver: str
-    memory: str
-    persistence: str
-    capability: float | None
-
-
 @once
-def read_rows(probe: Probe) -> list[Row]:
-    """The GPUs that nvidia-smi lists, with their MIG instances.
+def read_answer(probe: Probe) -> Answer:
+    """What nvidia-smi says of the GPUs, with their MIG instances.
 
     Raises:
         Unknown: there is no nvidia-smi, or no answer.
         GpuError: it fails; with the cause and the remedy where the text is known.
     """
-    done = _smi(probe, f"--query-gpu={','.join(FIELDS)}")
-    if "not a valid field" in done:
-        done = _smi(probe, f"--query-gpu={','.join(OLD_FIELDS)}")
-    rows = []
-    for line in done.splitlines():
-        index, *told = (part.strip() for part in line.split(","))
-        if not index.isdigit() or len(told) < len(OLD_FIELDS) - 1:
-            continue
-        name, driver, memory, uuid, mig, persistence, *more = told
-        number = float(more[0]) if more and re.fullmatch(r"\d+\.\d+", more[0]) else None
-        cut = mig == "Enabled"
-        parts = _SLICE.findall(_run(probe, "-L", "-i", index).text) if cut else []
-        card = Card(
-            index=int(index),
-            name=name,
-            uuid=uuid if uuid.startswith("GPU-") else None,
-            mig=cut,
-            slices=tuple(Slice(index=int(at), uuid=of, name=kind) for kind, at, of in parts),
-        )
-        rows.append(Row(card, driver, memory, persistence, number))
-    if not rows:
-        raise Unknown(f"nvidia-smi lists no GPU: {done[:200]!r}")
-    return rows
+    fields = list(FIELDS)
+    done = ask_smi(probe, *_query(fields))
+    while (unknown := smi.UNKNOWN_FIELD.search(done.text)) and unknown[1] in fields:
+        fields.remove(unknown[1])
+        done = ask_smi(probe, *_query(fields))
+    answer = smi.read_answer(done.text, done.code, fields)
+    if not answer.rows:
+        raise _explain(done, answer)
+    rows = tuple(_find_slices(probe, row) if row.card.mig else row for row in answer.rows)
+    return answer._replace(rows=rows)
 
 
-def _run(probe: Probe, *words: str) -> Ran:
+def _query(fields: Sequence[str]) -> tuple[str, str]:
+    return f"--query-gpu={','.join(fields)}", "--format=csv,noheader"
+
+
+def _find_slices(probe: Probe, row: Row) -> Row:
+    listed = _SLICE.findall(ask_smi(probe, "-L", "-i", str(row.card.index)).text)
+    slices = tuple(Slice(index=int(at), uuid=of, name=kind) for kind, at, of in listed)
+    return replace(row, card=replace(row.card, slices=slices))
+
+
+def ask_smi(probe: Probe, *words: str) -> Ran:
+    """What nvidia-smi says to these words.
+
+    Raises:
+        Unknown: there is none, or it hangs.
+    """
     for program in ("nvidia-smi", WSL_SMI):
-        if done := probe.machine.run([program, *words], COMMAND_S):
+        try:
+            done = probe.machine.run([program, *words], COMMAND_S)
+        except Unknown as late:
+            raise Unknown(late.what, f"ask again; if it hangs for good: {REPAIR}") from late
+        if done:
             return done
     raise Unknown(
         "nvidia-smi is not on PATH",
@@ -91,28 +89,70 @@ def _run(probe: Probe, *words: str) -> Ran:
     )
 
 
-def _smi(probe: Probe, *words: str) -> str:
-    done = _run(probe, *words, "--format=csv,noheader")
-    if done.code and "not a valid field" not in done.text:
-        row = find_refusal(done.text)
-        said = " ".join(done.text.split())[:300]
-        cause = row.cause if row else f"nvidia-smi fails with exit code {done.code}"
-        again = "install the driver again, or reboot; `nvidia-smi` must work"
-        raise GpuError(f"{cause}: {said}", row.remedy if row else again)
-    return done.text
+def _explain(done: Ran, answer: Answer) -> CrossoverError:
+    """The error for an answer without a GPU's row: by its text, else by its exit code, else as it is."""
+    if answer.lost:
+        return _lose(answer.lost[0])
+    said = " ".join(done.text.split())[:SHOWN]
+    row = find_refusal(done.text) or find_code(done.code)
+    if row is not None:
+        return GpuError(f"{row.cause}: {said or f'exit code {done.code}'}", row.remedy)
+    if not done.code:
+        return Unknown(f"nvidia-smi lists no GPU: {said!r}")
+    return GpuError(
+        f"nvidia-smi fails with exit code {done.code}, and what it says is not known here: "
+        f"{said or 'nothing'}",
+        OTHERWISE,
+    )
 
 
-def pick_row(probe: Probe, rows: Sequence[Row]) -> tuple[Row, Choice]:
+def _lose(lost: Lost) -> GpuError:
+    row = find_refusal(lost.said)
+    what = f"{lost.name} does not answer: nvidia-smi says: {lost.said}"
+    return GpuError(what, row.remedy if row else REPAIR)
+
+
+def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
     """The GPU that was asked for, and which part of it.
 
     Raises:
-        GpuError: there is no such one, or it is cut into MIG instances and none was named.
+        GpuError: there is no such one, it does not answer, or it is cut into MIG instances and none was
+            named.
     """
     wanted = probe.gpu_name()
-    choice = find_choice([row.card for row in rows], wanted)
+    number = wanted.partition(":")[0]
+    if lost := next((lost for lost in answer.lost if str(lost.number) == number), None):
+        raise _lose(lost)
+    silent = _find_silent(answer)
+    try:
+        choice = find_choice([row.card for row in answer.rows], wanted)
+    except GpuError as error:
+        # It may be the one whose UUID nobody can read.
+        if silent and not number.isdigit():
+            raise GpuError(f"{error.what}; {_lose(silent[0]).what}", REPAIR) from error
+        raise
     if choice.card is None:
+        if silent:
+            raise _lose(silent[0])
         raise Unknown(f"nvidia-smi does not say which GPU {wanted} is")
-    return next(row for row in rows if row.card == choice.card), choice
+    row = next(row for row in answer.rows if row.card == choice.card)
+    if row.dead:
+        raise _lose(_describe_dead(row))
+    return row, choice
+
+
+def _find_silent(answer: Answer) -> list[Lost]:
+    """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
+    return [*answer.lost, *(_describe_dead(row) for row in answer.rows if row.dead)]
+
+
+def _describe_dead(row: Row) -> Lost:
+    words = " and ".join(dict.fromkeys(row.errors.values())) or "nothing"
+    return Lost(
+        row.card.index,
+        f"GPU {row.card.index}" + (f" ({row.card.name})" if row.card.name else ""),
+        f"{words} for {', '.join(row.errors) or 'its name and UUID'}",
+    )
 
 
 def pick_known(probe: Probe) -> tuple[Row, Choice]:
@@ -122,7 +162,7 @@ def pick_known(probe: Probe) -> tuple[Row, Choice]:
         Unknown: which GPU it would be is not known.
     """
     try:
-        return pick_row(probe, read_rows(probe))
+        return pick_row(probe, read_answer(probe))
     except GpuError as error:
         raise Unknown("which GPU it would be is not known (see driver)") from error
 
@@ -140,30 +180,52 @@ def check_driver(probe: Probe) -> Finding:
     try:
         if not machine_gpus(probe.machine.root):
             raise no_gpu(probe.machine.root)
-        rows = read_rows(probe)
-        row, choice = pick_row(probe, rows)
+        answer = read_answer(probe)
+        row, choice = pick_row(probe, answer)
     except GpuError as error:
         return no(error.what, error.remedy, stops=stops, unless="tensorflow")
     branch = read_branch(row)
     if branch is not None and branch < OLDEST_DRIVER:
-        return no(
-            f"driver {row.driver} is older than CUDA 12 needs",
-            OLD_DRIVER,
-            stops=stops,
-            unless="tensorflow",
-            driver=row.driver,
-        )
+        what, remedy = f"driver {row.driver} is older than CUDA 12 needs", OLD_DRIVER
+        last = last_branch(row.capability, row.card.name)
+        if last is not None and last < OLDEST_DRIVER:
+            what += f", and there is none after branch {last} for this GPU ({row.card.name})"
+            remedy = TOO_OLD
+        return no(what, remedy, stops=stops, unless="tensorflow", driver=row.driver)
     part = f", using {choice.slice.name}" if choice.slice else ""
-    lazy = "; persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
+    cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
     return yes(
-        f"driver {row.driver}: {row.card.name}, {row.memory}{part}{_word_others(rows, row)}"
-        + (lazy if row.persistence == "Disabled" else ""),
+        f"driver {row.driver}: {row.card.name}, {row.memory}{part}"
+        f"{_word_others(answer.rows, row)}{cautions}",
         driver=row.driver,
         name=row.card.name,
-        gpus=len(rows),
+        gpus=len(answer.rows),
         persistence=row.persistence == "Enabled",
         slice=choice.slice.name if choice.slice else None,
+        cautions=cautions.removeprefix("; ") or None,
     )
+
+
+def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
+    """What speaks against a GPU that answers, and stops nothing."""
+    if row.persistence == "Disabled":
+        yield "persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
+    # A GPU that can't be reached explains the exit code.
+    code = 0 if answer.lost else answer.code
+    known = find_row(answer.rest, (INFOROM, *ANSWERS)) or find_code(code)
+    said = f" ({answer.rest[:SHOWN]})" if answer.rest else ""
+    if known is not None:
+        yield f"caution: {known.cause}{said}; {known.remedy}"
+    elif code:
+        yield f"caution: nvidia-smi ends with exit code {code}{said}"
+    for name, word in row.errors.items():
+        yield f"caution: nvidia-smi says {word!r} for its {name}"
+    for lost in _find_silent(answer):
+        yield f"caution: beside it {_lose(lost).what}, and CUDA may fail for all of them: {REPAIR}"
+    # An nvidia-smi that does not answer this has answered before.
+    with suppress(Unknown):
+        for pending in smi.find_pending(ask_smi(probe, "-q", "-i", str(row.card.index)).text):
+            yield f"caution: {pending}; {REPAIR}"
 
 
 def read_branch(row: Row) -> int | None:
@@ -175,7 +237,7 @@ def read_branch(row: Row) -> int | None:
 def _word_others(rows: Sequence[Row], row: Row) -> str:
     if len(rows) == 1:
         return ""
-    names = {one.card.name or "" for one in rows if one is not row}
+    names = {one.card.name or "name unknown" for one in rows if one is not row}
     other = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
     return f"; {len(rows)} GPUs in all" + (other if names != {row.card.name} else "")
 
@@ -190,41 +252,3 @@ def _look_elsewhere(probe: Probe) -> Finding:
         raise Unknown(f"{ELSEWHERE}, and a container there sees no NVIDIA GPU")
     named = f"the engine's machine has {word_cards(cards)}; its driver: see tensorflow"
     return yes(named, gpus=len(cards))
-
-
-@once
-def check_idle_gpu(probe: Probe) -> Finding:
-    """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
-    if probe.is_elsewhere():
-        raise Unknown(f"{ELSEWHERE}, so other compute processes can't be seen")
-    if not probe.shows_gpu():
-        return not_applicable(NO_GPU)
-    row, choice = pick_known(probe)
-    asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
-    try:
-        text = _smi(probe, *asked)
-    except GpuError as error:
-        raise Unknown(f"who computes on it can't be seen here: {error.what}") from error
-    rows = [line.split(",") for line in text.splitlines() if line[:1].isdigit()]
-    if not rows:
-        return yes("no other process computes on it", processes=0)
-    named = ", ".join(
-        f"{row[0].strip()} {_name_program(row[1].strip())} ({row[-1].strip()})"
-        for row in rows[:_LISTED]
-    )
-    count = f"{len(rows)} other process{'es' if len(rows) > 1 else ''}"
-    if choice.slice is not None:
-        raise Unknown(
-            f"{count} computing on the GPU's MIG instances: {named}; on which one is not reported",
-            "stop them where they are on this one (`nvidia-smi` shows it)",
-        )
-    return no(
-        f"{count} computing on it: {named}",
-        "stop them: whatever is measured beside them is INVALID",
-        processes=len(rows),
-    )
-
-
-def _name_program(path: str) -> str:
-    """A program's own name, since its path can name a person; `[N/A]` and the like, as they are."""
-    return path if path.startswith("[") else PurePosixPath(path).name

@@ -45,7 +45,7 @@ CHECKS: Mapping[str, Check] = {
     "base": engine.check_base,
     "disk": engine.check_disk,
     "tensorflow": tensorflow.check_tensorflow,
-    "idle-gpu": cards.check_idle_gpu,
+    "idle-gpu": noise.check_idle_gpu,
     "updates": noise.check_updates,
     "load": noise.check_load,
     "clock": noise.check_clock,

@@ -12,9 +12,10 @@ from typing import Any
 
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
-from suite.host.doctor.cards import NO_GPU, NOT_ASKED, check_idle_gpu
+from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import Examined
+from suite.host.doctor.noise import check_idle_gpu
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
 from suite.host.gpu.commands import kind_of

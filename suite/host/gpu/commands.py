@@ -45,17 +45,21 @@ INSTALL_NEWER_DRIVER = (
     "`sudo ubuntu-drivers install` on Ubuntu (`sudo ubuntu-drivers list` shows which there are); "
     "Debian's own are older (535 in Debian 12, 550 in 13), so there NVIDIA's CUDA repository "
     "(https://docs.nvidia.com/cuda/cuda-installation-guide-linux/) and "
-    "`sudo apt-get install nvidia-open` (Turing and later) or `sudo apt-get install cuda-drivers`; "
-    "reboot"
+    "`sudo apt-get install nvidia-open` (Turing and later) or `sudo apt-get install cuda-drivers-580` "
+    "(Maxwell, Pascal and Volta, for which 580 is the last; for Kepler, such as K80, 470 was); reboot"
 )
 
 
-def _newer(least: str) -> str:
-    return f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there"
+def newer_driver(least: str) -> str:
+    """What to do about a driver that is older than ``least``, such as "525 or later for CUDA 12"."""
+    return (
+        f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there; a rented "
+        "machine: another image of its provider's, or another machine"
+    )
 
 
-OLD_DRIVER = _newer("525 or later for CUDA 12")
-OLD_FOR_PTX = _newer("555 or later for CUDA 12.5")
+OLD_DRIVER = newer_driver("525 or later for CUDA 12")
+OLD_FOR_PTX = newer_driver("555 or later for CUDA 12.5")
 """What to do about a driver that is too old for TensorFlow's CUDA, or for the PTX that it brings."""
 
 _USERS_CONFIGURE = (

@@ -5,7 +5,8 @@ Pure: a table of patterns with their cause and what to do next; `remedies` makes
 
 from __future__ import annotations
 
-from suite.errors import OTHER_BUILD
+from suite.errors import LOCKED_BUILD, OTHER_BUILD, TOO_OLD
+from suite.host.gpu.answers import ANSWERS
 from suite.host.gpu.commands import (
     ALLOW_CDI,
     CONFIGURE,
@@ -16,10 +17,8 @@ from suite.host.gpu.commands import (
     TRY_TOOLKIT,
     WRITE_SPEC,
 )
+from suite.host.gpu.drivers import REQUIREMENT, word_requirement
 from suite.host.machine.refusal import Refusal, find_row
-
-_LOAD = "`sudo modprobe nvidia`; if that fails, install the driver again: " + INSTALL_DRIVER
-
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
@@ -36,22 +35,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "`systemctl --user restart docker`; or "
         "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`",
     ),
-    Refusal(
-        pattern=r"driver/library version mismatch",
-        cause="the driver was upgraded under a loaded kernel module",
-        remedy="`sudo reboot`; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from "
-        "happening again",
-    ),
-    Refusal(
-        pattern=r"couldn't communicate with the NVIDIA driver",
-        cause="the driver's kernel module is not loaded, or was built for another kernel",
-        remedy=_LOAD,
-    ),
-    Refusal(
-        pattern=r"nvml error: driver not loaded",
-        cause="the driver's kernel module is not loaded",
-        remedy=_LOAD,
-    ),
+    *ANSWERS,
     Refusal(
         pattern=r"WSL environment detected but no adapters were found",
         cause="WSL shows its GPU to no one: the driver of Windows is missing or too old",
@@ -63,16 +47,7 @@ REFUSALS: tuple[Refusal, ...] = (
         cause="no NVIDIA driver on the engine's machine",
         remedy=f"install it: {INSTALL_DRIVER}; `nvidia-smi` must work there, outside any container",
     ),
-    Refusal(
-        pattern=r"unsatisfied condition: cuda\s*>=",
-        cause="the driver is older than the image needs",
-        remedy=OLD_DRIVER,
-    ),
-    Refusal(
-        pattern=r"system not yet initialized|error 802",
-        cause="an NVSwitch machine without its fabric manager",
-        remedy="`sudo systemctl start nvidia-fabricmanager`, of the driver's own version",
-    ),
+    REQUIREMENT,
     Refusal(
         pattern=r"device error: .*unknown device",
         cause="the machine has no such GPU",
@@ -239,12 +214,24 @@ REFUSALS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"which is older than this TensorFlow was built for",
         cause="this GPU is older than that TensorFlow has code for",
+        remedy=TOO_OLD,
+    ),
+    Refusal(
+        pattern=r"which is not among those that this TensorFlow was built for",
+        cause="that TensorFlow has no code for this GPU",
+        remedy=LOCKED_BUILD,
+    ),
+    Refusal(
+        pattern=r"CUDA_ERROR_INVALID_HANDLE",
+        cause="a kernel could not be started: as a rule this TensorFlow has no code that this GPU's driver "
+        "can load, as on Blackwell, where products work and every graph fails",
         remedy=OTHER_BUILD,
     ),
     Refusal(
-        pattern=r"Failed to initialize NVML: Unknown Error",
+        pattern=r"(Failed to initialize NVML|nvml error): Unknown Error",
         cause="the device was taken away, as from a container after a reload of systemd",
-        remedy="begin anew: `make bench RESUME=results/X` goes on; CDI prevents it",
+        remedy="begin anew: `make bench RESUME=results/X` goes on; CDI prevents it; a rented instance: stop "
+        "it and start it; a machine of your own: `sudo reboot`",
     ),
     Refusal(
         pattern=r"nvidia-container-cli(\.real)?: |Auto-detected mode as 'legacy'",
@@ -262,8 +249,9 @@ CDI_ONLY = tuple(row for row in REFUSALS if "CDI" in row.pattern or "cdi" in row
 
 
 def find_refusal(text: str) -> Refusal | None:
-    """The row that fits a text, if there is one."""
-    return find_row(text, REFUSALS)
+    """The row that fits a text, if there is one; of what an image demands, in the demand's own numbers."""
+    row = find_row(text, REFUSALS)
+    return word_requirement(text) or row if row is REQUIREMENT else row
 
 
 def wants_cdi(text: str) -> bool:

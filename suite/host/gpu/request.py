@@ -100,7 +100,8 @@ def no_gpu(root: Path = Path("/")) -> GpuError:
         return GpuError(
             f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
             f"it: no driver is loaded (looked at {LOOKED_AT})",
-            "install the driver, or `sudo modprobe nvidia`; `nvidia-smi` must work",
+            "`sudo modprobe nvidia`; if that fails, `sudo reboot`; if none is installed, install one "
+            "(rented: take an image with NVIDIA's driver); `nvidia-smi` must work",
         )
     return NoGpuError(
         f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import wire
-from suite.errors import OTHER_BUILD
+from suite.errors import LOCKED_BUILD, OTHER_BUILD, TOO_OLD
 from suite.kernel import read_version
 from suite.model import SIMULATED, Scalar
 from suite.worker.proof.libraries import find, mapped
@@ -21,9 +21,10 @@ from suite.worker.proof.libraries import find, mapped
 SIZE = 64
 """Rows of what proves a GPU: its whole numbers are exact in float32, whatever the order of the sums."""
 
-NEWEST_MAJOR = 9
-"""The locked build compiles for devices up to compute capability 9.0; it fails on Blackwell (10 and
-later), although its intermediate code should in principle do (TensorFlow's issue tracker has many)."""
+OLDEST_MAJOR, NEWEST_MAJOR = 6, 9
+"""The locked build holds machine code from compute capability 6.0 (Pascal) on, and compiles for devices up
+to 9.0; it fails on Blackwell (10 and later), although its intermediate code should in principle do
+(TensorFlow's issue tracker has many)."""
 
 _BUILT = re.compile(r"(sm|compute)_(\d+)(\d)([af]?)")
 
@@ -55,14 +56,17 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> str | None:
         for kind, of, bound in found
     ):
         return None
-    why = (
-        "newer than this TensorFlow's CUDA can compile for"
-        if beyond or newest < (major, minor)
-        else "older than this TensorFlow was built for"
-    )
+    why = "not among those that this TensorFlow was built for"
+    if beyond or newest < (major, minor):
+        why = "newer than this TensorFlow's CUDA can compile for"
+    elif major < OLDEST_MAJOR:
+        why = "older than this TensorFlow was built for"
+    remedy = TOO_OLD if major < OLDEST_MAJOR else OTHER_BUILD
+    if OLDEST_MAJOR <= major <= NEWEST_MAJOR:
+        remedy = LOCKED_BUILD
     return (
         f"the GPU has compute capability {major}.{minor}, which is {why} (built for "
-        f"{', '.join(built)}); {OTHER_BUILD}"
+        f"{', '.join(built)}); {remedy}"
     )
 
 
@@ -75,11 +79,13 @@ def _runs(of: tuple[int, int], bound: str, device: Sequence[int]) -> bool:
 
 
 def find_trouble(device: str) -> str | None:
-    """Why the device does not do a small product and a small sum right, or None; waits for them.
+    """Why the device does not do a small product, alone and in a graph, and a small sum right, or None;
+    waits for them.
 
     A product is cuBLAS's, whose kernels are machine code.  A sum by elements is TensorFlow's own: one of
     the kernels that its wheel holds as PTX for compute capability 9.0.  A driver that is too old for them
-    refuses each with a warning alone, and what comes out is whatever lay in that memory.
+    refuses each with a warning alone, and what comes out is whatever lay in that memory.  On GPUs newer than
+    the build, products have been right and every graph failed (tensorflow/tensorflow#112272).
 
     Args:
         device: such as ``/GPU:0``.
@@ -91,6 +97,7 @@ def find_trouble(device: str) -> str | None:
     left, right = whole.astype(np.float32)
     for what, work, expected in (
         ("product", tf.matmul, whole[0] @ whole[1]),
+        ("graph", tf.function(tf.matmul, jit_compile=False), whole[0] @ whole[1]),
         ("sum by elements", tf.add, whole[0] + whole[1]),
     ):
         try:

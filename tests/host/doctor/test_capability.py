@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suite.errors import EngineError
+from suite.errors import OTHER_BUILD, TOO_OLD, EngineError
 from suite.host.provision.volumes import compile_cache
 from tests.fakes.doctor_machine import BUILT, CDI, PLAIN, sees, smi
 from tests.host.doctor.rows import LATE, UNTRIED, Row, a10g, h100, hold, smi_says, view
@@ -29,10 +29,18 @@ HOLDS_CODE = {"capability": "compute capability 9.0: TensorFlow holds code for i
 TAKES_LONGER = {"tensorflow": "what is read for the first time takes longer ask again"}
 
 
-def of(name: str, capability: str, marks: str = "", **engine: Any) -> Row:
+def of(
+    name: str,
+    capability: str,
+    marks: str = "",
+    *,
+    says: Mapping[str, str] | None = None,
+    **engine: Any,
+) -> Row:
     """Another GPU; what TensorFlow gives there, where that is bad."""
     known = {"view": view(name, capability), **engine}
-    return a10g(marks, smi=smi_says(smi(name=name, capability=capability)), engine=known)
+    row = smi_says(smi(name=name, capability=capability))
+    return a10g(marks, smi=row, engine=known, says=says or {})
 
 
 def old(
@@ -94,13 +102,25 @@ ROWS: Mapping[str, Row] = {
         "Tesla M60",
         "5.2",
         "capability=x4 tensorflow=x4",
-        view=sees(refused="the GPU has compute capability 5.2, which is older"),
+        view=sees(
+            refused="the GPU has compute capability 5.2, which is older than this TensorFlow was built for"
+        ),
+        says={"capability": TOO_OLD, "tensorflow": TOO_OLD},
     ),
     "a Blackwell": of(
         "NVIDIA B200",
         "10.0",
         "capability=x4 tensorflow=x4",
         view=sees(refused="the GPU has compute capability 10.0, which is newer"),
+        says={"capability": OTHER_BUILD},
+    ),
+    "a Blackwell on which every graph fails": laid(
+        "tensorflow=x4",
+        view=sees(
+            refused="the GPU fails in the start-up sequence: 'cuLaunchKernel(function, …)' failed with "
+            "'CUDA_ERROR_INVALID_HANDLE'"
+        ),
+        says={"tensorflow": "every graph fails"},
     ),
     # What brings its own TensorFlow is not held against the lock.
     "an image that brings its own TensorFlow": laid(

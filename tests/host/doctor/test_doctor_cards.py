@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError
-from suite.host.doctor.cards import FIELDS, WSL_SMI
+from suite.host.doctor.cards import WSL_SMI
 from suite.host.doctor.machine import Ran
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu.choice import find_choice
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import choose_request
+from suite.host.gpu.smi import FIELDS
 from tests.fakes.doctor_machine import (
     GPU_FILES,
     HOOK,
@@ -72,7 +73,7 @@ ROWS: Mapping[str, Row] = {
         engine={
             "gpu": explain_refusal(WRAPPED + "requirement error: unsatisfied condition: cuda>=12.5")
         },
-        says={"driver": "525 or later", "passthrough": "525 or later"},
+        says={"driver": "525 or later", "passthrough": "555.42.02 or later for CUDA 12.5"},
     ),
     "a driver that was upgraded under its module": a10g(
         SILENT + DEAD,
@@ -93,7 +94,7 @@ ROWS: Mapping[str, Row] = {
         SILENT + DEAD,
         smi=smi_fails("Unable to determine the device handle for GPU: Unknown Error"),
         engine={"gpu": explain_refusal(WRAPPED + UPGRADED)},
-        says={"driver": "install the driver again"},
+        says={"driver": "--gpu-reset"},
     ),
     "a GPU without a driver": a10g(
         SILENT + DEAD,
@@ -191,7 +192,7 @@ ROWS: Mapping[str, Row] = {
     "WSL": a10g(
         "idle-gpu=?",
         smi={
-            WSL_SMI + " --query-gpu": smi_says(smi())["nvidia-smi --query-gpu"],
+            WSL_SMI + " --query-gpu": smi_says(smi(used="900 MiB"))["nvidia-smi --query-gpu"],
             WSL_SMI + " --query-compute-apps": Ran(code=6, text="Not Supported"),
         },
         files={"dev/dxg": ""},

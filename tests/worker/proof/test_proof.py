@@ -51,8 +51,21 @@ BUILT = ["sm_60", "sm_70", "sm_80", "sm_89", "compute_90"]
         ((10, 0), ["compute_100a"], None),
         ((10, 3), ["compute_100a"], "compute capability 10.3"),
         ((9, 0), ["sm_90a"], None),
-        # A refusal names an image that would do.
+        # A refusal names what may do, and for what is too old nothing but another GPU.
         ((12, 0), BUILT, "`make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:"),
+        (
+            (10, 0),
+            ["sm_120"],
+            "not among those that this TensorFlow was built for (built for sm_120); name",
+        ),
+        ((5, 2), BUILT, "(built for sm_60, sm_70, sm_80, sm_89, compute_90); rent a GPU of"),
+        ((3, 7), ["sm_52", "compute_90"], "rent a GPU of"),
+        (
+            (6, 1),
+            ["sm_75", "compute_90"],
+            "without CUDA_IMAGE and LOCAL_PYTHON: the locked TensorFlow has",
+        ),
+        ((9, 0), ["sm_100", "sm_120"], "without CUDA_IMAGE and LOCAL_PYTHON"),
     ],
 )
 def test_what_a_build_runs_on(
@@ -73,6 +86,7 @@ class Device:
     place: str = "GPU:0"
     wrong: float = 0.0
     sum_wrong: float = 0.0
+    graph: Exception | None = None
     error: Exception | None = None
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,8 +96,14 @@ class Device:
             constant=lambda value: value,
             matmul=lambda left, right: self.give(left @ right + self.wrong),
             add=lambda left, right: self.give(left + right + self.sum_wrong),
+            function=lambda work, jit_compile: lambda *given: self.run(work, *given),
             errors=SimpleNamespace(OpError=_OpError),
         )
+
+    def run(self, work: Any, *given: Any) -> Any:
+        if self.graph is not None:
+            raise self.graph
+        return work(*given)
 
     def give(self, result: Any) -> Any:
         if self.error is not None:
@@ -102,6 +122,11 @@ class Device:
         (Device(wrong=1.0), "wrong result for a small product"),
         # What a driver before 555 does to the kernels that a wheel brings as PTX: no exception.
         (Device(sum_wrong=1.0), "wrong result for a small sum by elements"),
+        # What some GPUs do that are newer than the build: products are right, and every graph fails.
+        (
+            Device(graph=_OpError("cuLaunchKernel failed with 'CUDA_ERROR_INVALID_HANDLE'")),
+            "/GPU:0 refuses a small graph: cuLaunchKernel failed with 'CUDA_ERROR_INVALID_HANDLE'",
+        ),
         (Device(error=_OpError("CUDA_ERROR_ILLEGAL_ADDRESS")), "CUDA_ERROR_ILLEGAL_ADDRESS"),
         (Device(error=RuntimeError("device unknown")), "device unknown"),
     ],

@@ -1,0 +1,236 @@
+"""What nvidia-smi's answers hold: rows, errors in their place, GPUs that can't be reached, and notes."""
+
+from __future__ import annotations
+
+import pytest
+
+from suite.host.gpu.answers import ANSWERS, INFOROM, find_code
+from suite.host.gpu.smi import FIELDS, find_pending, read_answer
+from suite.host.machine.refusal import find_row
+from tests.fakes.doctor_machine import smi
+
+HANDLE = "Unable to determine the device handle for GPU"
+
+
+@pytest.mark.parametrize(
+    ("line", "number", "name"),
+    [
+        (f"{HANDLE}0000:01:00.0: Unknown Error", 0, "GPU 0 (0000:01:00.0)"),
+        (f"{HANDLE} 0000:01:00.0: Not Found", 0, "GPU 0 (0000:01:00.0)"),
+        (f"{HANDLE} 000:BA:80.0: Unknown Error", 0, "GPU 0 (000:BA:80.0)"),
+        (f"{HANDLE}3: 0000:04:00.0: Unknown Error", 3, "GPU 3 (0000:04:00.0)"),
+        (f"{HANDLE}2: Unknown Error", 2, "GPU 2"),
+        (
+            f"{HANDLE} 0000:01:00.0: GPU is lost.  Reboot the system to recover this GPU",
+            0,
+            "GPU 0 (0000:01:00.0)",
+        ),
+        (
+            "Unable to detect the device handle for GPU0000:B1:00.0: Unknown Error",
+            0,
+            "GPU 0 (0000:B1:00.0)",
+        ),
+        ("Unable to determine the PCI bus id for GPU 1: Unknown Error", 1, "GPU 1"),
+    ],
+)
+def test_a_gpu_that_can_not_be_reached_is_named_beside_the_others(
+    line: str, number: int, name: str
+) -> None:
+    others = [smi().replace("0", str(index), 1) for index in (0, 1, 2) if index != number][:2]
+    for text in ("\n".join([line, *others]), "\n".join([*others, line])):
+        answer = read_answer(text, 0)
+        assert len(answer.rows) == 2
+        assert [(one.number, one.name, one.said) for one in answer.lost] == [(number, name, line)]
+        assert answer.rest == ""
+
+
+def test_several_have_the_numbers_that_the_others_leave_out() -> None:
+    lines = [f"{HANDLE}0000:{bus}:00.0: Unknown Error" for bus in ("81", "01")]
+    answer = read_answer("\n".join([*lines, smi(1)]), 255)
+    assert [(one.number, one.name) for one in answer.lost] == [
+        (0, "GPU 0 (0000:01:00.0)"),
+        (2, "GPU 2 (0000:81:00.0)"),
+    ]
+
+
+def test_what_is_said_twice_of_one_is_one() -> None:
+    lines = [
+        f"Unable to determine the {what} for GPU0000:01:00.0: Unknown Error"
+        for what in ("handle", "fan")
+    ]
+    (lost,) = read_answer("\n".join([*lines, smi(1)]), 255).lost
+    assert (lost.number, lost.said) == (0, lines[0])
+
+
+def test_where_none_answers_nothing_says_which_it_is() -> None:
+    (lost,) = read_answer(f"{HANDLE}0000:81:00.0: Unknown Error", 255).lost
+    assert (lost.number, lost.name) == (None, "a GPU (0000:81:00.0)")
+
+
+def row(**words: str) -> str:
+    """A sound GPU's row with these words in the place of an answer."""
+    told = dict(zip(FIELDS, smi().split(", "), strict=True))
+    return ", ".join(
+        {**told, **{name.replace("_", "."): word for name, word in words.items()}}.values()
+    )
+
+
+LOST = "[GPU is lost]"
+
+
+@pytest.mark.parametrize(
+    ("text", "dead"),
+    [
+        (smi(), False),
+        # As older ones and slices answer.
+        (smi().rpartition(", 1 MiB")[0], False),
+        (row(memory_total="[N/A]", memory_used="[N/A]", pstate="[N/A]"), False),
+        (row(memory_total="[Not Supported]", temperature_gpu="N/A"), False),
+        (
+            row(temperature_gpu="[Insufficient Permissions]", pstate="[Insufficient Permissions]"),
+            False,
+        ),
+        # One alone is a sensor's.
+        (row(temperature_gpu="[Unknown Error]"), False),
+        (row(temperature_gpu="ERR!"), False),
+        (row(temperature_gpu="ERR!", pstate="ERR!"), True),
+        (row(temperature_gpu="[Unknown Error]", pstate="[Unknown Error]"), True),
+        (row(memory_total="[Unknown Error]"), True),
+        (row(pstate=LOST), True),
+        (row(pstate="[GPU requires reset]"), True),
+        (", ".join(["0", *[LOST] * 10]), True),
+        (", ".join(["[Unknown Error]"] * 11), True),
+        (", ".join(["ERR!"] * 11), True),
+        (row(name="[N/A]", uuid="[N/A]"), True),
+    ],
+)
+def test_errors_in_the_place_of_answers(text: str, dead: bool) -> None:
+    (found,) = read_answer(text, 0).rows
+    assert found.dead is dead
+    assert bool(found.errors) is (
+        "ERR!" in text or "Unknown Error" in text or "lost" in text or "reset" in text
+    )
+    assert found.card.name is None or "[" not in found.card.name
+
+
+def test_what_else_is_said_is_kept() -> None:
+    text = "WARNING: infoROM is corrupted at gpu 0000:B3:00.0"
+    answer = read_answer(f"{smi()}\n{text}", 14)
+    assert (len(answer.rows), answer.rest, answer.code) == (1, text, 14)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_slice"),
+    [
+        ("GRID T4-8Q", True),
+        ("NVIDIA A16-2Q", True),
+        ("NVIDIA A100-2-10C", True),
+        ("NVIDIA L4-3Q", True),
+        ("GRID M60-2B", True),
+        ("Tesla V100-SXM2-16GB", False),
+        ("NVIDIA A100-SXM4-40GB", False),
+        ("NVIDIA H100 80GB HBM3", False),
+        ("NVIDIA GeForce GTX 1080 Ti", False),
+    ],
+)
+def test_slices_are_known_by_their_names(name: str, is_slice: bool) -> None:
+    assert read_answer(smi(name=name), 0).rows[0].is_slice is is_slice
+
+
+FAILED = {
+    "Failed to initialize NVML: Driver/library version mismatch": (18, "upgraded under"),
+    "RM has detected an NVML/RM version mismatch.": (18, "upgraded under"),
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the "
+    "latest NVIDIA driver is installed and running.": (9, "not loaded"),
+    "Failed to initialize NVML: Driver Not Loaded": (9, "not loaded"),
+    "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA "
+    "Display Driver is properly installed and present in your system.": (12, "half here"),
+    "No devices were found": (6, "could not start any GPU"),
+    "No devices found": (6, "could not start any GPU"),
+    "Failed to initialize NVML: No supported GPUs were found": (6, "could not start any GPU"),
+    "NVIDIA-SMI has failed because you do not have suffient permissions. Please try running as an "
+    "administrator.": (4, "may not open"),
+    "Unable to determine the device handle for GPU 0000:01:00.0: Insufficient Permissions": (
+        4,
+        "may not",
+    ),
+    "Unable to determine the device handle for GPU 0000:01:00.0: GPU requires reset": (
+        16,
+        "to be reset",
+    ),
+    "Unable to determine the device handle for GPU0000:01:00.0: Unknown Error": (
+        15,
+        "no longer answers",
+    ),
+    "Failed to initialize NVML: Insufficient Permissions": (4, "may not open"),
+    "Failed to initialize NVML: GPU access blocked by the operating system": (17, "WSL"),
+    "Failed to initialize NVML: Function Not Found": (13, "different versions"),
+    "Insufficient External Power": (8, "lacks power"),
+    "Interrupt Request Issue": (10, "interrupts"),
+    "GPU is lost": (15, "no longer answers"),
+    "GPU requires reset": (16, "has to be reset"),
+}
+
+
+@pytest.mark.parametrize("text", FAILED)
+def test_each_way_to_fail_has_its_row_by_its_text_and_by_its_exit_code(text: str) -> None:
+    code, cause = FAILED[text]
+    by_text, by_code = find_row(text, ANSWERS), find_code(code)
+    assert by_text is not None
+    assert by_code is not None
+    assert cause in by_text.cause
+    assert by_text == by_code or "not loaded" in by_code.cause
+
+
+def test_a_corrupted_inforom_is_no_refusal() -> None:
+    assert find_code(14) is INFOROM
+    assert find_row("infoROM is corrupted", ANSWERS) is None
+    for code in (None, 0, 2, 3, 255):
+        assert find_code(code) is None
+
+
+@pytest.mark.parametrize("one", ANSWERS, ids=lambda one: one.cause[:40])
+def test_who_rented_the_machine_is_never_sent_to_install_a_driver_first(one: object) -> None:
+    remedy = getattr(one, "remedy", "")
+    if "install the driver" in remedy:
+        assert (
+            remedy.index("reboot")
+            < remedy.index("rent another")
+            < remedy.index("install the driver")
+        )
+
+
+QUERY = """
+    GPU Recovery Action                   : {action}
+    ECC Mode
+        Current                           : Enabled
+        Pending                           : Enabled
+    Retired Pages
+        Pending Page Blacklist            : {pages}
+    Remapped Rows
+        Correctable Error                 : 0
+        Uncorrectable Error               : 1
+        Pending                           : {rows}
+        Remapping Failure Occurred        : {failed}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, []),
+        ({"action": "N/A", "pages": "N/A"}, []),
+        ({"action": "[Unknown Error]"}, []),
+        ({"action": "Drain and Reset"}, ["this recovery of it: Drain and Reset"]),
+        ({"rows": "Yes"}, ["wait for a reset"]),
+        ({"pages": "Yes"}, ["wait for a reset"]),
+        ({"action": "Reset", "rows": "Yes"}, ["recovery of it: Reset", "wait for a reset"]),
+        ({"failed": "Yes"}, ["can't be replaced"]),
+    ],
+)
+def test_what_waits_for_a_reset_is_told(words: dict[str, str], said: list[str]) -> None:
+    usual = {"action": "None", "pages": "No", "rows": "No", "failed": "No"}
+    found = find_pending(QUERY.format(**{**usual, **words}))
+    assert len(found) == len(said)
+    for text, part in zip(found, said, strict=True):
+        assert part in text
