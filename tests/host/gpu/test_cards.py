@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from suite.host.engine import Card, Slice
-from suite.host.gpu import cards, nvml
+from suite.host.gpu import cards
 from suite.host.gpu.readings import normalise_pci
 from tests.commands import run_python
 from tests.fakes.nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
