@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -16,6 +17,7 @@ from suite.host.gpu.choice import Choice, find_choice, word_cards
 from suite.host.gpu.commands import OLD_DRIVER
 from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
+from suite.host.gpu.vgpu import UNLICENSED, VgpuState, find_slice, newer_image
 
 OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
@@ -127,6 +129,15 @@ def pick_known(probe: Probe) -> tuple[Row, Choice]:
         raise Unknown("which GPU it would be is not known (see driver)") from error
 
 
+def look_for_slice(probe: Probe, row: Row) -> VgpuState | None:
+    """What the GPU is a slice of (vGPU); None: it is a whole one."""
+    details = ""
+    with contextlib.suppress(Unknown):  # the name says it, too
+        done = probe.machine.run(["nvidia-smi", "-q", "-i", str(row.card.index)], COMMAND_S)
+        details = done.text if done else ""
+    return find_slice(row.card.name, details)
+
+
 def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if probe.is_elsewhere():
@@ -144,19 +155,30 @@ def check_driver(probe: Probe) -> Finding:
         row, choice = pick_row(probe, rows)
     except GpuError as error:
         return no(error.what, error.remedy, stops=stops, unless="tensorflow")
-    branch = read_branch(row)
+    virtual, branch = look_for_slice(probe, row), read_branch(row)
+    named = f"{row.card.name}, {virtual.what}" if virtual else f"{row.card.name}"
     if branch is not None and branch < OLDEST_DRIVER:
         return no(
-            f"driver {row.driver} is older than CUDA 12 needs",
-            OLD_DRIVER,
+            f"driver {row.driver} is older than CUDA 12 needs"
+            + (f", on {named}" if virtual else ""),
+            newer_image(OLDEST_DRIVER) if virtual else OLD_DRIVER,
             stops=stops,
             unless="tensorflow",
             driver=row.driver,
         )
+    if virtual and virtual.is_unlicensed:
+        return no(
+            f"driver {row.driver}: {named}; it has no licence ({virtual.license}), so its driver slows it "
+            "down soon after the virtual machine has started",
+            UNLICENSED,
+            driver=row.driver,
+            license=virtual.license,
+        )
     part = f", using {choice.slice.name}" if choice.slice else ""
     lazy = "; persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
     return yes(
-        f"driver {row.driver}: {row.card.name}, {row.memory}{part}{_word_others(rows, row)}"
+        f"driver {row.driver}: {row.card.name}{_word_memory(row)}{part}{_word_others(rows, row)}"
+        + (f"; {virtual.what}" if virtual else "")
         + (lazy if row.persistence == "Disabled" else ""),
         driver=row.driver,
         name=row.card.name,
@@ -170,6 +192,11 @@ def read_branch(row: Row) -> int | None:
     """The branch of a GPU's driver, such as 570; None: it is not told."""
     found = re.match(r"\d+", row.driver)
     return int(found[0]) if found else None
+
+
+def _word_memory(row: Row) -> str:
+    """Its memory; a GPU that shares the CPU's tells none."""
+    return "" if row.memory.startswith("[") else f", {row.memory}"
 
 
 def _word_others(rows: Sequence[Row], row: Row) -> str:

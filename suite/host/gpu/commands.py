@@ -51,7 +51,10 @@ INSTALL_NEWER_DRIVER = (
 
 
 def _newer(least: str) -> str:
-    return f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there"
+    return (
+        f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there; of a slice of a "
+        "GPU (vGPU) the provider's image brings the driver: rent another image or machine type"
+    )
 
 
 OLD_DRIVER = _newer("525 or later for CUDA 12")
