@@ -95,9 +95,6 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("caution", "arm"): {
         "power-limited": "{arm}: the GPU's power limit is {limit:,.0f} W[ (default: {usual:,.0f} W)][; up to "
         "{most:,.0f} W can be set] (`nvidia-smi -q -d POWER`)",
-        "clock-low": "{arm}: the GPU's clock peaked at {clock:,.0f} MHz, {share:percent} of its highest, "
-        "{most:,.0f} MHz[; the default is {usual:,.0f} MHz] (`nvidia-smi -q -d CLOCK,PERFORMANCE` shows what "
-        "holds it)",
         "link-slow": "{arm}: copies between CPU and GPU reach {rate:byte/s}, {share:percent} of the "
         "{carries:byte/s} that the reported link carries (PCIe generation {generation:.0f} with {lanes:.0f} "
         "lanes): in a virtual machine the driver may report a link that is not there, so go by the copies",
@@ -130,6 +127,9 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     # hold more.
     ("info", "arm"): {
         "sliced": "{arm}: {device} is a slice of a GPU (vGPU), not a whole one: {shared:sharing}",
+        "clock-low": "{arm}: the GPU's clock peaked at {clock:,.0f} MHz, {share:percent} of its highest, "
+        "{most:,.0f} MHz[; the default is {usual:,.0f} MHz] (`nvidia-smi -q -d CLOCK,PERFORMANCE` shows what "
+        "holds it)",
         "link-narrow": "{arm}: under load the GPU's link is PCIe generation {generation:.0f} with "
         "{lanes:.0f} lanes; at most: generation {most:.0f} with {most_lanes:.0f}. Many types of rented "
         "machines are built that way, so only others of the same type show whether it is a fault",
