@@ -101,7 +101,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "unlicensed": "{arm}: the GPU is a slice (vGPU) without a licence: from about 20 minutes after the "
         "virtual machine's start its driver slows it down, and may later refuse CUDA; the provider has to "
         "license it (`nvidia-smi -q` shows the License Status)",
-        "memory-errors": "{arm}: the GPU's memory had {errors:count} errors that ECC could not correct since "
+        "memory-errors": "{arm}: the GPU's memory had {errors:,.0f} errors that ECC could not correct since "
         "the driver was loaded{failed:remapping} (`nvidia-smi -q -d ECC,ROW_REMAPPER`)",
         "gpus-silent": "{arm}: {silent:.0f} of the machine's {gpus:.0f} GPUs do not answer the driver",
         "far-below-published": "{arm}: {precision:products} reach {share:share} of the published figure "

@@ -19,7 +19,7 @@ from suite.analysis.result.numbers import derive_rate
 from suite.flags import Flag, raise_flag
 from suite.slices import read_virtual_gpu
 
-LANE: Mapping[int, float] = {
+LANE: Mapping[float, float] = {
     1: 0.25e9,
     2: 0.5e9,
     **{generation: 2 ** (generation - 3) * 8e9 * 128 / 130 / 8 for generation in (3, 4, 5)},
@@ -29,9 +29,9 @@ LANE: Mapping[int, float] = {
 (8b/10b, then 128b/130b, then flits of 256 bytes), by the PCI-SIG's base specifications."""
 
 HALF = 0.5
-"""Under this share of what the link carries no pinned copy is by itself: of 85 types of rented machines
-with whole GPUs, the best direction has 69 to 91 % (SpareCores, 2026), but for those of which the driver tells
-another link than there is: 42 %."""
+"""Under this share of what the link carries no pinned copy is by itself: on 80 types of rented machines
+with whole GPUs the better direction has 69 to 91 % (SpareCores, 2026); where the driver tells another
+link than there is, 42 %."""
 
 LEAST_COPY = 2**20
 """Bytes of a copy that shows a link's rate, and not what it takes to begin a copy."""
@@ -68,7 +68,7 @@ def _find_faults(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
     if gpu.memory_errors or gpu.remapping_failed:
         errors, failed = gpu.memory_errors or 0.0, bool(gpu.remapping_failed)
         yield raise_flag("memory-errors", where, errors=errors, failed=failed)
-    if gpu.silent:
+    if gpu.silent and gpu.count:
         yield raise_flag("gpus-silent", where, silent=gpu.silent, gpus=gpu.count)
 
 
@@ -81,7 +81,7 @@ def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
         yield raise_flag("power-limited", where, limit=limit, **_drop(usual=usual, most=most))
     # The highest in any cell: large products run at less, and small ones at all that a free clock gives.
     clock, best = gpu.clock_mhz.high if gpu.clock_mhz else None, gpu.most_clock_mhz
-    if clock is not None and best is not None and is_under(clock, best, 1 - BELOW):
+    if clock is not None and best is not None and 0 <= clock < (1 - BELOW) * best:
         found = _drop(usual=gpu.default_clock_mhz)
         yield raise_flag("clock-low", where, clock=clock, share=clock / best, most=best, **found)
 
@@ -92,7 +92,7 @@ def _find_link(where: Where, gpu: WatchedGpu, catalogue: Catalogue) -> Iterator[
     if generation is None or lanes is None:
         return
     link: dict[str, Any] = {"generation": generation, "lanes": lanes}
-    carries = LANE.get(int(generation), math.inf) * lanes
+    carries = LANE.get(generation, math.inf) * lanes
     copied = _find_copied(catalogue, where["arm"])
     if copied is not None and copied < HALF * carries < math.inf:
         share = copied / carries

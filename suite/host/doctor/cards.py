@@ -196,7 +196,7 @@ def read_branch(row: Row) -> int | None:
 
 def _word_memory(row: Row) -> str:
     """Its memory; a GPU that shares the CPU's tells none."""
-    return "" if row.memory.startswith("[") else f", {row.memory}"
+    return f", {row.memory}" if row.memory[:1].isdigit() else ""
 
 
 def _word_others(rows: Sequence[Row], row: Row) -> str:
