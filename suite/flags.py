@@ -90,7 +90,20 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
         "share of the CPUs and the memory: the survey compares it with the same GPU running alone",
     },
+    # What a GPU is, how it is set, and how fast; what of it makes a machine unsound is said in
+    # ``analysis/ablation/soundness``.
     ("caution", "arm"): {
+        "power-limited": "{arm}: the GPU's power limit is {limit:,.0f} W[ (default: {usual:,.0f} W)][; up to "
+        "{most:,.0f} W can be set] (`nvidia-smi -q -d POWER`)",
+        "link-slow": "{arm}: copies between CPU and GPU reach {rate:byte/s}, {share:percent} of the "
+        "{carries:byte/s} that the reported link carries (PCIe generation {generation:.0f} with {lanes:.0f} "
+        "lanes): in a virtual machine the driver may report a link that is not there, so go by the copies",
+        "unlicensed": "{arm}: the GPU is a slice (vGPU) without a licence: from about 20 minutes after the "
+        "virtual machine's start its driver slows it down, and may later refuse CUDA; the provider has to "
+        "license it (`nvidia-smi -q` shows the License Status)",
+        "memory-errors": "{arm}: the GPU's memory had {errors:,.0f} errors that ECC could not correct since "
+        "the driver was loaded{failed:remapping} (`nvidia-smi -q -d ECC,ROW_REMAPPER`)",
+        "gpus-silent": "{arm}: {silent:.0f} of the machine's {gpus:.0f} GPUs do not answer the driver",
         "far-below-published": "{arm}: {precision:products} reach {share:share} of the published figure "
         "for a {part} ({published:{unit}/s}, {source}); check the clock and power limits, throttling, link "
         "width, whether TF32 is off, and which device it is",
@@ -102,10 +115,6 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "disturbed": "{arm}: {codes:codes}",
         "quota-short": "{arm}: a quota of {quota:g} CPUs, and {used:g} are used",
         "cpus-busy": "{arm}: other work used {busy:.1f} CPUs",
-        "power-limited": "{arm}: the GPU's power limit is {limit:,.0f} W (default: {usual:,.0f} W)",
-        "link-narrow": "{arm}: the GPU's link is PCIe generation {generation:.0f} with {lanes:.0f} lanes "
-        "under load; maximum: generation {most:.0f} with {most_lanes:.0f}",
-        "clock-low": "{arm}: the GPU's clock peaked at {clock:,.0f} MHz, out of {most:,.0f} MHz",
     },
     ("invalid", "campaign"): {
         "set-aside": "{disturbed} of {invocations} invocations had to be excluded: {codes:codes}",
@@ -114,8 +123,16 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("invalid", "arm"): {
         "changed": "{arm:whose}{what:part}changed during the campaign{facts:listed}",
     },
-    # The invocations of an arm were not all alike, or their cold figures hold more.
+    # What is usual and worth knowing; the invocations of an arm were not all alike; or their cold figures
+    # hold more.
     ("info", "arm"): {
+        "sliced": "{arm}: {device} is a slice of a GPU (vGPU), not a whole one: {shared:sharing}",
+        "clock-low": "{arm}: the GPU's clock peaked at {clock:,.0f} MHz, {share:percent} of its highest, "
+        "{most:,.0f} MHz[; the default is {usual:,.0f} MHz] (`nvidia-smi -q -d CLOCK,PERFORMANCE` shows what "
+        "holds it)",
+        "link-narrow": "{arm}: under load the GPU's link is PCIe generation {generation:.0f} with "
+        "{lanes:.0f} lanes; at most: generation {most:.0f} with {most_lanes:.0f}. Many types of rented "
+        "machines are built that way, so only others of the same type show whether it is a fault",
         "isolation-differs": "{arm}: some invocations ran in a container and some did not",
         "limits-differ": "{arm}: the resource limits differed between invocations",
         "clock-set": "{arm}: the wall clock was adjusted meanwhile, by {most:seconds} at most; durations "

@@ -141,6 +141,28 @@ def is_on_one_arm(one: Document) -> bool:
     return (one.invocation.arm == "cpu") == (one.invocation.block < 4)
 
 
+NARROW: Mapping[str, Scalar] = {
+    "gpu.name": "GRID A10-8Q",
+    "gpu.virtualization": "vgpu",
+    "gpu.licensed": False,
+    "gpu.count": 8,
+    "gpu.silent": 1,
+    "gpu.memory_errors": 1,
+    "gpu.power_limit_w": 100.0,
+    "gpu.power_limit_default_w": 350.0,
+    "gpu.pcie_generation_most": 5,
+    "gpu.pcie_width_most": 16,
+}
+
+
+def narrow(one: Document) -> Document:
+    """A slice that tells of everything, of which nothing is as it should be; copies are slow on it."""
+    if one.invocation.arm == "cpu":
+        return hurry(0.05)(one)
+    link = {"gpu.pcie_generation": [4.0, 4.0], "gpu.pcie_width": [16.0, 16.0]}
+    return watch(NARROW, link)(hurry(0.03, {"gpu.0.name": "GRID A10-8Q"})(one))
+
+
 SPIKES = [3e-3 if i % 10 == 0 else 1e-3 + 1e-6 * (i % 7) for i in range(60)]
 MODES = [1.3e-3 if i * 7 % 10 < 5 else 1e-3 for i in range(60)]
 CAMPAIGNS = [
@@ -197,6 +219,7 @@ CAMPAIGNS = [
     in_blocks(*[hurry(1e-9, {"cpu.architecture": "aarch64"})] * 6, cells=[COPY]),
     make(cells=[COPY], change=hurry(1e-9)),
     in_blocks(*[hurry(0.5)] * 6, cells=[LARGE]),
+    make(cells=[COPY], change=narrow),
 ]
 
 

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from suite import errors
+from suite.analysis.ablation.soundness import LASTING
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.cli.entry import commands
 from suite.cli.options import EXITS
@@ -150,8 +151,17 @@ def test_all_that_makes_a_machine_unsound_is_there_and_nothing_else() -> None:
         code for row in rows("The first five minutes") for code in re.findall("`(.+?)`", row[0])
     ]
     found = {code for code, kind in KINDS.items() if kind.scope == "machine"} - {"disturbed"}
-    assert set(listed) == {*found, *OF_CELLS, "far-below-published"}
+    assert set(listed) == {*found, *OF_CELLS, *LASTING}
     assert len(set(listed)) == len(listed)
+
+
+def test_all_that_is_told_of_a_gpu_is_there() -> None:
+    told = {
+        *(code for row in rows("What a rented GPU is") for code in re.findall("`(.+?)`", row[0])),
+        *LASTING,
+    }
+    source = (SUITE / "analysis/ablation/hardware.py").read_text(encoding="utf-8")
+    assert told == {*re.findall(r'raise_flag\(\s*"(.+?)"', source), "far-below-published"}
 
 
 def test_every_exit_status_is_there_and_no_other() -> None:

@@ -13,6 +13,7 @@ from msgspec import structs
 from suite import __version__
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.cost import find_costs, find_price
+from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_triples
@@ -206,6 +207,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         triples=tuple(find_triples(catalogue)),
         repayments=tuple(find_break_evens(catalogue)),
         limits=find_limits(catalogue, summary.places),
+        hardware=tuple(find_hardware(summary, catalogue)),
         price=price,
         costs=tuple(find_costs(catalogue, price)),
     )

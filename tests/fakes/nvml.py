@@ -36,7 +36,7 @@ class Profile:
     ``failing`` are the names of functions that fail, with this error; ``here`` and ``there`` the
     processes that compute on the first GPU and on the second.  With ``mig`` the first GPU is cut into
     instances of these numbers, and ``here`` is the first of them, ``beside`` the others.  ``reset``:
-    what is counted began anew.
+    what is counted began anew.  ``license_states`` are those of the features that need a licence.
     """
 
     clock_sm_mhz: int = 1980
@@ -54,6 +54,10 @@ class Profile:
     mig: bool = False
     slices: tuple[int, ...] = ()
     reset: bool = False
+    virtualization: int = 1
+    license_states: tuple[int, ...] = ()
+    memory_errors: int = 0
+    remapping_failed: bool = False
     names: tuple[str, str] = ("NVIDIA Made-Up 100", "NVIDIA Made-Up 100")
 
 
@@ -64,37 +68,40 @@ BRAKED = replace(HEALTHY, clock_sm_mhz=600, reasons=0x80)
 SHARED = replace(HEALTHY, here=(100, 200))
 ELSEWHERE = replace(HEALTHY, here=(), there=(100,))
 CUT = replace(HEALTHY, mig=True, slices=(1, 3))
-LOST = replace(
-    HEALTHY,
-    failing=dict.fromkeys(
-        (
-            "nvmlDeviceGetClockInfo",
-            "nvmlDeviceGetPowerUsage",
-            "nvmlDeviceGetTemperature",
-            "nvmlDeviceGetUtilizationRates",
-            "nvmlDeviceGetMemoryInfo",
-            "nvmlDeviceGetCurrentClocksThrottleReasons",
-            "nvmlDeviceGetTotalEnergyConsumption",
-            "nvmlDeviceGetViolationStatus",
-            "nvmlDeviceGetCurrPcieLinkGeneration",
-            "nvmlDeviceGetCurrPcieLinkWidth",
-            "nvmlDeviceGetComputeRunningProcesses",
-        ),
-        15,
-    ),
+
+
+def fail(number: int, *names: str) -> dict[str, int]:
+    """These functions fail with this error; of their names what makes the difference."""
+    return {f"nvmlDeviceGet{name}": number for name in names}
+
+
+UNDER_LOAD = (
+    *("ClockInfo", "PowerUsage", "Temperature", "UtilizationRates", "MemoryInfo"),
+    *("CurrentClocksThrottleReasons", "TotalEnergyConsumption", "ViolationStatus"),
+    *("CurrPcieLinkGeneration", "CurrPcieLinkWidth", "ComputeRunningProcesses"),
 )
+OF_THE_CARD = (
+    *("MaxClockInfo", "DefaultApplicationsClock", "PowerUsage", "EnforcedPowerLimit"),
+    *("PowerManagementDefaultLimit", "PowerManagementLimitConstraints", "Temperature"),
+    *("CurrentClocksThrottleReasons", "TotalEnergyConsumption", "ViolationStatus", "EccMode"),
+    *("CurrPcieLinkGeneration", "CurrPcieLinkWidth", "MaxPcieLinkGeneration", "MaxPcieLinkWidth"),
+    *("TotalEccErrors", "RemappedRows", "MigMode"),
+)
+LOST = replace(HEALTHY, failing=fail(15, *UNDER_LOAD))
 """As a GPU that has fallen off the bus."""
+SLICED = replace(
+    HEALTHY,
+    names=("GRID T4-8Q", "GRID T4-8Q"),
+    virtualization=2,
+    license_states=(1, 0),
+    failing=fail(3, *OF_THE_CARD),
+)
+"""A vGPU, whose driver says nothing of the card that it is a slice of."""
 DUMB = replace(
     HEALTHY,
-    failing=dict.fromkeys(
-        (
-            "nvmlDeviceGetTotalEnergyConsumption",
-            "nvmlDeviceGetViolationStatus",
-            "nvmlDeviceGetPowerUsage",
-            "nvmlDeviceGetComputeRunningProcesses",
-            "nvmlDeviceGetVbiosVersion",
-        ),
-        3,
+    failing=fail(
+        *(3, "TotalEnergyConsumption", "ViolationStatus", "PowerUsage"),
+        *("ComputeRunningProcesses", "VbiosVersion"),
     ),
     missing=("nvmlDeviceGetCurrPcieLinkWidth",),
 )
@@ -107,6 +114,8 @@ ALWAYS: Mapping[str, Any] = {
     "nvmlSystemGetCudaDriverVersion": 12040,
     "nvmlDeviceGetEnforcedPowerLimit": 700_000,
     "nvmlDeviceGetPowerManagementDefaultLimit": 700_000,
+    "nvmlDeviceGetPowerManagementLimitConstraints": [200_000, 700_000],
+    "nvmlDeviceGetDefaultApplicationsClock": 1980,
     "nvmlDeviceGetMaxPcieLinkGeneration": 5,
     "nvmlDeviceGetMaxPcieLinkWidth": 16,
     "nvmlDeviceGetPersistenceMode": 1,
@@ -123,9 +132,12 @@ class FakeNvml:
     """The library as a module would be."""
 
     NVMLError = NVMLError
+    NVML_CLOCK_GRAPHICS = 0
     NVML_CLOCK_SM = 1
     NVML_CLOCK_MEM = 2
     NVML_TEMPERATURE_GPU = 0
+    NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1
+    NVML_VOLATILE_ECC = 0
     NVML_PERF_POLICY_POWER = 0
     NVML_PERF_POLICY_THERMAL = 1
 
@@ -230,6 +242,26 @@ class FakeNvml:
 
     def nvmlDeviceGetClockInfo(self, _: int, kind: int) -> int:  # noqa: N802
         return self.profile.clock_sm_mhz if kind == self.NVML_CLOCK_SM else 2619
+
+    def nvmlDeviceGetVirtualizationMode(self, _: int) -> int:  # noqa: N802
+        return self.profile.virtualization
+
+    def nvmlDeviceGetGridLicensableFeatures(self, _: int) -> Any:  # noqa: N802
+        states = self.profile.license_states
+        # The library's array is as long as it can be.
+        array = [SimpleNamespace(featureState=state) for state in (*states, 0, 0, 0)][:3]
+        return SimpleNamespace(
+            isGridLicenseSupported=int(bool(states)),
+            licensableFeaturesCount=len(states),
+            gridLicensableFeatures=array,
+        )
+
+    def nvmlDeviceGetTotalEccErrors(self, _: int, kind: int, since: int) -> int:  # noqa: N802
+        asked = (self.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, self.NVML_VOLATILE_ECC)
+        return self.profile.memory_errors if (kind, since) == asked else 10**6
+
+    def nvmlDeviceGetRemappedRows(self, _: int) -> tuple[int, int, int, int]:  # noqa: N802
+        return (3, 1, 1, int(self.profile.remapping_failed))
 
     def nvmlDeviceGetPowerUsage(self, _: int) -> float:  # noqa: N802
         return self.profile.power_w * 1e3

@@ -176,7 +176,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
     arms = tuple(plan.arms)
     traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
     for document in summary.loaded.documents:
-        if document.invocation.block == 0:
+        if document.invocation.block == summary.loaded.calibration:
             found = {one.id: one.trace for one in document.cells if one.trace}
             traces[document.invocation.arm].update(found)
     gpu, cpu = plan.find_arm(gpu=True), plan.find_arm(gpu=False)

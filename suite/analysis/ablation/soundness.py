@@ -7,21 +7,36 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.hardware import find_hardware, is_under
 from suite.analysis.ablation.limits import BELOW, FAR, find_limits
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
-from suite.analysis.campaign.watched import sum_up
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import Flag, raise_flag
 from suite.model import Document, Scalar
 
 BUSY = 0.5
 """CPUs that others keep busy in the median cell: a machine's own services take far less."""
+
+LASTING: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    # More invocations narrow the interval of a rate; none of them makes it nearly twice as high.
+    "far-below-published": lambda _: True,
+    # Set by whoever lets the machine; a campaign changes no setting.
+    "power-limited": lambda seen: is_under(seen["limit"], seen.get("usual"), 1 - BELOW),
+    # Many cards are let at their default clock, and some of these are half of the highest.
+    "clock-low": lambda seen: seen["clock"] < FAR * seen.get("usual", seen["most"]),
+    # Such a slice slows down while it is measured, and one day stops.
+    "unlicensed": lambda _: True,
+    # Rows that failed are replaced when the driver is loaded, by spare ones as long as there are any.
+    "memory-errors": lambda _: True,
+}
+"""What is told of the hardware and lasts, and from where on; all else that is told ends nothing.  A link does
+not: half of its lanes is how the slots of whole families of rented machines are made."""
 
 
 def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
@@ -37,7 +52,7 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
     first = [
         replace(one, invocation=replace(one.invocation, block=1, repeat=0)) for one in last.values()
     ]
-    return replace(loaded, documents=first, controls=[])
+    return replace(loaded, documents=first, controls=[], calibration=1)
 
 
 def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
@@ -53,14 +68,15 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     for arm, by_block in summary.counted.items():
         for document in by_block.values():
             yield from _judge({"arm": arm}, document)
-    # More invocations narrow the interval of a rate; none of them makes it nearly twice as high.
-    limits = find_limits(open_catalogue(summary), summary.places)
-    far = (one for one in limits.flags if one.code == "far-below-published")
-    yield from (replace(one, scope="machine") for one in far)
+    catalogue = open_catalogue(summary)
+    told = [*find_hardware(summary, catalogue), *find_limits(catalogue, summary.places).flags]
+    for flag in told:
+        if flag.code in LASTING and LASTING[flag.code](flag.values):
+            yield replace(flag, severity="caution", scope="machine")
 
 
 def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
-    """What one arm's calibration says; of its GPU what telemetry saw of it under load."""
+    """What one arm's calibration says of its cells, and of who else was at work."""
     # What failed here is tried in no block: work that was not proven to be the GPU's, a wrong result, no
     # memory.  One cell may have a fault of its own; so many have not.
     failed, cells = [one.id for one in document.cells if one.outcome == "failed"], document.cells
@@ -74,34 +90,12 @@ def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
         yield raise_flag("disturbed", where, codes=[code])
     # TensorFlow starts a thread for each CPU that it sees; a quota then stops them all now and again.
     quota, used = (_read(document.facts.get(name)) for name in ("cpu.quota", "cpu.usable"))
-    if _is_under(quota, used):
+    if is_under(quota, used):
         yield raise_flag("quota-short", where, quota=quota, used=used)
     # A neighbour that is at work in most cells is there for longer.
     foreign = [cpus for one in cells if (cpus := one.evidence.get("foreign_cpus")) is not None]
     if foreign and statistics.median(foreign) > BUSY:
         yield raise_flag("cpus-busy", where, busy=statistics.median(foreign))
-    gpu = sum_up([document]).gpu
-    if gpu is None:
-        return
-    # Set by whoever lets the machine; a campaign changes no setting.
-    limit, usual = gpu.power_limit_w, gpu.power_default_w
-    if _is_under(limit, usual, 1 - BELOW):
-        yield raise_flag("power-limited", where, limit=limit, usual=usual)
-    # The best that was seen under load; a step less is half of it, and lies in the slot or the board.
-    generation, lanes = gpu.pcie_generation, gpu.pcie_lanes
-    most, most_lanes = gpu.most_pcie_generation, gpu.most_pcie_lanes
-    if _is_under(generation, most) or _is_under(lanes, most_lanes):
-        ends: dict[str, Any] = {"most": most, "most_lanes": most_lanes}
-        yield raise_flag("link-narrow", where, generation=generation, lanes=lanes, **ends)
-    # The highest in any cell: large products run at less, and small ones at all that a free clock gives.
-    clock = gpu.clock_mhz.high if gpu.clock_mhz else None
-    if _is_under(clock, gpu.most_clock_mhz, FAR):
-        yield raise_flag("clock-low", where, clock=clock, most=gpu.most_clock_mhz)
-
-
-def _is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:
-    """Whether a value is less than a share of a whole; what is not known is not."""
-    return value is not None and whole is not None and value < share * whole
 
 
 def _read(value: Scalar) -> float | None:

@@ -75,6 +75,8 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
     facts = {n: v for one in _telemetries(watched) for n, v in one.facts.items() if v is not None}
     if "gpu.name" not in facts:
         return None
+    mode = facts.get("gpu.virtualization")
+    licences = {one.facts.get("gpu.licensed") for one in _telemetries(watched)}
     named = {one.facts.get(IS_NAMED) for one in _telemetries(watched)}
     links = [_gather(watched, name) for name in ("gpu.pcie_generation", "gpu.pcie_width")]
     measured = [one for one in _list_cells(watched) if one.outcome == "measured"]
@@ -84,9 +86,11 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
     return WatchedGpu(
         clock_mhz=_find_span(_gather(watched, "gpu.clock_sm_mhz")),
         most_clock_mhz=_number(facts.get("gpu.clock_sm_most_mhz")),
+        default_clock_mhz=_number(facts.get("gpu.clock_default_mhz")),
         power_w=_find_span(_gather(watched, "gpu.power_w")),
         power_limit_w=_number(facts.get("gpu.power_limit_w")),
         power_default_w=_number(facts.get("gpu.power_limit_default_w")),
+        power_most_w=_number(facts.get("gpu.power_limit_most_w")),
         temperature_c=max(_gather(watched, "gpu.temperature_c"), default=None),
         capped=_count(measured, "gpu.capped_share", over=HELD),
         slowed=_count(measured, "gpu.slowdown_share", over=HELD),
@@ -97,6 +101,13 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
         memory_bytes=_number(facts.get("gpu.memory_bytes")),
         shared=_count(measured, "gpu.other_processes"),
         named=not (None in named and False not in named),
+        virtualization=None if mode is None else str(mode),
+        # A licence can be had at any time, and lost.
+        licensed=False if False in licences else (True if True in licences else None),
+        memory_errors=_number(facts.get("gpu.memory_errors")),
+        remapping_failed=facts.get("gpu.remapping_failed") is True or None,
+        count=_number(facts.get("gpu.count")),
+        silent=_number(facts.get("gpu.silent")),
     )
 
 

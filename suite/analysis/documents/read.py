@@ -39,12 +39,14 @@ class LoadedCampaign:
 
     The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
     those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
+    ``calibration`` is the number of the block that calibrated: 1 where that is read as if it counted.
     """
 
     folder: str
     campaign: Campaign
     documents: list[Document]
     controls: list[Document] = field(default_factory=list)
+    calibration: int = 0
 
     @property
     def every_document(self) -> list[Document]:

@@ -66,15 +66,20 @@ class Share(Struct, frozen=True, kw_only=True):
 class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A GPU while cells warmed up and were sampled.
 
-    ``power_default_w`` is the card's own limit, ``most_…`` what it and its board can do at best.
+    ``power_default_w`` is the card's own limit, ``power_most_w`` the highest that can be set, ``most_…`` what
+    it and its board can do at best, ``default_clock_mhz`` what its applications get unless somebody asks.
     ``named``: nothing speaks against its being the worker's; False: that can't be told from outside.
+    ``virtualization`` is the driver's mode, ``licensed`` whether a slice had its licence throughout.  Of
+    the ``count`` GPUs of the machine ``silent`` did not answer.
     """
 
     clock_mhz: Span | None = None
     most_clock_mhz: float | None = None
+    default_clock_mhz: float | None = None
     power_w: Span | None = None
     power_limit_w: float | None = None
     power_default_w: float | None = None
+    power_most_w: float | None = None
     temperature_c: float | None = None
     capped: Share
     slowed: Share
@@ -85,6 +90,12 @@ class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory_bytes: float | None = None
     shared: Share
     named: bool = True
+    virtualization: str | None = None
+    licensed: bool | None = None
+    memory_errors: float | None = None
+    remapping_failed: bool | None = None
+    count: float | None = None
+    silent: float | None = None
 
 
 class Watched(Struct, frozen=True, kw_only=True, omit_defaults=True):

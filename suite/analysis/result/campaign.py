@@ -172,9 +172,9 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     whole campaign and of every invocation that does not count.  ``troubled``: a cell failed, disagrees
     or is INVALID.  ``margin`` is what a difference must exceed to count; ``noise_floor`` is None where no
     twin ran; ``noise_unexplained`` is what of it the twins' own intervals leave.  ``spent`` is by arm,
-    those of controls too.  ``price`` is None where none was given, and there are
-    no ``costs`` then.  Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is
-    faster than the first.
+    those of controls too.  ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is
+    None where none was given, and there are no ``costs`` then.  Durations in seconds, sizes in bytes, ratios
+    of times: under 1 the arm is faster than the first.
     """
 
     schema: int
@@ -204,6 +204,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     triples: tuple[Triple, ...] = ()
     repayments: tuple[BreakEven, ...] = ()
     limits: Limits
+    hardware: tuple[Flag, ...] = ()
     price: Price | None = None
     costs: tuple[Cost, ...] = ()
 

@@ -8,6 +8,8 @@ from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import OLD_FOR_PTX, kind_of, reword
 from suite.host.gpu.smi import Row
+from suite.host.gpu.vgpu import newer_image
+from suite.slices import read_virtual_gpu
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
 """TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
@@ -59,7 +61,8 @@ def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
             ": the locked TensorFlow brings some of its kernels for it as CUDA 12.5's PTX, which "
             f"driver {row.driver} is too old to compile: their results are wrong, with a warning alone"
         )
-        remedy, unless = OLD_FOR_PTX, "tensorflow"
+        virtual = read_virtual_gpu(row.card.name)
+        remedy, unless = newer_image(PTX_DRIVER) if virtual else OLD_FOR_PTX, "tensorflow"
     else:
         return yes(f"{what}: TensorFlow holds code for it", capability=number)
     return no(what, remedy, stops=GpuError.exit_status, unless=unless, capability=number)

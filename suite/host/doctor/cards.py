@@ -20,6 +20,7 @@ from suite.host.gpu.drivers import last_branch
 from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
 from suite.host.gpu.smi import FIELDS, Answer, Lost, Row
+from suite.host.gpu.vgpu import UNLICENSED, VgpuState, find_slice, newer_image
 from suite.host.machine.refusal import find_row
 
 OLDEST_DRIVER = 525
@@ -167,6 +168,18 @@ def pick_known(probe: Probe) -> tuple[Row, Choice]:
         raise Unknown("which GPU it would be is not known (see driver)") from error
 
 
+def look_for_slice(probe: Probe, row: Row) -> VgpuState | None:
+    """What the GPU is a slice of (vGPU); None: it is a whole one."""
+    return find_slice(row.card.name, _read_details(probe, row))
+
+
+def _read_details(probe: Probe, row: Row) -> str:
+    """What ``nvidia-smi -q`` prints of a GPU; empty where it does not answer, which has answered before."""
+    with suppress(Unknown):
+        return ask_smi(probe, "-q", "-i", str(row.card.index)).text
+    return ""
+
+
 def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if probe.is_elsewhere():
@@ -184,19 +197,30 @@ def check_driver(probe: Probe) -> Finding:
         row, choice = pick_row(probe, answer)
     except GpuError as error:
         return no(error.what, error.remedy, stops=stops, unless="tensorflow")
-    branch = read_branch(row)
+    virtual, branch = look_for_slice(probe, row), read_branch(row)
+    named = f"{row.card.name}, {virtual.what}" if virtual else f"{row.card.name}"
     if branch is not None and branch < OLDEST_DRIVER:
         what, remedy = f"driver {row.driver} is older than CUDA 12 needs", OLD_DRIVER
         last = last_branch(row.capability, row.card.name)
         if last is not None and last < OLDEST_DRIVER:
             what += f", and there is none after branch {last} for this GPU ({row.card.name})"
             remedy = TOO_OLD
+        elif virtual:
+            what, remedy = f"{what}, on {named}", newer_image(OLDEST_DRIVER)
         return no(what, remedy, stops=stops, unless="tensorflow", driver=row.driver)
+    if virtual and virtual.is_unlicensed:
+        return no(
+            f"driver {row.driver}: {named}; it has no licence ({virtual.license}), so its driver slows it "
+            "down soon after the virtual machine has started",
+            UNLICENSED,
+            driver=row.driver,
+            license=virtual.license,
+        )
     part = f", using {choice.slice.name}" if choice.slice else ""
     cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
     return yes(
-        f"driver {row.driver}: {row.card.name}, {row.memory}{part}"
-        f"{_word_others(answer.rows, row)}{cautions}",
+        f"driver {row.driver}: {row.card.name}{_word_memory(row)}{part}"
+        f"{_word_others(answer.rows, row)}{f'; {virtual.what}' if virtual else ''}{cautions}",
         driver=row.driver,
         name=row.card.name,
         gpus=len(answer.rows),
@@ -222,16 +246,19 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
         yield f"caution: nvidia-smi says {word!r} for its {name}"
     for lost in _find_silent(answer):
         yield f"caution: beside it {_lose(lost).what}, and CUDA may fail for all of them: {REPAIR}"
-    # An nvidia-smi that does not answer this has answered before.
-    with suppress(Unknown):
-        for pending in smi.find_pending(ask_smi(probe, "-q", "-i", str(row.card.index)).text):
-            yield f"caution: {pending}; {REPAIR}"
+    for pending in smi.find_pending(_read_details(probe, row)):
+        yield f"caution: {pending}; {REPAIR}"
 
 
 def read_branch(row: Row) -> int | None:
     """The branch of a GPU's driver, such as 570; None: it is not told."""
     found = re.match(r"\d+", row.driver)
     return int(found[0]) if found else None
+
+
+def _word_memory(row: Row) -> str:
+    """Its memory; a GPU that shares the CPU's tells none."""
+    return f", {row.memory}" if row.memory[:1].isdigit() else ""
 
 
 def _word_others(rows: Sequence[Row], row: Row) -> str:

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any
 
-from suite.host.doctor.cards import ELSEWHERE, NO_GPU, SHOWN, ask_smi, pick_known
+from suite.host.doctor.cards import (
+    ELSEWHERE,
+    NO_GPU,
+    SHOWN,
+    ask_smi,
+    look_for_slice,
+    pick_known,
+)
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Ran
 from suite.host.doctor.probe import Probe, once
@@ -209,7 +216,9 @@ def check_idle_gpu(probe: Probe) -> Finding:
     done = ask_smi(probe, *asked, "--format=csv,noheader")
     rows = [line.split(",") for line in done.text.splitlines() if line[:1].isdigit()]
     if not rows:
-        return _judge_unseen(row, choice, _hide(probe, row, done))
+        is_slice = look_for_slice(probe, row) is not None
+        hidden = _find_hidden(probe, done, is_slice=is_slice)
+        return _judge_unseen(row, choice, hidden, is_slice=is_slice)
     named = ", ".join(
         f"{row[0].strip()} {_name_program(row[1].strip())} ({row[-1].strip()})"
         for row in rows[:_LISTED]
@@ -227,14 +236,14 @@ def check_idle_gpu(probe: Probe) -> Finding:
     )
 
 
-def _hide(probe: Probe, row: Row, done: Ran) -> str:
+def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
     """Why a process that computes there would not be listed; empty: it would be."""
     text = " ".join(done.text.split())
     if done.code and find_code(done.code) is not INFOROM:
         return f"nvidia-smi does not list processes: {text[:SHOWN] or f'exit code {done.code}'}"
     if text.startswith("["):
         return f"nvidia-smi answers {text[:SHOWN]}"
-    if row.is_slice:
+    if is_slice:
         return "it is a slice of a card (vGPU), and the tenants of the other slices can't be seen"
     if probe.machine.find("/dev/dxg"):
         return "WSL does not show what computes in Windows or in other distributions"
@@ -243,7 +252,7 @@ def _hide(probe: Probe, row: Row, done: Ran) -> str:
     return ""
 
 
-def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
+def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> Finding:
     """What it comes to that no process is listed: by the memory that is used, where one could be hidden."""
     used, total = row.used_mib, row.total_mib
     if used is None or choice.slice is not None:
@@ -259,7 +268,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str) -> Finding:
             processes=None,
             memory_used_mib=used,
         )
-    little = used is not None and used <= LITTLE_MIB and not row.is_slice
+    little = used is not None and used <= LITTLE_MIB and not is_slice
     if much or (hidden and not little):
         why = hidden or "no process is listed, nor would graphics be, or what a killed one left"
         raise Unknown(

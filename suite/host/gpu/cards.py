@@ -21,7 +21,8 @@ import msgspec
 from suite.content import SUITE
 from suite.errors import UsageError
 from suite.host.engine import Card
-from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
+from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library
+from suite.host.gpu.readings import normalise_pci
 from suite.host.gpu.request import machine_gpus
 from suite.host.machine.cpus import parse_cpus
 from suite.kernel import read_text

@@ -54,7 +54,8 @@ def newer_driver(least: str) -> str:
     """What to do about a driver that is older than ``least``, such as "525 or later for CUDA 12"."""
     return (
         f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there; a rented "
-        "machine: another image of its provider's, or another machine"
+        "machine: another image of its provider's, or another machine type (with a slice of a GPU, vGPU, "
+        "only the provider's image brings the driver)"
     )
 
 

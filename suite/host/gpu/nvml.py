@@ -7,13 +7,12 @@ Does not import CUDA, so that it can't disturb who measures.
 from __future__ import annotations
 
 import importlib
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from suite import wire
 from suite.host.engine import Card, Slice
+from suite.host.gpu.readings import FACTS, SERIES, normalise_pci, read_text
 from suite.model import Scalar
 
 Owner = Callable[[int], bool | None]
@@ -22,51 +21,6 @@ Owner = Callable[[int], bool | None]
 LASTING = frozenset({1, 2, 3, 4, 6, 13})
 """Errors that will be the same next time: uninitialised, invalid argument, not supported, no
 permission, not found, function not found.  What fails so is not called again."""
-
-Read = Callable[[Any, Any], float | None]
-"""One reading, given the library and the GPU's handle."""
-
-SERIES: Mapping[str, Read] = {
-    "gpu.clock_sm_mhz": lambda n, gpu: n.nvmlDeviceGetClockInfo(gpu, n.NVML_CLOCK_SM),
-    "gpu.clock_memory_mhz": lambda n, gpu: n.nvmlDeviceGetClockInfo(gpu, n.NVML_CLOCK_MEM),
-    "gpu.power_w": lambda n, gpu: n.nvmlDeviceGetPowerUsage(gpu) / 1e3,
-    "gpu.temperature_c": lambda n, gpu: n.nvmlDeviceGetTemperature(gpu, n.NVML_TEMPERATURE_GPU),
-    "gpu.utilization_percent": lambda n, gpu: n.nvmlDeviceGetUtilizationRates(gpu).gpu,
-    "gpu.memory_used_bytes": lambda n, gpu: n.nvmlDeviceGetMemoryInfo(gpu).used,
-    "gpu.reasons_bits": lambda n, gpu: n.nvmlDeviceGetCurrentClocksThrottleReasons(gpu),
-    "gpu.energy_j": lambda n, gpu: n.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1e3,
-    "gpu.held_by_power_s": lambda n, gpu: _held_s(n, gpu, n.NVML_PERF_POLICY_POWER),
-    "gpu.held_by_heat_s": lambda n, gpu: _held_s(n, gpu, n.NVML_PERF_POLICY_THERMAL),
-    "gpu.pcie_generation": lambda n, gpu: n.nvmlDeviceGetCurrPcieLinkGeneration(gpu),
-    "gpu.pcie_width": lambda n, gpu: n.nvmlDeviceGetCurrPcieLinkWidth(gpu),
-}
-"""What is sampled; the last part of a name is its unit.  ``energy_j`` and ``held_by_*_s`` count from
-when the driver was loaded, so that nothing between two samples is missed."""
-
-FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "driver.version": lambda n, _: _text(n.nvmlSystemGetDriverVersion()),
-    "driver.cuda": lambda n, _: _cuda(n.nvmlSystemGetCudaDriverVersion()),
-    "gpu.count": lambda n, _: n.nvmlDeviceGetCount(),
-    "gpu.name": lambda n, gpu: _text(n.nvmlDeviceGetName(gpu)),
-    "gpu.uuid": lambda n, gpu: wire.hash_uuid(_text(n.nvmlDeviceGetUUID(gpu))),
-    "gpu.pci": lambda n, gpu: normalise_pci(_text(n.nvmlDeviceGetPciInfo(gpu).busId)),
-    "gpu.vbios": lambda n, gpu: _text(n.nvmlDeviceGetVbiosVersion(gpu)),
-    "gpu.capability": lambda n, gpu: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(gpu))),
-    "gpu.memory_bytes": lambda n, gpu: n.nvmlDeviceGetMemoryInfo(gpu).total,
-    "gpu.power_limit_w": lambda n, gpu: n.nvmlDeviceGetEnforcedPowerLimit(gpu) / 1e3,
-    "gpu.power_limit_default_w": lambda n, gpu: (
-        n.nvmlDeviceGetPowerManagementDefaultLimit(gpu) / 1e3
-    ),
-    "gpu.clock_sm_most_mhz": lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, n.NVML_CLOCK_SM),
-    "gpu.clock_memory_most_mhz": lambda n, gpu: n.nvmlDeviceGetMaxClockInfo(gpu, n.NVML_CLOCK_MEM),
-    "gpu.pcie_generation_most": lambda n, gpu: n.nvmlDeviceGetMaxPcieLinkGeneration(gpu),
-    "gpu.pcie_width_most": lambda n, gpu: n.nvmlDeviceGetMaxPcieLinkWidth(gpu),
-    "gpu.persistence": lambda n, gpu: bool(n.nvmlDeviceGetPersistenceMode(gpu)),
-    "gpu.ecc": lambda n, gpu: bool(n.nvmlDeviceGetEccMode(gpu)[0]),
-    "gpu.mig": lambda n, gpu: bool(n.nvmlDeviceGetMigMode(gpu)[0]),
-    "gpu.compute_mode": lambda n, gpu: int(n.nvmlDeviceGetComputeMode(gpu)),
-}
-"""What does not change while it is looked at.  No serial number; the UUID as a hash."""
 
 PROCESSES = ("gpu.own_processes", "gpu.other_processes", "gpu.own_processes_elsewhere")
 """How many processes compute on the GPU: the worker's, others', and the worker's on other GPUs."""
@@ -132,9 +86,9 @@ def _describe(library: Any, index: int) -> Card:
 
     return Card(
         index=index,
-        name=ask(lambda: _text(library.nvmlDeviceGetName(gpu))),
-        uuid=ask(lambda: _text(library.nvmlDeviceGetUUID(gpu))),
-        pci=ask(lambda: normalise_pci(_text(library.nvmlDeviceGetPciInfo(gpu).busId))),
+        name=ask(lambda: read_text(library.nvmlDeviceGetName(gpu))),
+        uuid=ask(lambda: read_text(library.nvmlDeviceGetUUID(gpu))),
+        pci=ask(lambda: normalise_pci(read_text(library.nvmlDeviceGetPciInfo(gpu).busId))),
         mig=ask(lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0])),
         slices=tuple(_slices(library, gpu)),
     )
@@ -146,8 +100,8 @@ def _slices(library: Any, gpu: Any) -> Iterator[Slice]:
         for index in range(library.nvmlDeviceGetMaxMigDeviceCount(gpu)):
             with suppress(library.NVMLError):
                 one = library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
-                uuid = _text(library.nvmlDeviceGetUUID(one))
-                yield Slice(index=index, uuid=uuid, name=_text(library.nvmlDeviceGetName(one)))
+                uuid = read_text(library.nvmlDeviceGetUUID(one))
+                yield Slice(index=index, uuid=uuid, name=read_text(library.nvmlDeviceGetName(one)))
 
 
 class Gpu:
@@ -240,28 +194,6 @@ def _open(library: Any, name: str) -> tuple[Any, Any | None]:
     if name.startswith("MIG-"):
         return library.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(found), found
     return found, None
-
-
-def normalise_pci(address: str) -> str | None:
-    """A PCI address as the kernel writes it; the library gives its domain eight digits."""
-    found = re.fullmatch(r"([0-9a-f]+):([0-9a-f]{2}):([0-9a-f]{2})(?:\.([0-7]))?", address.lower())
-    if found is None:
-        return None
-    return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4] or 0}"
-
-
-def _held_s(library: Any, handle: Any, policy: int) -> float:
-    """Seconds for which the clocks were held back by a policy (the library counts nanoseconds)."""
-    return float(library.nvmlDeviceGetViolationStatus(handle, policy).violationTime) / 1e9
-
-
-def _cuda(number: int) -> str:
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def _text(value: Any) -> str:
-    # Older versions of the library give bytes.
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _say(error: Exception) -> str:

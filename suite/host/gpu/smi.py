@@ -44,9 +44,6 @@ _LASTING = re.compile(r"GPU is lost|reset", re.IGNORECASE)
 _IDENTITY = ("name", "uuid", "memory.total")
 """What every driver knows of a GPU that it can reach."""
 
-_SLICE = re.compile(r"-\d+[QCAB]$")
-"""How names of NVIDIA's virtual GPUs end: ``GRID T4-8Q``, ``NVIDIA A100-2-10C``."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -66,11 +63,6 @@ class Row:
     total_mib: float | None = None
     errors: dict[str, str] = field(default_factory=dict)
     dead: bool = False
-
-    @property
-    def is_slice(self) -> bool:
-        """Whether it is a virtual GPU (vGPU): a part of a card that others have parts of."""
-        return _SLICE.search(self.card.name or "") is not None
 
 
 class Lost(NamedTuple):

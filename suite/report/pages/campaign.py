@@ -12,6 +12,7 @@ from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
+    tell_hardware,
     tell_impossible,
     tell_limits,
     write_costs,
@@ -96,7 +97,8 @@ def compose_first(analysis: Analysis) -> Page:
     page.paragraph(f"Is this the machine you ordered? {machine}.")
     unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
     sound = ["Nothing was found that makes it unsound."]
-    first = [*tell_arms(analysis), *tell_impossible(analysis), *tell_limits(analysis)]
+    told = [*tell_impossible(analysis), *tell_hardware(analysis), *tell_limits(analysis)]
+    first = [*tell_arms(analysis), *told]
     page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))

@@ -45,6 +45,14 @@ def tell_limits(analysis: Analysis) -> Iterable[str]:
             return
 
 
+def tell_hardware(analysis: Analysis) -> Iterable[str]:
+    """What there is to say of the GPUs, but for what is said of an unsound machine already."""
+    unsound = {(one.code, one.where.get("arm")) for one in analysis.flags if one.scope == "machine"}
+    for one in analysis.hardware:
+        if (one.code, one.where["arm"]) not in unsound:
+            yield f"{word(one)}."
+
+
 def tell_impossible(analysis: Analysis) -> list[str]:
     """How many numbers can't be right, before a word of who wins."""
     impossible = pick(analysis.limits.flags, "invalid")

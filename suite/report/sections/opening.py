@@ -15,7 +15,7 @@ from suite.analysis.result.numbers import Ratio, Verdict
 from suite.cells.families import name_title
 from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
 from suite.report.sections.controls import tell_failed, tell_held
-from suite.report.sections.limits import tell_cost, tell_impossible, tell_limits
+from suite.report.sections.limits import tell_cost, tell_hardware, tell_impossible, tell_limits
 from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import (
@@ -87,7 +87,7 @@ def answer(analysis: Analysis) -> dict[str, list[str]]:
         "Causes": tell_losses(analysis),
         "Improvements": tell_improvements(analysis),
         "Cost": [tell_cost(analysis)],
-        "Hardware": tell_limits(analysis),
+        "Hardware": [*tell_hardware(analysis), *tell_limits(analysis)],
         "Measured": account(analysis),
         "Scripts": tell_naive_gaps(analysis),
     }

@@ -18,6 +18,7 @@ from suite.report.text.units import (
     show_part,
     show_power,
     show_rate,
+    show_things,
 )
 
 _LISTED = 12
@@ -44,12 +45,19 @@ def tell_arms(analysis: Analysis) -> Iterator[str]:
         less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
         parts = [*(_word_gpu(seen.gpu) if seen.gpu else ()), *_word_cpu(seen)]
         yield f"{arm}{less}: {'; '.join(parts)}."
-        missing = [f"{name} ({reason})" for name, reason in seen.absent.items()]
+        told = dict(seen.absent)
+        missing = [f"{name} ({reason})" for name, reason in told.items()]
+        if any(one.code == "sliced" and one.where["arm"] == arm for one in analysis.hardware):
+            of_card = [name for name in told if name.startswith("gpu.")]
+            others = [f"{name} ({reason})" for name, reason in told.items() if name not in of_card]
+            missing = [f"{len(of_card)} readings of the card, as on any slice", *others]
         if missing:
             yield f"{arm}: unknown here: {join_first(_LISTED, missing)}."
 
 
 def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
+    if gpu.count is not None:
+        yield f"{show_things(round(gpu.count), 'GPU')} in the machine"
     if gpu.memory_bytes is not None and gpu.memory_bytes > 0:
         yield f"{show_bytes(gpu.memory_bytes)} of memory"
     if gpu.clock_mhz:

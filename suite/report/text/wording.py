@@ -187,6 +187,13 @@ def _show_range(name: str, low: float, high: float) -> str:
     return f"{name} {' to '.join(ends)}"
 
 
+_SHARING: Mapping[str, str] = {
+    "time": "other virtual machines take turns at the same card, so that their load shows in these numbers",
+    "parts": "it has parts of the card's processor to itself, and shares the link to the CPU with other "
+    "virtual machines",
+}
+"""What a slice of a GPU shares with others."""
+
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
     "endings": _word_endings,
@@ -199,6 +206,8 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
+    "sharing": _SHARING.__getitem__,
+    "remapping": lambda failed: ", and no spare rows are left for them" if failed else "",
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }
 """What the placeholders of flags can ask for beside what all can."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from suite.analysis.ablation.soundness import BUSY, find_unsound, take_calibration
+from suite.analysis.ablation.soundness import BUSY, LASTING, find_unsound, take_calibration
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import KINDS
@@ -76,6 +76,11 @@ def limit(watts: float) -> Change:
     return watch({"gpu.power_limit_w": watts})
 
 
+def clocked(highest: float, default: float) -> Change:
+    return watch({"gpu.clock_default_mhz": default}, clock_sm_mhz=[300.0, highest])
+
+
+UNLICENSED: Mapping[str, Scalar] = {"gpu.virtualization": "vgpu", "gpu.licensed": False}
 FOUND: Sequence[tuple[str, str, Change, str | None]] = [
     ("as it should be", "cuda", tell({}), None),
     ("nobody watched", "cuda", lambda one: replace(one, telemetry=None), None),
@@ -96,11 +101,18 @@ FOUND: Sequence[tuple[str, str, Change, str | None]] = [
     ("little power", "cuda", limit(297.0), "power-limited"),
     ("power enough", "cuda", limit(298.0), None),
     ("more power", "cuda", limit(400.0), None),
-    ("half the lanes", "cuda", watch(pcie_width=[8.0, 8.0]), "link-narrow"),
-    ("an old link", "cuda", watch(pcie_generation=[1.0, 3.0]), "link-narrow"),
-    ("an unknown link", "cuda", watch({"gpu.pcie_width_most": None}, pcie_width=[8.0, 8.0]), None),
+    ("half the lanes", "cuda", watch(pcie_width=[8.0, 8.0]), None),
+    ("an old link", "cuda", watch(pcie_generation=[1.0, 3.0]), None),
     ("a low clock", "cuda", watch(clock_sm_mhz=[300.0, 1190.0]), "clock-low"),
     ("a clock", "cuda", watch(clock_sm_mhz=[300.0, 1210.0]), None),
+    ("a low default", "cuda", clocked(1000.0, 1000.0), None),
+    ("under a low default", "cuda", clocked(590.0, 1000.0), "clock-low"),
+    ("a slice", "cuda", watch({"gpu.virtualization": "vgpu", "gpu.licensed": True}), None),
+    ("without a licence", "cuda", watch(UNLICENSED), "unlicensed"),
+    ("bad memory", "cuda", watch({"gpu.memory_errors": 1}), "memory-errors"),
+    ("no rows left", "cuda", watch({"gpu.remapping_failed": True}), "memory-errors"),
+    ("good memory", "cuda", watch({"gpu.memory_errors": 0, "gpu.remapping_failed": False}), None),
+    ("a GPU beside it is dead", "cuda", watch({"gpu.count": 8, "gpu.silent": 1}), None),
 ]
 
 
@@ -177,18 +189,23 @@ def test_the_terminal_shows_the_machine_beside_what_it_could_be_and_first_answer
         "limit 350 W (by default 350 W)",
         "PCIe generation 4, 8 lanes under load (of at most 4, 16 lanes)",
         "Whether Made-Up Accelerator is as fast as it should be is unknown",
-        "UNSOUND: cuda: the GPU's link is PCIe generation 4 with 8 lanes under load; maximum",
+        "cuda: under load the GPU's link is PCIe generation 4 with 8 lanes; at most: generation 4 with 16.",
+        "Nothing was found that makes it unsound.",
         "Provisional, from one uncounted invocation per arm:",
         "cuda's largest win",
     ):
         assert words in text, text
     # These would be taken for how far a fleet's job is.
     assert not [words for words in ("to go", "calibration") if words in text]
+    text = first_lines(limit(280.0))
+    assert text.count("the GPU's power limit is 280 W (default: 350 W)") == 1, text
+    assert "UNSOUND: cuda: the GPU's power limit" in text
     text = first_lines(tell({}))
     assert "UNSOUND" not in text
     assert "Nothing was found that makes it unsound." in text
 
 
 def test_every_kind_of_finding_is_tried_here() -> None:
-    tried = {row[3] for row in FOUND if row[3]} | {"arm-refused"}
-    assert tried == {code for code, kind in KINDS.items() if kind.scope == "machine"}
+    tried = {row[3] for row in FOUND if row[3]} | {"arm-refused", "far-below-published"}
+    kinds = {code for code, kind in KINDS.items() if kind.scope == "machine"}
+    assert tried == kinds | set(LASTING)

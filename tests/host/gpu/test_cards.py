@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from suite.host.engine import Card, Slice
-from suite.host.gpu import cards, nvml
+from suite.host.gpu import cards
+from suite.host.gpu.readings import normalise_pci
 from tests.commands import run_python
 from tests.fakes.nvml import HEALTHY, SLICE_UUIDS, UUIDS, FakeNvml
 from tests.fakes.tree import lay
@@ -121,7 +122,7 @@ def test_the_container_that_reads_the_list_prints_what_is_read(
     ],
 )
 def test_addresses_are_written_as_the_kernel_does(given: str, normal: str | None) -> None:
-    assert nvml.normalise_pci(given) == normal
+    assert normalise_pci(given) == normal
 
 
 @pytest.mark.processes

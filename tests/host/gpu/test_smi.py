@@ -119,24 +119,6 @@ def test_what_else_is_said_is_kept() -> None:
     assert (len(answer.rows), answer.rest, answer.code) == (1, text, 14)
 
 
-@pytest.mark.parametrize(
-    ("name", "is_slice"),
-    [
-        ("GRID T4-8Q", True),
-        ("NVIDIA A16-2Q", True),
-        ("NVIDIA A100-2-10C", True),
-        ("NVIDIA L4-3Q", True),
-        ("GRID M60-2B", True),
-        ("Tesla V100-SXM2-16GB", False),
-        ("NVIDIA A100-SXM4-40GB", False),
-        ("NVIDIA H100 80GB HBM3", False),
-        ("NVIDIA GeForce GTX 1080 Ti", False),
-    ],
-)
-def test_slices_are_known_by_their_names(name: str, is_slice: bool) -> None:
-    assert read_answer(smi(name=name), 0).rows[0].is_slice is is_slice
-
-
 FAILED = {
     "Failed to initialize NVML: Driver/library version mismatch": (18, "upgraded under"),
     "RM has detected an NVML/RM version mismatch.": (18, "upgraded under"),

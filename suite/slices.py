@@ -1,0 +1,33 @@
+"""Slices of a GPU (vGPU), by the names that NVIDIA's driver gives them in a virtual machine.
+
+Standard library only.  A MIG instance of a whole GPU is something else, and has another kind of name.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NAME = re.compile(
+    r"(?:(?:NVIDIA|GRID)\s+)*(?P<card>\S.*?)-(?:(?P<part>\d)-)?(?P<gb>\d+)[ABCQ](?:\d|ME)*"
+)
+"""As NVIDIA's virtual GPU user guide has it: the card, on a card cut by MIG how many of its parts, the
+memory in GB (0: half of one), the series by its letter; then displays, or ME for media engines."""
+
+
+@dataclass(frozen=True)
+class VirtualGpu:
+    """A slice: of which ``card``, how much of its memory, and whether it has parts of the processor to
+    itself (``is_part``), or takes turns at the whole of it with other virtual machines."""
+
+    card: str
+    memory_gb: int
+    is_part: bool
+
+
+def read_virtual_gpu(name: str | None) -> VirtualGpu | None:
+    """What a GPU's name, such as ``GRID T4-8Q``, says of a slice; None: it is no slice's name."""
+    found = _NAME.fullmatch(name or "")
+    if found is None:
+        return None
+    return VirtualGpu(found["card"], int(found["gb"]), is_part=found["part"] is not None)
