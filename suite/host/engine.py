@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from suite.model import Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
+
+EngineKind = Literal["docker", "rootless", "snap", "desktop", "podman", "local", "inside"]
+"""Docker as root, as a user, as a snap or as Docker Desktop; podman as either; no container at all, or one
+that somebody else has started: each is set up in another place, by other commands."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +209,10 @@ class Engine(Protocol):
         """``docker``, ``local`` or ``inside``."""
 
     @property
+    def kind(self) -> EngineKind:
+        """In whose words a remedy has to be."""
+
+    @property
     def isolation(self) -> Isolation:
         """``container``; for plain processes ``none``, or ``unseen`` in somebody else's container."""
 
@@ -244,15 +252,19 @@ class Engine(Protocol):
             EngineError: it is not here and not to be had.
         """
 
-    def find_gpu(self, wanted: str) -> GpuRequest:
+    def find_gpu(self, wanted: str | None) -> GpuRequest:
         """How to ask this engine for the GPU ``wanted`` (an index or UUID), proven to be accepted.
+
+        None: none was named.  That is the first; where no engine stands between, it is the first that the
+        caller's CUDA_VISIBLE_DEVICES names.
 
         Raises:
             GpuError: there is none, or the engine refuses it; says what was seen and what to do.
         """
 
     def list_gpus(self) -> tuple[Card, ...]:
-        """The GPUs of the engine's machine, by index; empty: none is seen.
+        """The GPUs of the engine's machine, by index; empty: none is seen.  Where no engine stands between,
+        only those that the caller's CUDA_VISIBLE_DEVICES names.
 
         By NVIDIA's library where the machine is this one and it answers, else by the driver's list
         or the device nodes.  `find_gpu` tells whether it can be had.

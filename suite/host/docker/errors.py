@@ -62,12 +62,15 @@ NO_ANSWER: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"permission denied",
         cause="this user may not talk to the engine",
-        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
+        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local (a snap's docker has no "
+        "such "
+        "group yet: `sudo addgroup --system docker` before it, `sudo snap restart docker` after it)",
     ),
     Refusal(
         pattern=r"No such file or directory|Connection refused|FileNotFoundError",
         cause="no engine is running there",
-        remedy="start it (`sudo systemctl start docker`); where DOCKER_HOST or a context names "
+        remedy="start it (`sudo systemctl start docker`; a snap's: `sudo snap start docker`); where "
+        "DOCKER_HOST or a context names "
         "another than you meant, unset it; or ENGINE=local",
     ),
     Refusal(

@@ -15,8 +15,8 @@ from suite.host.docker.errors import Refused, Silence
 from suite.host.docker.leftovers import discard_container, remove_container
 from suite.host.docker.limits import container_limits, describe_container
 from suite.host.docker.volumes import volume_labels
-from suite.host.engine import Ending, Job
-from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
+from suite.host.engine import Ending, EngineKind, Job
+from suite.host.gpu.commands import FIND_HANG, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import (

@@ -9,6 +9,7 @@ from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Examined
 from suite.host.doctor.probe import Probe
+from suite.host.gpu.choice import FIRST, shorten_name, word_visible
 from suite.host.gpu.commands import CDI_FOLDERS, WRITE_SPEC
 from suite.host.gpu.remedies import explain_refusal
 from suite.kernel import read_version
@@ -44,7 +45,9 @@ def check_toolkit(probe: Probe) -> Finding:
         )
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
-        explain_refusal('could not select device driver "" with capabilities').remedy,
+        explain_refusal(
+            'could not select device driver "" with capabilities', kind=engine.kind
+        ).remedy,
         unless="passthrough",
     )
 
@@ -117,7 +120,7 @@ def _judge_hook(probe: Probe, engine: Examined, number: str) -> Finding:
         return no(
             f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
             "it is set",
-            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed").remedy,
+            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
             unless="passthrough",
             way="hook",
         )
@@ -133,7 +136,8 @@ def check_passthrough(probe: Probe) -> Finding:
         request = probe.gpu()
     except GpuError as error:
         if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
-            return not_applicable(NO_GPU)
+            # One that is hidden from this shell, or was not given to this container, is there all the same.
+            return no(error.what, error.remedy) if probe.shows_gpu() else not_applicable(NO_GPU)
         if isinstance(error.__cause__, TimeoutError):
             remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
             raise Unknown(error.what, remedy) from error
@@ -148,6 +152,23 @@ def check_passthrough(probe: Probe) -> Finding:
             stops=GpuError.exit_status,
         )
     if request.driver == "none":
-        return not_applicable("there is no container to give it to")
+        return not_applicable(f"there is no container to give it to{_word_visible(probe)}")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
-    return yes(f"a trivial container sees the GPU, asked for through {through}", way=request.driver)
+    return yes(
+        f"a trivial container sees the GPU, asked for through {through}{_word_visible(probe)}",
+        way=request.driver,
+    )
+
+
+def _word_visible(probe: Probe) -> str:
+    """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
+    visible, asked = probe.visible(), probe.question.gpu
+    if visible is None or probe.is_elsewhere() or (asked or FIRST) in visible:
+        return ""
+    told = word_visible(probe.question.environment)
+    if asked is not None:
+        return f"; GPU={asked} counts before {told} of this shell"
+    if probe.engine().isolation != "container":
+        return f"; GPU {shorten_name(visible[0])} is meant by {told}" if visible else ""
+    other = f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu goes without"
+    return f"; {told} of this shell does not reach containers, so that GPU {FIRST} is measured: {other}"

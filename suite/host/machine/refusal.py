@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """A pattern of what an engine, NVIDIA's hook or TensorFlow says, what causes it, and what to do next."""
+    """A pattern of what an engine, NVIDIA's hook or TensorFlow says, what causes it, and what to do next.
+
+    ``instead`` is the other way of asking for a GPU, where that may work: by CDI, or by NVIDIA's hook.
+    """
 
     pattern: str
     cause: str
     remedy: str
+    instead: Literal["cdi", "hook"] | None = None
 
 
 def find_row(text: str, rows: Iterable[Refusal]) -> Refusal | None:
