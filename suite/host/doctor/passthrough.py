@@ -12,6 +12,7 @@ from suite.host.doctor.probe import Probe
 from suite.host.gpu.choice import FIRST, shorten_name, word_visible
 from suite.host.gpu.commands import CDI_FOLDERS, WRITE_SPEC
 from suite.host.gpu.remedies import explain_refusal
+from suite.host.gpu.request import machine_gpus, pci_gpus
 from suite.kernel import read_version
 
 _LISTED = 3
@@ -135,13 +136,7 @@ def check_passthrough(probe: Probe) -> Finding:
     try:
         request = probe.gpu()
     except GpuError as error:
-        if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
-            # One that is hidden from this shell, or was not given to this container, is there all the same.
-            return no(error.what, error.remedy) if probe.shows_gpu() else not_applicable(NO_GPU)
-        if isinstance(error.__cause__, TimeoutError):
-            remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
-            raise Unknown(error.what, remedy) from error
-        return no(error.what, error.remedy, stops=error.exit_status)
+        return _judge_refusal(probe, error)
     except Unknown as reason:
         toolkit = check_toolkit(probe)
         if toolkit.unless != "passthrough":
@@ -160,10 +155,32 @@ def check_passthrough(probe: Probe) -> Finding:
     )
 
 
+def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
+    """The finding where no GPU is to be had.
+
+    Raises:
+        Unknown: it only took too long to tell.
+    """
+    if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
+        root = probe.machine.root
+        there = machine_gpus(root) or pci_gpus(root)
+        # One that is hidden from this shell, or was not given to this container, is there all the same.
+        return (
+            no(error.what, error.remedy)
+            if there and not probe.is_elsewhere()
+            else not_applicable(NO_GPU)
+        )
+    if isinstance(error.__cause__, TimeoutError):
+        remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
+        raise Unknown(error.what, remedy) from error
+    return no(error.what, error.remedy, stops=error.exit_status)
+
+
 def _word_visible(probe: Probe) -> str:
     """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
     visible, asked = probe.visible(), probe.question.gpu
-    if visible is None or probe.is_elsewhere() or (asked or FIRST) in visible:
+    agrees = visible is None or (asked in visible if asked else visible[:1] == (FIRST,))
+    if visible is None or agrees or probe.is_elsewhere():
         return ""
     told = word_visible(probe.question.environment)
     if asked is not None:

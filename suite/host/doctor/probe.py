@@ -16,6 +16,7 @@ from suite.host.doctor.machine import EVERY_GPU, Examined, Machine, Question
 from suite.host.engine import GpuRequest, Stock
 from suite.host.gpu.choice import FIRST, name_gpus, read_visible
 from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
+from suite.host.machine.surroundings import find_container
 from suite.model import Arm
 
 Look = TypeVar("Look")
@@ -114,7 +115,7 @@ class Probe:
         """
         engine = self.engine()
         if engine.is_here and not self.shows_gpu():
-            raise no_gpu(self.machine.root)
+            raise no_gpu(self.machine.root, self.question.environment)
         if not engine.has_probe_image():
             raise Unknown(
                 "no image is here to try it with, and none is fetched for that", "`make images`"
@@ -142,8 +143,12 @@ class Probe:
         return read_visible(self.question.environment)
 
     def shows_gpu(self) -> bool:
-        """Whether this machine shows an NVIDIA GPU, driver or not."""
-        return bool(machine_gpus(self.machine.root) or pci_gpus(self.machine.root))
+        """Whether this machine shows an NVIDIA GPU, driver or not; one on the bus of the machine that a
+        container is on is not the container's."""
+        root = self.machine.root
+        if machine_gpus(root):
+            return True
+        return bool(pci_gpus(root)) and find_container(self.question.environment, root) is None
 
     def wants_gpu(self) -> bool:
         """Whether an arm was asked for that takes the GPU, or all that there can be."""

@@ -33,7 +33,7 @@ JETSON = (
     "CUDA"
 )
 USE_JETSON = (
-    "ARMS=cpu measures its processor; NVIDIA's own images of TensorFlow for such GPUs were not tried here"
+    "ARMS=cpu measures its processor; NVIDIA's own TensorFlow for such GPUs was not tried here"
 )
 
 ANOTHER_WAY: tuple[Refusal, ...] = (

@@ -105,9 +105,8 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"Unknown flags? in XLA_FLAGS",
         cause="XLA_FLAGS has a flag that this TensorFlow does not know",
-        remedy="nothing of your shell's gets there: an image of your own must not set XLA_FLAGS; unset it "
-        "where "
-        "CUDA_IMAGE or the fleet's file names it",
+        remedy="nothing of your shell's gets there: the image that CUDA_IMAGE= names must not set XLA_FLAGS, "
+        "nor whatever starts it in a fleet",
     ),
     Refusal(
         pattern=r"kernel version \S+ does not match DSO version",

@@ -67,7 +67,7 @@ OF_ENGINES: dict[str, str] = {
     # Device rules that the engine may not set.
     CGROUPS: "unprivileged container (LXC)",
     OLD_HOOK.format(
-        "mount error: write error: /sys/fs/cgroup/devices/docker/7f736858/devices.allow: operation not permitted"
+        "mount error: write error: /sys/fs/cgroup/devices/docker/7f73/devices.allow: operation not permitted"
     ): "unprivileged container (LXC)",
     HOOK
     + "mount error: failed to add device rules: unable to find any existing device filters attached to "
@@ -116,8 +116,8 @@ OF_ENGINES: dict[str, str] = {
         "half there"
     ),
     # The toolkit's programs.
-    "OCI runtime create failed: unable to retrieve OCI runtime error (open /run/x/log.json: no such file or "
-    'directory): exec: "nvidia-container-runtime": executable file not found in $PATH: : unknown.': "not there",
+    "OCI runtime create failed: unable to retrieve OCI runtime error (open /x/log.json: no such file or "
+    'directory): exec: "nvidia-container-runtime": executable file not found in $PATH: : unknown': "not",
     'exec: \\"nvidia-container-runtime-hook\\": executable file not found in $PATH: unknown.': "not there",
     PROGRAM.format(
         "fork/exec /usr/bin/nvidia-container-runtime: no such file or directory"
@@ -146,8 +146,8 @@ OF_ENGINES: dict[str, str] = {
     'conflicting device "nvidia.com/gpu=0" in specs /etc/cdi/a.yaml, /etc/cdi/b.yaml': "two in one folder",
     "failed to parse CDI Spec /etc/cdi/nvidia.yaml: yaml: line 3": "are broken",
     # Jetson, and a snap's docker.
-    "stderr: Auto-detected mode as 'csv'\ninvoking the NVIDIA Container Runtime Hook directly (e.g. specifying "
-    "the docker --gpus flag) is not supported. Please use the NVIDIA Container Runtime instead.": "a Jetson",
+    "stderr: Auto-detected mode as 'csv'\ninvoking the NVIDIA Container Runtime Hook directly (e.g. "
+    "specifying the docker --gpus flag) is not supported. Please use the NVIDIA": "a Jetson",
     'error gathering device information while adding custom device "/dev/nvhost-gpu": no such file': "Jetson",
     "exec /sbin/docker-init: operation not permitted": "as a snap",
     'standard_init_linux.go:211: exec user process caused "operation not permitted"': "as a snap",
@@ -200,7 +200,7 @@ OF_TENSORFLOW: dict[str, str] = {
     "INTERNAL: libdevice not found at ./libdevice.10.bc": "XLA can't compile",
     "libdevice is required by this HLO module but was not found at ./libdevice.10.bc": "XLA can't compile",
     "NotFoundError: 2 root error(s) found. (0) Not found: ./bin/ptxas not found": "XLA can't compile",
-    "UNAVAILABLE: No PTX compilation provider is available. Neither ptxas/nvlink nor nvjtlink is available.": (
+    "UNAVAILABLE: No PTX compilation provider is available. Neither ptxas/nvlink nor nvjtlink is available": (
         "XLA can't compile"
     ),
     "PTX JIT compiler library not found": "the driver's compiler",
@@ -273,7 +273,7 @@ def test_every_remedy_names_a_command_or_a_setting_and_where_packages_are(row: R
         assert "cuda-installation-guide-linux" in row.remedy
 
 
-OTHERS: tuple[EngineKind, ...] = ("rootless", "podman", "snap", "desktop", "local", "inside")
+OTHERS: tuple[EngineKind, ...] = ("rootless", "podman", "snap", "desktop")
 
 
 @pytest.mark.parametrize("kind", OTHERS)
@@ -281,8 +281,7 @@ OTHERS: tuple[EngineKind, ...] = ("rootless", "podman", "snap", "desktop", "loca
 def test_no_remedy_sets_up_another_engine(row: Refusal, kind: EngineKind) -> None:
     words = reword(row.remedy, kind)
     assert "sudo systemctl restart docker" not in words
-    if kind in {"rootless", "podman", "snap", "desktop"}:
-        assert not re.search(r"(?<!~)/etc/docker/", words)
+    assert "/etc/docker/" not in words
     if kind == "snap":
         assert "apt-get install nvidia-container-toolkit" not in words
 
