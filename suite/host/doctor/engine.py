@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import platform
-import re
 from pathlib import Path
 
-from suite.errors import MORE_DISK, CrossoverError
+from suite.errors import MORE_DISK, CrossoverError, RightsError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
 from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
@@ -82,9 +81,9 @@ def check_rights(probe: Probe) -> Finding:
     probe.machine.try_results(probe.question.results)
     try:
         engine = probe.engine()
+    except RightsError as error:
+        return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
     except CrossoverError as error:
-        if re.search("permission denied", error.what, re.IGNORECASE):
-            return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
         raise Unknown("there is no engine to ask") from error
     if engine.is_here is not False:
         probe.machine.try_machine()

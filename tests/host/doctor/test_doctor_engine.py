@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import EngineError
+from suite.errors import EngineError, RightsError
 from suite.host.engine import Card
 from tests.fakes.doctor_machine import GB, smi
 from tests.host.doctor.rows import Row, a10g, hold, plain, smi_says
@@ -45,7 +45,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "an engine that this user may not ask": plain(
         LOST + "engine=x3 rights=x3",
-        engine=EngineError("connecting failed: [Errno 13] Permission denied", "usermod -aG docker"),
+        engine=RightsError("connecting failed: [Errno 13] Permission denied", "usermod -aG docker"),
         says={"rights": "usermod"},
     ),
     "results that can't be written": plain("rights=x2", writable=False),
