@@ -15,6 +15,7 @@ from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.gpu.choice import Choice, find_choice, find_whole
 from suite.host.gpu.commands import TRY_TOOLKIT, reword
+from suite.host.gpu.engine_texts import SNAP
 from suite.host.gpu.remedies import RefusedGpu
 from suite.host.gpu.request import (
     ALL,
@@ -161,10 +162,11 @@ class GpuSearch:
         """
         seen, phrase = self.ask(GPU_PROBE, request)
         if not seen:
+            check = f"check the NVIDIA container toolkit: {reword(TRY_TOOLKIT, self.engine.kind)}"
             raise GpuError(
                 f"the engine at {self.engine.endpoint.where} took the request for a GPU "
                 f"({request.driver}), and its container sees no device ({phrase}; looked in /dev)",
-                f"check the NVIDIA container toolkit: {reword(TRY_TOOLKIT, self.engine.kind)}",
+                SNAP[0].remedy if self.engine.kind == "snap" else check,
             )
         return seen
 
