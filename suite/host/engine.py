@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Protocol
 
+from suite.host.machine.refusal import EngineKind
 from suite.model import Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
-
-EngineKind = Literal["docker", "rootless", "snap", "desktop", "podman", "local", "inside"]
-"""Docker as root, as a user, as a snap or as Docker Desktop; podman as either; no container at all, or one
-that somebody else has started: each is set up in another place, by other commands."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +37,8 @@ class GpuRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """A MIG instance: a part of a GPU that CUDA sees as one of its own.
-
-    ``index`` counts within its GPU, as nvidia-smi's ``Device`` does; a request names it ``0:1``.
-    """
+    """A MIG instance, which CUDA sees as a GPU of its own; ``index`` counts within its GPU, as nvidia-smi's
+    ``Device`` does, and a request names it ``0:1``."""
 
     index: int
     uuid: str
@@ -253,21 +248,19 @@ class Engine(Protocol):
         """
 
     def find_gpu(self, wanted: str | None) -> GpuRequest:
-        """How to ask this engine for the GPU ``wanted`` (an index or UUID), proven to be accepted.
-
-        None: none was named.  That is the first; where no engine stands between, it is the first that the
-        caller's CUDA_VISIBLE_DEVICES names.
+        """How to ask this engine for the GPU ``wanted`` (an index or UUID), proven to be accepted.  None: the
+        first one; the first of the caller's CUDA_VISIBLE_DEVICES where no engine stands between.
 
         Raises:
             GpuError: there is none, or the engine refuses it; says what was seen and what to do.
         """
 
     def list_gpus(self) -> tuple[Card, ...]:
-        """The GPUs of the engine's machine, by index; empty: none is seen.  Where no engine stands between,
-        only those that the caller's CUDA_VISIBLE_DEVICES names.
+        """The GPUs of the engine's machine, by index; empty: none is seen.
 
-        By NVIDIA's library where the machine is this one and it answers, else by the driver's list
-        or the device nodes.  `find_gpu` tells whether it can be had.
+        By NVIDIA's library where the machine is this one and it answers, else by the driver's list or the
+        device nodes; without an engine only those of CUDA_VISIBLE_DEVICES.  `find_gpu` tells whether it
+        can be had.
 
         Raises:
             EngineError: the engine refused to look.

@@ -10,9 +10,10 @@ from typing import Any
 from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.engine import LABEL, Card, Ending, EngineKind, GpuRequest, Job, Say, Volume
+from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.clock import Span
 from suite.host.machine.ending import phrase_ending
+from suite.host.machine.refusal import EngineKind
 from suite.model import CellResult, Check, Image, Isolation, Scalar, make_pending
 from suite.worker import scenarios
 

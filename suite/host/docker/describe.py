@@ -11,9 +11,10 @@ from typing import Any
 
 from suite.errors import DELEGATE, EngineError
 from suite.host.docker.endpoint import Endpoint
-from suite.host.engine import EngineKind, GpuSupport, Job
+from suite.host.engine import GpuSupport, Job
 from suite.host.gpu.request import CDI_KIND, list_names
 from suite.host.machine.machine import is_this_machine
+from suite.host.machine.refusal import EngineKind
 from suite.model import Scalar
 
 CONTAINERD_STORE = "/var/lib/containerd"

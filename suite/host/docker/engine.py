@@ -18,10 +18,11 @@ from suite.host.docker.errors import Refused
 from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.docker.volumes import discard_volume
-from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import FIRST
 from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
+from suite.host.machine.refusal import EngineKind
 from suite.host.provision.images import Recipe, find_spec, follow, is_pinned
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.kernel import read_version

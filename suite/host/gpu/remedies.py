@@ -10,11 +10,10 @@ import re
 from collections.abc import Sequence
 
 from suite.errors import GpuError
-from suite.host.engine import EngineKind
 from suite.host.gpu.commands import TRY_TOOLKIT, reword
 from suite.host.gpu.harmless import is_harmless
 from suite.host.gpu.refusals import find_refusal
-from suite.host.machine.refusal import Refusal
+from suite.host.machine.refusal import EngineKind, Refusal
 
 UNKNOWN = (
     "this is not known here, so that no cause can be named; `make bench` keeps all of TensorFlow's words in "

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from suite.content import SUITE
 from suite.errors import EngineError, GpuError
-from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
+from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.cards import machine_cards
 from suite.host.gpu.choice import keep_visible, read_visible
 from suite.host.gpu.request import choose_variables, find_local_gpu
@@ -32,6 +32,7 @@ from suite.host.local.owned import sweep
 from suite.host.local.run import LocalRun
 from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
+from suite.host.machine.refusal import EngineKind
 from suite.host.provision.images import find_spec, lock_identity
 from suite.host.provision.volumes import CACHE_VARIABLE
 from suite.kernel import memory_total, read_version

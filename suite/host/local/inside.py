@@ -13,10 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from suite.errors import EngineError, UsageError
-from suite.host.engine import EngineKind, Say
+from suite.host.engine import Say
 from suite.host.local.engine import HOME, Environment, LocalEngine, record_environment
 from suite.host.local.environment import look_at
 from suite.host.machine.cpus import read_quota
+from suite.host.machine.refusal import EngineKind
 from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import find_spec
 from suite.kernel import read_text

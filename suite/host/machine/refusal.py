@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+EngineKind = Literal["docker", "rootless", "snap", "desktop", "podman", "local", "inside"]
+"""Docker as root, as a user, as a snap or as Docker Desktop; podman as either; no container at all, or one
+that somebody else has started: each is set up in another place, by other commands."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:

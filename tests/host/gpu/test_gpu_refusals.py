@@ -10,13 +10,12 @@ import re
 
 import pytest
 
-from suite.host.engine import EngineKind
 from suite.host.gpu import engine_texts
 from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, reword
 from suite.host.gpu.harmless import HARMLESS, is_harmless, name_harmless
 from suite.host.gpu.refusals import DRIVER, REFUSALS, find_refusal
 from suite.host.gpu.tensorflow_texts import TENSORFLOW_TEXTS
-from suite.host.machine.refusal import Refusal
+from suite.host.machine.refusal import EngineKind, Refusal
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "
