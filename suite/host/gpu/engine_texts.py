@@ -190,7 +190,7 @@ HOOK: tuple[Refusal, ...] = (
         f"`nvidia-smi` answers at once all the same, {TELL_HOOK} names the library; else `sudo reboot`",
     ),
     Refusal(
-        pattern=r"nvidia-container-cli(?:\.real)?: (?:\w+ error: )?cuda error: ",
+        pattern=r"nvidia-container-cli(?:\.real)?: (?:\w+ error: )?cuda error: (?!no cuda-capable)",
         cause="CUDA does not start on the engine's machine, outside any container either: its module for "
         "memory "
         "is not loaded, or the driver hangs (`nvidia-smi` alone may still work)",
@@ -220,7 +220,7 @@ HOOK: tuple[Refusal, ...] = (
         "start nvidia-persistenced` the socket; after a change of the driver `sudo reboot`",
     ),
     Refusal(
-        pattern=r"nvidia-container-cli(?:\.real)?: detection error: ",
+        pattern=r"nvidia-container-cli(?:\.real)?: detection error: (?:open|path|stat)",
         cause="the driver is half there: its list of libraries names some that were removed, or that root "
         "may "
         "not read",

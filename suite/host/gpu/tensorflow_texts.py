@@ -46,18 +46,18 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         remedy="`nvidia-smi` must work there; after a driver upgrade `sudo reboot`",
     ),
     Refusal(
+        pattern=r"TensorFlow has not loaded lib|Cannot dlopen some GPU libraries"
+        r"|Could not load dynamic library 'lib(?:cu(?!da\.so)|nccl)",
+        cause="CUDA libraries are missing beside TensorFlow",
+        remedy=_LOCKED,
+    ),
+    Refusal(
         pattern=r"failed call to cuInit.*(?:UNKNOWN ERROR \((?:303|-1)\)|CUresult\(-1\))"
         r"|Could not load dynamic library 'libcuda\.so"
         r"|Could not find cuda drivers on your machine",
         cause="CUDA's driver library (libcuda.so.1) is not where TensorFlow runs: in a container, the GPU "
         "was not passed through",
         remedy=f"check the container toolkit: {TRY_TOOLKIT}",
-    ),
-    Refusal(
-        pattern=r"TensorFlow has not loaded lib|Cannot dlopen some GPU libraries"
-        r"|Could not load dynamic library 'lib(?:cu|nccl)",
-        cause="CUDA libraries are missing beside TensorFlow",
-        remedy=_LOCKED,
     ),
     Refusal(
         pattern=r"CUDA_ERROR_NO_DEVICE|no CUDA-capable device|cudaErrorNoDevice",

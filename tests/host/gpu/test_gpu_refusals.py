@@ -114,6 +114,11 @@ OF_ENGINES: dict[str, str] = {
     + "detection error: path error: ///usr/local/nvidia/lib64/libvdpau_nvidia.so: permission denied": (
         "half there"
     ),
+    # What has a row of its own keeps it, whoever says it.
+    HOOK
+    + "initialization error: cuda error: no cuda-capable device is detected": "no GPU that it may use",
+    HOOK + "initialization error: cuda error: system not yet initialized": "fabric manager",
+    HOOK + "detection error: nvml error: function not found": "not known here",
     # The toolkit's programs.
     "OCI runtime create failed: unable to retrieve OCI runtime error (open /x/log.json: no such file or "
     'directory): exec: "nvidia-container-runtime": executable file not found in $PATH: : unknown': "not",
