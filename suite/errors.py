@@ -75,6 +75,10 @@ class EngineError(CrossoverError):
     exit_status = 3
 
 
+class RightsError(EngineError):
+    """The engine is there, and this user may not talk to it."""
+
+
 class GpuError(CrossoverError):
     """A GPU was asked for and is not to be had."""
 

@@ -3,20 +3,25 @@ container of somebody else's."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from typing import Any
 
+from suite.cli.settings import ALL_GPUS
 from suite.errors import UsageError
 from suite.host.campaign.arms import known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
+from suite.host.gpu.choice import FIRST, read_visible, shorten_name, word_visible
 from suite.host.local.engine import LocalEngine
 from suite.host.local.inside import InsideEngine
+from suite.host.machine.surroundings import find_container
 from suite.host.provision.overlay import CUSTOM
 
 
 def open_engine(given: dict[str, Any], say: Say) -> Engine:
-    """The engine that was asked for; ``auto`` takes no engine at all as a reason for ``local``.
+    """The engine that was asked for; ``auto`` takes no engine at all as a reason for ``local``, or for
+    ``inside`` where this is a container already.
 
     Raises:
         EngineError: it can't be had.
@@ -26,8 +31,11 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
     name = name_engine(given)
     if name == "inside":
         say(
-            "CONTAINER, ENGINE NOT SEEN: ENGINE=inside was asked for; the worker runs as a plain process "
-            "in an existing container or job, and every table says so"
+            "CONTAINER, ENGINE NOT SEEN: "
+            + _why_inside(given)
+            + "; the worker runs as a plain process in it. Its engine, the machine's other tenants and "
+            "limits "
+            "that are set outside can't be seen from here, and every table says so"
         )
     if name == "local":
         say(
@@ -64,7 +72,9 @@ def name_engine(given: dict[str, Any]) -> str:
     name: str = given["engine"]
     if name == "auto":
         here = given["local_python"] is not None or docker_endpoint() is None
-        name = "local" if here else "docker"
+        # The container of a person who has an engine beside it, and an interpreter of their own, is theirs.
+        alone = here and docker_endpoint() is None and find_container(os.environ) is not None
+        name = "inside" if alone else "local" if here else "docker"
     if name == "docker" and given["local_python"] is not None:
         raise UsageError("LOCAL_PYTHON is for the engines local and inside", "add ENGINE=local")
     for image, instead in (
@@ -119,3 +129,47 @@ def _why_local(given: dict[str, Any]) -> str:
     if given["local_python"] is not None:
         return "LOCAL_PYTHON was given"
     return "no docker engine is here"
+
+
+def _why_inside(given: dict[str, Any]) -> str:
+    if given["engine"] == "inside":
+        return "ENGINE=inside was asked for"
+    return f"this is a container that the suite did not start ({find_container(os.environ)})"
+
+
+def settle_gpu(given: dict[str, Any], engine: Engine, say: Say) -> dict[str, Any]:
+    """The options, with the GPU that the caller's CUDA_VISIBLE_DEVICES means where none was named and no
+    engine stands between, so that the campaign goes on, and is repeated, as that GPU's.  Says what becomes
+    of that variable, before anything is measured.
+    """
+    gpu, visible = given["gpu"], read_visible(os.environ)
+    if visible is None or engine.is_here is False:
+        return given
+    told = word_visible(os.environ)
+    first = shorten_name(visible[0]) if visible else ""
+    if engine.isolation == "container":
+        if gpu is None and not visible:
+            say(
+                f"{told} of this shell hides every GPU from it, and not from containers: GPU {FIRST} is "
+                "measured all the same; ARMS=cpu measures without"
+            )
+        elif gpu is None and visible[0] != FIRST:
+            say(
+                f"{told} of this shell does not reach containers, and GPU was not given: GPU {FIRST} is "
+                f"measured; GPU={first} measures that one"
+            )
+        elif gpu == ALL_GPUS:
+            say(f"{told} of this shell does not reach containers: GPU=all measures every GPU")
+        elif gpu is not None and gpu not in visible:
+            say(f"GPU={gpu} was given and counts, not {told} of this shell")
+    elif gpu == ALL_GPUS:
+        say(f"GPU=all means those of {told}")
+    elif gpu is not None and gpu not in visible:
+        say(f"GPU={gpu} was given and counts before {told} of this shell")
+    elif gpu is None and visible:
+        say(
+            f"GPU {first} is measured, the first of {told}, counted as nvidia-smi does; GPU= names "
+            "another"
+        )
+        return {**given, "gpu": visible[0]}
+    return given

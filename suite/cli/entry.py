@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -134,13 +135,11 @@ def images(arms: str, **given: Any) -> int:
 @click.option(
     "--gpu",
     metavar="GPU",
-    default="0",
-    show_default=True,
-    help="an index, a UUID, a MIG instance (0:1), or all: the first is looked at",
+    help="an index, a UUID, a MIG instance (0:1), or all: the first is looked at  [default: as bench]",
 )
 @click.option("--arms", metavar="ARMS", default="auto", show_default=True)
 @engine_options
-def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given: Any) -> int:
+def doctor(arms: str, gpu: str | None, results: Path | None, *, as_json: bool, **given: Any) -> int:
     """What can and can't run here, and why, with the remedy for each "no".  Changes nothing.
 
     The exit status is 0 if bench would run, else the status it would exit with.
@@ -162,8 +161,9 @@ def doctor(arms: str, gpu: str, results: Path | None, *, as_json: bool, **given:
             if given["local_python"] and given["engine"] == "auto"
             else given["engine"],
             arms=names,
-            gpu=None if gpu == ALL_GPUS else single_gpu(gpu),
+            gpu=gpu if gpu in {None, ALL_GPUS} else single_gpu(gpu),
             cuda_image=given["cuda_image"],
+            environment=os.environ,
         ),
     )
     console = Console(highlight=False)

@@ -39,8 +39,8 @@ ENGINE: Options = {
         "type": click.Choice(["auto", "docker", "local", "inside"]),
         "default": "auto",
         "show_default": True,
-        "help": "auto: docker, or local (no containers) if there is no docker; inside: in a "
-        "container or job that somebody else has started",
+        "help": "auto: docker; if there is none, inside (a container or job that somebody else has "
+        "started), or local (no containers)",
     },
     "base_image": {"metavar": "REF", "help": "build the images on this one"},
     "cuda_image": {
@@ -74,7 +74,8 @@ CAMPAIGN: Options = {
     "cpus": {"metavar": "LIST", "help": "the CPUs that the worker may use: 0-3  [default: all]"},
     "gpu": {
         "metavar": "GPU",
-        "help": "an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0]",
+        "help": "an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0, "
+        "or without docker the first of CUDA_VISIBLE_DEVICES]",
     },
     "telemetry": {
         "type": click.Choice(MODES),

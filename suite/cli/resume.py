@@ -6,16 +6,19 @@ whoever goes on with it, and is only held against what the folder says.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from suite import wire
 from suite.cli.engines import name_engine, settle_custom
 from suite.cli.settings import ALL_GPUS, NAMED, SETTINGS, read_settings, single_gpu
 from suite.errors import DocumentError, UsageError
 from suite.host.engine import Engine, Say
+from suite.host.gpu.choice import read_visible
 from suite.host.machine.cpus import parse_cpus
-from suite.host.machine.identity import SALT, read_salt
+from suite.host.machine.identity import SALT, hide, read_salt
 from suite.host.provision.overlay import CUSTOM
 from suite.host.watch.observe import MODES
 from suite.model import PLAN, SURVEY, Campaign, Document, Survey
@@ -57,6 +60,9 @@ def settle(
             f"the campaign began with {words}", "leave it out, or begin a new campaign"
         )
     if _HASH.fullmatch(plain.get("gpu", "")) and "gpu" not in now:
+        for name in read_visible(os.environ) or ():
+            if "-" in name and hide(wire.hash_uuid(name)) == plain["gpu"]:
+                return {**given, **{n: v for n, v in plain.items() if n not in now}, "gpu": name}
         raise UsageError(
             "the campaign began with a GPU named by its UUID, which is not kept",
             "name it with GPU=",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from suite.host.machine.refusal import EngineKind
 from suite.model import Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
@@ -36,10 +37,8 @@ class GpuRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """A MIG instance: a part of a GPU that CUDA sees as one of its own.
-
-    ``index`` counts within its GPU, as nvidia-smi's ``Device`` does; a request names it ``0:1``.
-    """
+    """A MIG instance, which CUDA sees as a GPU of its own; ``index`` counts within its GPU, as nvidia-smi's
+    ``Device`` does, and a request names it ``0:1``."""
 
     index: int
     uuid: str
@@ -205,6 +204,10 @@ class Engine(Protocol):
         """``docker``, ``local`` or ``inside``."""
 
     @property
+    def kind(self) -> EngineKind:
+        """In whose words a remedy has to be."""
+
+    @property
     def isolation(self) -> Isolation:
         """``container``; for plain processes ``none``, or ``unseen`` in somebody else's container."""
 
@@ -244,8 +247,9 @@ class Engine(Protocol):
             EngineError: it is not here and not to be had.
         """
 
-    def find_gpu(self, wanted: str) -> GpuRequest:
-        """How to ask this engine for the GPU ``wanted`` (an index or UUID), proven to be accepted.
+    def find_gpu(self, wanted: str | None) -> GpuRequest:
+        """How to ask this engine for the GPU ``wanted`` (an index or UUID), proven to be accepted.  None: the
+        first one; the first of the caller's CUDA_VISIBLE_DEVICES where no engine stands between.
 
         Raises:
             GpuError: there is none, or the engine refuses it; says what was seen and what to do.
@@ -254,8 +258,9 @@ class Engine(Protocol):
     def list_gpus(self) -> tuple[Card, ...]:
         """The GPUs of the engine's machine, by index; empty: none is seen.
 
-        By NVIDIA's library where the machine is this one and it answers, else by the driver's list
-        or the device nodes.  `find_gpu` tells whether it can be had.
+        By NVIDIA's library where the machine is this one and it answers, else by the driver's list or the
+        device nodes; without an engine only those of CUDA_VISIBLE_DEVICES.  `find_gpu` tells whether it
+        can be had.
 
         Raises:
             EngineError: the engine refused to look.

@@ -21,7 +21,12 @@ def test_the_legacy_hook_fails_and_cdi_is_tried(rootless: Nested, reach: Reach) 
     with pytest.raises(GpuError) as caught:
         engine.find_gpu("0")
     assert rootless.hook.was_asked
-    for said in ("a rootless engine", BPF.splitlines()[1], "then asked through CDI", rootless.url):
+    for said in (
+        "a user's (rootless)",
+        BPF.splitlines()[1],
+        "then asked through CDI",
+        rootless.url,
+    ):
         assert said in caught.value.what
     assert "no-cgroups=true --in-place`" in caught.value.remedy
     assert '{"features":{"cdi":true}}' in caught.value.remedy

@@ -13,6 +13,7 @@ from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
 from suite.host.machine.clock import Span
 from suite.host.machine.ending import phrase_ending
+from suite.host.machine.refusal import EngineKind
 from suite.model import CellResult, Check, Image, Isolation, Scalar, make_pending
 from suite.worker import scenarios
 
@@ -311,6 +312,7 @@ class FakeEngine:
         binds: bool = True,
         here: bool | None = True,
         custom: str | None = None,
+        kind: EngineKind | None = None,
     ) -> None:
         self._here = here
         self.cards = cards
@@ -320,6 +322,7 @@ class FakeEngine:
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
         self.image_trouble = image_trouble
         self._isolation = isolation
+        self._kind = kind
         self._memory = memory
         self.jobs: list[Job] = []
         self.runs: list[FakeRunning] = []
@@ -333,7 +336,14 @@ class FakeEngine:
 
     @property
     def name(self) -> str:
-        return "docker" if self._isolation == "container" else "local"
+        return {"container": "docker", "none": "local", "unseen": "inside"}[self._isolation]
+
+    @property
+    def kind(self) -> EngineKind:
+        return (
+            self._kind
+            or {"container": "docker", "none": "local", "unseen": "inside"}[self._isolation]
+        )
 
     @property
     def isolation(self) -> Isolation:
@@ -366,7 +376,7 @@ class FakeEngine:
         progress(f"the image {name} is here already")
         return fake_image(name)
 
-    def find_gpu(self, wanted: str) -> GpuRequest:
+    def find_gpu(self, wanted: str | None) -> GpuRequest:
         self.gpus_asked.append(wanted)
         if isinstance(self.gpu, GpuError):
             raise self.gpu

@@ -8,7 +8,7 @@ from typing import Any
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.cli.commands.surveys import check_survey, find_gpus, survey_anew, survey_resumed
 from suite.cli.conduct import conclude, engine_alone, provide, resolve_again, run_campaign
-from suite.cli.engines import check_custom, settle_custom
+from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.errors import UnsoundError, UsageError
@@ -52,6 +52,7 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
         engine, say = here.engine, here.terminal.say
         gpus = find_gpus(engine) if request.gpu == ALL_GPUS else {}
         if len(gpus) > 1:
+            settle_gpu(given, engine, say)
             given = settle_custom(given, engine, [CUSTOM], say)
             store = survey_anew(given, read_request(given, again=again), gpus, here)
         else:
@@ -59,7 +60,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
                 say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
                 # So that it goes on, and is repeated, as the campaign of that GPU.
                 given = {**given, "gpu": next(iter(gpus))}
-            arms = resolve_arms(engine, request.arms, given["gpu"] or "0")
+            arms = resolve_arms(engine, request.arms, given["gpu"])
+            given = given if arms.gpu is None else settle_gpu(given, engine, say)
             arms = against_itself(arms) if again else arms
             given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
             drawn = plan_campaign(read_request(given, again=again), arms, scenarios.cells())

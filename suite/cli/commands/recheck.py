@@ -11,7 +11,7 @@ from suite.analysis.analyse import analyse, analyse_folder
 from suite.analysis.documents.read import is_survey, load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
 from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
-from suite.cli.engines import check_custom, settle_custom
+from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.options import CAMPAIGN, FOLDER, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
 from suite.cli.settings import read_bounds, read_request, single_gpu
@@ -81,7 +81,8 @@ def recheck(run: Path, number: int, **given: Any) -> int:
     single_gpu(given["gpu"] or "0")
     with engine_alone(given, bounds) as here:
         engine, say = here.engine, here.terminal.say
-        arms = resolve_arms(engine, wanted, given["gpu"] or "0")
+        arms = resolve_arms(engine, wanted, given["gpu"])
+        given = given if arms.gpu is None else settle_gpu(given, engine, say)
         given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
         drawn = plan_recheck(read_request(given, again=False), arms, scenarios.cells(), campaign)
         images = provide(engine, arms, say)

@@ -39,7 +39,7 @@ from suite.model import Document, Survey
 from suite.worker import scenarios
 
 
-def check_survey(gpu: str, arms: Sequence[str]) -> None:
+def check_survey(gpu: str | None, arms: Sequence[str]) -> None:
     """Whether an arm is asked for that a survey could be about.
 
     Raises:
@@ -58,7 +58,7 @@ def find_gpus(engine: Engine) -> dict[str, Card]:
     """
     gpus = name_gpus(engine.list_gpus())
     if not gpus:
-        engine.find_gpu("0")
+        engine.find_gpu(None)
         raise GpuError(
             "GPU=all: the engine gives a GPU, but nothing here lists the GPUs",
             "`nvidia-smi -L` must work on the engine's machine; or name one GPU",

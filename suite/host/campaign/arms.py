@@ -63,8 +63,8 @@ def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
     return (first, next(arm for arm in known.values() if arm.gpu)) if gpu else (first,)
 
 
-def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str) -> Arms:
-    """Which arms can run here, before any image is built.
+def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str | None) -> Arms:
+    """Which arms can run here, before any image is built; ``gpu`` as `Engine.find_gpu` takes it.
 
     Raises:
         UsageError: an arm is unknown or named twice.

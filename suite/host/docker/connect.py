@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from suite.host.docker.describe import Description
 from suite.host.docker.endpoint import Endpoint, knock
 from suite.host.docker.errors import Away, Refused, engine_error, sdk_calls
 from suite.host.machine.deadlines import AWAY_EVERY_S, AWAY_S, WORK_S, Patience
+from suite.host.machine.surroundings import find_container
 
 _Seen = TypeVar("_Seen")
 
@@ -86,10 +88,14 @@ def connect(endpoint: Endpoint | None, patience_s: float | None) -> Daemon:
         EngineError: there is no engine, it does not answer, or this user may not talk to it.
     """
     if endpoint is None:
+        container = find_container(os.environ)
         raise EngineError(
             "no docker engine: there is no /var/run/docker.sock, DOCKER_HOST is not set and "
             "no docker context is chosen",
-            "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local",
+            "install one (`sudo apt-get install docker.io`) and start it, or ENGINE=local"
+            if container is None
+            else f"this is a container itself ({container}), in which none can be started: leave ENGINE out, "
+            "or ENGINE=inside",
         )
     patience = Patience(patience_s)
     with sdk_calls("connecting", endpoint):

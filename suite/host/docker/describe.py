@@ -12,13 +12,16 @@ from typing import Any
 from suite.errors import DELEGATE, EngineError
 from suite.host.docker.endpoint import Endpoint
 from suite.host.engine import GpuSupport, Job
-from suite.host.gpu.commands import EngineKind
 from suite.host.gpu.request import CDI_KIND, list_names
 from suite.host.machine.machine import is_this_machine
+from suite.host.machine.refusal import EngineKind
 from suite.model import Scalar
 
 CONTAINERD_STORE = "/var/lib/containerd"
 """Where a containerd of the system's has its images, which engines of 29 and later use by default."""
+
+SNAPS_FOLDER = "/var/snap/docker/"
+"""Where a docker that was installed as a snap keeps everything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +51,11 @@ class Description:
         """Which kind of engine it is: each is set up by commands of its own."""
         if self.podman is not None:
             return "podman"
-        return "rootless" if self._rootless else "docker"
+        if self._rootless:
+            return "rootless"
+        if str(self.info.get("DockerRootDir") or "").startswith(SNAPS_FOLDER):
+            return "snap"
+        return "desktop" if self.info.get("OperatingSystem") == "Docker Desktop" else "docker"
 
     @property
     def _rootless(self) -> bool:

@@ -19,8 +19,10 @@ from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.docker.volumes import discard_volume
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
+from suite.host.gpu.choice import FIRST
 from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
+from suite.host.machine.refusal import EngineKind
 from suite.host.provision.images import Recipe, find_spec, follow, is_pinned
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.kernel import read_version
@@ -48,6 +50,11 @@ class DockerEngine:
     """Also where podman answers in its place."""
 
     isolation: Isolation = "container"
+
+    @property
+    def kind(self) -> EngineKind:
+        """See ``engine.Engine``."""
+        return self._description.kind
 
     def __init__(
         self,
@@ -152,14 +159,14 @@ class DockerEngine:
         digests = build.find_digests(self._daemon, self._cuda_image)
         return overlay_on(spec, add_digest(self._cuda_image, digests))
 
-    def find_gpu(self, wanted: str) -> GpuRequest:
+    def find_gpu(self, wanted: str | None) -> GpuRequest:
         """See ``engine.Engine``.
 
         Asks with a trivial container of an image that is here already (else of the base, which is
         pulled), since the engine refuses only at start; then looks for the device inside, since
         some accept the request and do nothing.
         """
-        return self._gpu_search.find(wanted)
+        return self._gpu_search.find(wanted or FIRST)
 
     def list_gpus(self) -> tuple[Card, ...]:
         """See ``engine.Engine``."""

@@ -17,7 +17,7 @@ from docker.errors import APIError, DockerException
 from docker.transport.sshconn import paramiko
 from requests.exceptions import ReadTimeout
 
-from suite.errors import MORE_DISK, EngineError
+from suite.errors import MORE_DISK, EngineError, RightsError
 from suite.host.docker.endpoint import Endpoint
 from suite.host.machine.refusal import Refusal, find_row
 
@@ -58,17 +58,20 @@ REFUSALS: tuple[Refusal, ...] = (
 )
 """What an engine that answers says; a text without a row is shown whole."""
 
+_NO_RIGHTS = Refusal(
+    pattern=r"permission denied",
+    cause="this user may not talk to the engine",
+    remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local (a snap's docker has no such "
+    "group yet: `sudo addgroup --system docker` before it, `sudo snap restart docker` after it)",
+)
+
 NO_ANSWER: tuple[Refusal, ...] = (
-    Refusal(
-        pattern=r"permission denied",
-        cause="this user may not talk to the engine",
-        remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local",
-    ),
+    _NO_RIGHTS,
     Refusal(
         pattern=r"No such file or directory|Connection refused|FileNotFoundError",
         cause="no engine is running there",
-        remedy="start it (`sudo systemctl start docker`); where DOCKER_HOST or a context names "
-        "another than you meant, unset it; or ENGINE=local",
+        remedy="start it (`sudo systemctl start docker`; a snap's: `sudo snap start docker`); where "
+        "DOCKER_HOST or a context names another than you meant, unset it; or ENGINE=local",
     ),
     Refusal(
         pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
@@ -142,6 +145,10 @@ class Away(EngineError):
     """
 
 
+class Barred(Away, RightsError):
+    """The engine lets nobody in but those whom it knows, and this user is not one of them."""
+
+
 class Silence(EngineError):
     """The engine took a request and did not answer it in time.
 
@@ -156,7 +163,7 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
     Raises:
         Refused: the engine said no.
         Silence: it is there, and has not answered in time.
-        Away: it does not answer (any more).
+        Away: it does not answer (any more); `Barred`, not to this user.
     """
     try:
         yield
@@ -164,6 +171,11 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
         raise Refused(error.status_code, say(error)) from error
     # The exceptions of requests are OSErrors.
     except (DockerException, urllib3.exceptions.HTTPError, paramiko.SSHException, OSError) as error:
-        told = engine_error(doing, say(error), endpoint, answered=False)
-        kind = Silence if isinstance(error, ReadTimeout | TimeoutError) else Away
+        text = say(error)
+        told = engine_error(doing, text, endpoint, answered=False)
+        kind: type[EngineError] = Away
+        if isinstance(error, ReadTimeout | TimeoutError):
+            kind = Silence
+        elif find_row(text, NO_ANSWER) is _NO_RIGHTS:
+            kind = Barred
         raise kind(told.what, told.remedy) from error

@@ -15,7 +15,8 @@ from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.gpu.choice import Choice, find_choice, find_whole
 from suite.host.gpu.commands import TRY_TOOLKIT, reword
-from suite.host.gpu.refusals import wants_cdi, wants_hook
+from suite.host.gpu.engine_texts import SNAP
+from suite.host.gpu.remedies import RefusedGpu
 from suite.host.gpu.request import (
     ALL,
     CDI_KIND,
@@ -73,7 +74,7 @@ class GpuSearch:
             request, nodes = self._prove(request, choice)
         except GpuError as error:
             # A hook that wants CDI is there because a GPU is, and what is here is known to have one.
-            known = wants_cdi(error.what) or self._may_be_of_here()
+            known = _other(error) == "cdi" or self._may_be_of_here()
             if known or self.ask(HARDWARE_PROBE, None)[0]:
                 raise
             raise NoGpuError(
@@ -126,7 +127,7 @@ class GpuSearch:
         try:
             return request, self._probe(request)
         except GpuError as first:
-            other = self._other_way(request, choice, first.what)
+            other = self._other_way(request, choice, first)
             if other is None:
                 raise
             way = _WAYS[other.driver]
@@ -135,15 +136,17 @@ class GpuSearch:
             except GpuError as second:
                 # What the hook wants for CDI is in its own remedy; not so the other way about.
                 more = f"; or, for {way}: {second.remedy}" if request.driver == "cdi" else ""
-                raise GpuError(
-                    f"{first.what}; then asked through {way}: {second.what}", first.remedy + more
+                raise RefusedGpu(
+                    f"{first.what}; then asked through {way}: {second.what}",
+                    first.remedy + more,
+                    first.row if isinstance(first, RefusedGpu) else None,
                 ) from second
 
-    def _other_way(self, request: GpuRequest, choice: Choice, said: str) -> GpuRequest | None:
+    def _other_way(self, request: GpuRequest, choice: Choice, error: GpuError) -> GpuRequest | None:
         """What to try after such a refusal; None: nothing else may work."""
         if request.driver != "cdi":
-            return request_cdi(unlisted_name(choice)) if wants_cdi(said) else None
-        if list_names(self.engine.info) or not wants_hook(said):
+            return request_cdi(unlisted_name(choice)) if _other(error) == "cdi" else None
+        if list_names(self.engine.info) or _other(error) != "hook":
             return None
         if self.engine.podman is None:
             return request_hook(choice)
@@ -159,10 +162,11 @@ class GpuSearch:
         """
         seen, phrase = self.ask(GPU_PROBE, request)
         if not seen:
+            check = f"check the NVIDIA container toolkit: {reword(TRY_TOOLKIT, self.engine.kind)}"
             raise GpuError(
                 f"the engine at {self.engine.endpoint.where} took the request for a GPU "
                 f"({request.driver}), and its container sees no device ({phrase}; looked in /dev)",
-                f"check the NVIDIA container toolkit: {reword(TRY_TOOLKIT, self.engine.kind)}",
+                SNAP[0].remedy if self.engine.kind == "snap" else check,
             )
         return seen
 
@@ -189,3 +193,8 @@ class GpuSearch:
             + (" that are not the one" if len(seen) == 1 else ""),
             "`nvidia-smi -L` lists them; name another with GPU=, by number or UUID",
         )
+
+
+def _other(error: GpuError) -> str | None:
+    """The other way that may work after such a refusal: ``cdi``, or ``hook``."""
+    return error.row.instead if isinstance(error, RefusedGpu) and error.row else None

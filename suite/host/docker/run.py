@@ -16,7 +16,7 @@ from suite.host.docker.leftovers import discard_container, remove_container
 from suite.host.docker.limits import container_limits, describe_container
 from suite.host.docker.volumes import volume_labels
 from suite.host.engine import Ending, Job
-from suite.host.gpu.commands import FIND_HANG, EngineKind, reword
+from suite.host.gpu.commands import FIND_HANG, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import (
@@ -30,6 +30,7 @@ from suite.host.machine.deadlines import (
 )
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import LineQueue
+from suite.host.machine.refusal import EngineKind
 
 _LEFT = (
     "the container {0} was left behind: `docker rm -f {0}` removes it when the engine answers again, and "

@@ -6,7 +6,7 @@ from suite.errors import OTHER_BUILD, TOO_OLD, CrossoverError, GpuError
 from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, pick_known, read_branch
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import Probe
-from suite.host.gpu.commands import OLD_FOR_PTX, kind_of, reword
+from suite.host.gpu.commands import OLD_FOR_PTX, reword
 from suite.host.gpu.smi import Row
 from suite.host.gpu.vgpu import newer_image
 from suite.slices import read_virtual_gpu
@@ -43,7 +43,7 @@ def check_capability(probe: Probe) -> Finding:
             capability=row.capability,
         )
     engine = probe.try_engine()
-    kind = "docker" if engine is None else kind_of(engine.isolation)
+    kind = "docker" if engine is None else engine.kind
     return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import platform
-import re
 from pathlib import Path
 
-from suite.errors import MORE_DISK, CrossoverError
+from suite.errors import MORE_DISK, CrossoverError, RightsError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
 from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Stock
+from suite.host.machine.surroundings import find_container
 
 _WHERE = {
     True: "on this machine",
     False: "on another machine, whose noise can't be seen from here",
     None: "not proven to be on this machine, so its noise can't be seen from here",
 }
+
+_SNAP = (
+    "installed as a snap, which is confined itself: where containers end with `exec …: operation not "
+    "permitted`, `sudo snap refresh docker`, or docker.io in its place"
+)
 
 _GB = 1e9
 
@@ -33,19 +38,32 @@ def check_python(_: Probe) -> Finding:
 def check_engine(probe: Probe) -> Finding:
     """Which engine would be taken, and whether it answers."""
     engine = probe.engine()
+    environment = probe.question.environment
     if engine.isolation == "unseen":
-        return yes("inside, as asked: CONTAINER, ENGINE NOT SEEN", name=engine.name)
+        if probe.question.engine == "inside":
+            return yes("inside, as asked: CONTAINER, ENGINE NOT SEEN", name=engine.name)
+        container = find_container(environment, probe.machine.root)
+        return yes(
+            f"this is a container that the suite did not start ({container}), and no engine is in it: the "
+            "worker "
+            "runs as a plain process (ENGINE=inside), and every table says CONTAINER, ENGINE NOT SEEN",
+            name=engine.name,
+        )
     if engine.name == "local":
         if probe.question.engine == "local":
             return yes("local, as asked: NOT CONTAINERIZED", name="local")
         return no(
             "no docker engine is here: `make bench` would run NOT CONTAINERIZED (ENGINE=local)",
-            "install one (`sudo apt-get install docker.io`) and start it, or name one with "
+            "in a job of Slurm's: ENGINE=local says that it is meant so, and docs/fleet.md has a way with "
+            "Apptainer"
+            if environment.get("SLURM_JOB_ID")
+            else "install one (`sudo apt-get install docker.io`) and start it, or name one with "
             "DOCKER_HOST",
             name="local",
         )
     facts = engine.describe()
     parts = [f"{facts.get('product')} {facts.get('version')}, {_WHERE[engine.is_here]}"]
+    parts += [_SNAP] if engine.kind == "snap" else []
     parts += [f"storage {facts['storage.driver']}"] if facts.get("storage.driver") else []
     parts += [f"cgroup {facts['cgroup.version']}"] if facts.get("cgroup.version") else []
     parts += ["rootless"] if facts.get("rootless") else []
@@ -63,9 +81,9 @@ def check_rights(probe: Probe) -> Finding:
     probe.machine.try_results(probe.question.results)
     try:
         engine = probe.engine()
+    except RightsError as error:
+        return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
     except CrossoverError as error:
-        if re.search("permission denied", error.what, re.IGNORECASE):
-            return no("this user may not talk to the engine", error.remedy, stops=error.exit_status)
         raise Unknown("there is no engine to ask") from error
     if engine.is_here is not False:
         probe.machine.try_machine()

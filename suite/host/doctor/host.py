@@ -14,6 +14,8 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import Probe
+from suite.host.gpu.engine_texts import JETSON, USE_JETSON
+from suite.host.gpu.request import is_jetson
 from suite.host.machine.cpus import read_quota
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
 from suite.model import SuiteIdentity
@@ -141,6 +143,9 @@ def _judge_architecture(probe: Probe, name: str) -> Finding:
 
 def _judge_arm(probe: Probe, name: str) -> Finding:
     """As TensorFlow's wheels have no CUDA for ARM: whether an arm needs one, and has it from elsewhere."""
+    if is_jetson(probe.machine.root) and not probe.is_elsewhere() and not probe.other_tensorflow():
+        needs = any(arm.gpu for arm in probe.named_arms())
+        return no(f"{name}: {JETSON}", USE_JETSON, stops=EngineError.exit_status if needs else 0)
     shown = probe.shows_gpu() and not probe.is_elsewhere()
     needs = any(arm.gpu or arm.control == "hidden" for arm in probe.named_arms())
     if not needs and not (shown and probe.question.arms == (AUTO,)):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,9 @@ from suite.kernel import read_text
 
 COMMAND_S = 6.0
 """Another program: a driver that is not kept loaded takes seconds to answer the first time."""
+
+EVERY_GPU = "all"
+"""What stands for every GPU in place of one's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +136,14 @@ class Question:
     """What ``make bench`` would be asked: the doctor answers whether that would run.
 
     ``engine`` is as asked (auto, docker, local, inside), ``arms``, ``gpu`` and ``cuda_image`` as well;
-    ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is None
-    for every GPU in turn.
+    ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is
+    `EVERY_GPU` for all in turn, and None where none was named.  ``environment`` is the caller's.
     """
 
     results: Path
     cells: Sequence[Cell]
     engine: str = "auto"
     arms: tuple[str, ...] = ("auto",)
-    gpu: str | None = "0"
+    gpu: str | None = None
     cuda_image: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)

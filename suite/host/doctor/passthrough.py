@@ -9,8 +9,10 @@ from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Examined
 from suite.host.doctor.probe import Probe
+from suite.host.gpu.choice import FIRST, shorten_name, word_visible
 from suite.host.gpu.commands import CDI_FOLDERS, WRITE_SPEC
 from suite.host.gpu.remedies import explain_refusal
+from suite.host.gpu.request import machine_gpus, pci_gpus
 from suite.kernel import read_version
 
 _LISTED = 3
@@ -44,7 +46,9 @@ def check_toolkit(probe: Probe) -> Finding:
         )
     return no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
-        explain_refusal('could not select device driver "" with capabilities').remedy,
+        explain_refusal(
+            'could not select device driver "" with capabilities', kind=engine.kind
+        ).remedy,
         unless="passthrough",
     )
 
@@ -117,7 +121,7 @@ def _judge_hook(probe: Probe, engine: Examined, number: str) -> Finding:
         return no(
             f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
             "it is set",
-            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed").remedy,
+            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
             unless="passthrough",
             way="hook",
         )
@@ -132,12 +136,7 @@ def check_passthrough(probe: Probe) -> Finding:
     try:
         request = probe.gpu()
     except GpuError as error:
-        if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
-            return not_applicable(NO_GPU)
-        if isinstance(error.__cause__, TimeoutError):
-            remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
-            raise Unknown(error.what, remedy) from error
-        return no(error.what, error.remedy, stops=error.exit_status)
+        return _judge_refusal(probe, error)
     except Unknown as reason:
         toolkit = check_toolkit(probe)
         if toolkit.unless != "passthrough":
@@ -148,6 +147,45 @@ def check_passthrough(probe: Probe) -> Finding:
             stops=GpuError.exit_status,
         )
     if request.driver == "none":
-        return not_applicable("there is no container to give it to")
+        return not_applicable(f"there is no container to give it to{_word_visible(probe)}")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
-    return yes(f"a trivial container sees the GPU, asked for through {through}", way=request.driver)
+    return yes(
+        f"a trivial container sees the GPU, asked for through {through}{_word_visible(probe)}",
+        way=request.driver,
+    )
+
+
+def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
+    """The finding where no GPU is to be had.
+
+    Raises:
+        Unknown: it only took too long to tell.
+    """
+    if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
+        root = probe.machine.root
+        there = machine_gpus(root) or pci_gpus(root)
+        # One that is hidden from this shell, or was not given to this container, is there all the same.
+        return (
+            no(error.what, error.remedy)
+            if there and not probe.is_elsewhere()
+            else not_applicable(NO_GPU)
+        )
+    if isinstance(error.__cause__, TimeoutError):
+        remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
+        raise Unknown(error.what, remedy) from error
+    return no(error.what, error.remedy, stops=error.exit_status)
+
+
+def _word_visible(probe: Probe) -> str:
+    """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
+    visible, asked = probe.visible(), probe.question.gpu
+    agrees = visible is None or (asked in visible if asked else visible[:1] == (FIRST,))
+    if visible is None or agrees or probe.is_elsewhere():
+        return ""
+    told = word_visible(probe.question.environment)
+    if asked is not None:
+        return f"; GPU={asked} counts before {told} of this shell"
+    if probe.engine().isolation != "container":
+        return f"; GPU {shorten_name(visible[0])} is meant by {told}" if visible else ""
+    other = f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu goes without"
+    return f"; {told} of this shell does not reach containers, so that GPU {FIRST} is measured: {other}"

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.doctor.finding import Unknown
-from suite.host.doctor.machine import Examined, Machine, Question
+from suite.host.doctor.machine import EVERY_GPU, Examined, Machine, Question
 from suite.host.engine import GpuRequest, Stock
-from suite.host.gpu.choice import name_gpus
+from suite.host.gpu.choice import FIRST, name_gpus, read_visible
 from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
+from suite.host.machine.surroundings import find_container
 from suite.model import Arm
 
 Look = TypeVar("Look")
@@ -114,12 +115,12 @@ class Probe:
         """
         engine = self.engine()
         if engine.is_here and not self.shows_gpu():
-            raise no_gpu(self.machine.root)
+            raise no_gpu(self.machine.root, self.question.environment)
         if not engine.has_probe_image():
             raise Unknown(
                 "no image is here to try it with, and none is fetched for that", "`make images`"
             )
-        return engine.find_gpu(self.gpu_name())
+        return engine.find_gpu(None if self.question.gpu is None else self.gpu_name())
 
     @once
     def gpu_name(self) -> str:
@@ -128,13 +129,26 @@ class Probe:
         Raises:
             CrossoverError: there is no engine.
         """
-        if self.question.gpu is not None:
-            return self.question.gpu
-        return next(iter(name_gpus(self.engine().list_gpus())), "0")
+        gpu = self.question.gpu
+        if gpu is None:
+            engine = self.try_engine()
+            plain = engine is not None and engine.isolation != "container"
+            return next(iter((plain and self.visible()) or ()), FIRST)
+        if gpu != EVERY_GPU:
+            return gpu
+        return next(iter(name_gpus(self.engine().list_gpus())), FIRST)
+
+    def visible(self) -> tuple[str, ...] | None:
+        """The GPUs that the caller's CUDA_VISIBLE_DEVICES names; None: it is not set."""
+        return read_visible(self.question.environment)
 
     def shows_gpu(self) -> bool:
-        """Whether this machine shows an NVIDIA GPU, driver or not."""
-        return bool(machine_gpus(self.machine.root) or pci_gpus(self.machine.root))
+        """Whether this machine shows an NVIDIA GPU, driver or not; one on the bus of the machine that a
+        container is on is not the container's."""
+        root = self.machine.root
+        if machine_gpus(root):
+            return True
+        return bool(pci_gpus(root)) and find_container(self.question.environment, root) is None
 
     def wants_gpu(self) -> bool:
         """Whether an arm was asked for that takes the GPU, or all that there can be."""

@@ -18,7 +18,7 @@ from suite.host.doctor.machine import Examined
 from suite.host.doctor.noise import check_idle_gpu
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
-from suite.host.gpu.commands import kind_of
+from suite.host.gpu.harmless import name_harmless
 from suite.host.gpu.remedies import explain_worker
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, compile_cache
@@ -81,7 +81,7 @@ def _try_out(probe: Probe, job: Job, place: str) -> Finding:
         if job.gpu is None:
             return no(what, OTHER_TENSORFLOW, stops=CrossoverError.exit_status)
         what = records["refused"]["reason"] if "refused" in records else what
-        error = explain_worker(what, ending.diary, kind_of(probe.engine().isolation))
+        error = explain_worker(what, ending.diary, probe.engine().kind)
         return no(error.what, error.remedy, stops=error.exit_status)
     facts = records["facts"]["facts"]
     version = facts.get("tensorflow.version")
@@ -90,8 +90,9 @@ def _try_out(probe: Probe, job: Job, place: str) -> Finding:
         return yes(f"{named} starts on the CPU", tensorflow=version)
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
     stands_in = ", a stand-in: no GPU is there" if facts.get(SIMULATED) is True else ""
+    harmless = "".join(f"; harmless: {why}" for why in name_harmless(ending.diary))
     return yes(
-        f"{named} sees {name} (compute capability {capability}) and computes on it{stands_in}",
+        f"{named} sees {name} (compute capability {capability}) and computes on it{stands_in}{harmless}",
         tensorflow=version,
         name=name,
         capability=capability,

@@ -96,7 +96,8 @@ ANSWERS: tuple[Refusal, ...] = (
         remedy=_OR_INSTALL,
     ),
     Refusal(
-        pattern=r"system not yet initialized|error 802|fabric manager.*not (running|initiali[sz]ed)"
+        pattern=r"system not yet initialized|error 802|CUDA_ERROR_SYSTEM_NOT_READY"
+        r"|fabric manager.*not (running|initiali[sz]ed)"
         r"|(fabric|NVSwitch).*not (yet )?initiali[sz]ed|not ready for the request",
         cause="an NVSwitch machine without its fabric manager, or a confidential machine's GPU that is not "
         "set ready",

@@ -7,14 +7,20 @@ instance's UUID (``MIG-c6d4``), and an instance by numbers (``0:1``, as CDI and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from suite.errors import GpuError
+from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, Slice
 
 NOTATION = re.compile(r"\d+(:\d+)?|(GPU|MIG)-[0-9A-Za-z/-]+")
 """Older drivers name an instance ``MIG-GPU-<UUID>/<numbers>``."""
+
+FIRST = "0"
+"""The GPU that is meant where nothing names one."""
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+"""The variable by which a person, or Slurm, says which GPUs CUDA may see."""
 
 SHOWN = 12
 """Letters of a UUID that tell GPUs apart, and name one: CUDA and we take a beginning."""
@@ -170,3 +176,70 @@ def name_gpus(cards: Sequence[Card]) -> dict[str, Card]:
         else:
             found[str(card.index)] = card
     return found
+
+
+def read_visible(environment: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The GPUs that CUDA_VISIBLE_DEVICES names, in its order; empty: it hides all of them (so do ``-1`` and
+    Slurm's ``NoDevFiles``).  None: it is not set, and CUDA sees every one.
+
+    As CUDA reads it: what stands after the first word that names no GPU is hidden, too.
+    """
+    text = environment.get(VISIBLE)
+    if text is None:
+        return None
+    names: list[str] = []
+    for word in map(str.strip, text.split(",")):
+        if ":" in word or not NOTATION.fullmatch(word):
+            break
+        names.append(word)
+    return tuple(names)
+
+
+def word_visible(environment: Mapping[str, str]) -> str:
+    """The variable as it was set, with no more of a UUID than tells GPUs apart."""
+    words = environment.get(VISIBLE, "").split(",")
+    return f"{VISIBLE}={','.join(map(shorten_name, words)) or chr(39) * 2}"
+
+
+def shorten_name(name: str) -> str:
+    """A GPU's name with no more of a UUID than tells GPUs apart, which still names it."""
+    return name[:SHOWN] if "-" in name[1:] else name
+
+
+def hide_all(environment: Mapping[str, str]) -> NoGpuError:
+    """The error where the variable leaves no GPU to be seen."""
+    return NoGpuError(
+        f"{word_visible(environment)} hides every GPU of this machine from this shell",
+        f"`unset {VISIBLE}`, or name one with GPU=, which counts before it; in a job of Slurm's ask for one "
+        "(`--gres=gpu:1`)",
+    )
+
+
+def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Card, ...]:
+    """Those of these GPUs that are named, with the MIG instances that are; all of them for None.
+
+    Raises:
+        GpuError: there is no such one.
+    """
+    if names is None or not cards:
+        return tuple(cards)
+    found: dict[int, Card] = {}
+    for name in names:
+        choice = _find_whole_or_part(cards, name)
+        card = choice.card
+        if card is None:
+            raise GpuError(
+                f"nothing here tells which GPU {name[:SHOWN]} is, which {VISIBLE} names",
+                "name one with GPU=; `nvidia-smi -L` lists them",
+            )
+        kept = found.get(card.index, replace(card, slices=()))
+        if choice.slice is not None:
+            card = replace(card, slices=(*kept.slices, choice.slice))
+        found[card.index] = card
+    return tuple(card for _, card in sorted(found.items()))
+
+
+def _find_whole_or_part(cards: Sequence[Card], name: str) -> Choice:
+    """As `find_choice`, and a GPU that is cut into instances stands for all of them."""
+    whole = next((card for card in cards if name == str(card.index)), None)
+    return Choice(wanted=name, card=whole) if whole is not None else find_choice(cards, name)

@@ -1,19 +1,14 @@
 """The commands that set up a GPU for containers, and how they differ by engine.  Pure.
 
-Written for docker as root, which most have; `reword` gives those of a user's docker, and podman's.
+Written for docker as root, which most have; `reword` gives those of the other kinds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from suite.errors import OTHER_BUILD
-from suite.model import Isolation
-
-EngineKind = Literal["docker", "rootless", "podman", "local"]
-"""Docker as root, docker as a user, podman as either, or no container at all: each is set up in another
-place."""
+from suite.host.machine.refusal import EngineKind
 
 RESTART = "`sudo systemctl restart docker`"
 CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {RESTART}"
@@ -25,11 +20,27 @@ ALLOW_CDI = (
     'an engine of 28.2 or newer; from 25 on {"features":{"cdi":true}} in /etc/docker/daemon.json '
     f"and {RESTART} (podman: 5.4 or newer)"
 )
+NO_CGROUPS = "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`"
+"""Leaves the device rules of the containers alone: the engine's own have to let the GPU through."""
+
 TRY_TOOLKIT = "`docker run --rm --gpus all IMAGE nvidia-smi`"
+TELL_HOOK = "`sudo nvidia-container-cli -k -d /dev/tty info`"
+"""Runs what NVIDIA's hook runs, and tells of each step."""
+
+NO_ROOT = (
+    "the engine runs in an unprivileged container (LXC), whose root has not all of root's rights"
+)
+"""Why an engine that root has started may not do what NVIDIA's hook wants."""
+
+UNHIDDEN = (
+    "an image of your own must not set CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES (your shell's never "
+    "get "
+    f"into a container); {TRY_TOOLKIT} shows whether containers get a GPU"
+)
 
 FIND_HANG = (
     "`nvidia-smi` on the engine's machine must answer within seconds; where it hangs too, `sudo reboot`; "
-    "else `sudo nvidia-container-cli -k -d /dev/tty info` says where NVIDIA's hook hangs"
+    f"else {TELL_HOOK} says where NVIDIA's hook hangs"
 )
 
 INSTALL_TOOLKIT = (
@@ -63,46 +74,83 @@ OLD_DRIVER = newer_driver("525 or later for CUDA 12")
 OLD_FOR_PTX = newer_driver("555 or later for CUDA 12.5")
 """What to do about a driver that is too old for TensorFlow's CUDA, or for the PTX that it brings."""
 
+_USERS_RESTART = "`systemctl --user restart docker`"
 _USERS_CONFIGURE = (
     "`nvidia-ctk runtime configure --runtime=docker --config=$HOME/.config/docker/daemon.json`, "
-    "`systemctl --user restart docker`, and "
-    "`sudo nvidia-ctk config --set nvidia-container-cli.no-cgroups=true --in-place`"
+    f"{_USERS_RESTART}, and {NO_CGROUPS}"
 )
+_SNAPS_CONFIGURE = (
+    "`sudo snap refresh docker` and `sudo snap restart docker`, which set NVIDIA's runtime up by "
+    "themselves (`snap logs docker.nvidia-container-toolkit` says why not; Debian's package "
+    "nvidia-container-toolkit stands in their way and has to go); or, in place of the snap, "
+    "`sudo snap remove docker` and `sudo apt-get install docker.io`"
+)
+_DESKTOPS = (
+    "Docker Desktop gives GPUs to containers on Windows alone, with WSL 2 and a current driver of NVIDIA's "
+    "for Windows; on Linux take the system's own engine: `docker context use default`"
+)
+
+_LOCAL: Mapping[str, str] = {
+    OTHER_BUILD: "LOCAL_PYTHON=path of an interpreter whose TensorFlow was built for it",
+    ", as from a container after a reload of systemd": "",
+    ": in a container, the GPU was not passed through": "",
+    f"check the container toolkit: {TRY_TOOLKIT}": f"install the driver whole: {INSTALL_DRIVER}",
+    f"in a container it comes with the toolkit's capability utility ({TRY_TOOLKIT}); without one "
+    "install": "install",
+    UNHIDDEN: "GPU= names the one that is measured, else CUDA_VISIBLE_DEVICES; in a job of Slurm's ask for "
+    "one "
+    "(`--gres=gpu:1`)",
+    "`make images` builds the locked ones again; in an image or environment of your own ": "`make images` "
+    "makes the locked ones again; in an interpreter of your own (LOCAL_PYTHON) ",
+}
 
 _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
     "docker": {},
     "rootless": {
         CONFIGURE: _USERS_CONFIGURE,
-        RESTART: "`systemctl --user restart docker`",
+        RESTART: _USERS_RESTART,
         "/etc/docker/daemon.json": "~/.config/docker/daemon.json",
+        NO_ROOT: "the engine is a user's (rootless)",
+    },
+    "snap": {
+        f"{INSTALL_TOOLKIT}, then {CONFIGURE}": _SNAPS_CONFIGURE,
+        CONFIGURE: _SNAPS_CONFIGURE,
+        RESTART: "`sudo snap restart docker.dockerd`",
+        "/etc/docker/daemon.json": "/var/snap/docker/current/config/daemon.json",
+        WRITE_SPEC: "`sudo snap restart docker.nvidia-container-toolkit`",
+        INSTALL_TOOLKIT: "`sudo snap refresh docker`, since the snap brings NVIDIA's toolkit",
+    },
+    "desktop": {
+        f"{INSTALL_TOOLKIT}, then {CONFIGURE}": _DESKTOPS,
+        CONFIGURE: _DESKTOPS,
+        INSTALL_TOOLKIT: _DESKTOPS,
+        WRITE_SPEC: "an update of Docker Desktop",
+        RESTART: "a restart of Docker Desktop",
+        "/etc/docker/daemon.json": "Docker Desktop's settings (Docker Engine)",
     },
     "podman": {
         CONFIGURE: f"{WRITE_SPEC}, since podman takes GPUs by CDI alone",
         ALLOW_CDI: "podman 5.4 or newer",
         TRY_TOOLKIT: "`podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi`",
         "`docker context ls`": "`podman system connection list`",
-        "else `sudo nvidia-container-cli -k -d /dev/tty info` says where NVIDIA's hook hangs": "else "
-        f"{WRITE_SPEC} writes the specification anew",
+        NO_ROOT: "the engine is a user's (rootless), or runs in an unprivileged container (LXC)",
+        f"else {TELL_HOOK} says where NVIDIA's hook hangs": f"else {WRITE_SPEC} writes the specification "
+        "anew",
+        TELL_HOOK: "`sudo nvidia-ctk --debug cdi generate --output=/etc/cdi/nvidia.yaml`",
     },
-    "local": {
-        OTHER_BUILD: "LOCAL_PYTHON=path of an interpreter whose TensorFlow was built for it",
-        ", as from a container after a reload of systemd": "",
-        ": in a container, the GPU was not passed through": "",
-        f"check the container toolkit: {TRY_TOOLKIT}": f"install the driver whole: {INSTALL_DRIVER}",
-        f"in a container it comes with the toolkit's capability utility ({TRY_TOOLKIT}); without one "
-        "install": "install",
-    },
+    "local": _LOCAL,
+    "inside": _LOCAL,
 }
 """What stands in place of what, the longest first."""
 
-
-def kind_of(isolation: Isolation) -> EngineKind:
-    """Whose words a remedy has to be in, by what an engine runs the worker in."""
-    return "docker" if isolation == "container" else "local"
+_NOT_OURS = (
+    "; what takes root on the machine itself (a driver, a reboot) is for whoever runs it: ask, or rent "
+    "another"
+)
 
 
 def reword(text: str, kind: EngineKind) -> str:
     """A cause or a remedy in that engine's words."""
     for docker, other in _WORDS[kind].items():
         text = text.replace(docker, other)
-    return text
+    return text + _NOT_OURS if kind == "inside" and ("sudo" in text or "reboot" in text) else text

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from suite.errors import GpuError
-from suite.host.gpu.commands import TRY_TOOLKIT, EngineKind, reword
+from suite.host.gpu.commands import TRY_TOOLKIT, reword
+from suite.host.gpu.harmless import is_harmless
 from suite.host.gpu.refusals import find_refusal
-from suite.host.machine.refusal import Refusal
+from suite.host.machine.refusal import EngineKind, Refusal
 
 UNKNOWN = (
-    "`nvidia-smi` must work where TensorFlow runs; `make bench` keeps TensorFlow's own words in "
-    "logs/; ARMS=cpu measures without a GPU"
+    "this is not known here, so that no cause can be named; `make bench` keeps all of TensorFlow's words in "
+    "logs/, which a search may know; `nvidia-smi` shows whether the driver answers; ARMS=cpu measures "
+    "without "
+    "a GPU"
 )
 """What to do where nothing that is known was said."""
 
 LAST_LINES = 40
 """Of a diary, where something died that had begun well: what was said long before is not why."""
-
-HARMLESS = r"this is not a failure"
-"""TensorFlow's own word on warnings that look like trouble, such as an allocation that was tried first."""
 
 _SHAPE = re.compile(r"tensor (?:with|of) shape\s?\[([\d,\s]+)\] and type (\w+)")
 _BYTES = {
@@ -34,7 +35,22 @@ _BYTES = {
 """Bytes of an element, by TensorFlow's names for types."""
 
 
-def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> GpuError:
+_HEAD = re.compile(r"^[IWEF]\d{4} \S+\s+\d+ (?=\S+\])")
+"""What TensorFlow's logger puts before a line: how grave it is, when, and in which thread."""
+
+_GRAVE = re.compile(r"^[EF]\d{4} |\b\w*Error\b|: [EF] tensorflow|\bFATAL\b")
+"""What a line says of itself that is about trouble."""
+
+
+class RefusedGpu(GpuError):
+    """A GPU that an engine refused; ``row`` is what that means, None: it is not known."""
+
+    def __init__(self, what: str, remedy: str, row: Refusal | None) -> None:
+        super().__init__(what, remedy)
+        self.row = row
+
+
+def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> RefusedGpu:
     """The error for a refusal: its cause and remedy, and the engine's own text, whole.
 
     ``where`` is the endpoint that was asked; a wrong one is a common cause.  ``kind`` is what answers
@@ -43,46 +59,59 @@ def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> 
     at = f" at {where}" if where else ""
     row = find_refusal(text)
     if row is None:
-        return GpuError(
+        return RefusedGpu(
             f"the engine{at} refused the GPU: {text}",
             "this refusal is not known here; `nvidia-smi` on the engine's machine, and then "
             f"{reword(TRY_TOOLKIT, kind)}, tell the driver's fault from the toolkit's",
+            row,
         )
-    return GpuError(
-        f"the engine{at} refused the GPU: {row.cause}: {text}", reword(row.remedy, kind)
-    )
+    what = f"the engine{at} refused the GPU: {reword(row.cause, kind)}: {text}"
+    return RefusedGpu(what, reword(row.remedy, kind), row)
 
 
 def explain_worker(what: str, diary: str, kind: EngineKind = "docker") -> GpuError:
     """The error for a worker that can't be the arm with a GPU: ``what`` it said, and its whole diary.
 
-    The cause and remedy are those of the first known text in either; the diary's line is quoted.
+    The cause and remedy are those of the first known text in either; the diary's line is quoted.  Where
+    none is known, that is said, and what the diary has last is quoted.
     """
-    row = find_refusal(f"{what}\n{diary}")
+    lines = _drop_harmless(diary)
+    row = find_refusal("\n".join((what, *lines)))
     if row is None:
-        return GpuError(what, UNKNOWN)
-    line = _quote(row, diary)
+        last = _quote_last(lines)
+        return GpuError(what + (f" (TensorFlow's last words: {last})" if last else ""), UNKNOWN)
+    line = _quote(row, lines)
     cause = reword(row.cause, kind)
     return GpuError(f"{what}: {cause}" + (f" ({line})" if line else ""), reword(row.remedy, kind))
 
 
-def explain_failure(reason: str, diary: str = "") -> str:
+def explain_failure(reason: str, diary: str = "", kind: EngineKind = "docker") -> str:
     """The reason why a cell failed on a GPU, with cause and remedy where they are known."""
-    lines = [line for line in diary.splitlines() if not re.search(HARMLESS, line)]
-    said = "\n".join(lines[-LAST_LINES:])
-    row = find_refusal(f"{reason}\n{said}")
+    said = _drop_harmless(diary)[-LAST_LINES:]
+    row = find_refusal("\n".join((reason, *said)))
     if row is None:
         return reason
     need = _word_need(reason)
-    return f"{reason}; {row.cause}{need}; what to do: {row.remedy}"
+    return f"{reason}; {reword(row.cause, kind)}{need}; what to do: {reword(row.remedy, kind)}"
 
 
-def _quote(row: Refusal, diary: str) -> str | None:
-    """The diary's line that the row is about, without the logger's head."""
-    for line in diary.splitlines():
+def _drop_harmless(diary: str) -> list[str]:
+    return [line for line in diary.splitlines() if not is_harmless(line)]
+
+
+def _quote(row: Refusal, lines: Sequence[str]) -> str | None:
+    """The line that the row is about, without the logger's head."""
+    for line in lines:
         if re.search(row.pattern, line, re.IGNORECASE):
-            return re.sub(r"^[IWEF]\d{4} \S+\s+\d+ (?=\S+\])", "", line.strip())[:300]
+            return _HEAD.sub("", line.strip())[:300]
     return None
+
+
+def _quote_last(lines: Sequence[str]) -> str | None:
+    """The last line that is about trouble, else the last one at all, without the logger's head."""
+    told = [line.strip() for line in lines if line.strip()]
+    grave = [line for line in told if _GRAVE.search(line)]
+    return _HEAD.sub("", (grave or told)[-1])[:300] if told else None
 
 
 def _word_need(reason: str) -> str:

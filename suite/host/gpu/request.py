@@ -4,6 +4,7 @@ docker nor an NVIDIA library.  What the refusals mean is in ``refusals``.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,18 @@ from typing import Any
 
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest
-from suite.host.gpu.choice import SHOWN, Choice, find_choice, find_whole
+from suite.host.gpu.choice import (
+    FIRST,
+    SHOWN,
+    Choice,
+    find_choice,
+    find_whole,
+    hide_all,
+    read_visible,
+    word_visible,
+)
+from suite.host.gpu.engine_texts import JETSON, USE_JETSON
+from suite.host.machine.surroundings import find_container
 from suite.kernel import read_text, read_version
 
 CDI_KIND = "nvidia.com/gpu="
@@ -93,9 +105,31 @@ def pci_gpus(root: Path = Path("/")) -> tuple[str, ...]:
     )
 
 
-def no_gpu(root: Path = Path("/")) -> GpuError:
-    """The error for a machine that shows no device node: it has no GPU, or has no driver for it."""
+def is_jetson(root: Path = Path("/")) -> bool:
+    """Whether this is one of NVIDIA's single-board computers, whose GPU is part of the processor."""
+    nodes = ("dev/nvhost-gpu", "dev/nvgpu", "etc/nv_tegra_release")
+    compatible = read_text(root / "proc/device-tree/compatible")
+    return "nvidia,tegra" in compatible or any((root / node).exists() for node in nodes)
+
+
+def no_gpu(root: Path = Path("/"), environment: Mapping[str, str] | None = None) -> GpuError:
+    """The error for a machine that shows no device node: it has no GPU, or has no driver for it, or did not
+    give it to the container that this is.
+
+    ``environment`` is that of this process unless given.
+    """
+    if is_jetson(root):
+        return NoGpuError(JETSON, USE_JETSON)
     undriven = pci_gpus(root)
+    container = find_container(os.environ if environment is None else environment, root)
+    if undriven and container is not None:
+        return NoGpuError(
+            f"this container ({container}) was started without the GPU of its machine (PCI "
+            f"{', '.join(undriven)}): looked at {LOOKED_AT}",
+            "whoever starts it has to give it one: `docker run --gpus all`, `podman run --device "
+            "nvidia.com/gpu=all`, `apptainer exec --nv`, or resources.limits nvidia.com/gpu: 1 of a pod; or "
+            "ARMS=cpu",
+        )
     if undriven:
         return GpuError(
             f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
@@ -109,15 +143,35 @@ def no_gpu(root: Path = Path("/")) -> GpuError:
     )
 
 
-def find_local_gpu(wanted: str, cards: Sequence[Card], root: Path = Path("/")) -> GpuRequest:
-    """The GPU ``wanted`` (see `choice`) of these for a plain process of this machine.
+def find_local_gpu(
+    wanted: str | None,
+    cards: Sequence[Card],
+    root: Path = Path("/"),
+    environment: Mapping[str, str] | None = None,
+) -> GpuRequest:
+    """The GPU ``wanted`` (see `choice`) of these for a plain process of this machine; None: the first that
+    CUDA_VISIBLE_DEVICES of ``environment`` names, which is this process's unless given.
 
     Raises:
         GpuError: the machine shows no GPU, no such one, or only parts of it can be had.
+        NoGpuError: it has none, or that variable hides them all.
     """
+    environment = os.environ if environment is None else environment
     if not machine_gpus(root):
-        raise no_gpu(root)
-    choice = find_choice(cards, wanted)
+        raise no_gpu(root, environment)
+    visible = read_visible(environment)
+    if wanted is None and visible == ():
+        raise hide_all(environment)
+    by_variable = wanted is None and visible is not None
+    wanted = wanted or (visible or (FIRST,))[0]
+    try:
+        choice = find_choice(cards, wanted)
+    except GpuError as error:
+        if not by_variable:
+            raise
+        raise GpuError(
+            f"{error.what}; {word_visible(environment)} of this shell names it", error.remedy
+        ) from error
     if ":" in wanted and choice.slice is None:
         raise GpuError(
             f"CUDA takes a MIG instance by its UUID alone, and NVIDIA's library does not say which "

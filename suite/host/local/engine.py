@@ -17,6 +17,7 @@ from suite.content import SUITE
 from suite.errors import EngineError, GpuError
 from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.cards import machine_cards
+from suite.host.gpu.choice import keep_visible, read_visible
 from suite.host.gpu.request import choose_variables, find_local_gpu
 from suite.host.local.environment import (
     Interpreter,
@@ -31,6 +32,7 @@ from suite.host.local.owned import sweep
 from suite.host.local.run import LocalRun
 from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
+from suite.host.machine.refusal import EngineKind
 from suite.host.provision.images import find_spec, lock_identity
 from suite.host.provision.volumes import CACHE_VARIABLE
 from suite.kernel import memory_total, read_version
@@ -73,6 +75,7 @@ class LocalEngine:
     """
 
     name = "local"
+    kind: EngineKind = "local"
     isolation: Isolation = "none"
     is_here: bool | None = True
     binds_cpus = True
@@ -189,17 +192,22 @@ class LocalEngine:
         """See ``doctor.machine.Examined``: there are no containers to give a GPU to."""
         return GpuSupport(devices=(), cdi_folders=(), runtimes=())
 
-    def find_gpu(self, wanted: str) -> GpuRequest:
+    def find_gpu(self, wanted: str | None) -> GpuRequest:
         """See ``engine.Engine``; the worker itself proves whether TensorFlow can use it.
 
         Raises:
             GpuError: this machine shows no such GPU.
+            NoGpuError: it shows none, or the caller's CUDA_VISIBLE_DEVICES hides them all.
         """
         return find_local_gpu(wanted, machine_cards())
 
     def list_gpus(self) -> tuple[Card, ...]:
-        """See ``engine.Engine``."""
-        return machine_cards()
+        """See ``engine.Engine``.
+
+        Raises:
+            GpuError: the caller's CUDA_VISIBLE_DEVICES names one that is not there.
+        """
+        return keep_visible(machine_cards(), read_visible(os.environ))
 
     def start(self, job: Job) -> LocalRun:
         """See ``engine.Engine``; memory limits are not enforced."""

@@ -17,6 +17,8 @@ from suite.host.engine import Say
 from suite.host.local.engine import HOME, Environment, LocalEngine, record_environment
 from suite.host.local.environment import look_at
 from suite.host.machine.cpus import read_quota
+from suite.host.machine.refusal import EngineKind
+from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import find_spec
 from suite.kernel import read_text
 from suite.model import Image, Isolation, Scalar
@@ -29,16 +31,6 @@ PLACES = "opt/crossover*"
 
 _DIGEST = re.compile(r"(?:[^\s@]+@)?(sha256:[0-9a-f]{64})")
 
-_VARIABLES = {
-    "kubernetes": "KUBERNETES_SERVICE_HOST",
-    "apptainer": "APPTAINER_CONTAINER",
-    "singularity": "SINGULARITY_CONTAINER",
-    "charliecloud": "CH_RUNNING",
-    "slurm": "SLURM_JOB_ID",
-}
-_FILES = {"docker": ".dockerenv", "podman": "run/.containerenv"}
-"""What each engine leaves to be seen."""
-
 
 class InsideEngine(LocalEngine):
     """This machine as far as it can be seen from within (see ``engine.Engine``).
@@ -48,6 +40,7 @@ class InsideEngine(LocalEngine):
     """
 
     name = "inside"
+    kind: EngineKind = "inside"
     isolation: Isolation = "unseen"
 
     def __init__(
@@ -125,8 +118,6 @@ def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[
         texts = (read_text(root / place).strip() for place in places)
         return next((text for text in texts if text), None)
 
-    marks = [name for name, file in _FILES.items() if (root / file).exists()]
-    marks += [name for name, variable in _VARIABLES.items() if environment.get(variable)]
     status = dict(
         line.partition(":\t")[::2] for line in read_text(root / "proc/self/status").splitlines()
     )
@@ -134,7 +125,7 @@ def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[
     memory = read(f"{groups}/memory.max", f"{groups}/memory/memory.limit_in_bytes")
     capabilities = status.get("CapEff")
     return {
-        "seen.marks": ", ".join(marks) or None,
+        "seen.marks": ", ".join(find_marks(environment, root)) or None,
         "seen.cpu_quota": read_quota(root),
         "seen.cpuset": read(f"{groups}/cpuset.cpus.effective", f"{groups}/cpuset/cpuset.cpus"),
         # Version 1 writes "no limit" as a number near 2**63.

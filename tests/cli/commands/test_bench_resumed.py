@@ -11,6 +11,7 @@ from suite.analysis.documents.read import load_campaign
 from suite.cli.settings import single_gpu
 from suite.errors import UsageError
 from suite.host.engine import GpuRequest
+from suite.host.gpu.choice import VISIBLE
 from tests.cli.shell import Heard, Shell, complaint, well
 from tests.fakes.engine import FakeEngine, Life, Script, Worker, asked_arm
 
@@ -84,6 +85,38 @@ def test_a_campaign_goes_on_with_the_settings_that_it_began_with(
         assert heard.status == 0, heard.err
         assert {job.cpus for job in again.jobs} == ({(0,)} if "--cpus" in began else {(0, 1)})
         assert len(set(shell.watched)) == 1
+
+
+def test_a_shells_gpu_is_the_campaigns_and_stays_so(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def engine() -> FakeEngine:
+        return FakeEngine(gpu=GpuRequest(driver="none", devices=("2",)), isolation="none")
+
+    monkeypatch.setenv(VISIBLE, "2,3")
+    heard = shell.bench_short(engine=engine())
+    assert "GPU 2 is measured, the first of CUDA_VISIBLE_DEVICES=2,3" in heard.err
+    assert shell.plan().settings["gpu"] == "2"
+    assert "GPU=2" in shell.plan().command
+    # In another shell it goes on with the same one.
+    monkeypatch.setenv(VISIBLE, "3")
+    again = engine()
+    assert shell.resume("--blocks", "2", engine=again).status == 0
+    assert again.gpus_asked == ["2"]
+
+
+def test_a_shells_uuid_need_not_be_given_again(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = FakeEngine(gpu=GpuRequest(driver="none", devices=("GPU-1234",)), isolation="none")
+    monkeypatch.setenv(VISIBLE, "GPU-1234")
+    shell.bench_short(engine=engine)
+    assert "GPU-1234" not in str(shell.plan())
+    again = FakeEngine(gpu=engine.gpu, isolation="none")
+    assert shell.resume("--blocks", "2", engine=again).status == 0
+    assert again.gpus_asked == ["GPU-1234"]
+    monkeypatch.setenv(VISIBLE, "GPU-5678")
+    assert "named by its UUID" in complaint(shell.resume("--blocks", "2"), 2)
 
 
 def test_numbers_of_a_mig_instance_are_kept_and_gone_on_with(shell: Shell) -> None:

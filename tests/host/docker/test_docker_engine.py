@@ -85,6 +85,10 @@ def test_cuda_in_a_container_counts_as_nvidia_smi(
         ({}, "Engine", "docker"),
         ({"SecurityOptions": ["name=seccomp", "name=rootless"]}, "Engine", "rootless"),
         ({"SecurityOptions": ["name=rootless"]}, "Podman Engine", "podman"),
+        ({"DockerRootDir": "/var/snap/docker/common/var-lib-docker"}, "Engine", "snap"),
+        ({"OperatingSystem": "Docker Desktop"}, "Engine", "desktop"),
+        # As root within a container of LXC's.
+        ({"OperatingSystem": "Ubuntu 24.04 LTS (containerized)"}, "Engine", "docker"),
     ],
 )
 def test_an_engine_is_known_by_what_sets_it_up(
@@ -92,7 +96,8 @@ def test_an_engine_is_known_by_what_sets_it_up(
 ) -> None:
     version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
     described = Description(endpoint=HERE, info=info, version=version)
-    assert described.kind == engine_of(described)._gpu_search.engine.kind == kind
+    engine = engine_of(described)
+    assert described.kind == engine.kind == engine._gpu_search.engine.kind == kind
 
 
 def engine_of(described: Description) -> DockerEngine:

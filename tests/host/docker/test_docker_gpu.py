@@ -14,8 +14,8 @@ from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.gpu import GpuSearch
 from suite.host.engine import Card, GpuRequest
 from suite.host.gpu import request as gpu
-from suite.host.gpu.commands import EngineKind
 from suite.host.gpu.remedies import explain_refusal
+from suite.host.machine.refusal import EngineKind
 from suite.kernel import VERSION_PROBE
 
 FIRST = "11111111-aaaa-4bbb-8ccc-000000000001"
@@ -253,3 +253,20 @@ def test_the_probe_prints_the_uuids_that_cuda_sees(
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: cuda)
     exec(gpu.CUDA_PROBE, {})  # noqa: S102  as a container does
     assert capsys.readouterr().out == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    [
+        ("docker", "check the NVIDIA container toolkit: `docker run"),
+        ("podman", "check the NVIDIA container toolkit: `podman run"),
+        ("snap", "`sudo snap refresh docker`"),
+    ],
+)
+def test_a_container_that_sees_nothing_is_told_in_its_engines_words(
+    kind: EngineKind, remedy: str
+) -> None:
+    machine = Machine(nodes=(), hardware=ON_BUS, kind=kind)
+    with pytest.raises(GpuError, match="sees no device") as caught:
+        machine.find("0", OLD, is_here=False)
+    assert caught.value.remedy.startswith(remedy)

@@ -228,5 +228,5 @@ def test_of_all_gpus_the_first_is_looked_at(
     cards: tuple[Card, ...], asked: str, tmp_path: Path
 ) -> None:
     engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], cards=cards, view=sees())
-    diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL), gpu=None)
+    diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL), gpu="all")
     assert engine.gpus_asked == [asked]

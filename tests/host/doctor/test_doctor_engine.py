@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import EngineError
+from suite.errors import EngineError, RightsError
 from suite.host.engine import Card
 from tests.fakes.doctor_machine import GB, smi
 from tests.host.doctor.rows import Row, a10g, hold, plain, smi_says
@@ -20,6 +20,23 @@ LOCAL = {"isolation": "none"}
 
 ROWS: Mapping[str, Row] = {
     "neither an engine nor a GPU": plain("engine=x", engine=LOCAL, says={"engine": "docker.io"}),
+    "a rented container without an engine": plain(
+        engine={"isolation": "unseen"},
+        files={".dockerenv": "", "proc/1/comm": "bash"},
+        question={"environment": {"VAST_CONTAINERLABEL": "C.1"}},
+        says={
+            "engine": "a container that the suite did not start (vast.ai, docker), and no engine is in it"
+        },
+    ),
+    "a job of Slurm's without an engine": plain(
+        "engine=x",
+        engine=LOCAL,
+        question={"environment": {"SLURM_JOB_ID": "7"}},
+        says={"engine": "ENGINE=local says that it is meant so"},
+    ),
+    "a docker that was installed as a snap": plain(
+        engine={"kind": "snap"}, says={"engine": "installed as a snap"}
+    ),
     "no GPU, and no engine asked for": plain(engine=LOCAL, question={"engine": "local"}),
     "an engine that is not running": plain(
         LOST + "engine=x3 rights=?",
@@ -28,7 +45,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "an engine that this user may not ask": plain(
         LOST + "engine=x3 rights=x3",
-        engine=EngineError("connecting failed: [Errno 13] Permission denied", "usermod -aG docker"),
+        engine=RightsError("connecting failed: [Errno 13] Permission denied", "usermod -aG docker"),
         says={"rights": "usermod"},
     ),
     "results that can't be written": plain("rights=x2", writable=False),
@@ -106,6 +123,9 @@ def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
 
 
 def test_the_verdict_says_what_bench_would_do(tmp_path: Path) -> None:
+    assert "docker.io" not in str(
+        hold(ROWS["a rented container without an engine"], tmp_path / "r")
+    )
     for name, said in {
         "neither an engine nor a GPU": "`make bench` would run; warnings: engine, driver",
         "an engine that is not running": "exit status 3: engine",

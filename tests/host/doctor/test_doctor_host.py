@@ -56,6 +56,12 @@ ROWS: Mapping[str, Row] = {
     "an aarch64 machine with a GPU and an image for it": on_arm(
         "", "vendor/tf:1 (CUDA_IMAGE) brings", cuda_image="vendor/tf:1"
     ),
+    "a Jetson": plain(
+        "architecture=x",
+        files={"etc/nv_tegra_release": "# R36"},
+        engine={"architecture": "aarch64"},
+        says={"architecture": "a Jetson, whose GPU is part of the processor"},
+    ),
     "a processor that nobody has wheels for": plain(
         "architecture=x3", engine={"architecture": "riscv64"}
     ),

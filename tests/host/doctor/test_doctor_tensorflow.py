@@ -31,6 +31,10 @@ pytestmark = pytest.mark.simulated
 UNFIT = Life(words=[record("unfit", reason="its TensorFlow lacks tf.thing")], code=3)
 BARE = "engine=x toolkit=- passthrough=- base=+ "
 STAND_IN = {"gpu.0.name": "NVIDIA A10G", "gpu.0.capability": "8.6"}
+NUMA = (
+    "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node, "
+    "so returning NUMA node zero"
+)
 SMALL = "Created device /device:GPU:0 with 0 MB memory:  -> device: 0"
 
 
@@ -46,6 +50,18 @@ ROWS = {
     ),
     "one that lacks something": gives(
         "tensorflow=x3", UNFIT, "lacks tf.thing", laid_on="vendor/tf:1"
+    ),
+    "one whose words look like trouble": gives(
+        "",
+        VIEW.but(diary=NUMA),
+        "computes on it; harmless: its line on a NUMA node of -1",
+    ),
+    "one whose trouble nobody knows": gives(
+        "tensorflow=x4",
+        sees(
+            refused="TensorFlow sees no GPU here", diary=f"E0000 1.1 1 x.cc:1] inside out\n{NUMA}"
+        ),
+        "(TensorFlow's last words: x.cc:1] inside out) this is not known here",
     ),
     "one that is late": gives("tensorflow=?", LATE, "did not come up within"),
     "one that is late and has said why": gives(

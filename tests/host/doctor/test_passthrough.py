@@ -11,9 +11,10 @@ import pytest
 
 from suite.errors import GpuError
 from suite.host.engine import GpuSupport
+from suite.host.gpu.choice import VISIBLE, hide_all
 from suite.host.gpu.remedies import explain_refusal
-from tests.fakes.doctor_machine import CDI, GPU_FILES, sees
-from tests.host.doctor.rows import DEAD, UNTRIED, Row, a10g, h100, hold
+from tests.fakes.doctor_machine import CDI, GPU_FILES, PLAIN, sees, smi
+from tests.host.doctor.rows import DEAD, UNTRIED, Row, a10g, h100, hold, smi_says
 
 pytestmark = pytest.mark.simulated
 
@@ -88,6 +89,35 @@ ROWS: Mapping[str, Row] = {
             "gpu": explain_refusal('could not select device driver "" with capabilities: [[gpu]]')
         },
         says={"toolkit": "nvidia-ctk runtime configure", "passthrough": "nvidia-ctk runtime"},
+    ),
+    "a shell's GPU that does not reach containers": a10g(
+        question={"environment": {VISIBLE: "1"}},
+        says={
+            "passthrough": "does not reach containers, so that GPU 0 is measured: GPU=1 names that"
+        },
+    ),
+    "a shell that hides every GPU, and an engine": a10g(
+        question={"environment": {VISIBLE: ""}},
+        says={"passthrough": "CUDA_VISIBLE_DEVICES='' of this shell does not reach containers"},
+    ),
+    "a GPU that was named beside a shell's": a10g(
+        question={"environment": {VISIBLE: "1"}, "gpu": "0"},
+        says={"passthrough": "GPU=0 counts before CUDA_VISIBLE_DEVICES=1 of this shell"},
+    ),
+    "a shell's GPU, and no engine between": a10g(
+        "toolkit=- passthrough=- base=+",
+        smi=smi_says(smi(), smi(1)),
+        engine={"isolation": "none", "gpu": PLAIN},
+        question={"engine": "local", "environment": {VISIBLE: "1"}},
+        says={"passthrough": "GPU 1 is meant by CUDA_VISIBLE_DEVICES=1"},
+    ),
+    "a shell that hides every GPU, and no engine between": a10g(
+        "toolkit=- passthrough=x tensorflow=- base=+",
+        engine={"isolation": "none", "gpu": hide_all({VISIBLE: "NoDevFiles"})},
+        question={"engine": "local", "environment": {VISIBLE: "NoDevFiles"}},
+        says={
+            "passthrough": "CUDA_VISIBLE_DEVICES=NoDevFiles hides every GPU of this machine from this"
+        },
     ),
     "no toolkit that the shell sees, and a trial that works": a10g(
         "toolkit=-",

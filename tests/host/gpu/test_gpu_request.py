@@ -10,7 +10,13 @@ import pytest
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu import request as gpu
-from suite.host.gpu.choice import find_choice, name_gpus
+from suite.host.gpu.choice import (
+    VISIBLE,
+    find_choice,
+    keep_visible,
+    name_gpus,
+    read_visible,
+)
 from tests.fakes.tree import lay
 
 
@@ -42,8 +48,30 @@ def test_a_gpu_without_a_driver_is_no_machine_without_a_gpu(tmp_path: Path) -> N
         lay(tmp_path, {f"{device}/vendor": vendor, f"{device}/class": kind})
     assert gpu.pci_gpus(tmp_path) == ("0000:01:00.0",)
     with pytest.raises(GpuError, match=r"0000:01:00\.0.*no driver is loaded") as caught:
-        gpu.find_local_gpu("0", (), tmp_path)
+        gpu.find_local_gpu("0", (), tmp_path, {})
     assert not isinstance(caught.value, NoGpuError)
+    # A container sees it on the bus, too: nothing is to be installed there.
+    for given in ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, {"RUNPOD_POD_ID": "x"}):
+        with pytest.raises(
+            NoGpuError, match="was started without the GPU of its machine"
+        ) as caught:
+            gpu.find_local_gpu("0", (), tmp_path, given)
+        assert "install" not in caught.value.remedy
+        assert "nvidia.com/gpu: 1" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"dev/nvhost-gpu": ""},
+        {"etc/nv_tegra_release": "# R36 (release)"},
+        {"proc/device-tree/compatible": "nvidia,p3768-0000+p3767-0005\0nvidia,tegra234"},
+    ],
+)
+def test_a_jetson_is_told_as_one(files: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(NoGpuError, match=r"a Jetson.*have no CUDA") as caught:
+        gpu.find_local_gpu(None, (), lay(tmp_path, files), {})
+    assert "ARMS=cpu" in caught.value.remedy
 
 
 CARDS = (
@@ -110,6 +138,75 @@ def test_a_gpu_that_can_not_be_had_is_refused_with_what_there_is(
         gpu.find_local_gpu(wanted, cards, lay(tmp_path, {"dev/nvidia0": ""}))
     assert remedy in caught.value.remedy
     assert "aaaa1111-0" not in caught.value.what
+
+
+@pytest.mark.parametrize(
+    ("visible", "names", "device"),
+    [
+        (None, None, "0"),
+        ("1", ("1",), "1"),
+        ("1,0", ("1", "0"), "1"),
+        (" 1 , 0", ("1", "0"), "1"),
+        ("GPU-aabb2222-0", ("GPU-aabb2222-0",), "GPU-aabb2222-0"),
+        ("GPU-aabb", ("GPU-aabb",), "GPU-aabb2222-0"),
+        # CUDA reads no further than the first that is none.
+        ("1,-1,0", ("1",), "1"),
+        ("", (), None),
+        ("-1", (), None),
+        ("-1,0", (), None),
+        ("NoDevFiles", (), None),
+        ("none", (), None),
+    ],
+)
+def test_where_no_gpu_is_named_the_callers_variable_names_it(
+    visible: str | None, names: tuple[str, ...] | None, device: str | None, tmp_path: Path
+) -> None:
+    known = {} if visible is None else {VISIBLE: visible}
+    assert read_visible(known) == names
+    root = lay(tmp_path, {"dev/nvidia0": ""})
+    # What is named goes before it, whatever it says.
+    assert gpu.find_local_gpu("0", CARDS, root, known).devices == ("0",)
+    if device is not None:
+        assert gpu.find_local_gpu(None, CARDS, root, known).devices == (device,)
+        return
+    with pytest.raises(NoGpuError, match="hides every GPU of this machine") as caught:
+        gpu.find_local_gpu(None, CARDS, root, known)
+    assert "GPU=" in caught.value.remedy
+
+
+def test_a_variable_that_names_what_is_not_there_is_told(tmp_path: Path) -> None:
+    root = lay(tmp_path, {"dev/nvidia0": ""})
+    with pytest.raises(
+        GpuError, match=r"no GPU 4 .*; CUDA_VISIBLE_DEVICES=4 of this shell names it"
+    ):
+        gpu.find_local_gpu(None, CARDS, root, {VISIBLE: "4"})
+    cut = gpu.find_local_gpu(None, CUT, root, {VISIBLE: "MIG-c003-0"})
+    assert cut.devices == ("MIG-c003-0",)
+
+
+@pytest.mark.parametrize(
+    ("cards", "names", "kept"),
+    [
+        (CARDS, None, ["0", "1"]),
+        (CARDS, ("1",), ["1"]),
+        (CARDS, ("1", "0"), ["0", "1"]),
+        (CARDS, ("GPU-aabb2222-0",), ["1"]),
+        (CARDS, (), []),
+        (CUT, ("0",), ["0:1", "0:3"]),
+        (CUT, ("MIG-c003-0", "1"), ["0:3", "1"]),
+        (CUT, ("MIG-c003-0", "MIG-c001-0"), ["0:3", "0:1"]),
+        ((), ("3",), []),
+    ],
+)
+def test_every_gpu_means_those_that_the_caller_may_see(
+    cards: tuple[Card, ...], names: tuple[str, ...] | None, kept: list[str]
+) -> None:
+    assert list(name_gpus(keep_visible(cards, names))) == kept
+
+
+def test_a_gpu_that_nothing_tells_of_is_not_left_out_in_silence() -> None:
+    with pytest.raises(GpuError, match="nothing here tells which GPU GPU-aabb2222"):
+        keep_visible((Card(index=0), Card(index=1)), ("GPU-aabb2222-0",))
 
 
 def listing(*names: str) -> dict[str, Any]:

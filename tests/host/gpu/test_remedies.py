@@ -142,13 +142,36 @@ def test_a_worker_without_a_container_is_explained_without_one() -> None:
 
 def test_what_nobody_knows_is_said_as_it_is_and_sends_nobody_into_a_container() -> None:
     found = explain_worker(REFUSED, "nothing of interest\n")
-    assert (found.what, found.remedy) == (REFUSED, UNKNOWN)
+    assert found.what == f"{REFUSED} (TensorFlow's last words: nothing of interest)"
+    assert found.remedy == UNKNOWN
+    assert explain_worker(REFUSED, "").what == REFUSED
     reason = "ValueError: 3 is not 4"
     assert explain_failure(reason, "nothing of interest\n") == reason
-    assert "`nvidia-smi` must work where TensorFlow runs" in UNKNOWN
+    assert "this is not known here" in UNKNOWN
+    # It does, mostly.
+    assert "`nvidia-smi` must work" not in UNKNOWN
     assert "logs/" in UNKNOWN
     # The local engine has none; both say it.
     assert "container" not in UNKNOWN
+
+
+def test_of_what_nobody_knows_the_grave_line_is_quoted_and_no_harmless_one() -> None:
+    grave = "E0000 00:00:1795290143.066641       1 new.cc:7] the frobnicator is inside out\n"
+    numa = (
+        "I0000 00:00:1795290144.1       1 cuda_executor.cc:1] successful NUMA node read from SysFS had "
+        "negative value (-1), but there must be at least one NUMA node\n"
+    )
+    for diary in (grave + numa, numa + grave, grave + "Created device\n" + numa):
+        told = explain_worker(REFUSED, diary).what
+        assert told.endswith("(TensorFlow's last words: new.cc:7] the frobnicator is inside out)")
+    assert explain_worker(REFUSED, numa).what == REFUSED
+
+
+def test_a_failed_cells_remedy_is_in_its_engines_words() -> None:
+    said = "failed call to cuInit: UNKNOWN ERROR (303)"
+    assert "docker run" in explain_failure(DIED, said)
+    assert "docker" not in explain_failure(DIED, said, "local")
+    assert "podman run" in explain_failure(DIED, said, "podman")
 
 
 OOM = (

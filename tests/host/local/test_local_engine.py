@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.engine import GpuRequest, Job
+from suite.host.engine import Card, GpuRequest, Job
 from suite.host.gpu import request as gpu
+from suite.host.gpu.choice import VISIBLE
+from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
 from suite.host.provision.images import read_specs
 from suite.model import Image
@@ -147,3 +149,14 @@ def test_it_names_the_caches_that_are_there(tmp_path: Path, python: Path) -> Non
     assert stock.caches == ("crossover-0-compile-cache-570.1",)
     image = engine.provide("cuda", print)
     assert stock.recorded == (image.base, image.lock)
+
+
+def test_every_gpu_means_those_that_the_shell_may_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = (Card(index=0), Card(index=1), Card(index=2))
+    monkeypatch.setattr(local_engine, "machine_cards", lambda: cards)
+    monkeypatch.delenv(VISIBLE, raising=False)
+    assert LocalEngine().list_gpus() == cards
+    monkeypatch.setenv(VISIBLE, "2,0")
+    assert LocalEngine().list_gpus() == (cards[0], cards[2])
+    monkeypatch.setenv(VISIBLE, "")
+    assert LocalEngine().list_gpus() == ()

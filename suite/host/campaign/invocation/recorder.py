@@ -16,7 +16,6 @@ from suite.host.campaign import plan
 from suite.host.campaign.invocation.draft import Draft, InvocationSpec, Keep, Watch
 from suite.host.campaign.invocation.session import ArmRefused, Session
 from suite.host.engine import LABEL, Ending, Engine, Job
-from suite.host.gpu.commands import kind_of
 from suite.host.gpu.remedies import explain_failure, explain_worker
 from suite.host.provision.volumes import choose_environment, choose_volumes
 from suite.host.watch.observe import Observe, Sampled
@@ -99,7 +98,7 @@ class Recorder:
             raise explain_worker(
                 f"no container of the arm {self._spec.arm.name} survived to begin a cell: {phrase}",
                 "\n".join(diary for _, diary in self.diaries),
-                kind_of(self._engine.isolation),
+                self._engine.kind,
             )
         for cell in self._draft.remaining:
             self._draft.lose(cell, f"no container survived long enough to begin it: {phrase}")
@@ -125,7 +124,7 @@ class Recorder:
             ending = running.close()
             self._end_container(ending, ending.phrase)
             what = f"the arm {self._spec.arm.name} is unavailable: {error}"
-            raise explain_worker(what, ending.diary, kind_of(self._engine.isolation)) from error
+            raise explain_worker(what, ending.diary, self._engine.kind) from error
         except GpuError:
             # The other arms may go on, on the same engine.
             self._end_container(ending := running.close(), ending.phrase)
@@ -178,8 +177,9 @@ class Recorder:
         if self._spec.block == 0 and self._tries[cell.id] < CALIBRATION_TRIES:
             return
         reason = f"its container died: {phrase}{_last_words(ending)}"
-        explained = explain_failure(reason, ending.diary) if self._spec.arm.gpu else reason
-        self._draft.lose(cell, explained)
+        if self._spec.arm.gpu:
+            reason = explain_failure(reason, ending.diary, self._engine.kind)
+        self._draft.lose(cell, reason)
 
 
 def _list_lost(in_flight: Cell, remaining: Sequence[Cell]) -> list[Cell]:
