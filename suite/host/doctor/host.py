@@ -14,8 +14,8 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import Probe
-from suite.host.machine.cpus import read_quota
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
+from suite.kernel import groups
 from suite.model import SuiteIdentity
 
 NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
@@ -47,15 +47,37 @@ def check_cpu(probe: Probe) -> Finding:
         "sockets": sockets,
     }
     facts |= {"smt": smt, "numa": nodes}
-    quota = read_quota(machine.root)
-    if quota is not None and engine is not None and engine.isolation != "container":
-        return no(
-            f"{text}; a quota of {quota:g} CPUs throttles every process here",
-            "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
-            quota=quota,
-            **facts,
-        )
-    return yes(text, **facts)
+    quota = _find_quota(probe)
+    if quota is None:
+        return yes(text, **facts)
+    topmost = quota.group.name == "/"
+    where = "every process here" if topmost else f"the control group {quota.group.name}"
+    return no(
+        f"{text}; a quota of {quota.value:g} CPUs throttles {where}",
+        f"{_LIFT_OUTSIDE if topmost else _LIFT}: TensorFlow starts a thread for each CPU that it sees",
+        quota=quota.value,
+        **facts,
+    )
+
+
+_LIFT = (
+    "start from a shell outside that group, or lift its quota (`systemctl show -p CPUQuotaPerSecUSec UNIT` "
+    "shows it, `CPUQuota=` sets it), or give CPUs as a set instead (`AllowedCPUs=`)"
+)
+_LIFT_OUTSIDE = (
+    "whoever started this container or pod lifts the quota (`--cpus` of docker, `resources.limits.cpu` of a "
+    "pod, `limits.cpu.allowance` of LXC), or gives CPUs as a set instead (`--cpuset-cpus`, `limits.cpu`)"
+)
+"""The topmost group that can be seen is the one that whoever started all this has made."""
+
+
+def _find_quota(probe: Probe) -> groups.Bound | None:
+    """The quota that would hold the worker back: a plain process is in this one's control groups; a container
+    on this machine has groups of its own, below the topmost that is seen from here."""
+    seen = groups.list_groups("cpu", probe.machine.root)
+    engine = probe.try_engine()
+    apart = engine is None or engine.isolation == "container"
+    return groups.find_quota(seen[-1:] if apart else seen)
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.groups import first, unified
 from tests.host.doctor.rows import Row, a10g, hold, plain
 
-QUOTA = {"sys/fs/cgroup/cpu.max": "150000 100000"}
+QUOTA = unified("/user.slice/run-u1.scope", {"user.slice/run-u1.scope/cpu.max": "150000 100000"})
 NOT_ASKED = "passthrough=- capability=- tensorflow=- "
 
 
@@ -32,19 +33,27 @@ ROWS: Mapping[str, Row] = {
         engine={"isolation": "none"},
         question={"engine": "local"},
         marks="cpu=x",
-        says={"cpu": "a quota of 1.5 CPUs"},
+        says={
+            "cpu": "1.5 CPUs throttles the control group /user.slice/run-u1.scope start from a shell"
+        },
     ),
     "a quota that nothing lifts, as version 1 tells it": plain(
-        files={
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-        },
+        files=first(
+            "/docker/1",
+            {"cpu,cpuacct/cpu.cfs_quota_us": "50000", "cpu,cpuacct/cpu.cfs_period_us": "100000"},
+            mount="/docker/1",
+        ),
         engine={"isolation": "unseen"},
         question={"engine": "inside"},
         marks="cpu=x",
         says={"cpu": "a quota of 0.5 CPUs", "engine": "CONTAINER, ENGINE NOT SEEN"},
     ),
     "a quota of the shell's, and an engine beside it": plain(files=QUOTA),
+    "a quota of all that is here, as under LXC": plain(
+        files=unified("/user.slice", {"cpu.max": "150000 100000"}),
+        marks="cpu=x",
+        says={"cpu": "a quota of 1.5 CPUs throttles every process here whoever started this"},
+    ),
     "an aarch64 machine": plain(engine={"architecture": "aarch64"}),
     "an aarch64 machine with a GPU": on_arm("architecture=x3", "no CUDA for it"),
     "an aarch64 machine with a GPU that nobody asked for": on_arm(
