@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite.kernel import groups, read_text
+from suite.worker.loop import instants
 
 _MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -27,10 +28,9 @@ class Counters:
     own CPU time, ``pressure_s`` the time in which some task of the machine waited for a CPU.
     ``throttled_s`` is by control group for how long its quota has held it back, summed over CPUs.
     ``thermal_events`` counts how often these CPUs, or their package, slowed down for heat;
-    ``clock_mhz`` is their mean clock, and ``unix_s`` when that was, in seconds since 1970 (UTC).
+    ``clock_mhz`` is their mean clock, and ``wall_s`` when that was, of ``time.monotonic``.
     """
 
-    unix_s: float
     wall_s: float
     busy_s: float | None
     steal_s: float | None
@@ -48,7 +48,6 @@ def read(root: Path = Path("/")) -> Counters:
     busy_s, steal_s = _times(root, cpus)
     used = os.times()
     return Counters(
-        unix_s=time.time(),
         wall_s=time.monotonic(),
         busy_s=busy_s,
         steal_s=steal_s,
@@ -85,8 +84,8 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
         "pressure_share": _rise(before.pressure_s, after.pressure_s, wall),
         "thermal_events": _rise(before.thermal_events, after.thermal_events),
         "clock_mhz": after.clock_mhz,
-        "from_s": before.unix_s,
-        "to_s": after.unix_s,
+        "from_s": instants.tell(before.wall_s),
+        "to_s": instants.tell(after.wall_s),
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker.loop import counters
+from suite.worker.loop import counters, instants
 from tests.fakes.groups import GROUPS, unified
 from tests.fakes.tree import lay
 
@@ -61,7 +61,6 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
     assert before.pressure_s == 1.5
     after = replace(
         before,
-        unix_s=before.unix_s + 2.0,
         wall_s=before.wall_s + 2.0,
         busy_s=(before.busy_s or 0) + 3.0,
         own_s=before.own_s + 2.0,
@@ -79,8 +78,8 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
             "pressure_share": 0.5,
             "thermal_events": None,
             "clock_mhz": None,
-            "from_s": before.unix_s,
-            "to_s": before.unix_s + 2.0,
+            "from_s": instants.tell(before.wall_s),
+            "to_s": instants.tell(before.wall_s) + 2.0,
         }
     )
 

@@ -16,6 +16,7 @@ from suite.host.campaign.arms import known_arms
 from suite.host.campaign.invocation.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.identity import describe_machine
+from suite.kernel.clock import Span
 from suite.model import Document, Excluded, Telemetry
 from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
@@ -272,7 +273,7 @@ class Watching:
     def follow(self, running: Any) -> None:
         self.followed.append(running.id)
 
-    def end(self) -> Telemetry | str:
+    def end(self, _span: Span) -> Telemetry | str:
         self.ends += 1
         return self.seen
 
