@@ -197,6 +197,8 @@ CAMPAIGNS = [
     in_blocks(*[hurry(1e-9, {"cpu.architecture": "aarch64"})] * 6, cells=[COPY]),
     make(cells=[COPY], change=hurry(1e-9)),
     in_blocks(*[hurry(0.5)] * 6, cells=[LARGE]),
+    make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),
+    make(change=invoke(engine={"cores": 8, "cores_withheld": 7})),
 ]
 
 

@@ -56,7 +56,9 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     # More invocations narrow the interval of a rate; none of them makes it nearly twice as high.
     limits = find_limits(open_catalogue(summary), summary.places)
     far = (one for one in limits.flags if one.code == "far-below-published")
-    yield from (replace(one, scope="machine") for one in far)
+    # Whatever binds threads or CPUs is there before each block.
+    idle = (one for one in summary.flags if one.code in {"cpus-idle", "cpus-withheld"})
+    yield from (replace(one, scope="machine") for one in (*far, *idle))
 
 
 def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:

@@ -14,8 +14,10 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import Probe
+from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
-from suite.kernel import groups
+from suite.host.machine.machine import cpus_withheld, find_cores
+from suite.kernel import groups, write_cpus
 from suite.model import SuiteIdentity
 
 NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
@@ -49,7 +51,7 @@ def check_cpu(probe: Probe) -> Finding:
     facts |= {"smt": smt, "numa": nodes}
     quota = _find_quota(probe)
     if quota is None:
-        return yes(text, **facts)
+        return _judge_binding(probe, cpus, text, facts)
     topmost = quota.group.name == "/"
     where = "every process here" if topmost else f"the control group {quota.group.name}"
     return no(
@@ -58,6 +60,55 @@ def check_cpu(probe: Probe) -> Finding:
         quota=quota.value,
         **facts,
     )
+
+
+def _judge_binding(
+    probe: Probe, cpus: tuple[int, ...], text: str, facts: dict[str, Any]
+) -> Finding:
+    """Whether threads spread over these CPUs, and whether they are all that this process is given."""
+    machine = probe.machine
+    lists = {
+        name: _read_cpus(probe, f"/sys/devices/system/cpu/{name}")
+        for name in ("isolated", "nohz_full")
+    }
+    facts |= {name: write_cpus(found) or None for name, found in lists.items()}
+    isolated = sorted({*lists["isolated"]} & {*cpus})
+    rest = sorted({*cpus} - {*isolated})
+    if isolated:
+        aside = f"`CPUS={write_cpus(rest)}` leaves them out; or " if rest else ""
+        return no(
+            f"{text}; CPUs {write_cpus(isolated)} are isolated, and the kernel spreads no threads over those",
+            f"{aside}take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and reboot",
+            **facts,
+        )
+    given = cpus_withheld(cpus, machine.root)
+    if given is None or not given[1]:
+        return yes(text, **facts)
+    every, withheld = given
+    # Of a core whose other thread may be used, most of its speed is there.
+    whole = [core for core in find_cores(every, machine.root) if {*core} <= {*withheld}]
+    if not whole:
+        return yes(f"{text}; CPUs {write_cpus(withheld)} are not used", **facts)
+    why = (
+        "the others are isolated: take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and "
+        "reboot; or leave it, and CPU times are of these CPUs alone"
+        if {*withheld} <= {*lists["isolated"]}
+        else "start from a shell that is not pinned (`taskset -cp $$` shows it), and under Slurm with "
+        "`--cpus-per-task` or `--cpu-bind=none`; otherwise CPU times are of these CPUs alone"
+    )
+    return no(
+        f"{text}; only CPUs {write_cpus(cpus)} of the available {write_cpus(every)} can be used: this "
+        "process is bound to them",
+        why,
+        withheld=write_cpus(withheld),
+        **facts,
+    )
+
+
+def _read_cpus(probe: Probe, path: str) -> tuple[int, ...]:
+    """A list of CPUs of the kernel's; where there is none, some kernels write ``(null)``."""
+    told = probe.machine.read(path) or ""
+    return parse_cpus(told) if told[:1].isdigit() else ()
 
 
 _LIFT = (

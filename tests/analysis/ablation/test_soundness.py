@@ -17,7 +17,7 @@ from suite.report.pages.campaign import compose_first
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import name_banners, word
 from tests import changes, synthetic
-from tests.changes import Change, invoke, plant, tell
+from tests.changes import Change, in_cell, invoke, plant, tell
 from tests.rendering import load
 
 pytestmark = pytest.mark.simulated
@@ -140,6 +140,15 @@ def test_a_rate_far_below_what_was_published_is_one() -> None:
 
     assert run(0.5) == ["far-below-published"]
     assert run(0.06) == []
+
+
+def test_cpus_that_lie_idle_are_one_as_whatever_binds_threads_is_there_in_every_block() -> None:
+    campaign = synthetic.make_campaign(blocks=1, cells=[synthetic.make_product(8000)])
+    documents = [synthetic.make_document(campaign, arm, 0) for arm in campaign.arms]
+    slept = in_cell(campaign.cells[0].id, evidence={"own_cpus": 1.0})
+    (flag,) = find_unsound(load(campaign, plant(documents, slept, "cpu")))
+    assert (flag.code, flag.scope, flag.where) == ("cpus-idle", "machine", {"arm": "cpu"})
+    assert name_banners([flag]) == ("UNSOUND MACHINE",)
 
 
 def test_the_last_calibration_of_an_arm_counts() -> None:

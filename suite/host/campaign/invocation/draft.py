@@ -16,6 +16,7 @@ from suite.host.campaign import plan
 from suite.host.campaign.invocation.outcomes import judge_start
 from suite.host.engine import Engine, GpuRequest
 from suite.host.machine.identity import describe_machine
+from suite.host.machine.machine import describe_binding
 from suite.host.provision.volumes import compile_cache
 from suite.kernel import write_cpus
 from suite.kernel.clock import Span
@@ -68,7 +69,8 @@ class Draft:
         self._isolation = engine.isolation
         # Elsewhere nothing tells which machine it is.
         named = engine.isolation != "unseen"
-        machine = describe_machine(named=named) if engine.is_here is True else {}
+        here = engine.is_here is True
+        machine = {**describe_machine(named=named), **describe_binding()} if here else {}
         self._engine_facts = {**engine.describe(), **machine}
         self.span = Span()
         self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)
