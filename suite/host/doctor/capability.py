@@ -7,6 +7,7 @@ from suite.host.doctor.cards import ELSEWHERE, NO_GPU, NOT_ASKED, Row, pick_know
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import OLD_FOR_PTX, kind_of, reword
+from suite.host.provision.images import ARM
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
 """TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
@@ -40,6 +41,11 @@ def check_capability(probe: Probe) -> Finding:
             capability=row.capability,
         )
     engine = probe.try_engine()
+    if probe.architecture() in ARM:
+        raise Unknown(
+            f"compute capability {row.capability}; which TensorFlow would run on it is not known (see "
+            "architecture)"
+        )
     kind = "docker" if engine is None else kind_of(engine.isolation)
     return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
 

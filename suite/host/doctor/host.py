@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from dataclasses import replace
 from typing import Any
 
 from suite import __version__
-from suite.errors import CrossoverError, EngineError
+from suite.errors import ARM_BUILD, CrossoverError, EngineError
 from suite.host.campaign.arms import AUTO, Arms, auto_arms
 from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
@@ -17,6 +16,7 @@ from suite.host.doctor.probe import Probe
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
 from suite.host.machine.machine import cpus_withheld, find_cores
+from suite.host.provision.images import ARM, no_cuda
 from suite.kernel import groups, write_cpus
 from suite.model import SuiteIdentity
 
@@ -187,14 +187,12 @@ def check_cloud(probe: Probe) -> Finding:
 
 def check_architecture(probe: Probe) -> Finding:
     """Whether the locks hold wheels for this processor."""
-    engine = probe.try_engine()
-    told = None if engine is None else engine.describe().get("architecture")
-    name = str(told or platform.machine())
+    name = probe.architecture()
     return replace(_judge_architecture(probe, name), facts={"architecture": name})
 
 
 def _judge_architecture(probe: Probe, name: str) -> Finding:
-    if name in {"aarch64", "arm64"}:
+    if name in ARM:
         return _judge_arm(probe, name)
     if name not in {"x86_64", "amd64"}:
         return no(
@@ -221,7 +219,7 @@ def _judge_arm(probe: Probe, name: str) -> Finding:
     if other := probe.other_tensorflow():
         return yes(f"{name}: {other} brings the cuda arm's TensorFlow")
     return no(
-        f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
-        "ARMS=cpu",
+        no_cuda(name),
+        ARM_BUILD,
         stops=EngineError.exit_status,
     )

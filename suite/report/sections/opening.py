@@ -32,7 +32,7 @@ from suite.report.text.wording import word, word_invalid, word_missing
 
 def name_machine(machine: Machine) -> str:
     """The machine in one line."""
-    parts = [(machine.cpu or "unknown processor")]
+    parts = [(machine.cpu or "processor not recorded")]
     if machine.cpus_used is not None:
         of = f" of {machine.cpus}" if machine.cpus is not None else ""
         parts.append(f"{machine.cpus_used}{of} logical CPUs used")

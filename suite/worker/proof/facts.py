@@ -16,6 +16,7 @@ from typing import Any
 from suite import __version__
 from suite.content import hash_lines, suite_content
 from suite.kernel import groups, memory_total, read_text, write_cpus
+from suite.kernel.processor import name_processor
 from suite.model import Scalar
 from suite.worker.proof import compile_cache
 from suite.worker.proof.gpu import device_identity, loaded_versions, simulation_facts
@@ -82,7 +83,7 @@ def machine_facts() -> dict[str, Scalar]:
         "os.release": _os_release(),
         "os.kernel": platform.release(),
         "cpu.architecture": platform.machine(),
-        "cpu.model": cpu.get("model name") or _read("/sys/firmware/devicetree/base/model"),
+        "cpu.model": name_processor(_read("/proc/cpuinfo") or "", platform.machine()),
         "cpu.microcode": cpu.get("microcode"),
         "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in flags) or None,
         "cpu.count": os.cpu_count(),

@@ -95,7 +95,11 @@ ROWS: Mapping[str, Row] = {
         files={"sys/devices/system/cpu/isolated": "", "sys/devices/system/cpu/nohz_full": "(null)"}
     ),
     "an aarch64 machine": plain(engine={"architecture": "aarch64"}),
-    "an aarch64 machine with a GPU": on_arm("architecture=x3", "no CUDA for it"),
+    "an aarch64 machine with a GPU": on_arm(
+        "architecture=x3 capability=?",
+        "aarch64: the locked TensorFlow is built without CUDA for this processor name an image whose "
+        "TensorFlow has it: `make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:",
+    ),
     "an aarch64 machine with a GPU that nobody asked for": on_arm(
         NOT_ASKED, "the CPU arm alone", arms=("cpu",)
     ),
