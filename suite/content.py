@@ -14,11 +14,12 @@ SUITE = Path(__file__).resolve().parent
 
 def worker_files(suite: Path = SUITE) -> list[Path]:
     """The source files that go into the image, sorted: the words, and the worker's room."""
-    shared = [
-        suite / f"{name}.py"
-        for name in ("__init__", "content", "errors", "kernel", "ranges", "wire")
-    ]
-    rooms = (path for room in ("cells", "model", "worker") for path in (suite / room).rglob("*.py"))
+    shared = [suite / f"{name}.py" for name in ("__init__", "content", "errors", "ranges", "wire")]
+    rooms = (
+        path
+        for room in ("cells", "kernel", "model", "worker")
+        for path in (suite / room).rglob("*.py")
+    )
     return sorted([*shared, *rooms])
 
 

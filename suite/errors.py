@@ -30,6 +30,14 @@ LOCKED_BUILD = (
 )
 """What to do about a GPU for which a TensorFlow of somebody else's has no code, and the locked one has."""
 
+ARM_BUILD = (
+    f"name an image whose TensorFlow has it: `make bench CUDA_IMAGE={VENDOR_IMAGE}` (for servers such as "
+    "Grace or AWS G5g; a Jetson needs one for its JetPack release), without a container LOCAL_PYTHON=path of "
+    "an interpreter that has one; or `ARMS=cpu` measures the CPU alone"
+)
+"""What to do where an arm needs CUDA on an ARM processor: PyPI's wheels for aarch64 are built without
+(tensorflow/tensorflow#121157)."""
+
 MORE_DISK = (
     "free some (`docker system df` shows what holds it), or move the images: `data-root` in the "
     "engine's daemon.json, and with containerd's image store (`docker info` says "

@@ -53,7 +53,7 @@ _TAKES = "{arm}: takes {seconds:seconds} for each {unit}, but on a GPU"
 _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     # What disturbed an invocation.  A cell of which too many invocations were is invalid for it.
     ("excluded", "invocation"): {
-        "cpu-quota": "a CPU quota throttled the container",
+        "cpu-quota": "a CPU quota throttled the worker",
         "gpu-slowdown": "thermal or hardware slowdown of the GPU for over 1 % of the time",
         "gpu-shared": "another process computed on the GPU",
         "steal": "the hypervisor took over 10 % of the CPU time (steal)",
@@ -87,6 +87,11 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "are those visible from inside, and nothing else is known of its isolation",
         "not-containerized": "The worker ran as a plain process on this machine, not in a container: its "
         "libraries and limits are not those of an image",
+        "cpus-idle": "{arm}: its largest products kept only {busy:.1f} of {cores:.0f} CPU cores busy, so CPU "
+        "times are up to {factor:.1f} times too long, and GPUs look as much too good beside them; "
+        "`make doctor` looks for isolated CPUs, limits on threads, and quotas",
+        "cpus-withheld": "{arm}: only {used:.0f} of the {cores:.0f} CPU cores available here could be used "
+        "(a pinned shell, taskset, Slurm's binding, or isolated CPUs), so CPU times are of these alone",
         "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
         "share of the CPUs and the memory: the survey compares it with the same GPU running alone",
     },

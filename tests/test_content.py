@@ -29,9 +29,9 @@ def test_a_copy_has_the_same_content(copy: Path) -> None:
 
 def test_the_container_gets_the_words_and_its_own_room_alone() -> None:
     names = [path.relative_to(SUITE).as_posix() for path in worker_files()]
-    shared = {"__init__.py", "content.py", "errors.py", "kernel.py", "ranges.py", "wire.py"}
+    shared = {"__init__.py", "content.py", "errors.py", "ranges.py", "wire.py"}
     assert {
-        name for name in names if not name.startswith(("cells/", "model/", "worker/"))
+        name for name in names if not name.startswith(("cells/", "kernel/", "model/", "worker/"))
     } == shared
     assert "cells/cell.py" in names
     assert "worker/scenarios/matmul/square.py" in names

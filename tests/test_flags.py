@@ -220,6 +220,8 @@ CAMPAIGNS = [
     make(cells=[COPY], change=hurry(1e-9)),
     in_blocks(*[hurry(0.5)] * 6, cells=[LARGE]),
     make(cells=[COPY], change=narrow),
+    make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),
+    make(change=invoke(engine={"cores": 8, "cores_withheld": 7})),
 ]
 
 

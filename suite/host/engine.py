@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol
 
 from suite.host.machine.refusal import EngineKind
@@ -137,14 +136,14 @@ class Job:
 @dataclass(frozen=True, kw_only=True)
 class Ending:
     """How a run ended: its exit code (None: unknown), the end of its standard error, and one phrase for
-    people such as ``exit code 3`` or ``killed by SIGKILL`` or ``out of memory``.
+    people such as ``exit code 3`` or ``killed by SIGKILL`` or ``out of memory``; when, of ``time.monotonic``.
 
     ``left`` is what it has left behind and how to remove that, for people; empty: nothing."""
 
     code: int | None
     diary: str
     phrase: str
-    ended: datetime
+    ended: float
     left: str = ""
 
 
@@ -158,10 +157,6 @@ class Running(Protocol):
     @property
     def process_id(self) -> int | None:
         """Its process on this machine, the first of its session; None: it is a container's."""
-
-    @property
-    def started(self) -> datetime:
-        """When the engine was asked to start it (UTC)."""
 
     def next_line(self, timeout_s: float) -> str | None:
         """The next whole line of its standard output, or None once that has ended.

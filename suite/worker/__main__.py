@@ -84,7 +84,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, getattr(options, "cells", []))
     _demand_one_process(parser, options.command, {one.cell.process for one in requests})
     channel = Channel()
-    channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid())
+    from suite.worker.loop.instants import now
+
+    channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid(), at=now())
     if options.command == "script":
         return _run_script(channel, requests, gpu=options.gpu)
     return _run_cells(channel, options, requests, numpy_s)

@@ -331,9 +331,7 @@ def _quota(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
         return replace(
             machine, arm_facts={**machine.arm_facts, "cpu.quota": f"{quota:g}"}
         ), "a quota of"
-    return replace(
-        machine, evidence={"throttled_share": 0.3}
-    ), "a CPU quota throttled the container"
+    return replace(machine, evidence={"throttled_share": 0.3}), "a CPU quota throttled the worker"
 
 
 def _memory(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Any
 
 from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
-from suite.host.machine.clock import Span
 from suite.host.machine.ending import phrase_ending
 from suite.host.machine.refusal import EngineKind
 from suite.model import CellResult, Check, Image, Isolation, Scalar, make_pending
@@ -131,7 +131,13 @@ class Worker:
     def greeting(self, *, gpu: bool = False) -> list[str]:
         """What comes before the first cell; ``gpu``: on the arm that has one."""
         return [
-            record("hello", schema=wire.SCHEMA, version="0.1.0", pid=7),
+            record(
+                "hello",
+                schema=wire.SCHEMA,
+                version="0.1.0",
+                pid=7,
+                at=datetime.now(timezone.utc),
+            ),
             record(
                 "startup",
                 stages={
@@ -236,7 +242,6 @@ class FakeRunning:
         self._id = identity
         self._life = life
         self._words: Iterator[Word] = iter(life.words)
-        self._span = Span()
         self._ending: Ending | None = None
         self._stopped = False
         self.timeouts: list[float] = []
@@ -248,10 +253,6 @@ class FakeRunning:
     @property
     def process_id(self) -> int | None:
         return None
-
-    @property
-    def started(self) -> datetime:
-        return self._span.started
 
     def next_line(self, timeout_s: float) -> str | None:
         assert self._ending is None, "a closed run was listened to"
@@ -273,7 +274,7 @@ class FakeRunning:
             code=None,
             diary=self._life.diary,
             phrase="stopped by the host",
-            ended=datetime.now(timezone.utc),
+            ended=time.monotonic(),
             left=self._life.left,
         )
 
@@ -289,7 +290,7 @@ class FakeRunning:
                 phrase=phrase_ending(
                     code, out_of_memory=self._life.out_of_memory, memory_bytes=2**30
                 ),
-                ended=self._span.at() + timedelta(seconds=self._life.seconds),
+                ended=time.monotonic() + self._life.seconds,
             )
         return self._ending
 

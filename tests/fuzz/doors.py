@@ -33,6 +33,7 @@ from suite.host.machine.identity import find_types, parse_cloud
 from suite.host.machine.lines import split_lines
 from suite.host.provision.images import DOCKER, read_specs
 from suite.host.watch.observe import read_lines
+from suite.kernel.clock import Span
 from suite.report.exports.summary import render_json
 from suite.report.produce import build_gate, build_shortlist
 from suite.wire import dump_document, dump_record
@@ -195,7 +196,7 @@ def _pieces(stream: bytes, draw: Random) -> Iterator[bytes]:
 
 
 SAMPLER = (
-    {"started": 1_700_000_000.0, "facts": {"gpu": "a", "n": 1}, "absent": {"heat": "not told"}},
+    {"began_s": 71.5, "facts": {"gpu": "a", "n": 1}, "absent": {"heat": "not told"}},
     {"at_s": 0.5, "values": {"clock": 1000.0, "power": None}},
     {"at_s": 1.5, "values": {"clock": 1100.0, "power": 3.5}},
 )
@@ -204,7 +205,7 @@ SAMPLER = (
 def try_telemetry(at: Path, draw: Random) -> None:
     """What the sampler wrote, in a document that is then read back."""
     lines = mutate_lines([dump_record(dict(one)).encode() for one in SAMPLER], draw)
-    telemetry = read_lines([line.decode(errors="replace") for line in lines])
+    telemetry = read_lines([line.decode(errors="replace") for line in lines], Span())
     if telemetry is None:
         return
     one = replace(synthetic.make_document(synthetic.make_campaign(), "cpu", 1), telemetry=telemetry)
@@ -217,7 +218,7 @@ def try_probe(at: Path, draw: Random) -> None:
     """What a container's Python printed of the driver's list."""
     rows = [["0000:01:00.0", "Model: \t A\nGPU UUID: \t GPU-" + "0" * 36, "0-3"], ["x", "", ""]]
     lines = mutate_lines([json.dumps(row).encode() for row in rows], draw)
-    read_probe([line.decode(errors="replace") for line in lines])
+    read_probe([line.decode(errors="replace") for line in lines], Span())
 
 
 def try_docker_config(at: Path, draw: Random) -> None:

@@ -26,6 +26,9 @@ BUSY = 0.5
 LASTING: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     # More invocations narrow the interval of a rate; none of them makes it nearly twice as high.
     "far-below-published": lambda _: True,
+    # Whatever binds threads or CPUs is there before each block.
+    "cpus-idle": lambda _: True,
+    "cpus-withheld": lambda _: True,
     # Set by whoever lets the machine; a campaign changes no setting.
     "power-limited": lambda seen: is_under(seen["limit"], seen.get("usual"), 1 - BELOW),
     # Many cards are let at their default clock, and some of these are half of the highest.
@@ -70,7 +73,7 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
             yield from _judge({"arm": arm}, document)
     catalogue = open_catalogue(summary)
     told = [*find_hardware(summary, catalogue), *find_limits(catalogue, summary.places).flags]
-    for flag in told:
+    for flag in (*summary.flags, *told):
         if flag.code in LASTING and LASTING[flag.code](flag.values):
             yield replace(flag, severity="caution", scope="machine")
 

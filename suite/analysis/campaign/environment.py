@@ -46,10 +46,12 @@ _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
 def find_machine(documents: Iterable[Document]) -> Machine:
     """The machine, from the first document that has each fact."""
     found = take_first(documents)
+    kind = read_text(found.get("cpu.architecture"))
     used, count, memory = map(found.get, ("cpu.usable", "cpu.count", "memory.bytes"))
     gpus = [str(v) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
     return Machine(
-        cpu=read_text(found.get("cpu.model")),
+        # Documents of before ARM processors had names have the architecture alone.
+        cpu=read_text(found.get("cpu.model")) or (f"{kind} processor" if kind else None),
         cpus_used=read_text(used),
         cpus=None if count == used else read_text(count),
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,

@@ -38,6 +38,7 @@ from suite.analysis.campaign.validity import (
     is_contended,
     judge_campaign,
 )
+from suite.analysis.documents.busy import find_idle
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.numbers.estimate import estimate
@@ -160,7 +161,13 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             )
             for cell in campaign.cells
         ),
-        flags=(*flag_campaign(loaded), *invalid, *excluded, *off_pace),
+        flags=(
+            *flag_campaign(loaded),
+            *find_idle(campaign, counted),
+            *invalid,
+            *excluded,
+            *off_pace,
+        ),
         conclusions=conclusions,
     )
 

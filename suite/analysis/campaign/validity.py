@@ -41,6 +41,7 @@ THROTTLED_SHARE = 0.001
 
 EVIDENCE: Limits = (
     ("throttled_share", THROTTLED_SHARE, "cpu-quota"),
+    ("cpu.quota_share", THROTTLED_SHARE, "cpu-quota"),
     ("steal_share", 0.10, "steal"),
     ("gpu.slowdown_share", 0.01, "gpu-slowdown"),
     ("gpu.other_processes", 0.0, "gpu-shared"),

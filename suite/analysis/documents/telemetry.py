@@ -61,7 +61,8 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
 
     ``gpu.mean_power_w`` is energy over time; ``gpu.slowdown_share`` and ``gpu.capped_share`` are of
     the time, by counters where the GPU has them, else by samples; ``gpu.other_processes`` the most
-    that were seen at once; ``cpu.throttle_events`` how often a CPU slowed down for heat.
+    that were seen at once; ``cpu.throttle_events`` how often a CPU slowed down for heat;
+    ``cpu.quota_share`` for how long a quota held back all that ran there, summed over CPUs.
     """
     found = {
         "gpu.mean_power_w": _grow_by_second(telemetry, "gpu.energy_j", window),
@@ -71,6 +72,7 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
         "gpu.clock_sm_mhz": _median(pick(telemetry, "gpu.clock_sm_mhz", window)),
         "gpu.temperature_c": max(pick(telemetry, "gpu.temperature_c", window), default=None),
         "cpu.throttle_events": _grow(telemetry, "cpu.throttle_events", window, whole=True),
+        "cpu.quota_share": _grow_by_second(telemetry, "cpu.throttled_s", window),
     }
     return {name: value for name, value in found.items() if value is not None}
 

@@ -23,7 +23,7 @@ from suite.host.gpu.choice import FIRST
 from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
 from suite.host.machine.refusal import EngineKind
-from suite.host.provision.images import Recipe, find_spec, follow, is_pinned
+from suite.host.provision.images import Recipe, demand_cuda, find_spec, follow, is_pinned
 from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
 from suite.kernel import read_version
 from suite.model import Image, Isolation, Scalar
@@ -138,6 +138,8 @@ class DockerEngine:
         """
         if name == CUSTOM:
             self.settle_custom(progress)
+        if self._cuda_image is None or name != CUSTOM:
+            demand_cuda(find_spec(name), str(self._description.info.get("Architecture")))
         return build.provide_image(
             self._daemon, self._recipe(name), progress, data_root=self.data_root, fresh=fresh
         )

@@ -24,12 +24,9 @@ from suite.host.machine.lock import MIND_OTHER, PLACE, name_self
 from suite.host.machine.machine import is_alive
 from suite.host.provision.volumes import UNKNOWN_DRIVER
 
-_FOREIGN_AGE_S = 3600.0
-"""After this long, a stopped container whose owner can't be looked up is nobody's any more."""
-
-_FOREIGN_VOLUME_AGE_S = 48 * 3600.0
-"""The same for a volume, which between two containers of a campaign looks like nobody's: no campaign
-takes that long."""
+_FOREIGN_AGE_S = 48 * 3600.0
+"""After this long, a stopped container or a volume whose owner can't be looked up is nobody's any more.  No
+campaign takes that long, and no two machines' clocks, or one that is set by an hour, differ by so much."""
 
 
 def remove_container(daemon: Daemon, container: str, within: float = WORK_S) -> None:
@@ -95,7 +92,7 @@ def _is_old(volume: Mapping[str, Any], now_s: float) -> bool:
         made_s = datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()
     except ValueError:
         return False
-    return now_s - made_s > _FOREIGN_VOLUME_AGE_S
+    return now_s - made_s > _FOREIGN_AGE_S
 
 
 def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:

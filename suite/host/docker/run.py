@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import struct
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +19,6 @@ from suite.host.docker.volumes import volume_labels
 from suite.host.engine import Ending, Job
 from suite.host.gpu.commands import FIND_HANG, reword
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import (
     ASK_S,
     GRACE_S,
@@ -95,7 +95,6 @@ def _start(
     daemon: Daemon, job: Job, name: str, *, owner: str, memlock: bool, entrypoint: tuple[str, ...]
 ) -> DockerRun:
     """As `start_run`, once."""
-    span = Span()
     with daemon.calls("starting a container"):
         # Not left to the mount, which would make them without our label; those that are there stay.
         for volume in job.volumes:
@@ -120,7 +119,7 @@ def _start(
         # Somebody has removed it: it says nothing, and its end tells why.
         if not refused.gone:
             raise
-    return DockerRun(daemon, created, stream, span=span, memory_bytes=job.memory_bytes)
+    return DockerRun(daemon, created, stream, memory_bytes=job.memory_bytes)
 
 
 def _refusal(
@@ -145,12 +144,10 @@ class DockerRun:
     """The container's id is in the control groups of its processes."""
 
     def __init__(
-        self, daemon: Daemon, container: str, stream: Any, *, span: Span, memory_bytes: int | None
+        self, daemon: Daemon, container: str, stream: Any, *, memory_bytes: int | None
     ) -> None:
         self._daemon = daemon
         self.id = container
-        self.started = span.started
-        self._span = span
         self._memory_bytes = memory_bytes
         self._stream = stream
         self._ending: Ending | None = None
@@ -214,7 +211,7 @@ class DockerRun:
                 code=None,
                 diary=diary,
                 phrase="stopped by the host",
-                ended=self._span.at(),
+                ended=time.monotonic(),
                 left="" if gone else _LEFT.format(self.id[:12]),
             )
         return self._ending
@@ -233,7 +230,7 @@ class DockerRun:
         if not self._wait(grace_s):
             self.stop()
             self._wait(KILLED_S)
-        ended = self._span.at(self._lines.ended)
+        ended = self._lines.ended or time.monotonic()
         state = self._inspect()
         if state is None:
             removed = "its container was removed by someone else"

@@ -9,6 +9,7 @@ from suite.host.doctor.probe import Probe
 from suite.host.gpu.commands import OLD_FOR_PTX, reword
 from suite.host.gpu.smi import Row
 from suite.host.gpu.vgpu import newer_image
+from suite.host.provision.images import ARM
 from suite.slices import read_virtual_gpu
 
 OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
@@ -43,6 +44,11 @@ def check_capability(probe: Probe) -> Finding:
             capability=row.capability,
         )
     engine = probe.try_engine()
+    if probe.architecture() in ARM:
+        raise Unknown(
+            f"compute capability {row.capability}; which TensorFlow would run on it is not known (see "
+            "architecture)"
+        )
     kind = "docker" if engine is None else engine.kind
     return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import re
 from dataclasses import replace
 from typing import Any
 
 from suite import __version__
-from suite.errors import CrossoverError, EngineError
+from suite.errors import ARM_BUILD, CrossoverError, EngineError
 from suite.host.campaign.arms import AUTO, Arms, auto_arms
 from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
@@ -16,8 +15,11 @@ from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import Probe
 from suite.host.gpu.engine_texts import JETSON, USE_JETSON
 from suite.host.gpu.request import is_jetson
-from suite.host.machine.cpus import read_quota
+from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
+from suite.host.machine.machine import cpus_withheld, find_cores
+from suite.host.provision.images import ARM, no_cuda
+from suite.kernel import groups, write_cpus
 from suite.model import SuiteIdentity
 
 NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
@@ -49,15 +51,86 @@ def check_cpu(probe: Probe) -> Finding:
         "sockets": sockets,
     }
     facts |= {"smt": smt, "numa": nodes}
-    quota = read_quota(machine.root)
-    if quota is not None and engine is not None and engine.isolation != "container":
+    quota = _find_quota(probe)
+    if quota is None:
+        return _judge_binding(probe, cpus, text, facts)
+    topmost = quota.group.name == "/"
+    where = "every process here" if topmost else f"the control group {quota.group.name}"
+    return no(
+        f"{text}; a quota of {quota.value:g} CPUs throttles {where}",
+        f"{_LIFT_OUTSIDE if topmost else _LIFT}: TensorFlow starts a thread for each CPU that it sees",
+        quota=quota.value,
+        **facts,
+    )
+
+
+def _judge_binding(
+    probe: Probe, cpus: tuple[int, ...], text: str, facts: dict[str, Any]
+) -> Finding:
+    """Whether threads spread over these CPUs, and whether they are all that this process is given."""
+    machine = probe.machine
+    lists = {
+        name: _read_cpus(probe, f"/sys/devices/system/cpu/{name}")
+        for name in ("isolated", "nohz_full")
+    }
+    facts |= {name: write_cpus(found) or None for name, found in lists.items()}
+    isolated = sorted({*lists["isolated"]} & {*cpus})
+    rest = sorted({*cpus} - {*isolated})
+    if isolated:
+        aside = f"`CPUS={write_cpus(rest)}` leaves them out; or " if rest else ""
         return no(
-            f"{text}; a quota of {quota:g} CPUs throttles every process here",
-            "lift the quota, or give CPUs as a set: TensorFlow starts a thread for each that it sees",
-            quota=quota,
+            f"{text}; CPUs {write_cpus(isolated)} are isolated, and the kernel spreads no threads over those",
+            f"{aside}take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and reboot",
             **facts,
         )
-    return yes(text, **facts)
+    given = cpus_withheld(cpus, machine.root)
+    if given is None or not given[1]:
+        return yes(text, **facts)
+    every, withheld = given
+    # Of a core whose other thread may be used, most of its speed is there.
+    whole = [core for core in find_cores(every, machine.root) if {*core} <= {*withheld}]
+    if not whole:
+        return yes(f"{text}; CPUs {write_cpus(withheld)} are not used", **facts)
+    why = (
+        "the others are isolated: take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and "
+        "reboot; or leave it, and CPU times are of these CPUs alone"
+        if {*withheld} <= {*lists["isolated"]}
+        else "start from a shell that is not pinned (`taskset -cp $$` shows it), and under Slurm with "
+        "`--cpus-per-task` or `--cpu-bind=none`; otherwise CPU times are of these CPUs alone"
+    )
+    return no(
+        f"{text}; only CPUs {write_cpus(cpus)} of the available {write_cpus(every)} can be used: this "
+        "process is bound to them",
+        why,
+        withheld=write_cpus(withheld),
+        **facts,
+    )
+
+
+def _read_cpus(probe: Probe, path: str) -> tuple[int, ...]:
+    """A list of CPUs of the kernel's; where there is none, some kernels write ``(null)``."""
+    told = probe.machine.read(path) or ""
+    return parse_cpus(told) if told[:1].isdigit() else ()
+
+
+_LIFT = (
+    "start from a shell outside that group, or lift its quota (`systemctl show -p CPUQuotaPerSecUSec UNIT` "
+    "shows it, `CPUQuota=` sets it), or give CPUs as a set instead (`AllowedCPUs=`)"
+)
+_LIFT_OUTSIDE = (
+    "whoever started this container or pod lifts the quota (`--cpus` of docker, `resources.limits.cpu` of a "
+    "pod, `limits.cpu.allowance` of LXC), or gives CPUs as a set instead (`--cpuset-cpus`, `limits.cpu`)"
+)
+"""The topmost group that can be seen is the one that whoever started all this has made."""
+
+
+def _find_quota(probe: Probe) -> groups.Bound | None:
+    """The quota that would hold the worker back: a plain process is in this one's control groups; a container
+    on this machine has groups of its own, below the topmost that is seen from here."""
+    seen = groups.list_groups("cpu", probe.machine.root)
+    engine = probe.try_engine()
+    apart = engine is None or engine.isolation == "container"
+    return groups.find_quota(seen[-1:] if apart else seen)
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
@@ -116,14 +189,12 @@ def check_cloud(probe: Probe) -> Finding:
 
 def check_architecture(probe: Probe) -> Finding:
     """Whether the locks hold wheels for this processor."""
-    engine = probe.try_engine()
-    told = None if engine is None else engine.describe().get("architecture")
-    name = str(told or platform.machine())
+    name = probe.architecture()
     return replace(_judge_architecture(probe, name), facts={"architecture": name})
 
 
 def _judge_architecture(probe: Probe, name: str) -> Finding:
-    if name in {"aarch64", "arm64"}:
+    if name in ARM:
         return _judge_arm(probe, name)
     if name not in {"x86_64", "amd64"}:
         return no(
@@ -153,7 +224,7 @@ def _judge_arm(probe: Probe, name: str) -> Finding:
     if other := probe.other_tensorflow():
         return yes(f"{name}: {other} brings the cuda arm's TensorFlow")
     return no(
-        f"{name}: TensorFlow's wheels have no CUDA for it, so there is no cuda arm",
-        "ARMS=cpu",
+        no_cuda(name),
+        ARM_BUILD,
         stops=EngineError.exit_status,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import platform
 import threading
 import time
 from collections.abc import Callable
@@ -173,6 +174,12 @@ class Probe:
             return None  # without an engine, whichever it would be, nothing else was named
         stock = engine.take_stock("cuda")
         return None if stock.from_lock else f"{stock.base} (LOCAL_PYTHON)"
+
+    def architecture(self) -> str:
+        """The processor's, as the engine names it; without one, this machine's."""
+        engine = self.try_engine()
+        told = None if engine is None else engine.describe().get("architecture")
+        return str(told or platform.machine())
 
     def arms(self) -> tuple[Arm, ...]:
         """The arms that ``make bench`` would run, by what is known of the GPU.

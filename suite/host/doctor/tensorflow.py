@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -22,7 +23,7 @@ from suite.host.gpu.harmless import name_harmless
 from suite.host.gpu.remedies import explain_worker
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, compile_cache
-from suite.model import SIMULATED, Arm, Image
+from suite.model import SIMULATED, Arm, Image, Scalar
 
 _NO_MEMORY = re.compile(r"device:GPU:\d+ with 0 MB memory")
 """What TensorFlow says of a GPU whose memory another process has, whole."""
@@ -86,6 +87,13 @@ def _try_out(probe: Probe, job: Job, place: str) -> Finding:
     facts = records["facts"]["facts"]
     version = facts.get("tensorflow.version")
     named = f"TensorFlow {version} in {place}"
+    if bounds := find_bounds(facts):
+        return no(
+            f"{named} starts with {' '.join(bounds)} in its environment, which can keep some of its "
+            f"{facts['cpu.usable']} CPUs idle",
+            "take them out of the image (`ENV` in its Dockerfile) or of what LOCAL_PYTHON names",
+            tensorflow=version,
+        )
     if job.gpu is None:
         return yes(f"{named} starts on the CPU", tensorflow=version)
     name, capability = facts.get("gpu.0.name"), facts.get("gpu.0.capability")
@@ -97,6 +105,22 @@ def _try_out(probe: Probe, job: Job, place: str) -> Finding:
         name=name,
         capability=capability,
     )
+
+
+_BOUNDS = ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+"""What limits the threads of an operation on the CPU, in one build of TensorFlow or another.  The caller's
+environment reaches no worker; an image's own does, and that of a wrapper around an interpreter."""
+
+
+def find_bounds(facts: Mapping[str, Scalar]) -> list[str]:
+    """The variables of a worker's environment that allow fewer threads than it has CPUs."""
+    usable = facts.get("cpu.usable")
+    told = {name: str(facts.get(f"environment.{name}", "")) for name in _BOUNDS}
+    return [
+        f"{name}={value}"
+        for name, value in told.items()
+        if value.isdigit() and isinstance(usable, int) and 0 < int(value) < usable
+    ]
 
 
 def _describe_job(engine: Examined, arm: Arm, stock: Stock, request: GpuRequest | None) -> Job:

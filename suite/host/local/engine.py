@@ -33,7 +33,7 @@ from suite.host.local.run import LocalRun
 from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.refusal import EngineKind
-from suite.host.provision.images import find_spec, lock_identity
+from suite.host.provision.images import demand_cuda, find_spec, lock_identity
 from suite.host.provision.volumes import CACHE_VARIABLE
 from suite.kernel import memory_total, read_version
 from suite.model import Image, Isolation, Scalar
@@ -128,6 +128,7 @@ class LocalEngine:
         if found.given:
             progress(f"environment {name}: {found.interpreter.title} {found.given}")
         else:
+            demand_cuda(find_spec(name), platform.machine())
             make_environment(name, find_spec(name).lock, found.interpreter, self._home, progress)
         self._pythons[found.image.id] = found.python
         return found.image

@@ -16,11 +16,10 @@ from suite.errors import EngineError, UsageError
 from suite.host.engine import Say
 from suite.host.local.engine import HOME, Environment, LocalEngine, record_environment
 from suite.host.local.environment import look_at
-from suite.host.machine.cpus import read_quota
 from suite.host.machine.refusal import EngineKind
 from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import find_spec
-from suite.kernel import read_text
+from suite.kernel import groups, read_text
 from suite.model import Image, Isolation, Scalar
 
 DIGEST = "CROSSOVER_IMAGE_DIGEST"
@@ -111,27 +110,19 @@ def _read_digest(environment: Mapping[str, str]) -> str | None:
 def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[str, Scalar]:
     """What can be seen from within of who started this and what bounds it; None: not to be seen.
 
-    ``seen.cpu_quota`` is in CPUs.  Control groups of version 2 first, then of version 1.
+    ``seen.cpu_quota`` is in CPUs.
     """
-
-    def read(*places: str) -> str | None:
-        texts = (read_text(root / place).strip() for place in places)
-        return next((text for text in texts if text), None)
-
     status = dict(
         line.partition(":\t")[::2] for line in read_text(root / "proc/self/status").splitlines()
     )
-    groups = "sys/fs/cgroup"
-    memory = read(f"{groups}/memory.max", f"{groups}/memory/memory.limit_in_bytes")
+    quota = groups.find_quota(groups.list_groups("cpu", root))
+    memory = groups.find_memory(groups.list_groups("memory", root))
     capabilities = status.get("CapEff")
     return {
         "seen.marks": ", ".join(find_marks(environment, root)) or None,
-        "seen.cpu_quota": read_quota(root),
-        "seen.cpuset": read(f"{groups}/cpuset.cpus.effective", f"{groups}/cpuset/cpuset.cpus"),
-        # Version 1 writes "no limit" as a number near 2**63.
-        "seen.memory_limit_bytes": int(memory)
-        if memory is not None and memory.isdigit() and int(memory) < 2**60
-        else None,
+        "seen.cpu_quota": quota.value if quota else None,
+        "seen.cpuset": groups.find_cpuset(groups.list_groups("cpuset", root)),
+        "seen.memory_limit_bytes": int(memory.value) if memory else None,
         "seen.read_only_root": bool(os.statvfs(root).f_flag & os.ST_RDONLY),
         "seen.no_new_privileges": {"1": True, "0": False}.get(status.get("NoNewPrivs", "")),
         "seen.capabilities": None if capabilities is None else int(capabilities, 16) != 0,

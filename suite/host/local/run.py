@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,6 @@ from typing import IO
 from suite.errors import EngineError
 from suite.host.engine import Ending
 from suite.host.local.owned import make_folder
-from suite.host.machine.clock import Span
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
 from suite.host.machine.ending import DIARY_BYTES, phrase_ending
 from suite.host.machine.lines import MORE_PROCESSES, LineQueue
@@ -42,8 +42,6 @@ class LocalRun:
         work.mkdir()
         environment = {"HOME": str(work), **environment}
         environment |= {"TMPDIR": str(work), "KERAS_HOME": str(work)}
-        self._span = Span()
-        self.started = self._span.started
         try:
             with (self._folder / "stderr").open("wb") as diary:
                 self._process = subprocess.Popen(
@@ -120,7 +118,7 @@ class LocalRun:
             if not self._wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
                 self.stop()
                 self._wait(killed_s)
-            ended = self._span.at()
+            ended = time.monotonic()
             # Before the process is reaped, so that its number can't yet be another's.
             self.stop()
             status, left = None, ""

@@ -1,12 +1,10 @@
-"""Lists of CPUs as the kernel writes them: ``0-3,8``; and how much of them a control group may use."""
+"""Lists of CPUs as the kernel writes them: ``0-3,8``."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from suite.errors import UsageError
-from suite.kernel import read_text
 from suite.ranges import RANGES
 
 
@@ -28,12 +26,3 @@ def parse_cpus(text: str) -> tuple[int, ...]:
             )
         cpus.update(range(first, last + 1))
     return tuple(sorted(cpus))
-
-
-def read_quota(root: Path = Path("/")) -> float | None:
-    """The quota of this process's control group, in CPUs, of version 2 first; None: there is none."""
-    groups = root / "sys/fs/cgroup"
-    names = ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")
-    told = read_text(groups / "cpu.max") or " ".join(read_text(groups / name) for name in names)
-    quota, period = (*told.split(), "", "")[:2]
-    return int(quota) / int(period) if quota.isdigit() and int(period or 0) else None

@@ -12,12 +12,14 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 from suite.errors import BusyError
 from suite.folder import Folder
+from suite.kernel import read_text
 
 PLACE = "CROSSOVER_LOCKS"
 """The environment variable that names another folder for the machine's lock."""
@@ -62,7 +64,7 @@ class Lock:
         with Folder.open(folder.resolve()) as here:
             self._file = here.open_lock(name, make=make)
         self.close = self._file.close
-        self._signed = {"who": name_self(), "since": _now().isoformat()}
+        self._signed = {"who": name_self(), "boot": _read_boot(), **_stamp("since")}
 
     def take(self) -> str | None:
         """Takes it and says so in it.  None: it is ours until it is closed; else who holds it, in words."""
@@ -77,9 +79,7 @@ class Lock:
 
     def expect(self, left_s: float | None) -> None:
         """Says in it how long it will be held yet; None: nobody knows."""
-        until = (
-            {} if left_s is None else {"until": (_now() + timedelta(seconds=left_s)).isoformat()}
-        )
+        until = {} if left_s is None else _stamp("until", left_s)
         content = json.dumps(self._signed | until).encode()
         # That it is held is the kernel's to say; by whom is for people, and worth no campaign.
         with contextlib.suppress(OSError):
@@ -108,9 +108,8 @@ def word_holder(note: bytes) -> str:
     try:
         told = json.loads(note)
         who, since = str(told["who"])[:200], datetime.fromisoformat(told["since"])
-        until = datetime.fromisoformat(told["until"]) if "until" in told else None
-        held_s = (_now() - since).total_seconds()
-        left_s = None if until is None else (until - _now()).total_seconds()
+        held_s = -_find_left_s(told, "since")
+        left_s = _find_left_s(told, "until") if "until" in told else None
     except (ValueError, KeyError, TypeError):
         return "of an unknown owner"
     left = "for an unknown time"
@@ -140,5 +139,19 @@ def wait_for(
         pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
+def _stamp(name: str, left_s: float = 0.0) -> dict[str, str | float]:
+    """An instant, by the clock of the day and by the one that nobody sets."""
+    day = datetime.now(timezone.utc) + timedelta(seconds=left_s)
+    return {name: day.isoformat(), f"{name}_s": time.monotonic() + left_s}
+
+
+def _find_left_s(told: Mapping[str, Any], name: str) -> float:
+    """How far off an instant of a note is, in seconds: by the clock that nobody sets, where it is of this
+    machine since it was started; else, as in a folder that machines share, by the clock of the day."""
+    if told.get("boot") == _read_boot():
+        return float(told[f"{name}_s"]) - time.monotonic()
+    return (datetime.fromisoformat(told[name]) - datetime.now(timezone.utc)).total_seconds()
+
+
+def _read_boot() -> str:
+    return read_text(Path("/proc/sys/kernel/random/boot_id")).strip()

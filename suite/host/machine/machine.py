@@ -8,12 +8,40 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.kernel import memory_total, read_text
+from suite.host.machine.cpus import parse_cpus
+from suite.kernel import groups, memory_total, read_text
+from suite.model import Scalar
 
 
 def cpus_allowed() -> tuple[int, ...]:
     """The logical CPUs that this process may run on, ascending."""
     return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def cpus_withheld(
+    allowed: Iterable[int] = (), root: Path = Path("/")
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The CPUs that the control groups give to this process, and those among them on which it may not run
+    all the same: ``allowed`` (none: it is asked) is what `cpus_allowed` says.
+
+    A pinned shell, a batch system's binding, or CPUs that the kernel was told to isolate.  None: what the
+    groups give can't be seen.
+    """
+    given = groups.find_cpuset(groups.list_groups("cpuset", root))
+    if given is None:
+        return None
+    every = parse_cpus(given)
+    return every, tuple(sorted(set(every) - set(allowed or cpus_allowed())))
+
+
+def describe_binding(root: Path = Path("/")) -> dict[str, Scalar]:
+    """Facts for the document: how many cores this process is given, and of how many it may use no CPU."""
+    if (found := cpus_withheld(root=root)) is None:
+        return {}
+    every, withheld = found
+    cores = find_cores(every, root)
+    idle = sum(set(core) <= set(withheld) for core in cores)
+    return {"cores": len(cores), "cores_withheld": idle}
 
 
 def is_this_machine(info: Mapping[str, Any]) -> bool | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from suite import __version__
 from suite.content import SUITE, hash_lines, suite_content, worker_files
-from suite.errors import EngineError, UsageError
+from suite.errors import ARM_BUILD, EngineError, UsageError
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK
 
@@ -78,6 +78,25 @@ class BuildPlan:
     lock: str
     labels: Mapping[str, str]
     arguments: Mapping[str, str]
+
+
+ARM = ("aarch64", "arm64")
+"""What the kernel, and engines, call an ARM processor of 64 bits."""
+
+
+def no_cuda(architecture: str) -> str:
+    """That the locked TensorFlow can't use a GPU on an ARM processor, for people."""
+    return f"{architecture}: the locked TensorFlow is built without CUDA for this processor"
+
+
+def demand_cuda(spec: ImageSpec, architecture: str) -> None:
+    """Demands that an image from the lock can use the GPU that it is for, before it is made.
+
+    Raises:
+        EngineError: its TensorFlow has no CUDA for that processor.
+    """
+    if spec.gpu and architecture in ARM:
+        raise EngineError(no_cuda(architecture), ARM_BUILD)
 
 
 def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:

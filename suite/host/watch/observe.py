@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import IO, Literal, get_args
 
 import msgspec
@@ -22,6 +22,7 @@ import msgspec
 from suite.content import SUITE
 from suite.host.engine import Engine, GpuRequest, Running
 from suite.kernel import write_cpus
+from suite.kernel.clock import Span
 from suite.model import Arm, Scalar, Telemetry
 from suite.model.rules import judge_telemetry
 from suite.wire import parse_json
@@ -116,8 +117,8 @@ class Sampled:
             self._pipe.write(f"{line}\n".encode())
             self._pipe.flush()
 
-    def end(self) -> Telemetry | str:
-        """What was seen, or why there is nothing."""
+    def end(self, span: Span) -> Telemetry | str:
+        """What was seen, by the clock of the invocation, or why there is nothing."""
         with contextlib.suppress(OSError):  # a line that it never read
             self._pipe.close()
         try:
@@ -126,7 +127,7 @@ class Sampled:
             # A driver that hangs; its process can be past killing, so it is not waited for.
             self._process.kill()
             code = None
-        telemetry = read_lines(_read(self._samples))
+        telemetry = read_lines(_read(self._samples), span)
         last = next((line.strip() for line in reversed(_read(self._trouble)) if line.strip()), "")
         if telemetry is not None and code == 0:
             return telemetry
@@ -144,16 +145,17 @@ def _read(file: IO[bytes]) -> list[str]:
 
 
 class _Line(msgspec.Struct):
-    """What the sampler writes: when it began and what it found, then the values of an instant."""
+    """What the sampler writes: when it began, of ``time.monotonic``, and what it found; then the values of an
+    instant."""
 
-    started: float | None = None
+    began_s: float | None = None
     facts: dict[str, Scalar] = msgspec.field(default_factory=dict)
     absent: dict[str, str] = msgspec.field(default_factory=dict)
     at_s: float = 0.0
     values: dict[str, float | None] | None = None
 
 
-def read_lines(lines: Iterable[str]) -> Telemetry | None:
+def read_lines(lines: Iterable[str], span: Span) -> Telemetry | None:
     """The sampler's lines as words, columns without one value left out; None: not even one sample,
     or none that can be."""
     started: datetime | None = None
@@ -164,9 +166,9 @@ def read_lines(lines: Iterable[str]) -> Telemetry | None:
     for text in lines:
         try:
             line = msgspec.convert(parse_json(text), _Line)
-            if line.started is not None:
-                started = datetime.fromtimestamp(line.started, timezone.utc)
-        except (ValueError, OverflowError, OSError):
+            if line.began_s is not None:
+                started = span.at(line.began_s)
+        except (ValueError, OverflowError):
             continue  # cut off in the middle, or no line of the sampler's
         facts |= line.facts
         absent |= line.absent

@@ -70,10 +70,14 @@ def sample_until_told(
     absent: Mapping[str, str],
     clock: Clock = time.monotonic,
 ) -> None:
-    """Writes one line of facts, one a sample, and a last one about itself."""
-    started, began = time.time(), clock()
+    """Writes one line of facts, one a sample, and a last one about itself.
+
+    The first says by ``clock`` when it began: the campaign's process reads the same clock, and knows what day
+    it was then.
+    """
+    began = clock()
     facts: dict[str, Any] = {} if gpu is None else gpu.facts()
-    _write(out, {"started": started, "facts": {**facts, "sampler.every_s": every_s}})
+    _write(out, {"began_s": began, "facts": {**facts, "sampler.every_s": every_s}})
 
     def look() -> None:
         at_s = clock() - began

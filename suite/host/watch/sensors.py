@@ -1,11 +1,11 @@
-"""The processor's clocks, heat and throttling, as the kernel tells them.  Linux only; reads only."""
+"""The processor's clocks, its heat, and what holds it back, by the kernel.  Linux only; reads only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.kernel import read_text
+from suite.kernel import groups, read_text
 
 MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -41,11 +41,14 @@ class HostSensors:
             if (path := root / f"{_CPU}/cpu{cpu}/thermal_throttle/{name}").exists()
         ]
         self._temperatures = _find_temperatures(root)
+        # Whatever is above all others holds back containers as well, which can't see it themselves.
+        self._topmost = groups.list_groups("cpu", root)[-1:]
         self.absent: dict[str, str] = {}
 
     def sample(self) -> dict[str, float | None]:
         """Every series' value now: the CPUs' mean and least clock, the times that one of them has
-        slowed down for heat so far, and the hottest sensor."""
+        slowed down for heat so far, the hottest sensor, and for how long a quota of all that runs here has
+        held it back so far, summed over CPUs."""
         clocks = self._read_clocks()
         counts = [number for path in self._counts if (number := _number(path)) is not None]
         heat = [number for path in self._temperatures if (number := _number(path)) is not None]
@@ -54,12 +57,14 @@ class HostSensors:
             "cpu.clock_least_mhz": min(clocks, default=None),
             "cpu.throttle_events": sum(counts) if counts else None,
             "cpu.temperature_c": max(heat) / 1e3 if heat else None,
+            "cpu.throttled_s": max(groups.read_throttled(self._topmost).values(), default=None),
         }
         reasons = {
             "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
             "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
             "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
             "cpu.temperature_c": "no sensor of the processor under /sys/class",
+            "cpu.throttled_s": "the topmost control group counts no throttling",
         }
         for name, value in values.items():
             if value is None:

@@ -160,7 +160,7 @@ def write_kinds(page: Page, versus: Versus, cells: Sequence[CellAnalysis]) -> No
 
 def _tell_kind(number: int, kind: Kind) -> Runs:
     """Its instances, what its claims take, and why they are not to be believed."""
-    name = kind.type or kind.machine.cpu or "unknown processor"
+    name = kind.type or kind.machine.cpu or "processor not recorded"
     parts = [
         show_things(len(kind.instances), "instance"),
         ", ".join(kind.machine.gpus) or "no GPU",

@@ -132,7 +132,7 @@ def _write_ranking(page: Page, found: Shortlist, ranking: Ranking, name: str) ->
 def _call(choice: Choice) -> str:
     """What a machine is called: its type on these terms, or its processor."""
     if choice.type is None:
-        return choice.machine.cpu or "unknown processor"
+        return choice.machine.cpu or "processor not recorded"
     return f"{choice.type}, {choice.offer.terms}" if choice.offer else choice.type
 
 

@@ -32,7 +32,7 @@ from suite.report.text.wording import word, word_invalid, word_missing
 
 def name_machine(machine: Machine) -> str:
     """The machine in one line."""
-    parts = [(machine.cpu or "unknown processor")]
+    parts = [(machine.cpu or "processor not recorded")]
     if machine.cpus_used is not None:
         of = f" of {machine.cpus}" if machine.cpus is not None else ""
         parts.append(f"{machine.cpus_used}{of} logical CPUs used")
@@ -65,10 +65,12 @@ def warn(analysis: Analysis) -> list[str]:
         if one.code in {"off-pace", "off-pace-then"}
     ]
     invalid = [word_invalid(analysis.invalid)] if analysis.invalid else []
+    idle = [one for one in analysis.flags if one.code in {"cpus-idle", "cpus-withheld"}]
     return [
         *tell_wrong(analysis),
         *tell_failed(analysis),
         *tell_impossible(analysis),
+        *(_end(word(one)) for one in idle if one.scope == "campaign"),
         *aside,
         *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
     ]

@@ -9,14 +9,12 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.kernel import read_text
-
-THROTTLED = ("sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat")
-"""Where version 2 and version 1 of control groups count a quota's throttling."""
-
+from suite.kernel import groups, read_text
+from suite.worker.loop import instants
 
 _MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -28,16 +26,16 @@ class Counters:
 
     ``busy_s`` and ``steal_s`` are of the CPUs that this process may use, ``own_s`` is this process's
     own CPU time, ``pressure_s`` the time in which some task of the machine waited for a CPU.
+    ``throttled_s`` is by control group for how long its quota has held it back, summed over CPUs.
     ``thermal_events`` counts how often these CPUs, or their package, slowed down for heat;
-    ``clock_mhz`` is their mean clock, and ``unix_s`` when that was, in seconds since 1970 (UTC).
+    ``clock_mhz`` is their mean clock, and ``wall_s`` when that was, of ``time.monotonic``.
     """
 
-    unix_s: float
     wall_s: float
     busy_s: float | None
     steal_s: float | None
     own_s: float
-    throttled_s: float | None
+    throttled_s: Mapping[str, float]
     pressure_s: float | None
     thermal_events: float | None
     clock_mhz: float | None
@@ -50,12 +48,11 @@ def read(root: Path = Path("/")) -> Counters:
     busy_s, steal_s = _times(root, cpus)
     used = os.times()
     return Counters(
-        unix_s=time.time(),
         wall_s=time.monotonic(),
         busy_s=busy_s,
         steal_s=steal_s,
         own_s=used.user + used.system,
-        throttled_s=_throttled_s(root),
+        throttled_s=groups.read_throttled(groups.list_groups("cpu", root)),
         pressure_s=_pressure_s(root),
         thermal_events=_thermal_events(root, cpus),
         clock_mhz=_clock_mhz(root, cpus),
@@ -67,8 +64,9 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
     """What happened in between; shares are per second of wall time.
 
     Returns:
-        ``throttled_share``: of the time, held back by a CPU quota; ``steal_share``: of the usable
-        CPUs' time, taken by the hypervisor; ``foreign_cpus``: usable CPUs kept busy by others;
+        ``throttled_share``: seconds for which a CPU quota held back the worst of the control groups,
+        summed over CPUs, so that it can be over 1; ``steal_share``: of the usable CPUs' time, taken by
+        the hypervisor; ``foreign_cpus``: usable CPUs kept busy by others;
         ``own_cpus``: CPUs kept busy by this process; ``pressure_share``: of the time, some task of
         the machine waited for a CPU (this process's own threads count in it); ``thermal_events``: how
         often the usable CPUs slowed down for heat; ``clock_mhz``: their mean clock at the end, before
@@ -79,20 +77,27 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
     busy = _rise(before.busy_s, after.busy_s, wall)
     steal = _rise(before.steal_s, after.steal_s, wall)
     return {
-        "throttled_share": _rise(before.throttled_s, after.throttled_s, wall),
+        "throttled_share": _throttled_share(before, after, wall),
         "steal_share": None if steal is None else steal / after.cpus,
         "foreign_cpus": None if busy is None else max(0.0, busy - own),
         "own_cpus": own,
         "pressure_share": _rise(before.pressure_s, after.pressure_s, wall),
         "thermal_events": _rise(before.thermal_events, after.thermal_events),
         "clock_mhz": after.clock_mhz,
-        "from_s": before.unix_s,
-        "to_s": after.unix_s,
+        "from_s": instants.tell(before.wall_s),
+        "to_s": instants.tell(after.wall_s),
     }
 
 
 def _rise(before: float | None, after: float | None, per: float = 1.0) -> float | None:
     return None if before is None or after is None else max(0.0, after - before) / per
+
+
+def _throttled_share(before: Counters, after: Counters, wall: float) -> float | None:
+    """The worst, not the sum: where one group lies within the other, both can have waited at once."""
+    both = before.throttled_s.keys() & after.throttled_s.keys()
+    rises = (after.throttled_s[name] - before.throttled_s[name] for name in both)
+    return max(0.0, *rises) / wall if both else None
 
 
 def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
@@ -109,18 +114,6 @@ def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
             busy += (user + nice + system + irq + softirq) / tick
             steal += stolen / tick
     return busy, steal
-
-
-def _throttled_s(root: Path) -> float | None:
-    """Seconds for which a quota has held this control group back; None: it has no such counter."""
-    for name in THROTTLED:
-        for line in read_text(root / name).splitlines():
-            key, _, value = line.partition(" ")
-            if key == "throttled_usec":
-                return int(value) / 1e6
-            if key == "throttled_time":
-                return int(value) / 1e9
-    return None
 
 
 def _pressure_s(root: Path) -> float | None:

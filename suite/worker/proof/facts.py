@@ -15,7 +15,8 @@ from typing import Any
 
 from suite import __version__
 from suite.content import hash_lines, suite_content
-from suite.kernel import memory_total, read_text, write_cpus
+from suite.kernel import groups, memory_total, read_text, write_cpus
+from suite.kernel.processor import name_processor
 from suite.model import Scalar
 from suite.worker.proof import compile_cache
 from suite.worker.proof.gpu import device_identity, loaded_versions, simulation_facts
@@ -82,7 +83,7 @@ def machine_facts() -> dict[str, Scalar]:
         "os.release": _os_release(),
         "os.kernel": platform.release(),
         "cpu.architecture": platform.machine(),
-        "cpu.model": cpu.get("model name") or _read("/sys/firmware/devicetree/base/model"),
+        "cpu.model": name_processor(_read("/proc/cpuinfo") or "", platform.machine()),
         "cpu.microcode": cpu.get("microcode"),
         "cpu.flags": " ".join(flag for flag in CPU_FLAGS if flag in flags) or None,
         "cpu.count": os.cpu_count(),
@@ -197,23 +198,13 @@ def _count(cpus: list[int], name: str) -> int | None:
 
 
 def _cpu_quota() -> str | None:
-    """The CPU quota of this control group, in CPUs, ``none``, or None where it can't be read."""
-    two = _read("/sys/fs/cgroup/cpu.max")
-    if two is not None:
-        quota, _, period = two.partition(" ")
-        return "none" if quota == "max" else f"{int(quota) / int(period):g}"
-    quota_one = _read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
-    period_one = _read("/sys/fs/cgroup/cpu/cpu.cfs_period_us")
-    if quota_one is None or period_one is None:
-        return None
-    return "none" if int(quota_one) < 0 else f"{int(quota_one) / int(period_one):g}"
+    """The least CPU quota that bounds this process, in CPUs, ``none``, or None where no group is seen."""
+    seen = groups.list_groups("cpu")
+    quota = groups.find_quota(seen)
+    return f"{quota.value:g}" if quota else ("none" if seen else None)
 
 
 def _memory_limit() -> int | None:
-    """The memory limit of this control group in bytes; None where there is none to be seen."""
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        text = _read(path)
-        # Version 1 writes "no limit" as a number near 2**63.
-        if text is not None and text.isdigit() and int(text) < 2**60:
-            return int(text)
-    return None
+    """The least memory limit that bounds this process, in bytes; None where there is none to be seen."""
+    limit = groups.find_memory(groups.list_groups("memory"))
+    return int(limit.value) if limit else None

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from suite.model import AT_END, FINE, CellResult, Scalar, make_pending
+from suite.worker.loop.instants import now
 from suite.worker.proof import compile_cache, facts, gpu
 from suite.worker.proof.placement import prove
 from suite.worker.scenario.posted import Printed
 from suite.worker.session import startup
 from suite.worker.session.cell import Account, Request
-from suite.worker.session.session import explain, now, tell_once
+from suite.worker.session.session import explain, tell_once
 
 Send = Callable[..., None]
 

@@ -6,10 +6,10 @@ import gc
 import sys
 import traceback
 from dataclasses import replace
-from datetime import datetime, timezone
 from typing import Any
 
 from suite.model import CellResult, make_pending
+from suite.worker.loop.instants import now
 from suite.worker.loop.measure import Loop
 from suite.worker.proof.placement import NotPlaced
 from suite.worker.scenario.scenario import Inapplicable, WrongResult
@@ -123,8 +123,3 @@ class Runner:
         gc.collect()
         if self.device == "/GPU:0":
             tf.config.experimental.reset_memory_stats("GPU:0")
-
-
-def now() -> datetime:
-    """This instant, in UTC."""
-    return datetime.now(timezone.utc)

@@ -17,7 +17,7 @@ from suite.report.pages.campaign import compose_first
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import name_banners, word
 from tests import changes, synthetic
-from tests.changes import Change, invoke, plant, tell
+from tests.changes import Change, in_cell, invoke, plant, tell
 from tests.rendering import load
 
 pytestmark = pytest.mark.simulated
@@ -90,6 +90,8 @@ FOUND: Sequence[tuple[str, str, Change, str | None]] = [
     ("an unknown quota", "cpu", tell({"cpu.quota": None}), None),
     ("a neighbour", "cpu", witness(foreign_cpus=BUSY + 0.1), "cpus-busy"),
     ("a quiet one", "cpu", witness(foreign_cpus=BUSY - 0.1), None),
+    ("cores withheld", "cpu", invoke(engine={"cores": 8, "cores_withheld": 7}), "cpus-withheld"),
+    ("a core withheld", "cpu", invoke(engine={"cores": 8, "cores_withheld": 1}), None),
     ("steal", "cpu", witness(steal_share=0.11), "disturbed"),
     ("little steal", "cpu", witness(steal_share=0.09), None),
     ("another GPU", "cuda", watch({"gpu.name": "Another"}), "disturbed"),
@@ -154,6 +156,15 @@ def test_a_rate_far_below_what_was_published_is_one() -> None:
     assert run(0.06) == []
 
 
+def test_cpus_that_lie_idle_are_one_as_whatever_binds_threads_is_there_in_every_block() -> None:
+    campaign = synthetic.make_campaign(blocks=1, cells=[synthetic.make_product(8000)])
+    documents = [synthetic.make_document(campaign, arm, 0) for arm in campaign.arms]
+    slept = in_cell(campaign.cells[0].id, evidence={"own_cpus": 1.0})
+    (flag,) = find_unsound(load(campaign, plant(documents, slept, "cpu")))
+    assert (flag.code, flag.scope, flag.where) == ("cpus-idle", "machine", {"arm": "cpu"})
+    assert name_banners([flag]) == ("UNSOUND MACHINE",)
+
+
 def test_the_last_calibration_of_an_arm_counts() -> None:
     once = synthetic.make_document(CAMPAIGN, "cuda", 0)
     loaded = load(CAMPAIGN, [fail(1.0)(once), invoke(repeat=1)(once)])
@@ -206,6 +217,10 @@ def test_the_terminal_shows_the_machine_beside_what_it_could_be_and_first_answer
 
 
 def test_every_kind_of_finding_is_tried_here() -> None:
-    tried = {row[3] for row in FOUND if row[3]} | {"arm-refused", "far-below-published"}
+    tried = {row[3] for row in FOUND if row[3]} | {
+        "arm-refused",
+        "far-below-published",
+        "cpus-idle",
+    }
     kinds = {code for code, kind in KINDS.items() if kind.scope == "machine"}
     assert tried == kinds | set(LASTING)

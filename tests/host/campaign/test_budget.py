@@ -10,7 +10,7 @@ import pytest
 
 from suite.host.campaign.budget import Budget
 from suite.host.engine import Job
-from suite.host.machine import clock
+from suite.kernel import clock
 from suite.model import Document, container_seconds
 from tests import synthetic
 from tests.fakes.engine import Life

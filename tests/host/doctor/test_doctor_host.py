@@ -9,14 +9,27 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.groups import first, unified
 from tests.host.doctor.rows import Row, a10g, hold, plain
 
-QUOTA = {"sys/fs/cgroup/cpu.max": "150000 100000"}
+QUOTA = unified("/user.slice/run-u1.scope", {"user.slice/run-u1.scope/cpu.max": "150000 100000"})
 NOT_ASKED = "passthrough=- capability=- tensorflow=- "
 
 
 def cloud(**said: Any) -> dict[str, str]:
     return {"run/cloud-init/instance-data.json": json.dumps(said)}
+
+
+def given(cpus: str, siblings: Mapping[int, str] | None = None) -> dict[str, str]:
+    """What control groups give to the process, which may run on CPUs 0 and 1; by CPU its core's threads."""
+    threads = siblings or {2: "2", 3: "3"}
+    return {
+        **unified("/", {"cpuset.cpus.effective": cpus}),
+        **{
+            f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list": text
+            for cpu, text in threads.items()
+        },
+    }
 
 
 def on_arm(marks: str, says: str = "", **question: Any) -> Row:
@@ -32,21 +45,61 @@ ROWS: Mapping[str, Row] = {
         engine={"isolation": "none"},
         question={"engine": "local"},
         marks="cpu=x",
-        says={"cpu": "a quota of 1.5 CPUs"},
+        says={
+            "cpu": "1.5 CPUs throttles the control group /user.slice/run-u1.scope start from a shell"
+        },
     ),
     "a quota that nothing lifts, as version 1 tells it": plain(
-        files={
-            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000",
-            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-        },
+        files=first(
+            "/docker/1",
+            {"cpu,cpuacct/cpu.cfs_quota_us": "50000", "cpu,cpuacct/cpu.cfs_period_us": "100000"},
+            mount="/docker/1",
+        ),
         engine={"isolation": "unseen"},
         question={"engine": "inside"},
         marks="cpu=x",
         says={"cpu": "a quota of 0.5 CPUs", "engine": "CONTAINER, ENGINE NOT SEEN"},
     ),
     "a quota of the shell's, and an engine beside it": plain(files=QUOTA),
+    "a quota of all that is here, as under LXC": plain(
+        files=unified("/user.slice", {"cpu.max": "150000 100000"}),
+        marks="cpu=x",
+        says={"cpu": "a quota of 1.5 CPUs throttles every process here whoever started this"},
+    ),
+    "isolated CPUs among those that are used": plain(
+        files={"sys/devices/system/cpu/isolated": "1-7", "sys/devices/system/cpu/nohz_full": "1-7"},
+        marks="cpu=x",
+        says={"cpu": "CPUs 1 are isolated, and the kernel spreads no threads over those `CPUS=0`"},
+    ),
+    "isolated CPUs alone": plain(
+        files={"sys/devices/system/cpu/isolated": "0-7"},
+        marks="cpu=x",
+        says={"cpu": "CPUs 0-1 are isolated, and the kernel spreads no threads over those take"},
+    ),
+    "isolated CPUs that are not used": plain(
+        files={"sys/devices/system/cpu/isolated": "2-3", **given("0-3")},
+        marks="cpu=x",
+        says={
+            "cpu": "only CPUs 0-1 of the available 0-3 can be used: this process is bound to them the "
+        },
+    ),
+    "a pinned shell": plain(
+        files=given("0-3"), marks="cpu=x", says={"cpu": "start from a shell that is not pinned"}
+    ),
+    "one thread of each core": plain(
+        files=given("0-3", {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}),
+        says={"cpu": "CPUs 2-3 are not used"},
+    ),
+    "a set of CPUs that is all that the process is given": plain(files=given("0-1")),
+    "no list of isolated CPUs, as most machines have": plain(
+        files={"sys/devices/system/cpu/isolated": "", "sys/devices/system/cpu/nohz_full": "(null)"}
+    ),
     "an aarch64 machine": plain(engine={"architecture": "aarch64"}),
-    "an aarch64 machine with a GPU": on_arm("architecture=x3", "no CUDA for it"),
+    "an aarch64 machine with a GPU": on_arm(
+        "architecture=x3 capability=?",
+        "aarch64: the locked TensorFlow is built without CUDA for this processor name an image whose "
+        "TensorFlow has it: `make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:",
+    ),
     "an aarch64 machine with a GPU that nobody asked for": on_arm(
         NOT_ASKED, "the CPU arm alone", arms=("cpu",)
     ),

@@ -48,6 +48,17 @@ ROWS = {
         VIEW,
         "TensorFlow 2.21.0 in the CUDA image sees NVIDIA A10G (compute capability 8.6) and computes on",
     ),
+    "one whose image limits threads": gives(
+        "tensorflow=x",
+        sees(
+            **{
+                "cpu.usable": 8,
+                "environment.OMP_NUM_THREADS": "1",
+                "environment.MKL_NUM_THREADS": "8",
+            }
+        ),
+        "starts with OMP_NUM_THREADS=1 in its environment, which can keep some of its 8 CPUs idle",
+    ),
     "one that lacks something": gives(
         "tensorflow=x3", UNFIT, "lacks tf.thing", laid_on="vendor/tf:1"
     ),

@@ -11,6 +11,7 @@ from suite.content import SUITE
 from suite.errors import EngineError, UsageError
 from suite.host.engine import Job
 from suite.host.local.inside import DIGEST, InsideEngine, look_around
+from tests.fakes.groups import first, unified
 from tests.fakes.scripted_python import stand_in
 from tests.fakes.tree import lay
 
@@ -19,17 +20,27 @@ pytestmark = pytest.mark.processes
 HASH = "sha256:" + "ab" * 32
 STATUS = "Name:\tpython3\nCapEff:\t{caps}\nNoNewPrivs:\t{new}\n"
 TWO = {
-    "sys/fs/cgroup/cpu.max": "150000 100000",
-    "sys/fs/cgroup/cpuset.cpus.effective": "0-3",
-    "sys/fs/cgroup/memory.max": "2147483648",
+    **unified(
+        "/",
+        {
+            "cpu.max": "150000 100000",
+            "cpuset.cpus.effective": "0-3",
+            "memory.max": "2147483648",
+        },
+    ),
     "proc/self/status": STATUS.format(caps="0000000000000000", new=1),
     "run/.containerenv": "x",
 }
 ONE = {
-    "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "100000",
-    "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
-    "sys/fs/cgroup/cpuset/cpuset.cpus": "1",
-    "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+    **first(
+        "/slurm/job_7",
+        {
+            "cpu,cpuacct/slurm/job_7/cpu.cfs_quota_us": "100000",
+            "cpu,cpuacct/slurm/job_7/cpu.cfs_period_us": "100000",
+            "cpuset/slurm/job_7/cpuset.cpus": "1",
+            "memory/slurm/job_7/memory.limit_in_bytes": "9223372036854771712",
+        },
+    ),
     "proc/self/status": STATUS.format(caps="00000000a80425fb", new=0),
     "proc/1/cgroup": "x",
 }
@@ -53,7 +64,7 @@ def _no_digest(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (TWO, {}, ("podman", 1.5, "0-3", 2**31, True, False)),
         (ONE, {"SLURM_JOB_ID": "7"}, ("slurm", 1.0, "1", None, False, True)),
-        ({"sys/fs/cgroup/cpu.max": "max 100000"}, {}, (None, None, None, None, None, None)),
+        (unified("/", {"cpu.max": "max 100000"}), {}, (None, None, None, None, None, None)),
     ],
 )
 def test_what_can_be_seen_is_told_and_nothing_else(

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
 import pytest
@@ -59,6 +59,23 @@ def test_a_note_tells_how_long_it_is_held_already() -> None:
     said = word_holder(json.dumps({"who": "ann, process 7", "since": since.isoformat()}).encode())
     assert said.startswith("of ann, process 7, since ")
     assert "(12 min)" in said
+
+
+@pytest.mark.parametrize("step", [timedelta(hours=-3), timedelta(hours=1)])
+def test_a_clock_that_is_set_makes_a_lock_neither_older_nor_younger(
+    step: timedelta, held: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held.expect(600.0)
+
+    class Day(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Day:
+            return super().now(tz) + step
+
+    monkeypatch.setattr(lock, "datetime", Day)
+    with closing(Lock(tmp_path, "a.lock", make=True)) as other:
+        assert str(other.take()).endswith("UTC (0 min), for about 10 min more")
+    held.close()
 
 
 def test_a_lock_is_every_users(tmp_path: Path) -> None:

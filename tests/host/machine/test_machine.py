@@ -9,7 +9,9 @@ import pytest
 
 from suite.host.docker import leftovers
 from suite.host.docker.connect import Daemon
+from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.machine import (
+    describe_binding,
     find_cores,
     is_alive,
     is_this_machine,
@@ -17,6 +19,7 @@ from suite.host.machine.machine import (
     own_token,
 )
 from tests.fakes.docker_api import HERE, FakeApi
+from tests.fakes.groups import unified
 from tests.fakes.tree import lay
 
 
@@ -41,6 +44,22 @@ def test_only_what_is_nobodys_is_swept(
     monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
     assert leftovers.sweep(Daemon(api, HERE), 1.8e9) == int(gone)
     assert api.asked == ["remove"] * gone
+
+
+def test_cores_that_are_given_and_withheld_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    siblings = {
+        f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list": f"{cpu % 4},{cpu % 4 + 4}"
+        for cpu in range(8)
+    }
+    files = unified("/", {"cpuset.cpus.effective": "0-7"}) | siblings
+    root = lay(tmp_path, files)
+    for allowed, withheld in (("0-7", 0), ("0-3", 0), ("0,4", 3), ("1", 3)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, now=allowed: set(parse_cpus(now)))
+        assert describe_binding(root) == {"cores": 4, "cores_withheld": withheld}
+    # What its control groups give can't be seen.
+    assert describe_binding(tmp_path / "elsewhere") == {}
 
 
 def test_a_process_is_known_by_its_token() -> None:

@@ -64,6 +64,28 @@ def test_a_broken_table_is_an_error_with_its_path(tmp_path: Path, text: str) -> 
         images.read_specs(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "architecture", "has"),
+    [
+        ("cuda", "x86_64", True),
+        ("cpu", "aarch64", True),
+        ("cuda", "aarch64", False),
+        ("cuda", "arm64", False),
+    ],
+)
+def test_no_image_is_made_whose_tensorflow_could_not_use_the_gpu(
+    name: str, architecture: str, has: bool
+) -> None:
+    spec = images.find_spec(name)
+    if has:
+        images.demand_cuda(spec, architecture)
+        return
+    with pytest.raises(EngineError, match="built without CUDA for this processor") as caught:
+        images.demand_cuda(spec, architecture)
+    assert "CUDA_IMAGE=" in caught.value.remedy
+    assert "update" not in caught.value.remedy
+
+
 def test_the_context_is_the_same_bytes_for_the_same_files(spec: ImageSpec, copy: Path) -> None:
     first = images.build_context(images.follow(spec), suite=copy)
     for path in copy.rglob("*.py"):

@@ -16,6 +16,7 @@ from suite.host.engine import GpuRequest
 from suite.host.gpu import cards
 from suite.host.watch import observe
 from suite.host.watch.observe import Sampled, make_observer, read_lines
+from suite.kernel.clock import Span
 from suite.model import Arm, Telemetry, control_of
 from tests.fakes.engine import FakeEngine
 from tests.fakes.nvml import SLICE_UUIDS
@@ -24,18 +25,19 @@ from tests.host.watch.watching import CONTAINER
 
 def test_lines_that_were_cut_off_cost_only_themselves() -> None:
     whole = [
-        '{"started": 1763712000.5, "facts": {"sampler.every_s": 0.5}}',
+        '{"began_s": 71.5, "facts": {"sampler.every_s": 0.5}}',
         '{"at_s": 0.0, "values": {"a": 1, "b": null}}',
         '{"at_s": 0.5, "values": {"a": null, "b": null, "c": 3}}',
         '{"at_s": 1.0, "val',
     ]
-    found = read_lines(whole)
+    span = Span()
+    found = read_lines(whole, span)
     assert found is not None
     assert found.series == {"a": [1, None], "c": [None, 3]}
     assert found.absent == {"b": "never told"}
-    assert found.started.utcoffset() is not None
-    assert read_lines(whole[:1]) is None
-    assert read_lines([]) is None
+    assert found.started == span.at(71.5)
+    assert read_lines(whole[:1], span) is None
+    assert read_lines([], span) is None
 
 
 CPU = Arm(name="cpu", image="cpu", gpu=False)
@@ -94,7 +96,7 @@ def begin(gpu: GpuRequest | None = None) -> Sampled:
 
 
 def finish(begun: Sampled) -> Telemetry:
-    found = begun.end()
+    found = begun.end(Span())
     assert isinstance(found, Telemetry), found
     return found
 
@@ -133,7 +135,7 @@ def test_a_sampler_ends_with_its_campaign() -> None:
     assert begun._process.stdin is not None
     begun._process.stdin.close()
     assert begun._process.wait(timeout=10) == 0
-    begun.end()
+    begun.end(Span())
 
 
 @pytest.mark.processes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from suite.host.watch.sensors import HostSensors
+from tests.fakes.groups import unified
 from tests.fakes.tree import lay
 
 CPU = "sys/devices/system/cpu/cpu{}"
@@ -22,6 +23,8 @@ SENSORS = {
     "sys/class/hwmon/hwmon3/temp1_input": "71000",
     "sys/class/hwmon/hwmon3/temp2_input": "nonsense",
 }
+HELD = unified("/a", {"a/cpu.stat": "throttled_usec 9000000", "cpu.stat": "throttled_usec 1500000"})
+"""What holds back the sampler alone is not told; what holds back all that is here is."""
 ZONE = {
     "sys/class/thermal/thermal_zone0/type": "x86_pkg_temp",
     "sys/class/thermal/thermal_zone0/temp": "65000",
@@ -29,12 +32,13 @@ ZONE = {
 
 
 def test_the_hosts_sensors(tmp_path: Path) -> None:
-    sensors = HostSensors((0, 1), lay(tmp_path, SENSORS))
+    sensors = HostSensors((0, 1), lay(tmp_path, SENSORS | HELD))
     assert sensors.sample() == {
         "cpu.clock_mhz": 2500.0,
         "cpu.clock_least_mhz": 2000.0,
         "cpu.throttle_events": 6,
         "cpu.temperature_c": 71.0,
+        "cpu.throttled_s": 1.5,
     }
     assert sensors.absent == {}
     sensors = HostSensors((0,), lay(tmp_path, ZONE))

@@ -9,6 +9,7 @@ from suite.host.gpu import nvml
 from suite.host.watch.observe import read_lines
 from suite.host.watch.sampler import Owners, sample_until_told
 from suite.host.watch.sensors import HostSensors
+from suite.kernel.clock import Span
 from suite.model import Telemetry
 from tests.fakes.clock import Time
 from tests.fakes.nvml import FakeNvml, Profile
@@ -48,6 +49,6 @@ def watch(
         absent={},
         clock=now,
     )
-    found = read_lines(out.getvalue().splitlines())
+    found = read_lines(out.getvalue().splitlines(), Span())
     assert found is not None
     return found

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker.loop import counters
+from suite.worker.loop import counters, instants
+from tests.fakes.groups import GROUPS, unified
 from tests.fakes.tree import lay
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -17,9 +18,12 @@ TICK = os.sysconf("SC_CLK_TCK")
 def kernel(root: Path, *, throttled: str = "", pressure: str = "") -> Path:
     lines = ["cpu 0 0 0 0 0 0 0 0 0 0"]
     lines += [f"cpu{n} {TICK} {TICK} {TICK} 9 9 {TICK} {TICK} {2 * TICK} 0 0" for n in range(512)]
-    told = {"sys/fs/cgroup/cpu.stat": throttled, "proc/pressure/cpu": pressure}
-    there = {name: text for name, text in told.items() if text}
-    return lay(root, {"proc/stat": "\n".join([*lines, "intr 5"]), **there})
+    told = {
+        "proc/stat": "\n".join([*lines, "intr 5"]),
+        **unified("/job", {"job/cpu.stat": throttled} if throttled else {}),
+        **({"proc/pressure/cpu": pressure} if pressure else {}),
+    }
+    return lay(root, told)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +32,7 @@ def kernel(root: Path, *, throttled: str = "", pressure: str = "") -> Path:
         ("usage_usec 1\nnr_throttled 3\nthrottled_usec 2500000\n", 2.5),
         ("nr_periods 4\nnr_throttled 3\nthrottled_time 2500000000\n", 2.5),
         ("usage_usec 1\n", None),
+        ("", None),
     ],
 )
 def test_counters_are_those_of_the_usable_cpus_and_of_either_version_of_control_groups(
@@ -36,12 +41,12 @@ def test_counters_are_those_of_the_usable_cpus_and_of_either_version_of_control_
     found = counters.read(kernel(tmp_path, throttled=text))
     cpus = len(os.sched_getaffinity(0))
     assert (found.busy_s, found.steal_s) == (pytest.approx(5.0 * cpus), pytest.approx(2.0 * cpus))
-    assert found.throttled_s == seconds
+    assert next(iter(found.throttled_s.values()), None) == seconds
 
 
 def test_a_counter_that_is_not_there_is_unknown_and_never_zero(tmp_path: Path) -> None:
     found = counters.read(tmp_path)
-    assert (found.busy_s, found.steal_s, found.throttled_s, found.pressure_s) == (None,) * 4
+    assert (found.busy_s, found.steal_s, found.pressure_s) == (None,) * 3
     assert (found.thermal_events, found.clock_mhz) == (None, None)
     shares = counters.compare(found, replace(found, wall_s=found.wall_s + 1))
     assert [name for name, value in shares.items() if value is None] == [
@@ -56,12 +61,11 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
     assert before.pressure_s == 1.5
     after = replace(
         before,
-        unix_s=before.unix_s + 2.0,
         wall_s=before.wall_s + 2.0,
         busy_s=(before.busy_s or 0) + 3.0,
         own_s=before.own_s + 2.0,
         steal_s=(before.steal_s or 0) + 0.5,
-        throttled_s=1.0,
+        throttled_s=dict.fromkeys(before.throttled_s, 1.0),
         pressure_s=2.5,
         cpus=2,
     )
@@ -74,10 +78,22 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
             "pressure_share": 0.5,
             "thermal_events": None,
             "clock_mhz": None,
-            "from_s": before.unix_s,
-            "to_s": before.unix_s + 2.0,
+            "from_s": instants.tell(before.wall_s),
+            "to_s": instants.tell(before.wall_s) + 2.0,
         }
     )
+
+
+def test_of_groups_within_each_other_the_worst_counts_not_the_one_that_once_was(
+    tmp_path: Path,
+) -> None:
+    job, top = f"{GROUPS}/job/cpu.stat", f"{GROUPS}/cpu.stat"
+    root = kernel(tmp_path, throttled="throttled_usec 0")
+    lay(root, {top: "throttled_usec 90000000"})
+    before = counters.read(root)
+    lay(root, {job: "throttled_usec 3000000", top: "throttled_usec 91000000"})
+    after = replace(counters.read(root), wall_s=before.wall_s + 10)
+    assert counters.compare(before, after)["throttled_share"] == pytest.approx(0.3)
 
 
 def test_heat_is_counted_by_core_and_once_a_package(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.invocation.outcomes import judge_start
 from suite.host.engine import Engine, GpuRequest
-from suite.host.machine.clock import Span
 from suite.host.machine.identity import describe_machine
+from suite.host.machine.machine import describe_binding
 from suite.host.provision.volumes import compile_cache
 from suite.kernel import write_cpus
+from suite.kernel.clock import Span
 from suite.model import (
     Arm,
     Campaign,
@@ -68,9 +69,10 @@ class Draft:
         self._isolation = engine.isolation
         # Elsewhere nothing tells which machine it is.
         named = engine.isolation != "unseen"
-        machine = describe_machine(named=named) if engine.is_here is True else {}
+        here = engine.is_here is True
+        machine = {**describe_machine(named=named), **describe_binding()} if here else {}
         self._engine_facts = {**engine.describe(), **machine}
-        self._span = Span()
+        self.span = Span()
         self.cells = plan.order_cells(spec.campaign, spec.arm.name, spec.block, spec.repeat)
         self.results = {cell.id: make_pending(cell) for cell in self.cells}
         if spec.block > 0:
@@ -106,9 +108,6 @@ class Draft:
 
     def end(self, cell: Cell, result: CellResult) -> None:
         """A cell that remained has its outcome."""
-        if result.started is not None and result.ended is not None:
-            # The clock of the day can be set back in between; an end before its start is no interval.
-            result = replace(result, ended=max(result.started, result.ended))
         self.results[cell.id] = result
 
     def lose(self, cell: Cell, reason: str) -> None:
@@ -193,10 +192,10 @@ class Draft:
                     )
                     for one in self.containers
                 ],
-                started=self._span.started,
-                ended=None if status == "running" else self._span.at(),
+                started=self.span.started,
+                ended=None if status == "running" else self.span.at(),
                 status=status,
-                clock_jump_s=round(self._span.jump_s(), 3),
+                clock_jump_s=round(self.span.jump_s(), 3),
             ),
             facts=dict(facts),
             cells=list(self.results.values()),

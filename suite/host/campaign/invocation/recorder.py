@@ -76,7 +76,7 @@ class Recorder:
             status = "complete"
         finally:
             if self._observation is not None:
-                self._draft.telemetry = self._observation.end()
+                self._draft.telemetry = self._observation.end(self._draft.span)
             document = self._draft.keep(status)
         return document
 
@@ -112,7 +112,7 @@ class Recorder:
         session = Session(running, draft, asked=asked)
         try:
             draft.containers.append(
-                Container(id=running.id, started=running.started, process=cells[0].process)
+                Container(id=running.id, started=draft.span.at(asked), process=cells[0].process)
             )
             if self._observation is not None:
                 self._observation.follow(running)
@@ -168,7 +168,7 @@ class Recorder:
 
     def _end_container(self, ending: Ending, phrase: str) -> None:
         """Notes how the newest container ended, and keeps its diary for the log."""
-        self._draft.note(ended=ending.ended, status=phrase)
+        self._draft.note(ended=self._draft.span.at(ending.ended), status=phrase)
         self.diaries.append((self._draft.containers[-1].id, ending.diary))
 
     def _lose(self, cell: Cell, phrase: str, ending: Ending) -> None:

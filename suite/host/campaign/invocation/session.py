@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Annotated, Any
 
 import msgspec
 
@@ -21,6 +22,13 @@ from suite.host.machine.identity import hide
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.model import CellResult, Scalar
 from suite.model.rules import demand_no, judge_keys
+
+SAME_CLOCK = timedelta(seconds=1)
+"""News from the worker comes later than it was sent by far less, and what keeps a clock right moves it by
+less."""
+
+
+_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class ProtocolError(Exception):
@@ -46,6 +54,7 @@ class Session:
         self._draft = draft
         self._asked = asked
         self._deadline = asked + durations.START_DEADLINE_S
+        self._lag = timedelta.max
 
     def listen(self) -> str:
         """Takes records until the worker's output ends.
@@ -78,7 +87,7 @@ class Session:
         """One record into the document."""
         match record["record"]:
             case "hello":
-                self._greet(record["schema"], time.monotonic() - self._asked)
+                self._greet(record, time.monotonic() - self._asked)
             case "startup":
                 device = record["device"]
                 if self._draft.spec.arm.gpu and device != "/GPU:0":
@@ -106,9 +115,11 @@ class Session:
             case other:
                 raise ProtocolError(f"{other!r} is no record of this suite's")
 
-    def _greet(self, spoken: int, start_s: float) -> None:
+    def _greet(self, record: Mapping[str, Any], start_s: float) -> None:
+        spoken = record["schema"]
         if spoken != wire.SCHEMA:
             raise ProtocolError(f"the image's suite speaks schema {spoken}, this is {wire.SCHEMA}")
+        self._compare_clocks(msgspec.convert(record["at"], _Instant))
         self._draft.greet(start_s)
 
     def _demand_named(self, found: Scalar) -> None:
@@ -124,6 +135,34 @@ class Session:
                 f"its worker computes on another GPU than the one named (UUIDs by their hashes: "
                 f"{hide(wire.hash_uuid(named))} was named, {hide(str(found))} computes)"
             )
+
+    def _compare_clocks(self, said: datetime) -> None:
+        """How far the worker's clock is behind the invocation's, as near as it can be told: each reads the
+        clock of the day once, and that can have been set between the two; or it is another machine's.
+
+        What it said by its own clock came later, at times by much, so that the least lag is the truest.
+        """
+        self._lag = min(self._lag, self._draft.span.at() - said)
+
+    def _place(self, result: CellResult) -> CellResult:
+        """The cell with its instants by the invocation's clock, as the telemetry and the containers are."""
+        if result.started is None or result.ended is None:
+            return result
+        self._compare_clocks(result.ended)
+        lag = self._lag
+        if abs(lag) <= SAME_CLOCK:
+            return result
+        moved = {
+            name: value + lag.total_seconds()
+            for name in ("from_s", "to_s")
+            if (value := result.evidence.get(name)) is not None
+        }
+        return replace(
+            result,
+            started=result.started + lag,
+            ended=result.ended + lag,
+            evidence={**result.evidence, **moved},
+        )
 
     def _begin(self, identity: str) -> None:
         """A cell is in flight from now on, under its own deadline."""
@@ -143,6 +182,7 @@ class Session:
         if self.in_flight is None or self.in_flight.id != result.id:
             raise ProtocolError(f"the outcome of {result.id} came out of turn")
         demand_sense(result, self.in_flight)
+        result = self._place(result)
         if self._draft.spec.arm.gpu and result.outcome == "failed" and result.reason:
             result = replace(result, reason=explain_failure(result.reason))
         self._draft.end(self.in_flight, result)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,10 @@ import pytest
 from suite import wire
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import durations
-from suite.host.engine import GpuRequest
+from suite.host.campaign.invocation.session import SAME_CLOCK
+from suite.host.engine import GpuRequest, Job
 from suite.model import CellResult
-from tests.fakes.engine import GPU_FACTS, Life, Script, record
+from tests.fakes.engine import GPU_FACTS, Life, Script, Word, record
 from tests.host.campaign.flow import Flow, result, unmeasured
 
 NAMED = "GPU-11111111-aaaa-4bbb-8ccc-000000000001"
@@ -194,3 +197,56 @@ def test_an_image_of_another_schema_is_told_with_both_numbers(flow: Flow) -> Non
     assert unmeasured(document) == dict.fromkeys(flow.order, "failed")
     assert f"speaks schema 99, this is {wire.SCHEMA}" in (document.cells[0].reason or "")
     assert len(flow.engine.jobs) == 3
+
+
+def set_back(by: timedelta, line: str) -> str:
+    """What the worker says, by a clock that is so far behind."""
+    words = json.loads(line)
+    if words["record"] == "hello":
+        words["at"] = (datetime.fromisoformat(words["at"]) - by).isoformat()
+    if words["record"] == "cell":
+        cell = words["cell"]
+        cell["started"], cell["ended"] = (
+            (datetime.fromisoformat(cell[name]) - by).isoformat() for name in ("started", "ended")
+        )
+        now = datetime.fromisoformat(cell["ended"]).timestamp()
+        cell["evidence"] = {"from_s": now - 0.5, "to_s": now, "own_cpus": 1.0}
+    return json.dumps(words)
+
+
+@pytest.mark.parametrize("hours", [0.0, 1.0, -1.0, 24.0 * 365 * 56])
+def test_instants_of_a_clock_that_was_set_between_are_put_where_they_belong(
+    hours: float, flow: Flow
+) -> None:
+    by = timedelta(hours=hours)
+    began = datetime.now(timezone.utc)
+    document = flow.run(
+        lambda job: Life(words=[set_back(by, one) for one in flow.worker.words(job)])
+    )
+    assert unmeasured(document) == {}
+    ended = datetime.now(timezone.utc)
+    for cell in document.cells:
+        if not cell.evidence:
+            continue  # measured from outside
+        assert cell.started is not None
+        assert cell.ended is not None
+        assert began - SAME_CLOCK <= cell.started <= cell.ended <= ended + SAME_CLOCK
+        assert cell.evidence["to_s"] == pytest.approx(cell.ended.timestamp())
+        assert cell.evidence["to_s"] - cell.evidence["from_s"] == pytest.approx(0.5)
+        assert cell.evidence["own_cpus"] == 1.0
+
+
+def test_news_that_comes_late_moves_nothing(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the host was paused, or the network to the engine was gone for a while."""
+    away, clock = [0.0], time.monotonic
+
+    def words(job: Job) -> Iterator[Word]:
+        for number, line in enumerate(flow.worker.words(job)):
+            away[0] += 100.0 if number > 3 else 0.0
+            yield line
+
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + away[0])
+    began = datetime.now(timezone.utc)
+    document = flow.run(lambda job: Life(words=words(job)))
+    moved = [one.started - began for one in document.cells if one.started is not None]
+    assert max(moved) < timedelta(seconds=50)

@@ -16,6 +16,8 @@ from suite.host.campaign.arms import known_arms
 from suite.host.campaign.invocation.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.identity import describe_machine
+from suite.host.machine.machine import describe_binding
+from suite.kernel.clock import Span
 from suite.model import Document, Excluded, Telemetry
 from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
@@ -48,6 +50,7 @@ def test_all_goes_well(flow: Flow) -> None:
         "version": "0.0-fake",
         "endpoint": "none",
         **describe_machine(),
+        **describe_binding(),
         "gpu.request": "none",
         "gpu.compile_cache": "none",
     }
@@ -272,7 +275,7 @@ class Watching:
     def follow(self, running: Any) -> None:
         self.followed.append(running.id)
 
-    def end(self) -> Telemetry | str:
+    def end(self, _span: Span) -> Telemetry | str:
         self.ends += 1
         return self.seen
 
