@@ -76,6 +76,8 @@ OF_TENSORFLOW = {
     "have matching major version": "cuDNN can't be used",
     "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED": "cuDNN can't be used",
     "INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error": "defective",
+    # As the worker says it.
+    "the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE": "defective",
     "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered": "broke down",
     "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed": "newer than",
     "LLVM ERROR: does not support target 'sm_120'": "newer than",
