@@ -60,7 +60,8 @@ ANSWERS: tuple[Refusal, ...] = (
         remedy=REPAIR,
     ),
     Refusal(
-        pattern=r"GPU is lost|unable to \w+ the device handle|fallen off the bus"
+        # The worker's own "the GPU is lost" has the reason behind it, which has a row of its own.
+        pattern=r"(?<!the )GPU is lost|unable to \w+ the device handle|fallen off the bus"
         r"|timeout waiting for RPC|GSP\b.{0,30}\btimed? ?out",
         cause="the GPU no longer answers its driver: it fell off the bus, got too hot, or broke down",
         remedy=REPAIR,

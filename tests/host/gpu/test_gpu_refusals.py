@@ -192,6 +192,8 @@ OF_TENSORFLOW: dict[str, str] = {
     "Possibly insufficient driver version: 470.57.2": "older than this TensorFlow's CUDA",
     "CUDA driver version is insufficient for CUDA runtime version": "older than this TensorFlow's CUDA",
     "INTERNAL: CUDA_ERROR_ECC_UNCORRECTABLE: uncorrectable ECC error": "defective",
+    # As the worker says it.
+    "the GPU is lost: CUDA_ERROR_ECC_UNCORRECTABLE": "defective",
     "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered": "broke down",
     "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure": "broke down",
     "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed": "newer than",
