@@ -49,7 +49,10 @@ STAGES = (
         telling,
     ),
     Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
-    Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
+    Stage(
+        *("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
+        effect="training",
+    ),
     Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", telling),
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
     Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", telling),
@@ -57,7 +60,10 @@ STAGES = (
         "no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", telling
     ),
     Stage("device-data", "the data already on the device", {"data": "device"}, "transfer", telling),
-    Stage("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
+    Stage(
+        *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
+        effect="training",
+    ),
 )
 
 WATERFALL = Waterfall(

@@ -12,7 +12,7 @@ from suite.cells.cell import Param, Way, cell_id
 from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point, cross
-from suite.cells.traits import Removed
+from suite.cells.traits import Effect, Removed
 from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 
@@ -42,6 +42,8 @@ class Stage:
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
     ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
+    ``effect`` and ``costs`` are what the change is to whoever makes it, and costs besides, where it is more
+    than what is timed.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -51,6 +53,8 @@ class Stage:
     removes: Removed | None = None
     profiles: Profiles | Callable[..., Profiles] = FULL
     ons: tuple[On, ...] = tuple(ARMS_OF)
+    effect: Effect = "script"
+    costs: str = ""
 
 
 def halves(stage: Stage) -> tuple[Point, ...]:
@@ -145,7 +149,13 @@ class Waterfall(Generic[Settings]):
             fixed={axis: axes[axis] for axis in self.over},
             pinned=axes["on"] == "cpu",
             stages=[
-                StageOf(cell=cell, change=change, removes=_removes(one, axes["on"]))
+                StageOf(
+                    cell=cell,
+                    change=change,
+                    removes=_removes(one, axes["on"]),
+                    effect="timing" if one.removes == "start-up" else one.effect,
+                    costs=one.costs,
+                )
                 for (cell, one), change in zip(there, changes, strict=True)
             ],
         )
