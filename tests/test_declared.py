@@ -52,7 +52,7 @@ def leave_changes(cell: Cell) -> Cell:
 
 
 def leave_change(stage: Stage) -> Stage:
-    return replace(stage, effect="timing", costs="")
+    return replace(stage, effect="timing", costs="", called="")
 
 
 KNOWN = [cell for cell in CELLS if cell.name not in NEWER]

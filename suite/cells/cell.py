@@ -82,7 +82,8 @@ class Stage:
     """One step from a script to the fair number: what changes in it, and which cause that removes.
 
     ``cell`` measures it; None: no cell does, and what changes counts at the next one.  ``effect``
-    and ``costs``: what the change is to whoever makes it, and costs besides.
+    and ``costs``: what the change is to whoever makes it, and costs besides; ``called``: the name of that
+    change where other cells make it as well.
     """
 
     cell: str | None
@@ -90,6 +91,7 @@ class Stage:
     removes: Removed | None
     effect: Effect = "timing"
     costs: str = ""
+    called: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

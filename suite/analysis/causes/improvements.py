@@ -182,7 +182,7 @@ def _follow_stages(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterat
     for before, stage in pairwise(way.stages if way and not way.pinned else ()):
         other = cells.get(stage.cell or "")
         if before.cell == one.cell.id and stage.effect != "timing" and other is not None:
-            yield _pair(cite("linked", words=stage.change), stage, one, other)
+            yield _pair(cite("linked", words=stage.called or stage.change), stage, one, other)
 
 
 def _pair(

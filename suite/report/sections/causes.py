@@ -196,7 +196,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
         slowing = [one for one in own if one.shows == "slower"]
         if helping:
             page.table(
-                f"Table: what helps on {arm}; changes after which the results stay the same come first.",
+                f"Table: what helps on {arm}; what leaves the results the same comes first.",
                 [_list_change(one, names, one.faster, "helps") for one in helping],
             )
         if slowing:
@@ -216,10 +216,10 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 
 
 def _list_change(one: Improvement, names: Mapping[str, str], count: int, does: str) -> Row:
-    costs = EFFECTS[one.effect]
+    effect = EFFECTS[one.effect]
     return {
         "change": word_evidence(one.change),
-        "what it costs": f"{costs}: {one.costs}" if one.costs else costs,
+        "what it costs": f"{effect}; costs {one.costs}" if one.costs else effect,
         "from": names.get(one.cell, one.cell),
         "to": word_evidence(one.gain.how, names=names),
         "gain": show_gain(one.gain.ratio),

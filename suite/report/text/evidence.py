@@ -139,8 +139,8 @@ CAUSES: Mapping[RuleName, CauseWords] = {
 CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
 EFFECTS: Mapping[Effect, str] = {
-    "timing": "nothing, and gains nothing: only what is timed changes",
-    "script": "the results stay the same",
+    "timing": "nothing gained: only what is timed changes",
+    "script": "the same results",
     "training": "trains otherwise",
 }
 """What a change is to whoever makes it."""

@@ -72,7 +72,7 @@ MORE_STEPS = Choice(
 
 CALL = Choice(
     effect="script",
-    costs="no batching and no callbacks",
+    costs="batches of one's own; the answer stays a tensor",
     values={"predict": "Model.predict", "direct": "model(x)"},
 )
 
@@ -106,7 +106,7 @@ MAP_PLACE = Choice(
 
 PIPELINE = Choice(
     effect="script",
-    costs="CPUs, and memory for the batches ahead",
+    costs="rewriting the map; CPUs, and memory where it runs ahead",
     values={
         "numpy_function": "a NumPy map",
         "native": "a sequential native map, not prefetched",

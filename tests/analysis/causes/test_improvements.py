@@ -279,3 +279,23 @@ def test_where_nothing_helps_nothing_is_told_to(seed: int, between: float) -> No
     )
     assert sum(one.pairs for one in analysis.advice) > 150
     assert [one for one in analysis.advice if one.shows] == []
+
+
+def test_a_crossover_of_eager_calls_of_many_operations_is_about_dispatch() -> None:
+    """One of single operations is not, and neither is one of graphs."""
+
+    def truth(cell: Cell, arm: str) -> float:
+        rate, overhead = (1e-6, 1e-4) if arm == "cpu" else (1e-7, 2e-4)
+        return overhead + rate * float(cell.params.get("batch", cell.params.get("n", 1)))
+
+    cells = choose("mlp.infer", "matmul.square", "mlp.train/net=A")
+    analysis = measure(cells, truth, arms=("cpu", "cuda"))
+    table = render_markdown(analysis).partition("### Crossovers")[2].partition("\n#")[0]
+    about = [line for line in table.splitlines() if "about dispatch" in line]
+    assert len(about) == 2
+    assert "call=direct" in about[1]
+    assert "execution=eager" in about[0]
+    assert sum("| mlp.infer" in line for line in table.splitlines()) == 2
+    assert "matmul.square" in table
+    # Neither stands on the first screen, whose sweeps are of graphs and single operations.
+    assert "about dispatch" not in render_markdown(analysis).partition("## ")[0]

@@ -405,8 +405,8 @@ def test_the_json_holds_what_the_report_says() -> None:
     for cell in content["cells"]:
         if cell["verdict"] == "SLOWER":
             assert cell["causes"]
-    assert {one["effect"] for one in content["advice"]} == {"script", "training"}
-    assert all(one["change"]["text"] and one["gain"] for one in content["advice"])
+    assert {one["effect"] for one in content["changes"]} == {"script", "training"}
+    assert all(one["change"]["text"] and one["gain"] for one in content["changes"])
     assert {one["name"] for one in content["waterfalls"]} == {
         *("matmul", "clone", "slices", "dataset", "fit")
     }

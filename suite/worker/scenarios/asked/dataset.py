@@ -60,10 +60,7 @@ STAGES = (
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
     Stage("made", "the dataset made before the timer", {"timed": "step"}, "start-up", telling),
     Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
-    Stage(
-        *("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
-        effect="training",
-    ),
+    Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
     Stage("no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", QUICK),
 )
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
+from suite.worker.scenario.choices import LARGER_BATCH
 from suite.worker.scenario.profiles import QUICK, SMOKE
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
@@ -49,10 +50,7 @@ STAGES = (
         telling,
     ),
     Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
-    Stage(
-        *("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
-        effect="training",
-    ),
+    Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
     Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", telling),
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
     Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", telling),
@@ -62,7 +60,7 @@ STAGES = (
     Stage("device-data", "the data already on the device", {"data": "device"}, "transfer", telling),
     Stage(
         *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
-        effect="training",
+        like=LARGER_BATCH,
     ),
 )
 

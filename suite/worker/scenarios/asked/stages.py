@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from suite.cells.cell import Param, Way, cell_id
+from suite.cells.cell import Choice, Param, Way, cell_id
 from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point, cross
@@ -42,8 +42,8 @@ class Stage:
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
     ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
-    ``effect`` and ``costs`` are what the change is to whoever makes it, and costs besides, where it is more
-    than what is timed.
+    ``effect`` is what the change is to whoever makes it, where it does not remove the start-up; ``like`` is
+    the same change along an axis.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -54,7 +54,7 @@ class Stage:
     profiles: Profiles | Callable[..., Profiles] = FULL
     ons: tuple[On, ...] = tuple(ARMS_OF)
     effect: Effect = "script"
-    costs: str = ""
+    like: Choice | None = None
 
 
 def halves(stage: Stage) -> tuple[Point, ...]:
@@ -153,8 +153,9 @@ class Waterfall(Generic[Settings]):
                     cell=cell,
                     change=change,
                     removes=_removes(one, axes["on"]),
-                    effect="timing" if one.removes == "start-up" else one.effect,
-                    costs=one.costs,
+                    effect=_find_effect(one),
+                    costs=one.like.costs if one.like else "",
+                    called=one.like.larger if one.like else "",
                 )
                 for (cell, one), change in zip(there, changes, strict=True)
             ],
@@ -167,6 +168,12 @@ class Waterfall(Generic[Settings]):
                 params = {axis: point[axis] for axis in self.axes if axis in point}
                 return cell_id("asked", self.case, params)
         return self.fair(**place) if self.fair is not None and stage is self.stages[-1] else None
+
+
+def _find_effect(stage: Stage) -> Effect:
+    if stage.removes == "start-up":
+        return "timing"
+    return stage.like.effect if stage.like else stage.effect
 
 
 def _removes(stage: Stage, on: Param) -> Removed | None:
