@@ -80,27 +80,31 @@ def test_variables_of_bench_are_its_options() -> None:
     [
         (
             ("bench", "PROFILE=smoke", "ONLY=matmul.* it's", "LOCAL_PYTHON=/a b/python"),
-            "nox -s bench -- --profile 'smoke' --only 'matmul.* it'\\''s' --local-python '/a b/python'",
+            ".venv/bin/python -m nox -s bench -- --profile 'smoke' --only 'matmul.* it'\\''s' "
+            "--local-python '/a b/python'",
         ),
         # What was not given is not forwarded.
-        (("bench", "SEED=7", "LABEL="), "nox -s bench -- --seed '7'"),
-        (("report", "RUN=results/x"), "nox -s collate -- 'results/x'"),
+        (("bench", "SEED=7", "LABEL="), ".venv/bin/python -m nox -s bench -- --seed '7'"),
+        (("report", "RUN=results/x"), ".venv/bin/python -m nox -s collate -- 'results/x'"),
         (
             ("list", "ONLY=m*", "PROFILE=smoke"),
-            "python -m suite list --only 'm*' --profile 'smoke'",
+            ".venv/bin/python -m suite list --only 'm*' --profile 'smoke'",
         ),
-        (("images", "ARMS=cpu"), "nox -s build -- --arms 'cpu'"),
+        (("images", "ARMS=cpu"), ".venv/bin/python -m nox -s build -- --arms 'cpu'"),
         (
             ("compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"),
-            "nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
+            ".venv/bin/python -m nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
         ),
         (
             ("recheck", "RUN=results/x", "N=3", "ENGINE=local"),
-            "python -m suite recheck 'results/x' --n '3' --engine 'local'",
+            ".venv/bin/python -m suite recheck 'results/x' --n '3' --engine 'local'",
         ),
-        (("fleet-tasks", "MACHINES=m.toml"), "python fleet/skypilot/tasks.py 'm.toml'"),
-        (("doctor", "ENGINE=local", "JSON=1"), "nox -s doctor -- --engine 'local' --json"),
-        (("doctor",), "nox -s doctor --"),
+        (("fleet-tasks", "MACHINES=m.toml"), ".venv/bin/python fleet/skypilot/tasks.py 'm.toml'"),
+        (
+            ("doctor", "ENGINE=local", "JSON=1"),
+            ".venv/bin/python -m nox -s doctor -- --engine 'local' --json",
+        ),
+        (("doctor",), ".venv/bin/python -m nox -s doctor --"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
@@ -161,10 +165,10 @@ def test_a_session_says_nothing_of_a_tool_that_it_does_not_need() -> None:
 
 
 NOX = """#!/bin/sh
-# nox -s bench -- --results FOLDER …
-[ "$2" = bench ] || exit 0
+# python -m nox -s bench -- --results FOLDER …
+[ "$4" = bench ] || exit 0
 git status --porcelain --untracked-files=no > ../seen
-mkdir -p "$5/2-sample-standard" && echo new > "$5/2-sample-standard/summary.json"
+mkdir -p "$7/2-sample-standard" && echo new > "$7/2-sample-standard/summary.json"
 exit $(cat ../status)
 """
 
@@ -184,7 +188,7 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(ROOT / ".gitignore", folder)
     for name in ("venv.stamp", "host.stamp", "dev.stamp"):
         (folder / ".venv" / name).touch()
-    install(folder / ".venv" / "bin" / "nox", NOX)
+    install(folder / ".venv" / "bin" / "python", NOX)
     git = ("git", "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org")
     for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "all")):
         subprocess.run([*git, *words], cwd=folder, check=True)

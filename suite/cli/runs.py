@@ -57,7 +57,8 @@ class _Run(click.Path):
         raise UsageError(f"{self.named}={text}: no such folder", _name_some(self.named, RESULTS))
 
     def _demand_bundle(self, path: Path) -> None:
-        packed = zipfile.is_zipfile(path)
+        # Of one that is cut short, whoever opens it says so.
+        packed = path.suffix == ".zip" or zipfile.is_zipfile(path)
         if packed and self.bundles:
             return
         if packed:
