@@ -18,7 +18,12 @@ _SITES = (
 _PUBLIC_SITE = rf"(?:[\w-]{{1,63}}\.){{0,8}}(?:{_SITES})\b"
 """Sites that everybody uses; ``tf.io`` is a module's name."""
 
-_PROJECTS = "containerd|containers|docker|keras-team|moby|numpy|nvidia|opencontainers|openxla|python|tensorflow"
+_PROJECTS = "|".join(
+    (
+        *("containerd", "containers", "docker", "keras-team", "moby", "numpy", "nvidia"),
+        *("opencontainers", "openxla", "python", "tensorflow"),
+    )
+)
 """Whose repositories stand in messages of the software that is measured."""
 
 _ENDINGS = (
