@@ -219,8 +219,8 @@ KEPT = (
 and no width at which even a sound GPU is idle."""
 
 
-DECLARED = ("arms", "sweep", "one_shot", "asked_about", "by_host", "choices")
-"""What even plans of schema 1 say of a cell, and what none of them does, its choices."""
+DECLARED = ("arms", "sweep", "one_shot", "asked_about", "by_host")
+"""What even plans of schema 1 say of a cell."""
 
 
 def make_cells() -> list[Cell]:

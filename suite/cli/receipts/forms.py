@@ -11,10 +11,30 @@ import re
 _PUBLIC = "bin|boot|cuda-cache|dev|etc|lib|lib64|opt/crossover|proc|sbin|scratch|sys|usr"
 """Where paths tell of an image or a system, and of nobody."""
 
-_SITES = (
-    r"docker\.(?:com|io)|ghcr\.io|github\.com|keras\.io|nvcr\.io|nvidia\.com|pypi\.org|pythonhosted\.org"
-    r"|python\.org|quay\.io|tensorflow\.org|tf\.io"
-)
+_SITES = "|".join(
+    (
+        *(
+            "apache.org",
+            "cyclonedx.org",
+            "debian.org",
+            "docker.com",
+            "docker.io",
+            "ghcr.io",
+            "github.com",
+        ),
+        *(
+            "gnu.org",
+            "json-schema.org",
+            "keras.io",
+            "kernel.org",
+            "nvcr.io",
+            "nvidia.com",
+            "pypi.org",
+        ),
+        *("python.org", "pythonhosted.org", "quay.io", "spdx.org", "tensorflow.org", "tf.io"),
+        *("ubuntu.com", "w3.org"),
+    )
+).replace(".", r"\.")
 _PUBLIC_SITE = rf"(?:[\w-]{{1,63}}\.){{0,8}}(?:{_SITES})\b"
 """Sites that everybody uses; ``tf.io`` is a module's name."""
 
@@ -30,6 +50,8 @@ _ENDINGS = (
     "local|lan|internal|intranet|corp|home|localdomain|com|net|org|edu|gov|mil|cloud|io|ai"
     "|au|br|ca|ch|cn|de|es|eu|fr|jp|kr|nl|ru|se|uk"
 )
+
+_SITE_OR_IP = r"(?:(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}|\d{1,3}(?:\.\d{1,3}){3})"
 
 _AWS = "i|ins|eni|vol|snap|ami|vpc|subnet|sg|lt|fs|eipalloc|fleet|sir|r"
 _RENTED = (
@@ -60,13 +82,17 @@ _FORMS = (
         "address",
     ),
     (r"\bhttps?://[^\s/@]+@\S+", "address"),
-    (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?::[\w~][\w./~-]*)?", "address"),
+    # A package's version behind its name is none.
+    (
+        rf"(?<![\w/.+-])[\w.+-]{{1,64}}@{_SITE_OR_IP}\b(?::[\w~][\w./~-]*)?",
+        "address",
+    ),
     (r"(?<![\w.@/-])[a-z_][\w.-]{0,31}@[a-z][\w-]{0,62}(?![\w.@:-])", "address"),
     (r"(?<![\w:.-])[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,19}(?![\w:-])", "address"),
     (r"(?<![\w.])[0-9a-f]{4}(?:\.[0-9a-f]{4}){2,3}(?![\w.])", "address"),
     (rf"\bmac(?: address)?{_IS}[0-9a-f]{{12}}\b", "address"),
     # Ids of machines, of their parts, and of what a cloud rents out.
-    (r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", "uuid"),
+    (r"(?<![0-9a-f])(?<!urn:uuid:)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", "uuid"),
     (r"\b(?:GPU|MIG)-[0-9a-f]{8}[0-9a-f-]*\b", "uuid"),
     (r"(?<![\w:])[0-9a-f]{32}(?!\w)", "uuid"),
     (

@@ -29,7 +29,7 @@ _ADDRESS = re.compile(
 _VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
 """Names of facts whose four numbers are a version, and no address."""
 
-_AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$", re.IGNORECASE)
+_AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$|pkg:[\w./%+-]+@$", re.IGNORECASE)
 _OWNER = re.compile(r"[/\\](?:home|Users)[/\\]+([\w.-]+)")
 _EVERYBODY = frozenset(
     {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}

@@ -177,6 +177,10 @@ def test_a_machine_that_is_called_after_a_word_of_ours_breaks_nothing(
         ("see tf.function@decorated: a = b, sg-1, subnet-a, project name is free", None),
         ("libdevice at /usr/lib/x.so, /dev/nvidia0, /proc/self/cgroup, C:, a\\b", None),
         ("localhost:5000/x and ratio 3:1000", None),
+        ("pkg:pypi/absl-py@2.5.1, pkg:pypi/nvidia-cudnn-cu12@9.10.2.21, numpy@2.4.1", None),
+        ("http://cyclonedx.org/schema/bom-1.6.schema.json", None),
+        ("urn:uuid:4f5a28e3-5078-5b0c-8e10-96c4b8379e41 of a bill of materials", None),
+        ("me@example.org, me@10.1.2.3 said", "hidden-address, hidden-address said"),
         # Cards of networks, in the forms of Cisco, Windows and InfiniBand.
         ("0011.2233.4455 up", "hidden-address up"),
         ("00-11-22-33-44-55 up", "hidden-address up"),
