@@ -206,7 +206,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
             )
         neither = [word_evidence(one.change) for one in own if one.shows is None]
         if neither:
-            page.paragraph(f"Not shown to change anything on {arm}: {'; '.join(neither)}.")
+            page.paragraph(f"Neither shown to help nor to harm on {arm}: {'; '.join(neither)}.")
     hopeless = sum(one.standing.hopeless for one in analysis.work if one.standing)
     if hopeless:
         page.paragraph(
