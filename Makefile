@@ -2,24 +2,30 @@
 
 PYTHON ?= python3
 VENV := .venv
-export PATH := $(abspath $(VENV)/bin):$(PATH)
+# By its path from here, which may have any letters in it; a script's first line may not, so what is run is
+# `python -m`.
+PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT STOP_IF ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET ARCHIVE MACHINE MACHINES
-# make has an AS of its own, the assembler.
-AS := MACHINES
+# make has an AS of its own, the assembler; conda's compilers put one into the environment.
+ifneq ($(origin AS),command line)
+AS :=
+endif
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
 $(error unknown variable $(unknown); known are: $(KNOWN))
 endif
 
-quote = '$(subst ','\'',$1)'
+text = '$(subst ','\'',$1)'
+# As it was given: a $ in it is a letter.
+quote = $(call text,$(value $1))
 lower = $(shell printf %s '$1' | tr A-Z_ a-z-)
-given = $(foreach v,$1,$(if $(strip $($v)),--$(call lower,$v) $(call quote,$($v))))
-nox = nox -s $1 --
+given = $(foreach v,$1,$(if $(strip $(value $v)),--$(call lower,$v) $(call quote,$v)))
+nox = $(PY) -m nox -s $1 --
 # What pip says is for nobody, unless it fails: then all of it.
-install = $(VENV)/bin/python -m pip install --disable-pip-version-check --progress-bar=off --require-hashes --no-deps -r $1 >$(VENV)/pip.log 2>&1 \
+install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --require-hashes --no-deps -r $1 >$(VENV)/pip.log 2>&1 \
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
@@ -36,43 +42,43 @@ aa: $(VENV)/host.stamp ## a campaign of one image against itself: every differen
 	@$(call nox,aa) $(call given,$(BENCH))
 
 list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers
-	@python -m suite list $(call given,ONLY PROFILE)
+	@$(PY) -m suite list $(call given,ONLY PROFILE)
 
 report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
-	@$(call nox,collate) $(call quote,$(RUN))
+	@$(call nox,collate) $(call quote,RUN)
 
 compare: $(VENV)/host.stamp ## one report over several campaigns: RUNS="results/X results/Y" (PAIRS, OUT)
-	@$(call nox,compare) $(foreach r,$(RUNS),$(call quote,$r)) $(call given,PAIRS OUT)
+	@$(call nox,compare) $(foreach r,$(value RUNS),$(call text,$r)) $(call given,PAIRS OUT)
 
 shortlist: $(VENV)/host.stamp ## machines to choose from, by what work costs: RUNS="…" (WORKLOAD, PRICES, OUT)
-	@python -m suite shortlist $(foreach r,$(RUNS),$(call quote,$r)) $(call given,WORKLOAD PRICES OUT)
+	@$(PY) -m suite shortlist $(foreach r,$(value RUNS),$(call text,$r)) $(call given,WORKLOAD PRICES OUT)
 
 gate: $(VENV)/host.stamp ## fails where new is slower than base: RUNS="base new" (SLOWER=5, in per cent; OUT)
-	@python -m suite gate $(foreach r,$(RUNS),$(call quote,$r)) $(call given,SLOWER OUT)
+	@$(PY) -m suite gate $(foreach r,$(value RUNS),$(call text,$r)) $(call given,SLOWER OUT)
 
 check: $(VENV)/host.stamp ## does all of RUN=results/X, or of a bundle, follow from its documents? (SIGNERS)
-	@python -m suite check $(call quote,$(RUN)) $(call given,SIGNERS)
+	@$(PY) -m suite check $(call quote,RUN) $(call given,SIGNERS)
 
 bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (SIGN=key, IDENTIFY=1, OUT)
-	@python -m suite bundle $(call quote,$(RUN)) $(call given,SIGN OUT) $(if $(IDENTIFY),--identify)
+	@$(PY) -m suite bundle $(call quote,RUN) $(call given,SIGN OUT) $(if $(IDENTIFY),--identify)
 
 defend: $(VENV)/host.stamp ## how do you know? the evidence for one CELL of RUN=results/X (OUT)
-	@python -m suite defend $(call quote,$(RUN)) $(call quote,$(CELL)) $(call given,OUT)
+	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
 
 recheck: $(VENV)/host.stamp ## measure N=5 cells of RUN=results/X again: do they reproduce?
-	@python -m suite recheck $(call quote,$(RUN)) $(call given,N BLOCKS BUDGET WAIT ARMS ENGINE CPUS GPU TELEMETRY LABEL RESULTS BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
+	@$(PY) -m suite recheck $(call quote,RUN) $(call given,N BLOCKS BUDGET WAIT ARMS ENGINE CPUS GPU TELEMETRY LABEL RESULTS BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
 
 export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/archive.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
-	@python -m suite export $(call quote,$(RUN)) $(call given,AS OUT)
+	@$(PY) -m suite export $(call quote,RUN) $(call given,AS OUT)
 
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (SHEET=letter, OUT)
-	@python -m suite paper $(call quote,$(RUN)) $(call given,SHEET OUT)
+	@$(PY) -m suite paper $(call quote,RUN) $(call given,SHEET OUT)
 
 archive: $(VENV)/archive.stamp ## add RUNS="results/X results/Y" to the archive (ARCHIVE, MACHINE)
-	@python -m suite archive $(foreach r,$(RUNS),$(call quote,$r)) $(call given,ARCHIVE MACHINE)
+	@$(PY) -m suite archive $(foreach r,$(value RUNS),$(call text,$r)) $(call given,ARCHIVE MACHINE)
 
 history: $(VENV)/archive.stamp ## a CELL over time and machines, from the archive (ARCHIVE, MACHINE)
-	@python -m suite history $(call given,CELL MACHINE ARCHIVE)
+	@$(PY) -m suite history $(call given,CELL MACHINE ARCHIVE)
 
 doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
 	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
@@ -81,13 +87,13 @@ images: $(VENV)/host.stamp ## build the images only
 	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
 
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
-	@python -m suite base $(call given,NAME)
+	@$(PY) -m suite base $(call given,NAME)
 
 fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
-	@python fleet/skypilot/tasks.py $(call quote,$(MACHINES))
+	@$(PY) fleet/skypilot/tasks.py $(call quote,MACHINES)
 
 test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENGINE=1: a missing engine fails)
-	@REQUIRE_ENGINE=$(call quote,$(REQUIRE_ENGINE)) BASE_IMAGE=$(call quote,$(BASE_IMAGE)) $(call nox,tests)
+	@REQUIRE_ENGINE=$(call quote,REQUIRE_ENGINE) BASE_IMAGE=$(call quote,BASE_IMAGE) $(call nox,tests)
 
 lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
 	@$(call nox,lint)
@@ -110,14 +116,15 @@ lock: $(VENV)/dev.stamp ## resolve the hash locks anew
 	@$(call nox,lock)
 
 clean: ## remove what this project made: containers, images, volumes by label, and .venv; never results
-	@if [ -x $(VENV)/bin/python ]; then python -m suite clean; fi
+	@if [ -x $(PY) ]; then $(PY) -m suite clean; fi
 	rm -rf $(VENV)
 
 $(VENV)/venv.stamp:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; name one with PYTHON=…" >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "python3-venv is missing: sudo apt-get install python3-venv" >&2; exit 1; }
+	@case "$$PWD" in *:*) echo "this checkout's path has a colon in it ($$PWD), and no virtual environment can be made in such a path: move it" >&2; exit 1;; esac
+	@$(call quote,PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed; name one with PYTHON=…" >&2; exit 1; }
+	@$(call quote,PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "python3-venv is missing: sudo apt-get install python3-venv" >&2; exit 1; }
 	@test -w . || { echo "this checkout can't be written, and $(VENV) is made in it: run make once where it can be, or copy it" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(call quote,PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/host.stamp: requirements/host.txt | $(VENV)/venv.stamp

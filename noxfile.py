@@ -199,10 +199,10 @@ def fuzz(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check the style, the types and the rooms."""
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("mypy")
-    session.run("lint-imports")
+    session.run("python", "-m", "ruff", "check", ".")
+    session.run("python", "-m", "ruff", "format", "--check", ".")
+    session.run("python", "-m", "mypy")
+    session.run("python", "-c", "from importlinter.cli import lint_imports_command as lint; lint()")
 
 
 AUDIT = ("uv", "tool", "run", "--exclude-newer", "2026-11-01", "pip-audit==2.10.1")

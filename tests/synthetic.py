@@ -36,9 +36,13 @@ from suite.model import (
     SuiteIdentity,
 )
 from suite.wire import SCHEMA, dump_document
+from suite.worker import scenarios
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
 
 __all__ = ["QUIET", "SILENT", "TYPICAL", "Host"]
+
+CHOICES = {cell.name: cell.choices for cell in scenarios.cells()}
+"""What whoever writes a script chooses, by case: no plan of schema 1 says that."""
 
 CREATED = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
 SUITE = SuiteIdentity(version="0.1.0", commit="0" * 39 + "1", content="5" * 64)
@@ -51,7 +55,9 @@ Truth = Callable[[Cell, str], float]
 def make_cell(
     scenario: str, case: str, params: Mapping[str, Param], work: Work, **fields: object
 ) -> Cell:
-    """A declared cell in every profile."""
+    """A declared cell in every profile, with what schema 1 tells of it, and the choices of its case."""
+    choices = CHOICES.get(f"{scenario}.{case}", {})
+    fields = {"choices": {a: one for a, one in choices.items() if a in params}, **fields}
     cell = Cell(
         id=cell_id(scenario, case, params),
         scenario=scenario,

@@ -80,27 +80,41 @@ def test_variables_of_bench_are_its_options() -> None:
     [
         (
             ("bench", "PROFILE=smoke", "ONLY=matmul.* it's", "LOCAL_PYTHON=/a b/python"),
-            "nox -s bench -- --profile 'smoke' --only 'matmul.* it'\\''s' --local-python '/a b/python'",
+            (
+                ".venv/bin/python -m nox -s bench -- --profile 'smoke' "
+                "--only 'matmul.* it'\\''s' --local-python '/a b/python'"
+            ),
         ),
         # What was not given is not forwarded.
-        (("bench", "SEED=7", "LABEL="), "nox -s bench -- --seed '7'"),
-        (("report", "RUN=results/x"), "nox -s collate -- 'results/x'"),
+        (("bench", "SEED=7", "LABEL="), ".venv/bin/python -m nox -s bench -- --seed '7'"),
+        (("report", "RUN=results/x"), ".venv/bin/python -m nox -s collate -- 'results/x'"),
         (
             ("list", "ONLY=m*", "PROFILE=smoke"),
-            "python -m suite list --only 'm*' --profile 'smoke'",
+            ".venv/bin/python -m suite list --only 'm*' --profile 'smoke'",
         ),
-        (("images", "ARMS=cpu"), "nox -s build -- --arms 'cpu'"),
+        (("images", "ARMS=cpu"), ".venv/bin/python -m nox -s build -- --arms 'cpu'"),
         (
             ("compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"),
-            "nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
+            ".venv/bin/python -m nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
         ),
         (
             ("recheck", "RUN=results/x", "N=3", "ENGINE=local"),
-            "python -m suite recheck 'results/x' --n '3' --engine 'local'",
+            ".venv/bin/python -m suite recheck 'results/x' --n '3' --engine 'local'",
         ),
-        (("fleet-tasks", "MACHINES=m.toml"), "python fleet/skypilot/tasks.py 'm.toml'"),
-        (("doctor", "ENGINE=local", "JSON=1"), "nox -s doctor -- --engine 'local' --json"),
-        (("doctor",), "nox -s doctor --"),
+        (("fleet-tasks", "MACHINES=m.toml"), ".venv/bin/python fleet/skypilot/tasks.py 'm.toml'"),
+        (
+            ("doctor", "ENGINE=local", "JSON=1"),
+            ".venv/bin/python -m nox -s doctor -- --engine 'local' --json",
+        ),
+        (("doctor",), ".venv/bin/python -m nox -s doctor --"),
+        # A $ is a letter, and so is a comma; make's own AS, the assembler, is no form.
+        (("check", "RUN=/d$r/a,b #1"), ".venv/bin/python -m suite check '/d$r/a,b #1'"),
+        (
+            ("gate", "RUNS=a$b c", "SLOWER=5"),
+            ".venv/bin/python -m suite gate 'a$b' 'c' --slower '5'",
+        ),
+        (("export", "RUN=x"), ".venv/bin/python -m suite export 'x'"),
+        (("export", "RUN=x", "AS=csv"), ".venv/bin/python -m suite export 'x' --as 'csv'"),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
@@ -108,6 +122,44 @@ def test_what_was_given_is_forwarded_whatever_is_in_it(words: tuple[str, ...], l
     done = make("-n", *words)
     assert done.returncode == 0, done.stderr
     assert " ".join(done.stdout.splitlines()[-1].split()) == line
+
+
+PLACES = ["a b", "a$HOME", "it's", 'a "b"', "50%", "#1", "ü", "a;b", "a&b", "(a)", "a" * 150]
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_checkout_may_lie_in_any_path(name: str, tmp_path: Path) -> None:
+    """By the environment's own Python; its scripts' first lines do not hold such a path."""
+    folder = tmp_path / name
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    lay_bare(folder, "host")
+    for stamp in ("venv.stamp", "host.stamp"):
+        (folder / ".venv" / stamp).touch()
+    install(folder / ".venv" / "bin" / "python", '#!/bin/sh\necho "$@"\n')
+    for target, words in {
+        "bench": "-m nox -s bench --",
+        "doctor": "-m nox -s doctor --",
+        "list": "-m suite list",
+        "check": "-m suite check x",
+    }.items():
+        done = make(target, *(["RUN=x"] if target == "check" else []), folder=folder)
+        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, words, "")
+
+
+def test_a_colon_in_the_path_is_said_before_an_environment_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    lay_bare(folder, "host")
+    done = make("doctor", folder=folder)
+    assert done.returncode == 2
+    assert "has a colon in it" in done.stderr
+    assert not (folder / ".venv").exists()
+
+
+def test_the_assembler_of_a_conda_environment_is_no_form() -> None:
+    around = {"AS": "/opt/conda/bin/x86_64-conda-linux-gnu-as", "MAKEFLAGS": "", "MAKELEVEL": ""}
+    done = run("make", "-n", "export", "RUN=x", env=around)
+    assert done.stdout.splitlines()[-1].split()[-2:] == ["export", "'x'"]
 
 
 VENV = """#!/bin/sh
@@ -161,10 +213,10 @@ def test_a_session_says_nothing_of_a_tool_that_it_does_not_need() -> None:
 
 
 NOX = """#!/bin/sh
-# nox -s bench -- --results FOLDER …
-[ "$2" = bench ] || exit 0
+# python -m nox -s bench -- --results FOLDER …
+[ "$4" = bench ] || exit 0
 git status --porcelain --untracked-files=no > ../seen
-mkdir -p "$5/2-sample-standard" && echo new > "$5/2-sample-standard/summary.json"
+mkdir -p "$7/2-sample-standard" && echo new > "$7/2-sample-standard/summary.json"
 exit $(cat ../status)
 """
 
@@ -184,7 +236,7 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(ROOT / ".gitignore", folder)
     for name in ("venv.stamp", "host.stamp", "dev.stamp"):
         (folder / ".venv" / name).touch()
-    install(folder / ".venv" / "bin" / "nox", NOX)
+    install(folder / ".venv" / "bin" / "python", NOX)
     git = ("git", "-c", "user.name=Nobody", "-c", "user.email=nobody@example.org")
     for words in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "all")):
         subprocess.run([*git, *words], cwd=folder, check=True)

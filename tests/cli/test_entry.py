@@ -34,7 +34,6 @@ from tests.fakes.engine import FakeEngine
         ("bench", "--seed", "-1"),
         ("bench", "stray"),
         ("list", "--profile", "huge"),
-        ("report",),
         ("benhc",),
         ("images", "--gpu", "0"),
         ("bench", "--price", "0"),

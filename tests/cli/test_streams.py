@@ -101,7 +101,7 @@ def campaign(tmp_path: Path) -> Path:
         ("$SUITE list --only zzz 2>&- >&-", 2, ""),
         # Who was to read it has gone.
         ("$SUITE list | true", 0, ""),
-        ("$SUITE compare /nowhere /nowhere", 5, "/nowhere: no such folder"),
+        ("$SUITE compare /nowhere /nowhere", 2, "/nowhere: no such folder"),
     ],
 )
 def test_a_command_ends_as_it_would_have(

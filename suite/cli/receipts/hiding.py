@@ -19,36 +19,8 @@ from suite import wire
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
+from suite.cli.receipts.forms import FORMS
 from suite.model import PLAN
-
-_PUBLIC = "bin|boot|cuda-cache|dev|etc|lib|lib64|opt/crossover|proc|sbin|scratch|sys|usr"
-"""Where paths tell of an image or a system, and of nobody."""
-
-_PUBLIC_SITE = (
-    r"(?:[\w-]{1,63}\.){0,8}(?:github\.com|keras\.io|nvidia\.com|python\.org|tensorflow\.org)\b"
-)
-
-_ENDINGS = "local|lan|internal|intranet|corp|home|com|net|org|edu|gov|cloud"
-
-_FORMS = tuple(
-    (re.compile(pattern, re.IGNORECASE), word)
-    for pattern, word in (
-        (
-            rf"\b(?:tcp|ssh|unix|file|npipe)://\S+|\bhttps?://(?!{_PUBLIC_SITE})\S+",
-            "address",
-        ),
-        (r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", "address"),
-        (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "uuid"),
-        (r"(?<![\w:])[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5}(?![\w:])", "address"),
-        (r"\bserial(?: number| no\.?)?\s*[:=#]\s*[\w-]+", "serial"),
-        (
-            rf"\b(?!{_PUBLIC_SITE})[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{0,8}}\.(?:{_ENDINGS})\b",
-            "host",
-        ),
-        (rf"(?<![\w.:/#@~*)\]])/(?!/|(?:{_PUBLIC})(?:/|\b))[\w.@+~-]+(?:/[\w.@+~-]+)*", "path"),
-    )
-)
-"""What is recognised by its form, and what it is."""
 
 _ADDRESS = re.compile(
     r"(?<![\w.:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)",
@@ -57,8 +29,8 @@ _ADDRESS = re.compile(
 _VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
 """Names of facts whose four numbers are a version, and no address."""
 
-_AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$", re.IGNORECASE)
-_OWNER = re.compile(r"/(?:home|Users)/([\w.-]+)")
+_AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$|pkg:[\w./%+-]+@$", re.IGNORECASE)
+_OWNER = re.compile(r"[/\\](?:home|Users)[/\\]+([\w.-]+)")
 _EVERYBODY = frozenset(
     {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}
 )
@@ -119,7 +91,7 @@ def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
 
 
 def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
-    for pattern, word in _FORMS:
+    for pattern, word in FORMS:
         text = pattern.sub(f"hidden-{word}", text)
 
     def hide_address(found: re.Match[str]) -> str:

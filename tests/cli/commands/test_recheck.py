@@ -151,7 +151,7 @@ def test_another_suite_a_survey_and_unknown_arms_are_refused(
     heard, _ = recheck(before, engine=machine())
     assert "while other GPUs were at work" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())
-    assert heard.status == 5
+    assert "nowhere: no such folder" in complaint(heard, 2)
 
 
 def test_an_interrupt_leaves_a_folder_that_goes_on(

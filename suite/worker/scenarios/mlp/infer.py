@@ -9,6 +9,7 @@ import numpy as np
 from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
+from suite.worker.scenario.choices import CALL, MORE_EXAMPLES
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch, weights
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
@@ -92,4 +93,5 @@ INFER = Scenario(
     dispatch=lambda call, **_: "eager" if call == "direct" else "keras",
     priced=True,
     links={"fewer": vary(call="direct")},
+    choices={"batch": MORE_EXAMPLES, "call": CALL},
 )

@@ -16,6 +16,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
+from suite.worker.scenario.choices import COPY_AHEAD, PIPELINE
 from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
@@ -213,6 +214,7 @@ TRIPLE = tuple(
         priced=part == "together",
         control=lambda pipeline, part, **_: part == "input" and pipeline != "numpy_function",
         links=_link,
+        choices={"pipeline": PIPELINE},
     )
     for part, words in PARTS.items()
 )
@@ -234,4 +236,5 @@ TO_DEVICE = Scenario(
         "nearer": vary("when copied ahead", ahead="on"),
         "compute": plain_step("A", BATCH),
     },
+    choices={"ahead": COPY_AHEAD},
 )
