@@ -57,12 +57,14 @@ LinkName = Literal[
     "warm",
     "plain",
     "own-loop",
+    "traced",
 ]
 """What another cell is to this one: the same with its data ``nearer``, with ``fewer`` calls handed over,
 ``without`` the operation that only a CPU has; its ``input`` alone, its ``compute`` alone (data at hand), a
 ``trivial`` model in its place, another ``feed``; the same ``prefetched``, or without Python (``native``); its
 ``honest`` twin; the ``start`` that a cold one contains; the same once ``warm``; the ``plain`` cell of the
-same work, of which sizes were measured; the same in a loop of one's own (``own-loop``)."""
+same work, of which sizes were measured; the same in a loop of one's own (``own-loop``); the
+same ``traced`` once for all calls."""
 
 Removed = Literal["overhead", "transfer", "fallback", "start-up"]
 """The cause that a stage of a waterfall takes away."""

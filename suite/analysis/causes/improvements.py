@@ -101,6 +101,8 @@ KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Pair]]] = {
     "prefetch": _follow("prefetched"),
     "less-python": _unpython,
     "no-fallback": _follow("without", cite("without-it")),
+    "fewer-calls": _follow("fewer"),
+    "one-trace": _follow("traced"),
     "warm-timing": _warm_up,
 }
 """What can help, in the order in which it is told; each finds its pairs of cells."""

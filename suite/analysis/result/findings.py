@@ -11,7 +11,16 @@ from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
 from suite.cells.traits import Removed
 
-RuleName = Literal["fallback", "input", "transfer", "start-up", "overhead", "too small", "unknown"]
+RuleName = Literal[
+    "fallback",
+    "input",
+    "transfer",
+    "start-up",
+    "retracing",
+    "overhead",
+    "too small",
+    "unknown",
+]
 
 Kind = Literal[
     "larger-batch",
@@ -19,6 +28,8 @@ Kind = Literal[
     "prefetch",
     "less-python",
     "no-fallback",
+    "fewer-calls",
+    "one-trace",
     "warm-timing",
 ]
 

@@ -47,8 +47,16 @@ PIPELINES: Mapping[str, Callable[[int], Pipeline]] = {
     "numpy_function": lambda batch: Pipeline(
         batch=batch, prefetch="on", map=Map(function="numpy_function", calls="sequential")
     ),
+    "generator": lambda batch: replace(PIPELINES["parallel"](batch), source="generator"),
 }
-"""As it should be; without prefetch or parallel calls; and with Python in it."""
+"""As it should be; without prefetch or parallel calls; with Python in its map; and as it should be, but for a
+Python generator where the examples come from."""
+
+AFTER_PYTHON = {
+    "numpy_function": "native map in parallel",
+    "generator": "slices of arrays instead of a generator",
+}
+"""By pipeline with Python in it what is different in the one that is as it should be."""
 
 
 def work(batch: int, **_: Param) -> Work:
@@ -181,8 +189,8 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
         links |= {"trivial": vary(part="trivial"), "compute": plain_step("A", batch)}
         if pipeline == "native":
             links["prefetched"] = vary("prefetched, map in parallel", pipeline="parallel")
-        if pipeline == "numpy_function":
-            links["native"] = vary("native map in parallel", pipeline="parallel")
+        if pipeline in AFTER_PYTHON:
+            links["native"] = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
     return links
 
 
@@ -211,7 +219,7 @@ TRIPLE = tuple(
         data=lambda pipeline, batch, **_: place_data(PIPELINES[pipeline](batch).prefetch),
         dispatch=None if part == "input" else "graph",
         priced=part == "together",
-        control=lambda pipeline, part, **_: part == "input" and pipeline != "numpy_function",
+        control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
         links=_link,
     )
     for part, words in PARTS.items()
