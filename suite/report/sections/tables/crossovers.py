@@ -7,20 +7,13 @@ from suite.report.text.crossovers import word_crossover
 from suite.report.text.names import list_values
 from suite.report.text.page import Page
 
-EAGER = (
-    " Eager starts every operation from Python by itself: at small sizes such a sweep is about that more "
-    "than about the arithmetic."
-)
-
 
 def write_crossovers(page: Page, analysis: Analysis) -> None:
     """A row a sweep and comparison; nothing where there is neither."""
-    dispatch = {one.id: one.dispatch or "" for one in analysis.cells}
     rows = [
         {
             "sweep": f"{sweep.scenario}.{sweep.case}",
             "fixed axes": list_values(sweep.fixed),
-            "dispatch": dispatch[sweep.cells[0]],
             "comparison": f"{other} against {analysis.base}",
             "answer": word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base),
         }
@@ -33,7 +26,6 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
     page.heading("Crossovers", level=3)
     page.table(
         "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
-        "the winner is unknown. Sweeps without a ratio have no row."
-        + (EAGER if any(row["dispatch"] == "eager" for row in rows) else ""),
+        "the winner is unknown. Sweeps without a ratio have no row.",
         rows,
     )
