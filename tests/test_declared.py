@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 import pytest
 
 from suite.analysis.documents.schema1 import tell_traits
-from suite.cells.cell import Cell, Param, Work, cell_id
+from suite.cells.cell import Cell, Param, Stage, Work, cell_id
 from suite.cells.families import FAMILIES
 from suite.content import SUITE
 from suite.worker import scenarios
@@ -46,6 +46,20 @@ def is_of_schema_1(cell: Cell) -> bool:
     )
 
 
+def leave_changes(cell: Cell) -> Cell:
+    """A cell without what plans of schema 1 say nothing of: what of it is whoever writes the script's."""
+    links = {
+        name: [replace(one, effect=None, costs="") for one in found]
+        for name, found in cell.links.items()
+        if name != "cached"
+    }
+    return replace(cell, choices={}, links=links)
+
+
+def leave_change(stage: Stage) -> Stage:
+    return replace(stage, effect="timing", costs="", called="")
+
+
 KNOWN = [cell for cell in CELLS if not any(fnmatch(cell.id, one) for one in NEWER)]
 OLD = [cell for cell in KNOWN if cell.process is None and is_of_schema_1(cell)]
 
@@ -70,10 +84,10 @@ def test_a_plan_of_schema_1_is_read_as_what_its_cells_now_say(cell: Cell) -> Non
     # A link to a newer cell leads out of such a plan.
     cell = keep_links(cell, {one.id for one in KNOWN})
     # Which cells the twins ran, each plan says; and a way began later, where it now begins with a script.
-    assert replace(declared, control=cell.control, way=cell.way) == cell
+    assert replace(declared, control=cell.control, way=cell.way) == leave_changes(cell)
     if cell.way is not None and told.way is not None:
         after = told.way.stages[1:]
-        assert cell.way.stages[-len(after) :] == after
+        assert list(map(leave_change, cell.way.stages[-len(after) :])) == after
         assert replace(told.way, stages=cell.way.stages) == cell.way
 
 
@@ -91,6 +105,34 @@ def test_the_known_extra_work_of_a_plan_of_schema_1_is_still_that() -> None:
     told = tell_traits(old)
     assert (told.role, told.excess, told.work.launches) == ("control", 0.05, 1.0)
     assert [link.to for link in told.links["honest"]] == [cell_id("matmul", "square", axes)]
+
+
+QUESTIONS = {
+    *("n", "net", "width", "model", "products", "bytes", "direction"),
+    *("stage", "epoch", "on", "part"),
+}
+"""Axes that nobody who writes a script chooses: how large the work is, of what, and what of it is timed."""
+
+
+def test_every_axis_is_a_choice_of_whoever_writes_the_script_or_the_questions_own() -> None:
+    values: dict[tuple[str, str], set[Param]] = {}
+    for cell in CELLS:
+        for axis, value in cell.params.items():
+            values.setdefault((cell.name, axis), set()).add(value)
+    for cell in CELLS:
+        assert not cell.choices.keys() & QUESTIONS, cell.id
+        assert cell.choices.keys() <= cell.params.keys(), cell.id
+        for axis in cell.params.keys() - QUESTIONS:
+            assert axis in cell.choices or len(values[cell.name, axis]) == 1, (cell.id, axis)
+
+
+def test_a_choice_names_its_values_or_what_a_larger_number_is() -> None:
+    for cell in CELLS:
+        for axis, choice in cell.choices.items():
+            assert bool(choice.values) != bool(choice.larger), (cell.id, axis)
+            assert choice.costs, (cell.id, axis)
+            if choice.larger:
+                assert isinstance(cell.params[axis], int | float)
 
 
 def test_every_family_has_its_title_in_the_order_of_the_reports() -> None:

@@ -253,6 +253,8 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
             **_share(sweep, SweepAnalysis) | {"cells": tuple(cell.id for cell in sweep.cells)},
             unit=sweep.cells[0].work.unit,
             main=sweep in main,
+            # A single operation a call is what the sweep is about.
+            eager=all(c.dispatch == "eager" and c.work.launches != 1 for c in sweep.cells),
             crossovers={arm: find_crossover(sweep, found) for arm, found in verdicts.items()},
             reaches={
                 arm: reach for arm, found in results.items() if (reach := find_reach(sweep, found))

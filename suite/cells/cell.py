@@ -9,6 +9,7 @@ from suite.cells.traits import (
     Data,
     Device,
     Dispatch,
+    Effect,
     Headline,
     LinkName,
     Precision,
@@ -48,22 +49,49 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Another cell, by its id, and in words what is different there."""
+    """Another cell, by its id, and in words what is different there.
+
+    ``effect`` and ``costs`` are those of a change that whoever writes the script can make; None: it is none.
+    """
 
     to: str
     words: str
+    effect: Effect | None = None
+    costs: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An axis whose value whoever writes the script chooses; all other axes are the question's own.
+
+    ``effect`` says what choosing otherwise changes, ``costs`` what it costs besides.  ``values`` are the
+    axis's in the order in which people are advised to change them, each with what it is called; or
+    ``larger`` is what a larger number is called, from the ``usual`` one on (None, or not measured: from the
+    smallest).
+    """
+
+    effect: Effect
+    costs: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+    larger: str = ""
+    usual: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
     """One step from a script to the fair number: what changes in it, and which cause that removes.
 
-    ``cell`` measures it; None: no cell does, and what changes counts at the next one.
+    ``cell`` measures it; None: no cell does, and what changes counts at the next one.  ``effect``
+    and ``costs``: what the change is to whoever makes it, and costs besides; ``called``: the name of that
+    change where other cells make it as well.
     """
 
     cell: str | None
     change: str
     removes: Removed | None
+    effect: Effect = "timing"
+    costs: str = ""
+    called: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +130,8 @@ class Cell:
     pieces.  ``operations`` are those of which no node may be on another device than the work's (``*``
     stands for any letters); none: the results are what shows where it was.  ``priced``: somebody pays for
     it by the million.  ``control``: the twins run it.  ``excess`` is the share of work beyond what is
-    declared, of a cell that does more on purpose.
+    declared, of a cell that does more on purpose.  ``choices`` are the axes that whoever writes the script
+    chooses.
     """
 
     id: str
@@ -133,6 +162,7 @@ class Cell:
     control: bool = False
     excess: float | None = None
     links: dict[LinkName, list[Link]] = field(default_factory=dict)
+    choices: dict[str, Choice] = field(default_factory=dict)
     way: Way | None = None
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suite.cells.cell import Link, Param, cell_id
+from suite.cells.traits import Effect
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,6 +16,8 @@ class Target:
     name: str | None
     axes: Mapping[str, Param]
     words: str
+    effect: Effect | None = None
+    costs: str = ""
 
 
 def vary(words: str | None = None, **axes: Param) -> Target:
@@ -43,4 +46,5 @@ def resolve(target: Target, name: str, params: Mapping[str, Param]) -> Link | No
     if target.name is None and axes == dict(params):
         return None
     family, _, case = (target.name or name).partition(".")
-    return Link(to=cell_id(family, case, axes), words=target.words)
+    to = cell_id(family, case, axes)
+    return Link(to=to, words=target.words, effect=target.effect, costs=target.costs)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from suite.cells.cell import Cell, Link, Param, Way, Work, cell_id
+from suite.cells.cell import Cell, Choice, Link, Param, Way, Work, cell_id
 from suite.cells.links import Target, resolve
 from suite.cells.traits import (
     PROFILES,
@@ -119,6 +119,7 @@ class Scenario:
     excess: Declared[float | None] = None
     links: Declared[Links] = field(default_factory=dict)
     way: Declared[Way | None] = None
+    choices: Declared[Mapping[str, Choice]] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.
@@ -153,6 +154,7 @@ class Scenario:
             arms=list(_apply(self.arms, params)),
             larger=list(self.larger),
             operations=_list_operations(proof),
+            choices=dict(_apply(self.choices, params)),
             links=_resolve(_apply(self.links, params), f"{self.family}.{self.case}", params),
             **traits,
         )

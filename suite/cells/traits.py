@@ -58,13 +58,19 @@ LinkName = Literal[
     "plain",
     "own-loop",
     "traced",
+    "cached",
 ]
 """What another cell is to this one: the same with its data ``nearer``, with ``fewer`` calls handed over,
 ``without`` the operation that only a CPU has; its ``input`` alone, its ``compute`` alone (data at hand), a
 ``trivial`` model in its place, another ``feed``; the same ``prefetched``, or without Python (``native``); its
 ``honest`` twin; the ``start`` that a cold one contains; the same once ``warm``; the ``plain`` cell of the
-same work, of which sizes were measured; the same in a loop of one's own (``own-loop``); the
-same ``traced`` once for all calls."""
+same work, of which sizes were measured; the same in a loop of one's own (``own-loop``), from a cache
+(``cached``), or ``traced`` once for all calls."""
+
+Effect = Literal["timing", "script", "training"]
+"""What a change is to whoever makes it: of the ``timing`` alone, which makes a number right and nothing
+faster; of the ``script``, whose results stay what they were; or of the ``training``, which learns otherwise
+(another batch, precision or order)."""
 
 Removed = Literal["overhead", "transfer", "fallback", "start-up"]
 """The cause that a stage of a waterfall takes away."""

@@ -25,6 +25,7 @@ from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
+from suite.cli.runs import run_argument, runs_argument
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
@@ -101,7 +102,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
 
 
 @commands.command()
-@click.argument("run", type=FOLDER)
+@run_argument()
 def report(run: Path) -> int:
     """Rebuild every report file of the campaign folder RUN from its documents alone."""
     return conclude(Store(run))
@@ -202,7 +203,7 @@ def clean() -> int:
 
 
 @commands.command()
-@click.argument("runs", nargs=-1, required=True, type=FOLDER)
+@runs_argument()
 def record(runs: Sequence[Path]) -> int:
     """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
     click.echo("\n".join(add_campaigns(runs, ROOT)))

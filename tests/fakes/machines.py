@@ -231,8 +231,8 @@ and no width at which even a sound GPU is idle."""
 NEWER = {"mlp.retrace"}
 """The cases among them that no plan of schema 1 has."""
 
-DECLARED = ("arms", "sweep", "one_shot", "asked_about", "by_host")
-"""What even plans of schema 1 say of a cell."""
+DECLARED = ("arms", "sweep", "one_shot", "asked_about", "by_host", "choices")
+"""What even plans of schema 1 say of a cell, and what none of them does, its choices."""
 
 
 def make_cells() -> list[Cell]:

@@ -97,7 +97,7 @@ def _of_summary(summary: dict[str, Any]) -> Iterator[str]:
             if {"low", "high", "size"} & set(found):
                 yield f"summary.json: a crossover of {one['case']}"
     for part in (
-        *("crossovers", "advice", "waterfalls", "misled", "steps", "triples", "repayments"),
+        *("crossovers", "changes", "waterfalls", "misled", "steps", "triples", "repayments"),
         *("limits", "costs"),
     ):
         yield from _of_part(f"summary.json: {part}", summary.get(part))

@@ -1,108 +1,200 @@
-"""What would help on this machine: every pair of cells that shows it, in a fixed order.  Pure."""
+"""What would help on this machine, and what would not: every pair of cells one change apart.  Pure.
+
+Which axes are a change of whoever writes the script, and what it costs, the cells say themselves
+(`suite.cells.cell.Choice`); so do links to other cases, and the stages of a script.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import takewhile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.speedups import find_speedup
-from suite.analysis.ablation.waterfall import build_waterfalls
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.result.findings import Improvement, Kind, Spot
-from suite.analysis.result.numbers import Evidence, cite
-from suite.cells.traits import LinkName
+from suite.analysis.numbers.ratio import scale_ratio
+from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.findings import Improvement, Shown, Speedup
+from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Ratio, cite
+from suite.cells.cell import Cell, Choice, Link, Stage
+from suite.cells.traits import Effect
 
-USUAL_BATCH = 32
-"""Keras's own default: a larger batch is larger than this, where it was measured."""
-
-BATCH = "batch"
-"""The axis along which work can be had in larger pieces by whoever trains."""
+MEASURED = ("work", "input")
+"""The roles of cells that somebody wants faster; a price, a control or a reference is none."""
 
 
-Pair = tuple[CellSummary, CellSummary, Evidence]
-"""A cell, another one that shows what would help it, and what is different there."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pair:
+    """A cell and another that is one change away: what that is called, is, and costs besides."""
+
+    change: Evidence
+    effect: Effect
+    costs: str
+    one: CellSummary
+    other: CellSummary
 
 
 def find_improvements(catalogue: Catalogue) -> list[Improvement]:
-    """What was measured of each kind, in the order of the kinds; on the GPU's arm where there is
-    one, else on the CPU's."""
-    arm = catalogue.gpu or catalogue.cpu
-    if arm is None:
-        return []
-    return [
-        Improvement(kind=kind, arm=arm, cell=one.cell.id, gain=gain)
-        for kind, find_pairs in KINDS.items()
-        for one, other, how in find_pairs(catalogue, arm)
-        if (gain := find_speedup(catalogue, one, other, arm, how)) is not None
+    """Every change that was measured, the GPU's arm first; those of the script alone before those that train
+    otherwise, the largest gain first."""
+    arms = dict.fromkeys(arm for arm in (catalogue.gpu, catalogue.cpu) if arm)
+    return [one for arm in arms for one in _find_on(catalogue, arm)]
+
+
+def _find_on(catalogue: Catalogue, arm: str) -> list[Improvement]:
+    gains: dict[Pair, Speedup] = {}
+    for pair in _find_pairs(catalogue, arm):
+        gain = find_speedup(
+            catalogue, pair.one, pair.other, arm, _place(pair.one.cell, pair.other.cell)
+        )
+        if gain is not None:
+            gains[pair] = gain
+    shown = _judge(catalogue, gains)
+    changes: dict[str, list[Pair]] = {}
+    for pair in gains:
+        changes.setdefault(f"{pair.change} {pair.effect}", []).append(pair)
+    found = [
+        Improvement(
+            change=pair.change,
+            effect=pair.effect,
+            costs=pair.costs,
+            arm=arm,
+            cell=pair.one.cell.id,
+            gain=gains[pair],
+            pairs=len(own),
+            faster=sum(shown[one] == "faster" for one in own),
+            slower=sum(shown[one] == "slower" for one in own),
+            shows=shown[pair],
+            provisional=not catalogue.gives_verdicts,
+        )
+        for own in changes.values()
+        for pair in _choose(own, gains, shown)
     ]
+    return sorted(found, key=lambda one: (one.effect != "script", -one.gain.ratio.value))
 
 
-def _enlarge(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
-    """From the usual batch (the smallest, where that was not measured) to the best larger one."""
-    seen = set()
-    for one in catalogue.cells.values():
-        if one.cell.role != "work" or one.cell.way is not None or BATCH not in one.cell.larger:
-            continue
-        # Of a step whose data can lie nearer, the nearest is the one to enlarge.
-        near = [*one.cell.links.get("nearer", ()), *one.cell.links.get("compute", ())]
-        if any(link.to != one.cell.id for link in near):
-            continue
-        line = catalogue.line(one, BATCH, arm)
-        key = tuple(other.cell.id for _, other in line)
-        if len(line) < 2 or key in seen:
-            continue
-        seen.add(key)
-        usual, begin = next((pair for pair in line if pair[0] == USUAL_BATCH), line[0])
-        gains = [
-            find_speedup(catalogue, begin, other, arm, cite("of-size", axis=BATCH, size=size))
-            for size, other in line
-            if size > usual
-        ]
-        best = max((g for g in gains if g), key=lambda g: g.ratio.value, default=None)
-        if best is not None:
-            yield begin, catalogue.cells[best.at], best.how
+def _choose(
+    pairs: Sequence[Pair], gains: Mapping[Pair, Speedup], shown: Mapping[Pair, Shown | None]
+) -> Iterator[Pair]:
+    """The pair in which a change is shown to gain most, and the one in which it is shown to lose most; where
+    it is shown to do neither, the one with the largest gain."""
+
+    def find_gain(pair: Pair) -> float:
+        return gains[pair].ratio.value
+
+    faster = [pair for pair in pairs if shown[pair] == "faster"]
+    slower = [pair for pair in pairs if shown[pair] == "slower"]
+    if faster:
+        yield max(faster, key=find_gain)
+    if slower:
+        yield min(slower, key=find_gain)
+    if not faster and not slower:
+        yield max(pairs, key=find_gain)
 
 
-def _follow(link: LinkName, said: Evidence | None = None) -> Callable[..., Iterator[Pair]]:
-    """From every cell with this link to the cell that it leads to."""
+def _judge(catalogue: Catalogue, gains: Mapping[Pair, Speedup]) -> dict[Pair, Shown | None]:
+    """What each pair shows: that its gain is beyond the margin, not only beyond 1.
 
-    def find_pairs(catalogue: Catalogue, _: str) -> Iterator[Pair]:
-        for one in catalogue.cells.values():
-            for other, how in catalogue.links(one, link):
-                yield one, other, said or how
-
-    return find_pairs
-
-
-def _bring_near(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
-    """From every cell that copies its data to the one that has them on the device; a CPU copies none."""
-    return _follow("nearer")(catalogue, arm) if arm == catalogue.gpu else iter(())
-
-
-def _unpython(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
-    # First what a model waits for.
-    return iter(sorted(_follow("native")(catalogue, arm), key=lambda pair: pair[0].cell.pinned))
-
-
-def _warm_up(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
-    """From the script's number to the last stage that only start-up separates from it."""
-    for waterfall in build_waterfalls(catalogue):
-        if waterfall.spot == Spot(arm=arm, pinned=False):
-            first, *others = waterfall.steps
-            started = list(takewhile(lambda step: step.rules == ("start-up",), others))
-            if started:
-                yield catalogue.cells[first.cell], catalogue.cells[started[-1].cell], cite("warm")
+    All pairs of an arm are one family, since they are many and the largest gains are told.  A profile that
+    gives no verdicts has the pair's own interval.
+    """
+    most = 1 + catalogue.margin
+    found: dict[Pair, Shown | None] = dict.fromkeys(gains)
+    if not catalogue.gives_verdicts:
+        for pair, gain in gains.items():
+            low, high = gain.ratio.low, gain.ratio.high
+            if low is not None and high is not None:
+                found[pair] = "faster" if low > most else "slower" if high < 1 / most else None
+        return found
+    names = {str(place): pair for place, pair in enumerate(gains)}
+    beyond = {name: _leave_margin(gains[pair].ratio, most) for name, pair in names.items()}
+    verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL)
+    for name, verdict in verdicts.items():
+        if verdict.names_winner:
+            # A verdict is about times, and a gain is the ratio of two the other way round.
+            found[names[name]] = "faster" if verdict.name == "SLOWER" else "slower"
+    return found
 
 
-KINDS: dict[Kind, Callable[[Catalogue, str], Iterator[Pair]]] = {
-    "larger-batch": _enlarge,
-    "near-data": _bring_near,
-    "prefetch": _follow("prefetched"),
-    "less-python": _unpython,
-    "no-fallback": _follow("without", cite("without-it")),
-    "fewer-calls": _follow("fewer"),
-    "one-trace": _follow("traced"),
-    "warm-timing": _warm_up,
-}
-"""What can help, in the order in which it is told; each finds its pairs of cells."""
+def _leave_margin(gain: Ratio, most: float) -> Ratio:
+    """What of a gain lies beyond the margin: 1 where nothing does."""
+    return scale_ratio(gain, 1 / min(max(gain.value, 1 / most), most))
+
+
+def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
+    """Every pair of cells with a number on an arm that are one change apart, other than of what is timed.
+
+    What happens once in a process is a question of what is timed; and what the CPU does on every arm is
+    told of the CPU's.
+    """
+    home = arm == (catalogue.cpu or arm)
+    cells = {
+        id_: one
+        for id_, one in catalogue.cells.items()
+        if one.cell.role in MEASURED
+        and not one.cell.one_shot
+        and (home or not one.cell.pinned)
+        and catalogue.values(one, arm)
+    }
+    lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
+    for one in cells.values():
+        yield from _follow_links(cells, one)
+        yield from _follow_stages(cells, one)
+        for axis, choice in one.cell.choices.items():
+            rest = {name: value for name, value in one.cell.params.items() if name != axis}
+            key = f"{one.cell.name} {axis} {rest} {choice}"
+            lines.setdefault(key, (axis, choice, []))[2].append(one)
+    for axis, choice, line in lines.values():
+        if choice.effect != "timing":
+            yield from (_take_sizes if choice.larger else _take_values)(axis, choice, line)
+
+
+def _take_values(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
+    """From each value to each that is advised in its place."""
+    there = {str(one.cell.params[axis]): one for one in line}
+    known = [value for value in choice.values if value in there]
+    for was, now in combinations(known, 2):
+        change = cite("instead", now=choice.values[now], was=choice.values[was])
+        yield _pair(change, choice, there[was], there[now])
+
+
+def _take_sizes(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
+    """From the usual size, or else the smallest, to each larger one."""
+    sizes = {size: one for one in line if isinstance(size := one.cell.params[axis], int | float)}
+    begin = choice.usual if choice.usual in sizes else min(sizes, default=None)
+    for size, one in sizes.items():
+        if begin is not None and size > begin:
+            yield _pair(cite("linked", words=choice.larger), choice, sizes[begin], one)
+
+
+def _follow_links(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
+    """To the cells of other cases that are a change of whoever writes the script."""
+    for links in one.cell.links.values():
+        for link in links:
+            if link.effect not in {None, "timing"} and link.to in cells:
+                yield _pair(cite("linked", words=link.words), link, one, cells[link.to])
+
+
+def _follow_stages(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
+    """To the next stage of a script."""
+    way = one.cell.way
+    for before, stage in pairwise(way.stages if way and not way.pinned else ()):
+        other = cells.get(stage.cell or "")
+        if before.cell == one.cell.id and stage.effect != "timing" and other is not None:
+            yield _pair(cite("linked", words=stage.called or stage.change), stage, one, other)
+
+
+def _pair(
+    change: Evidence, how: Choice | Link | Stage, one: CellSummary, other: CellSummary
+) -> Pair:
+    return Pair(change=change, effect=how.effect or "script", costs=how.costs, one=one, other=other)
+
+
+def _place(one: Cell, other: Cell) -> Evidence:
+    """Where a gain was measured: by the axis that differs, or else by the cell."""
+    if one.name == other.name and one.params.keys() == other.params.keys():
+        differing = [axis for axis, value in one.params.items() if other.params[axis] != value]
+        if len(differing) == 1:
+            return cite("of-value", axis=differing[0], value=other.params[differing[0]])
+    return cite("at-cell", cell=other.id)

@@ -8,10 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from msgspec import structs
 from msgspec.structs import asdict
 from scipy import special
 
-from suite.analysis.numbers.estimate import CONFIDENCE, Moments, bring_back, find_moments
+from suite.analysis.numbers.estimate import (
+    CONFIDENCE,
+    Moments,
+    bring_back,
+    find_moments,
+    find_spread,
+)
 from suite.analysis.result.numbers import FEWEST, Ratio
 
 INNER = 0.90
@@ -77,6 +84,19 @@ def compare_few(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
     error = math.sqrt(sum(squares) / freedom * sum(1 / count for count in counts))
     moments = Moments(mean=second.mean - first.mean, error=error, freedom=freedom)
     return _word(moments, freedom + 1)
+
+
+def scale_ratio(ratio: Ratio, by: float) -> Ratio:
+    """The ratio as if the other side had taken so many times as long; its p-value is a paired ratio's."""
+    names = ("value", "low", "high", "inner_low", "inner_high")
+    ends = {
+        name: end if end is None else by * end for name in names for end in [getattr(ratio, name)]
+    }
+    p, spread = None, find_spread(ratio)
+    if spread and ratio.n >= FEWEST:
+        error = spread / math.sqrt(ratio.n)
+        p = 2 * float(special.stdtr(ratio.n - 1, -abs(math.log(by * ratio.value)) / error))
+    return structs.replace(ratio, **ends, p=p)
 
 
 def _word(moments: Moments, n: int) -> Ratio:

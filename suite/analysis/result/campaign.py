@@ -66,7 +66,8 @@ class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The cells that differ in one axis only, by their ids, sizes ascending, and what they show.
 
     ``main`` is one that a report opens with, drawn as ``headline`` says.  ``crossovers`` are by arm
-    against the first; ``reaches`` are by arm.
+    against the first; ``reaches`` are by arm.  ``eager``: every call dispatches many operations from Python,
+    one by one, so that who wins is about that more than about computing.
     """
 
     scenario: str
@@ -76,6 +77,7 @@ class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cells: tuple[str, ...]
     unit: str
     main: bool = False
+    eager: bool = False
     headline: Headline | None = None
     crossovers: Mapping[str, Crossover] = field(default_factory=dict)
     reaches: Mapping[str, Reach] = field(default_factory=dict)
@@ -197,7 +199,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     watching: Watching | None = None
     spent: Mapping[str, Spent]
     deaths: tuple[Death, ...] = ()
-    advice: tuple[Improvement, ...] = ()
+    advice: tuple[Improvement, ...] = field(default=(), name="changes")
     waterfalls: tuple[Waterfall, ...] = ()
     misled: tuple[NaiveGap, ...] = ()
     steps: tuple[Decomposition, ...] = ()

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
-from suite.cells.traits import Removed
+from suite.cells.traits import Effect, Removed
 
 RuleName = Literal[
     "fallback",
@@ -22,16 +22,8 @@ RuleName = Literal[
     "unknown",
 ]
 
-Kind = Literal[
-    "larger-batch",
-    "near-data",
-    "prefetch",
-    "less-python",
-    "no-fallback",
-    "fewer-calls",
-    "one-trace",
-    "warm-timing",
-]
+Shown = Literal["faster", "slower"]
+"""What cells one change apart show of it."""
 
 PartName = Literal["input", "transfer", "dispatch", "compute"]
 
@@ -93,17 +85,27 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Improvement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that could help, from a cell to another on an arm; under 1 the gain is a loss."""
+    """A change that whoever writes the script can make, by the pair of cells on an arm that shows most of it.
 
-    kind: Kind
+    ``change`` names it; ``effect`` says what it is to whoever makes it, ``costs`` what it costs besides.  Of
+    the ``pairs`` of cells that differ in nothing else, so many are shown to be ``faster`` after it by more
+    than the margin, and so many ``slower``.  The pair is from ``cell`` to where the ``gain`` is, and
+    ``shows`` which of the two it is (None: neither, and no other pair is shown to be); a change that does
+    both stands there twice.  ``provisional``: the profile gives no verdicts, and what is shown rests on the
+    pair's own interval.
+    """
+
+    change: Evidence
+    effect: Effect
+    costs: str
     arm: str
     cell: str
     gain: Speedup
-
-    @property
-    def helps(self) -> bool:
-        """Whether the interval says so; without one, the number alone."""
-        return self.gain.ratio.least > 1
+    pairs: int
+    faster: int
+    slower: int
+    shows: Shown | None
+    provisional: bool
 
 
 class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):

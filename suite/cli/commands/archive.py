@@ -14,6 +14,7 @@ from suite.cli.archive.tables import make_entries
 from suite.cli.conduct import ROOT, shown
 from suite.cli.options import FOLDER
 from suite.cli.out import open_out
+from suite.cli.runs import runs_argument
 from suite.errors import UsageError
 from suite.folder import Folder
 from suite.report.exports.parquet import open_duckdb
@@ -34,7 +35,7 @@ _WHERE = click.option(
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=FOLDER)
+@runs_argument()
 @_WHERE
 @click.option(
     "--machine", metavar="NAME", help="what you call the machine  [default: named by its parts]"

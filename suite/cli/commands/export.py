@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 
 from suite.analysis.analyse import analyse_folder
-from suite.cli.options import FOLDER, add_out
+from suite.cli.options import add_out
 from suite.cli.out import write_files
 from suite.cli.receipts.archive import unpacked
+from suite.cli.runs import run_argument
+from suite.errors import UsageError
 from suite.report.exports.formats import EXPORTS, WHOLE
 from suite.report.exports.numbers import count_left_out
 from suite.report.produce import print_report
@@ -18,9 +20,17 @@ from suite.report.render.paper import SHEETS, Sheet
 OUT = add_out("write it there  [default: beside RUN]")
 
 
+def _demand_form(_: click.Context, __: click.Parameter, form: str | None) -> str:
+    if form is None:
+        raise UsageError("AS is missing: name a form", f"AS= one of {', '.join(EXPORTS)}")
+    return form
+
+
 @click.command()
-@click.argument("run", type=FOLDER)
-@click.option("--as", "form", type=click.Choice(list(EXPORTS)), required=True, help="format")
+@run_argument(bundles=True)
+@click.option(
+    "--as", "form", type=click.Choice(list(EXPORTS)), callback=_demand_form, help="format"
+)
 @OUT
 def export(run: Path, form: str, out: Path | None) -> int:
     """Write the campaign folder or bundle RUN in the form of another program.
@@ -42,7 +52,7 @@ def export(run: Path, form: str, out: Path | None) -> int:
 
 
 @click.command()
-@click.argument("run", type=FOLDER)
+@run_argument(bundles=True)
 @click.option("--sheet", type=click.Choice(SHEETS), default="a4", show_default=True)
 @OUT
 def paper(run: Path, sheet: Sheet, out: Path | None) -> int:

@@ -14,6 +14,7 @@ from suite.cli.out import give_files, open_out
 from suite.cli.receipts.archive import unpacked
 from suite.cli.receipts.bundle import make_bundle
 from suite.cli.receipts.check import check_folder
+from suite.cli.runs import cell_argument, run_argument
 from suite.errors import UsageError
 from suite.folder import Folder
 from suite.manifest import hash_content
@@ -26,11 +27,11 @@ _MOST_SHOWN = 20
 
 CHECKED = """\b
 Exit status: 0 all of it follows; 1 something does not: the file and the field are
-named; 2 usage; 5 not a folder of ours, or something in it can't be read."""
+named; 2 usage, as where it is no folder of ours; 5 something in it can't be read."""
 
 
 @click.command(epilog=CHECKED)
-@click.argument("run", type=FOLDER)
+@run_argument(bundles=True)
 @click.option(
     "--signers",
     metavar="FILE",
@@ -53,7 +54,7 @@ def check(run: Path, signers: Path | None) -> int:
 
 
 @click.command()
-@click.argument("run", type=FOLDER)
+@run_argument()
 @click.option("--identify", is_flag=True, help="keep what names machines, persons and places")
 @click.option("--sign", "key", metavar="KEY", type=FOLDER, help="sign it with this SSH key")
 @add_out("write it there  [default: beside RUN]")
@@ -68,8 +69,8 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
 
 
 @click.command()
-@click.argument("run", type=FOLDER)
-@click.argument("cell")
+@run_argument(bundles=True)
+@cell_argument
 @add_out("write the page there, with its picture  [default: print the Markdown]")
 def defend(run: Path, cell: str, out: Path | None) -> int:
     """The evidence behind one CELL's numbers in the folder or bundle RUN.

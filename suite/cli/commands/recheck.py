@@ -12,8 +12,9 @@ from suite.analysis.documents.read import is_survey, load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
 from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom
-from suite.cli.options import CAMPAIGN, FOLDER, add_options, engine_options
+from suite.cli.options import CAMPAIGN, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
+from suite.cli.runs import run_argument
 from suite.cli.settings import read_bounds, read_request, single_gpu
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
@@ -39,7 +40,7 @@ read; 6 another campaign is running here; 130 interrupted (what was measured is 
 
 
 @click.command(epilog=RECHECKED)
-@click.argument("run", type=FOLDER)
+@run_argument(bundles=True)
 @click.option(
     "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="how many cells"
 )

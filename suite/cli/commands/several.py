@@ -12,15 +12,14 @@ from suite.analysis.analyse import compare_folders, gate_folders, shortlist_fold
 from suite.cli.options import FOLDER, add_out
 from suite.cli.out import give_files
 from suite.cli.processes import in_processes
+from suite.cli.runs import runs_argument
 from suite.report.produce import build_comparison, build_gate, build_shortlist
-
-RUNS = click.argument("runs", nargs=-1, type=FOLDER)
 
 OUT = add_out("write the files there  [default: print the Markdown]")
 
 
 @click.command()
-@RUNS
+@runs_argument()
 @click.option(
     "--pairs",
     metavar="PAIRS",
@@ -34,7 +33,7 @@ def compare(runs: Sequence[Path], pairs: str | None, out: Path | None) -> int:
 
 
 @click.command()
-@RUNS
+@runs_argument()
 @click.option(
     "--workload",
     metavar="CELL",
@@ -62,7 +61,7 @@ def shortlist(
 Exit status: 0 no cell of work is shown to be slower; 1 one is, or more; 2 usage;
 5 a document can't be read."""
 )
-@click.argument("runs", nargs=2, type=FOLDER)
+@runs_argument(least=2, most=2)
 @click.option(
     "--slower",
     type=click.FloatRange(min=0, max=1000),

@@ -12,9 +12,9 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Improvement, NaiveGap, RuleName, Standing
 from suite.analysis.result.numbers import Verdict
-from suite.report.text.evidence import CAUSES, CHANGES, CPU_IS_RIGHT, word_evidence
+from suite.report.text.evidence import CAUSES, CPU_IS_RIGHT, EFFECTS, word_evidence
 from suite.report.text.names import name_cells
-from suite.report.text.page import Cell, Code, Page, Row
+from suite.report.text.page import Cell, Page, Row
 from suite.report.text.units import (
     show_gain,
     show_relative,
@@ -67,17 +67,33 @@ def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
     return f"{meant} in {cells}, {many} confirmed"
 
 
+MOST_TOLD = 4
+"""Changes on the first screen."""
+
+
 def tell_improvements(analysis: Analysis) -> Iterator[str]:
-    """What makes an arm itself faster."""
-    # What is no longer timed makes nothing faster.
-    helping = [one for one in _find_best(analysis, by_case=False) if one.kind != "warm-timing"]
+    """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
+    pinned = {one.id for one in analysis.cells if one.pinned}
+    arm = analysis.gpu or analysis.cpu
+    helping = sorted(
+        (
+            one
+            for one in analysis.advice
+            if one.shows == "faster"
+            and one.arm == arm
+            and (one.cell not in pinned or not analysis.gpu)
+        ),
+        key=lambda one: -one.gain.ratio.value,
+    )
     if helping:
-        arm = analysis.advice[0].arm
+        names = name_cells(analysis.cells)
         told = "; ".join(
-            f"{CHANGES[one.kind]} ({_word_change(one, analysis)}: {show_gain(one.gain.ratio)})"
-            for one in sorted(helping, key=lambda one: -one.gain.ratio.value)
+            f"{word_evidence(one.change)} ({_word_way(one, names)}: {show_gain(one.gain.ratio)}"
+            f"{f'; {EFFECTS[one.effect]}' if one.effect == 'training' else ''})"
+            for one in helping[:MOST_TOLD]
         )
-        yield f"What speeds up {arm}, against itself and per unit of work: {told}."
+        more = f"; and {len(helping) - MOST_TOLD} more" if len(helping) > MOST_TOLD else ""
+        yield f"What speeds up {arm}, against itself and per unit of work: {told}{more}."
 
 
 def tell_naive_gaps(analysis: Analysis) -> Iterator[str]:
@@ -159,40 +175,56 @@ def write_causes(page: Page, analysis: Analysis) -> None:
 
 
 def write_advice(page: Page, analysis: Analysis) -> None:
-    """The section "Recommendations": every measured pair, in the fixed order."""
+    """The section "Recommendations": every change that was measured to help, or to make it slower."""
     if not analysis.advice:
         return
     page.heading("Recommendations")
     names = name_cells(analysis.cells)
-    arm = analysis.advice[0].arm
-    shown = _find_best(analysis, by_case=True)
+    beyond = f"by more than {show_share(analysis.margin)}"
+    if any(one.provisional for one in analysis.advice):
+        sure = f"{beyond} by its own 95 % CI (provisional: the profile gives no verdicts)"
+    else:
+        sure = f"{beyond} (all pairs of an arm are one family, corrected by Holm)"
     page.paragraph(
-        f"Measured on {arm}, cell against cell, per unit of work. What did not help is shown too."
+        "Every two cells that differ in one thing that a script's author chooses, on the same arm and per "
+        f"unit of work. A change helps where the time is shorter {sure}; each stands once, where it "
+        "gains most. What changes only what is timed is left out."
     )
-    page.table(
-        f"Table: what helps on {arm}, and by how much.",
-        [
-            {
-                "change": CHANGES[one.kind],
-                "from": names.get(one.cell, one.cell),
-                "to": word_evidence(one.gain.how),
-                "gain": show_gain(one.gain.ratio),
-                "helps": "yes" if one.helps else "no",
-            }
-            for one in shown
-        ],
-    )
-    if len(shown) < len(analysis.advice):
-        page.paragraph(
-            f"The largest gain of each kind and case; all {len(analysis.advice)} are in ",
-            *(Code("summary.json"), "."),
-        )
+    for arm in dict.fromkeys(one.arm for one in analysis.advice):
+        own = [one for one in analysis.advice if one.arm == arm]
+        helping = [one for one in own if one.shows == "faster"]
+        slowing = [one for one in own if one.shows == "slower"]
+        if helping:
+            page.table(
+                f"Table: what helps on {arm}; what leaves the results the same comes first.",
+                [_list_change(one, names, one.faster, "helps") for one in helping],
+            )
+        if slowing:
+            page.table(
+                f"Table: what does not help on {arm}: these changes make it slower.",
+                [_list_change(one, names, one.slower, "is slower") for one in slowing],
+            )
+        neither = [word_evidence(one.change) for one in own if one.shows is None]
+        if neither:
+            page.paragraph(f"Not shown to change anything on {arm}: {'; '.join(neither)}.")
     hopeless = sum(one.standing.hopeless for one in analysis.work if one.standing)
     if hopeless:
         page.paragraph(
             f"The CPU is the right device for {hopeless} of the cells of work: the GPU wins at "
             "no measured variant of the same work."
         )
+
+
+def _list_change(one: Improvement, names: Mapping[str, str], count: int, does: str) -> Row:
+    effect = EFFECTS[one.effect]
+    return {
+        "change": word_evidence(one.change),
+        "what it costs": f"{effect}; costs {one.costs}" if one.costs else effect,
+        "from": names.get(one.cell, one.cell),
+        "to": word_evidence(one.gain.how, names=names),
+        "gain": show_gain(one.gain.ratio),
+        f"{does} in": f"{count} of {one.pairs}",
+    }
 
 
 def _list_case(
@@ -233,27 +265,6 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
     return Cell("; then ".join(parts), tuple(notes))
 
 
-def _word_change(one: Improvement, analysis: Analysis) -> str:
-    """What is different, and what it was before where that is a size: ``batch 4096 instead of 8``."""
-    how = one.gain.how
-    params = next((cell.params for cell in analysis.cells if cell.id == one.cell), {})
-    before = params.get(str(how.values.get("axis")))
-    return word_evidence(how) + (f" instead of {before}" if before is not None else "")
-
-
-def _find_best(analysis: Analysis, *, by_case: bool) -> list[Improvement]:
-    """Of each kind, and each case if asked, what helped most; in the fixed order of the kinds.
-
-    Of all cases together only what makes an arm's own device faster, by an interval beyond the margin.
-    """
-    best: dict[tuple[str, str], Improvement] = {}
-    pinned = {one.id for one in analysis.cells if one.pinned}
-    for one in analysis.advice:
-        key = one.kind, one.cell.partition("/")[0] if by_case else ""
-        low = one.gain.ratio.low
-        sure = low is not None and low > 1 + analysis.margin and one.cell not in pinned
-        if (by_case or sure) and (
-            key not in best or best[key].gain.ratio.value < one.gain.ratio.value
-        ):
-            best[key] = one
-    return list(best.values())
+def _word_way(one: Improvement, names: Mapping[str, str]) -> str:
+    """From which cell to where."""
+    return f"{names.get(one.cell, one.cell)} → {word_evidence(one.gain.how, names=names)}"

@@ -14,7 +14,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.ranges import RANGES
-from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
+from suite.report.text.crossovers import EAGER, name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
 from suite.report.text.units import (
     Quantity,
@@ -128,7 +128,7 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
         one, name = sweep.crossovers[other], name_sweep(sweep, analysis.sweeps)
         if one.wins or one.loses or one.equal:
             words = word_crossover(one, sweep.axis, other, analysis.base)
-            told.append(f"In {name} {words}.")
+            told.append(f"In {name} {words}{f' ({EAGER})' if sweep.eager else ''}.")
         else:
             silent.append(name)
     is_judged = any(isinstance(one.verdicts[other], Verdict) for one in analysis.work)

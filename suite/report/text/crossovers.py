@@ -27,6 +27,13 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
     }
 
 
+EAGER = (
+    "about dispatch, since the calls are eager: each operation is started from Python on its own, which "
+    "a tf.function saves"
+)
+"""What a crossover of eager calls is about."""
+
+
 def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
     """Half a sentence of what verdicts carry: ``cpu wins at n = 1 to 100; cuda wins at n = 500``."""
     if found.answer in {"always", "never"}:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from suite.analysis.result.findings import Kind, RuleName
+from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence
+from suite.cells.traits import Effect
 from suite.report.text.filling import fill
 
 _UNPROVEN, _FACT = "not proven to be the GPU's:", "({fact}: {value})"
@@ -93,12 +94,12 @@ SENTENCES: Mapping[str, str] = {
     # What is different at a cell that takes less time.
     "linked": "{words}",
     "at-size": "at {axis} {size:g}",
-    "of-size": "{axis} {size:g}",
+    "of-value": "{axis}={value}",
+    "at-cell": "{cell:cell}",
+    "instead": "{now} instead of {was}",
     "at-hand": "with the data on the device",
     "fair": "at the fair number",
     "changed": "with {change}",
-    "warm": "after warm-up",
-    "without-it": "the same step without it",
 }
 """The sentence of each code, with the names of the values that it needs."""
 
@@ -143,17 +144,12 @@ CAUSES: Mapping[RuleName, CauseWords] = {
 
 CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
-CHANGES: Mapping[Kind, str] = {
-    "larger-batch": "a larger batch",
-    "near-data": "no copying in the step",
-    "prefetch": "a pipeline that works ahead",
-    "less-python": "less Python in the pipeline",
-    "no-fallback": "no fallback to the CPU",
-    "fewer-calls": "fewer calls from Python",
-    "one-trace": "no tracing in the step",
-    "warm-timing": "start-up left out of the timing",
+EFFECTS: Mapping[Effect, str] = {
+    "timing": "nothing gained: only what is timed changes",
+    "script": "the same results",
+    "training": "trains otherwise",
 }
-"""What can help."""
+"""What a change is to whoever makes it."""
 
 
 def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> str:

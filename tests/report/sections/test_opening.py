@@ -386,20 +386,51 @@ def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -
     assert not said(change_cells(analysis, lose_winner), "measured variant")
 
 
-@pytest.mark.parametrize(("low", "helps"), [(1.03, True), (1.01, False), (None, False)])
-def test_what_helps_is_surely_more_than_what_counts_as_a_difference(
-    low: float | None, helps: bool
-) -> None:
+def make_change(**fields: Any) -> Improvement:
     gain = Speedup(
-        how=cite("warm"), at="b", ratio=Ratio(value=1.05, low=low, high=low and 1.09, n=3)
+        how=cite("of-value", axis="prefetch", value="on"),
+        at="b",
+        ratio=Ratio(value=2.0, low=1.9, high=2.1, n=3),
     )
-    one = Improvement(kind="prefetch", arm="cuda", cell="a", gain=gain)
-    analysis = structs.replace(analyse_made(), advice=(one,), margin=0.02)
-    words = "What speeds up cuda, against itself and per unit of work: a pipeline that works ahead"
-    assert bool(said(analysis, words)) is helps
-    first, *rest = analysis.cells
+    change = cite("instead", now="prefetch", was="none")
+    usual: dict[str, Any] = {
+        "change": change,
+        "effect": "script",
+        "costs": "",
+        "arm": "cuda",
+        "cell": "a",
+        "gain": gain,
+        "pairs": 3,
+        "faster": 2,
+        "slower": 0,
+        "shows": "faster",
+        "provisional": False,
+    }
+    return Improvement(**{**usual, **fields})
+
+
+WORDS = "What speeds up cuda, against itself and per unit of work: "
+
+
+def test_the_first_screen_tells_what_is_shown_to_help_the_gpu() -> None:
+    made = analyse_made()
+
+    def tell(*advice: Improvement) -> list[str]:
+        return said(structs.replace(made, advice=advice), WORDS)
+
+    change = "prefetch instead of none (a → prefetch=on: 2.0× faster (1.9–2.1))"
+    assert tell(make_change()) == [f"{WORDS}{change}."]
+    for other in ({"shows": None}, {"shows": "slower"}, {"arm": "cpu"}):
+        assert not tell(make_change(**other))
+    # The input pipeline alone is the CPU's, also in the GPU's container.
+    first, *rest = made.cells
     pinned = (structs.replace(first, id="a", pinned=True), *rest)
-    assert not said(structs.replace(analysis, cells=pinned), words)
+    assert not said(structs.replace(made, cells=pinned, advice=(make_change(),)), WORDS)
+    (otherwise,) = tell(make_change(effect="training"))
+    assert otherwise.endswith("(1.9–2.1); trains otherwise).")
+    (many,) = tell(*[make_change() for _ in range(6)])
+    assert many.count(change) == 4
+    assert many.endswith("; and 2 more.")
 
 
 def test_the_small_table_explains_an_axis_where_it_has_one() -> None:

@@ -10,12 +10,12 @@ from typing import get_args
 import pytest
 
 from suite.analysis.campaign.proof import DEMANDS
-from suite.analysis.causes.improvements import KINDS
 from suite.analysis.causes.rules import RULES
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, cite
+from suite.cells.traits import Effect
 from suite.content import SUITE
-from suite.report.text.evidence import CAUSES, CHANGES, SENTENCES, word_evidence
+from suite.report.text.evidence import CAUSES, EFFECTS, SENTENCES, word_evidence
 
 
 def find_cited() -> Iterator[tuple[str, set[str | None]]]:
@@ -38,7 +38,7 @@ def list_names(text: str) -> set[str]:
 def test_every_code_has_its_sentence_and_every_sentence_its_code() -> None:
     assert {code for code, _ in find_cited()} == set(SENTENCES)
     assert list(CAUSES) == list(RULES) == list(get_args(RuleName))
-    assert list(CHANGES) == list(KINDS)
+    assert list(EFFECTS) == list(get_args(Effect))
 
 
 def test_every_placeholder_has_its_value_and_every_value_its_placeholder() -> None:

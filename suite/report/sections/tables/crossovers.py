@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suite.analysis.result.campaign import Analysis
-from suite.report.text.crossovers import word_crossover
+from suite.analysis.result.campaign import Analysis, SweepAnalysis
+from suite.report.text.crossovers import EAGER, word_crossover
 from suite.report.text.names import list_values
 from suite.report.text.page import Page
 
@@ -15,7 +15,7 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
             "sweep": f"{sweep.scenario}.{sweep.case}",
             "fixed axes": list_values(sweep.fixed),
             "comparison": f"{other} against {analysis.base}",
-            "answer": word_crossover(sweep.crossovers[other], sweep.axis, other, analysis.base),
+            "answer": _answer(sweep, other, analysis.base),
         }
         for other in analysis.others
         for sweep in analysis.sweeps
@@ -29,3 +29,9 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
         "the winner is unknown. Sweeps without a ratio have no row.",
         rows,
     )
+
+
+def _answer(sweep: SweepAnalysis, other: str, base: str) -> str:
+    """Who wins, and what that is about where it is more than arithmetic."""
+    words = word_crossover(sweep.crossovers[other], sweep.axis, other, base)
+    return f"{words} ({EAGER})" if sweep.eager else words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from suite.cells.cell import Param, Work
@@ -11,6 +11,7 @@ from suite.cells.scenario import Links, Point, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
 from suite.worker.proof import placement
+from suite.worker.scenario.choices import LARGER_BATCH, PREFETCH
 from suite.worker.scenario.posted import Nodes, Printed
 from suite.worker.scenario.profiles import FULL, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, WrongResult
@@ -188,7 +189,8 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
     if on == "arm":
         links["prefetched"] = vary("prefetched", prefetch="on")
         if (batch, prefetch) == VARIANTS[0]:
-            links["own-loop"] = train.fed_step("A", batch)
+            own = "metrics, callbacks and checkpoints of one's own"
+            links["own-loop"] = replace(train.fed_step("A", batch), effect="script", costs=own)
     return links
 
 
@@ -207,6 +209,7 @@ SCENARIOS = tuple(
         dispatch="keras",
         priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
         links=_link,
+        choices={"batch": LARGER_BATCH, "prefetch": PREFETCH},
     )
     for stage in STAGES
 )

@@ -46,7 +46,9 @@ STAGES = (
     Stage(SCRIPT, "everything as posted"),
     Stage("session", "a process that has multiplied before", {"process": "warm"}, "start-up"),
     Stage("eager", "eager instead of graph and session", {"execution": "eager"}, "overhead"),
-    Stage("naive", "the product no longer fetched", {"fetch": False}, "transfer"),
+    Stage(
+        *("naive", "the product no longer fetched", {"fetch": False}, "transfer"), effect="timing"
+    ),
     Stage(
         "first-call-apart", "the first call no longer timed", {"first_call": "apart"}, "start-up"
     ),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
+from suite.worker.scenario.choices import LARGER_BATCH
 from suite.worker.scenario.profiles import QUICK, SMOKE
 from suite.worker.scenario.scenario import Prepared, Resident, WrongResult, lay
 from suite.worker.scenarios.asked.loops import Loop, bear_out, draw, link, make_trainer, prove
@@ -57,7 +58,10 @@ STAGES = (
         "no-fetch", "the loss no longer fetched every step", {"fetch": False}, "overhead", telling
     ),
     Stage("device-data", "the data already on the device", {"data": "device"}, "transfer", telling),
-    Stage("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
+    Stage(
+        *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
+        like=LARGER_BATCH,
+    ),
 )
 
 WATERFALL = Waterfall(

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from suite.cells.cell import Param, Way, cell_id
+from suite.cells.cell import Choice, Param, Way, cell_id
 from suite.cells.cell import Stage as StageOf
 from suite.cells.links import cell
 from suite.cells.scenario import Point, cross
-from suite.cells.traits import Removed
+from suite.cells.traits import Effect, Removed
 from suite.worker.scenario.posted import Printed, list_halves
 from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 
@@ -42,6 +42,8 @@ class Stage:
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
     ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
+    ``effect`` is what the change is to whoever makes it, where it does not remove the start-up; ``like`` is
+    the same change along an axis.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -51,6 +53,8 @@ class Stage:
     removes: Removed | None = None
     profiles: Profiles | Callable[..., Profiles] = FULL
     ons: tuple[On, ...] = tuple(ARMS_OF)
+    effect: Effect = "script"
+    like: Choice | None = None
 
 
 def halves(stage: Stage) -> tuple[Point, ...]:
@@ -145,7 +149,14 @@ class Waterfall(Generic[Settings]):
             fixed={axis: axes[axis] for axis in self.over},
             pinned=axes["on"] == "cpu",
             stages=[
-                StageOf(cell=cell, change=change, removes=_removes(one, axes["on"]))
+                StageOf(
+                    cell=cell,
+                    change=change,
+                    removes=_removes(one, axes["on"]),
+                    effect=_find_effect(one),
+                    costs=one.like.costs if one.like else "",
+                    called=one.like.larger if one.like else "",
+                )
                 for (cell, one), change in zip(there, changes, strict=True)
             ],
         )
@@ -157,6 +168,12 @@ class Waterfall(Generic[Settings]):
                 params = {axis: point[axis] for axis in self.axes if axis in point}
                 return cell_id("asked", self.case, params)
         return self.fair(**place) if self.fair is not None and stage is self.stages[-1] else None
+
+
+def _find_effect(stage: Stage) -> Effect:
+    if stage.removes == "start-up":
+        return "timing"
+    return stage.like.effect if stage.like else stage.effect
 
 
 def _removes(stage: Stage, on: Param) -> Removed | None:

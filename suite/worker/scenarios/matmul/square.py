@@ -13,6 +13,7 @@ from suite.cells.links import vary
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
+from suite.worker.scenario.choices import DATA_PLACE, PRECISION, XLA
 from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
@@ -241,4 +242,5 @@ SQUARE = Scenario(
         "nearer": vary("with the operands on the device", operands="device"),
         **({"fewer": vary(xla="on")} if n in VARIED_SIZES and rest == PLAIN else {}),
     },
+    choices={"precision": PRECISION, "operands": DATA_PLACE, "xla": XLA},
 )

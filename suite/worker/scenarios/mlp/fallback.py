@@ -12,6 +12,7 @@ import numpy as np
 
 from suite.cells.links import vary
 from suite.cells.scenario import Scenario, cross
+from suite.worker.scenario.choices import PYTHON_IN_STEP
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch
@@ -88,4 +89,5 @@ FALLBACK = Scenario(
         if python == "none"
         else {"without": vary("without it", python="none")}
     ),
+    choices={"python": PYTHON_IN_STEP},
 )

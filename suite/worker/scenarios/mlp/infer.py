@@ -11,6 +11,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Results, Scenario, cross
 from suite.cells.traits import Dispatch
 from suite.model import Check
+from suite.worker.scenario.choices import ANSWER, EXECUTION_OF_CALL, MORE_EXAMPLES
 from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch, weights
@@ -129,4 +130,8 @@ INFER = Scenario(
     dispatch=lambda call, **_: DISPATCH[call],
     priced=True,
     links=lambda call, **_: {"fewer": FEWER[call]} if call in FEWER else {},
+    choices=lambda call, **_: {
+        "batch": MORE_EXAMPLES,
+        "call": ANSWER if call in FETCHED else EXECUTION_OF_CALL,
+    },
 )

@@ -11,6 +11,7 @@ from suite.cells.cell import Work
 from suite.cells.links import vary
 from suite.cells.scenario import Scenario, cross
 from suite.model import Check
+from suite.worker.scenario.choices import LARGER_BATCH, MORE_STEPS
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.reference import demand_reference
@@ -128,4 +129,5 @@ LOOP = Scenario(
     dispatch="keras",
     priced=True,
     links={"fewer": vary(steps_per_execution=STEPS_PER_EXECUTION[-1])},
+    choices={"batch": LARGER_BATCH, "steps_per_execution": MORE_STEPS},
 )

@@ -13,6 +13,7 @@ from typing import Any
 from suite.cells.links import vary
 from suite.cells.scenario import Scenario, cross
 from suite.model import Check
+from suite.worker.scenario.choices import TRACED_NUMBER, TRACED_SHAPE
 from suite.worker.scenario.profiles import STANDARD
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp import train
@@ -143,6 +144,7 @@ RETRACE = Scenario(
     proof=TRAINING_PROOF,
     data="device",
     dispatch="graph",
+    choices=lambda varies, **_: {"traced": TRACED_NUMBER if varies == "number" else TRACED_SHAPE},
     links=lambda varies, traced, **_: (
         {"plain": train.plain_step("A", BATCH)}
         if traced == "once"

@@ -13,6 +13,7 @@ from suite.cells.scenario import Links, Results, Scenario, cross
 from suite.cells.traits import Data, LinkName
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
+from suite.worker.scenario.choices import DATA_PLACE, EXECUTION, LARGER_BATCH, PRECISION
 from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios.matmul import square
@@ -219,4 +220,10 @@ TRAIN = Scenario(
     priced=True,
     control=lambda **axes: tuple(axes.values()) in CONTROLS,
     links=_link,
+    choices={
+        "batch": LARGER_BATCH,
+        "data": DATA_PLACE,
+        "precision": PRECISION,
+        "execution": EXECUTION,
+    },
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
+from suite.worker.scenario.choices import LARGER_BATCH, PRECISION
 from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp import train
@@ -79,4 +80,5 @@ WIDTH = Scenario(
     data="device",
     dispatch="graph",
     priced=True,
+    choices={"batch": LARGER_BATCH, "precision": PRECISION},
 )

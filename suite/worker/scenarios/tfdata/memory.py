@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from suite.cells.links import vary
+from suite.cells.cell import Param
+from suite.cells.links import Target, cell, vary
 from suite.cells.scenario import Links, Results, Scenario, cross
+from suite.cells.traits import LinkName
+from suite.worker.scenario.choices import (
+    LARGER_BATCH,
+    MAP_CALLS,
+    MAP_FUNCTION,
+    MAP_PLACE,
+    PREFETCH,
+    SHUFFLE,
+    YIELDED,
+)
 from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
@@ -80,6 +92,7 @@ SLICES = Scenario(
     kin="slices",
     data=lambda prefetch, **_: place_data(prefetch),
     links=PREFETCHED,
+    choices={"batch": LARGER_BATCH, "shuffle": SHUFFLE, "prefetch": PREFETCH},
 )
 
 BY_SLICES = vary("slices of arrays instead of a generator", source="slices")
@@ -104,6 +117,7 @@ SOURCE = Scenario(
     links=lambda source, **_: (
         {"native": AFTER_GENERATOR[source]} if source in AFTER_GENERATOR else {}
     ),
+    choices={"source": YIELDED},
 )
 
 CACHE = Scenario(
@@ -134,6 +148,22 @@ MAPS = (
 a time.  Parallel calls of a batch are left out: one call is then so cheap that it is the batching
 that is measured; so are parallel calls without prefetch, which nobody writes."""
 
+CACHED = ("native", "sequential", "element", BATCH, "on")
+"""The map that ``tfdata.cache`` has behind its cache."""
+
+
+def _link_map(**axes: Param) -> Links:
+    links: dict[LinkName, Target] = {
+        "prefetched": vary("prefetched", prefetch="on"),
+        "native": vary("native map", function="native"),
+    }
+    if tuple(axes.values()) == CACHED:
+        kept = "memory for all elements; what a map draws at random is drawn once"
+        there = cell("tfdata.cache", "from a cache", batch=BATCH, prefetch="on")
+        links["cached"] = replace(there, effect="script", costs=kept)
+    return links
+
+
 MAP = Scenario(
     **ALONE,
     case="map",
@@ -144,5 +174,11 @@ MAP = Scenario(
     prepare=prepare_map,
     kin="map",
     data=lambda prefetch, **_: place_data(prefetch),
-    links={**PREFETCHED, "native": vary("native map", function="native")},
+    links=_link_map,
+    choices={
+        "function": MAP_FUNCTION,
+        "calls": MAP_CALLS,
+        "place": MAP_PLACE,
+        "prefetch": PREFETCH,
+    },
 )

@@ -14,6 +14,7 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Results, Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
+from suite.worker.scenario.choices import FILES, LARGER_BATCH
 from suite.worker.scenario.scenario import Inapplicable, Prepared
 from suite.worker.scenarios.tfdata.files import (
     SEEN,
@@ -154,4 +155,5 @@ READ = Scenario(
     device="cpu",
     data="file",
     reads_files=True,
+    choices={"source": FILES, "batch": LARGER_BATCH},
 )

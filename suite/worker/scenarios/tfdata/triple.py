@@ -16,6 +16,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
+from suite.worker.scenario.choices import COPY_AHEAD, PIPELINE
 from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
@@ -190,7 +191,11 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
         if pipeline == "native":
             links["prefetched"] = vary("prefetched, map in parallel", pipeline="parallel")
         if pipeline in AFTER_PYTHON:
-            links["native"] = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
+            native = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
+            fit = "arrays that fit into memory"
+            links["native"] = (
+                replace(native, effect="script", costs=fit) if pipeline == "generator" else native
+            )
     return links
 
 
@@ -221,6 +226,8 @@ TRIPLE = tuple(
         priced=part == "together",
         control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
         links=_link,
+        # From a generator to slices is a change of the source, and to no other pipeline the only one.
+        choices=lambda pipeline, **_: {} if pipeline == "generator" else {"pipeline": PIPELINE},
     )
     for part, words in PARTS.items()
 )
@@ -242,4 +249,5 @@ TO_DEVICE = Scenario(
         "nearer": vary("when copied ahead", ahead="on"),
         "compute": plain_step("A", BATCH),
     },
+    choices={"ahead": COPY_AHEAD},
 )

@@ -1,0 +1,301 @@
+"""What helps and what does not, by pairs of cells one change apart: found, judged, and never made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.findings import Improvement
+from suite.cells.cell import Cell, Choice, Param, Work
+from suite.cells.traits import ProfileName
+from suite.report.text.evidence import word_evidence
+from suite.worker import scenarios
+from tests import synthetic
+from tests.fakes import machines
+from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host
+from tests.rendering import render_markdown, study
+
+CELLS = scenarios.cells()
+EXAMPLE = Work(amount=1.0, unit="example")
+
+
+def measure(
+    cells: Sequence[Cell],
+    truth: Callable[[Cell, str], float],
+    *,
+    arms: Sequence[str] = ("cpu",),
+    host: Host = QUIET,
+    seed: int = 7,
+    profile: ProfileName = "standard",
+) -> Analysis:
+    campaign = synthetic.make_campaign(arms=arms, cells=list(cells), seed=seed, profile=profile)
+    return study(
+        campaign, synthetic.make_documents(campaign, truth=truth, host=host, calibration=False)
+    )
+
+
+def tell(analysis: Analysis, shows: str | None, arm: str = "cpu") -> dict[str, Improvement]:
+    """What is shown on an arm, by the words of the change."""
+    own = [one for one in analysis.advice if one.arm == arm and one.shows == shows]
+    found = {word_evidence(one.change): one for one in own}
+    assert len(found) == len(own)
+    return found
+
+
+def make_up(
+    choices: Mapping[str, Choice], *points: Mapping[str, Param], **fields: Any
+) -> list[Cell]:
+    """The cells of a case that nobody has heard of."""
+    usual: dict[str, Any] = {"choices": dict(choices), "role": "work", "work": EXAMPLE}
+    return [
+        synthetic.make_cell("made", "up", point, **{**usual, **fields})  # type: ignore[arg-type]
+        for point in points
+    ]
+
+
+MODE = Choice(
+    effect="script", costs="tracing", values={"eager": "an eager loop", "graph": "a tf.function"}
+)
+TOGETHER = Choice(effect="training", costs="memory", larger="more of them", usual=4)
+
+
+def test_an_axis_that_a_new_case_declares_is_told_without_a_row_of_its_own() -> None:
+    cells = make_up(
+        {"mode": MODE, "count": TOGETHER},
+        *({"mode": mode, "count": count} for mode in ("eager", "graph") for count in (1, 4, 8, 16)),
+    )
+    each = {"eager": 24e-3, "graph": 1e-3}
+    analysis = measure(cells, lambda cell, _: each[str(cell.params["mode"])])
+    assert list(tell(analysis, "faster")) == ["a tf.function instead of an eager loop"]
+    found = tell(analysis, "faster")["a tf.function instead of an eager loop"]
+    assert (found.effect, found.costs, found.pairs, found.faster) == ("script", "tracing", 4, 4)
+    assert found.gain.ratio.value == pytest.approx(24, rel=0.03)
+    # The work of a call is the same here, so that more of them a call gain nothing.
+    assert set(tell(analysis, None)) == {"more of them"}
+    per_call = [
+        replace(one, work=Work(amount=float(one.params["count"]), unit="example")) for one in cells
+    ]
+    analysis = measure(per_call, lambda cell, _: each[str(cell.params["mode"])])
+    more = tell(analysis, "faster")["more of them"]
+    # From the usual number, to the two larger ones of both modes.
+    assert (more.effect, more.pairs, more.cell[-7:], more.gain.at[-8:]) == (
+        *("training", 4, "count=4", "count=16"),
+    )
+    # What the script alone needs comes first, however much the other gains.
+    assert [one.effect for one in analysis.advice] == ["script", "training"]
+
+
+def test_without_the_usual_size_the_smallest_is_where_one_begins() -> None:
+    cells = make_up({"count": TOGETHER}, *({"count": count} for count in (1, 8)))
+    cells = [
+        replace(one, work=Work(amount=float(one.params["count"]), unit="example")) for one in cells
+    ]
+    (found,) = tell(measure(cells, lambda *_: 1e-3), "faster").values()
+    assert found.gain.ratio.value == pytest.approx(8, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"role": "overhead"}, {"role": "control"}, {"role": "reference"}, {"one_shot": True}],
+)
+def test_a_price_a_control_and_what_happens_once_are_no_advice(fields: dict[str, Any]) -> None:
+    cells = make_up({"mode": MODE}, {"mode": "eager"}, {"mode": "graph"}, **fields)
+    truth = {"eager": 2e-3, "graph": 1e-3}
+    assert not measure(cells, lambda cell, _: truth[str(cell.params["mode"])]).advice
+
+
+def test_what_changes_only_what_is_timed_is_no_advice() -> None:
+    timed = replace(MODE, effect="timing")
+    cells = make_up({"mode": timed}, {"mode": "eager"}, {"mode": "graph"})
+    truth = {"eager": 2e-3, "graph": 1e-3}
+    assert not measure(cells, lambda cell, _: truth[str(cell.params["mode"])]).advice
+
+
+def choose(*ids: str) -> list[Cell]:
+    return machines.choose(CELLS, *ids)
+
+
+def map_seconds(cell: Cell, _: str) -> float:
+    """Seconds of a batch of 512: NumPy under the interpreter's lock is slower in parallel."""
+    if cell.case == "cache":
+        return 0.5e-3
+    params = cell.params
+    if params["place"] == "batch":
+        return {"native": 0.6e-3, "numpy_function": 1e-3}[str(params["function"])]
+    alone = {"native": 4e-3, "numpy_function": 56e-3}[str(params["function"])]
+    factor = {
+        ("native", "autotune"): 0.5,
+        ("native", "fixed"): 0.4,
+        ("numpy_function", "autotune"): 1.3,
+    }
+    return alone * factor.get((str(params["function"]), str(params["calls"])), 1.0)
+
+
+BY_BATCH = "a map of a batch at a time instead of an element at a time"
+NATIVE = "TensorFlow's operations in the map instead of NumPy in the map"
+AUTOTUNE = "parallel map calls (AUTOTUNE) instead of one map call at a time"
+
+
+def test_a_maps_largest_gain_and_what_makes_it_slower_are_told() -> None:
+    analysis = measure(choose("tfdata.map", "tfdata.cache"), map_seconds)
+    helping, slowing = tell(analysis, "faster"), tell(analysis, "slower")
+    assert helping[BY_BATCH].gain.ratio.value == pytest.approx(56, rel=0.03)
+    assert (helping[BY_BATCH].faster, helping[BY_BATCH].pairs) == (2, 2)
+    assert NATIVE in helping
+    assert "from a cache" in helping
+    assert "memory" in helping["from a cache"].costs
+    # The same change helps one map and harms the other.
+    assert helping[AUTOTUNE].gain.ratio.value == pytest.approx(2, rel=0.03)
+    assert "numpy_function" in slowing[AUTOTUNE].cell
+    assert slowing[AUTOTUNE].gain.ratio.value == pytest.approx(1 / 1.3, rel=0.03)
+    assert (slowing[AUTOTUNE].faster, slowing[AUTOTUNE].slower) == (1, 1)
+    assert set(tell(analysis, None)) == {"prefetch instead of none"}
+    report = render_markdown(analysis)
+    section = report.partition("## Recommendations")[2].partition("\n## ")[0]
+    helped, _, harmed = section.partition("what does not help on cpu: these changes make it slower")
+    assert BY_BATCH in helped
+    assert BY_BATCH not in harmed.partition("Not shown")[0]
+    assert "1.3" in harmed
+    assert "slower" in harmed
+    assert "Not shown to change anything on cpu: prefetch instead of none." in section
+
+
+def test_no_warning_stands_where_nothing_is_slower() -> None:
+    analysis = measure(
+        choose("tfdata.map"), lambda cell, _: 1e-3 if cell.params["place"] == "batch" else 2e-3
+    )
+    assert tell(analysis, "faster").keys() == {BY_BATCH}
+    assert "what does not help" not in render_markdown(analysis)
+
+
+def test_a_direct_call_more_steps_a_call_and_a_graph_are_told() -> None:
+    def truth(cell: Cell, _: str) -> float:
+        params = cell.params
+        if cell.case == "infer":
+            return 66e-3 if params["call"] == "predict" else 3e-3
+        if cell.case == "loop":
+            return 1.0 if params["steps_per_execution"] == 1 else 1 / 3.1
+        return {"eager": 24e-3, "graph": 1e-3, "xla": 0.9e-3}[str(params["execution"])]
+
+    found = tell(measure(choose("mlp.infer", "mlp.loop", "mlp.train"), truth), "faster")
+    direct = found["model(x) instead of Model.predict"]
+    steps = found["more steps an execution"]
+    graph = found["one graph (tf.function) instead of eager execution"]
+    assert direct.gain.ratio.value == pytest.approx(22, rel=0.03)
+    assert steps.gain.ratio.value == pytest.approx(3.1, rel=0.03)
+    assert graph.gain.ratio.value == pytest.approx(24, rel=0.03)
+    assert {direct.effect, steps.effect, graph.effect} == {"script"}
+    # Larger batches train otherwise; answers to more examples at once are the same answers.
+    assert found["a larger batch"].effect == "training"
+    assert found["more examples a call"].effect == "script"
+
+
+def test_stages_of_a_script_are_advice_where_they_are_more_than_timing() -> None:
+    pace = {"traced": 2.0, "placed": 2.0, "float32": 1.0, "no-fetch": 0.5}
+
+    def truth(cell: Cell, _: str) -> float:
+        return pace.get(str(cell.params["stage"]), 0.5 if "data" in cell.id else 20.0)
+
+    found = tell(measure(choose("asked.slices"), truth), "faster")
+    assert "float32 inputs instead of float64" in found
+    assert "the loss no longer fetched every step" in found
+    assert not any("traced" in one or "process" in one for one in found)
+    assert found["float32 inputs instead of float64"].effect == "script"
+    assert all("on=cpu" not in one.cell for one in found.values())
+
+
+def test_what_the_cpu_does_on_every_arm_is_told_of_the_cpu_alone() -> None:
+    analysis = measure(
+        choose("tfdata.map", "mlp.fallback"),
+        lambda cell, arm: (
+            map_seconds(cell, arm)
+            if cell.case == "map"
+            else 1e-3
+            if cell.params["python"] == "none"
+            else 5e-3
+        ),
+        arms=("cpu", "cuda"),
+    )
+    assert BY_BATCH in tell(analysis, "faster")
+    assert list(tell(analysis, "faster", "cuda")) == [
+        "TensorFlow's operations in the step instead of NumPy in the step"
+    ]
+    assert analysis.advice[0].arm == "cuda"
+
+
+@pytest.mark.parametrize(("gain", "shows"), [(1.015, None), (1.03, "faster"), (1 / 1.03, "slower")])
+def test_a_gain_has_to_be_beyond_the_margin_and_not_only_beyond_1(
+    gain: float, shows: str | None
+) -> None:
+    cells = make_up({"mode": MODE}, {"mode": "eager"}, {"mode": "graph"})
+    host = Host(between=1e-4, within=1e-4)
+    analysis = measure(
+        cells, lambda cell, _: 1e-3 * (gain if cell.params["mode"] == "eager" else 1), host=host
+    )
+    (found,) = analysis.advice
+    assert found.shows == shows
+    assert found.gain.ratio.p is not None
+    assert found.gain.ratio.p < 0.01
+
+
+def test_a_profile_without_verdicts_has_its_own_intervals_and_says_so() -> None:
+    cells = choose("mlp.fallback")
+    truth = {"none": 1e-3, "numpy_function": 5e-3}
+    for profile in ("quick", "standard"):
+        analysis = measure(
+            cells, lambda cell, _: truth[str(cell.params["python"])], profile=profile
+        )
+        assert {one.shows for one in analysis.advice} == {"faster"}
+        assert all(one.provisional == (profile == "quick") for one in analysis.advice)
+        assert (
+            "provisional" in render_markdown(analysis).partition("## Recommendations")[2][:600]
+        ) == (profile == "quick")
+
+
+def test_where_no_number_has_a_spread_nothing_is_shown() -> None:
+    truth = {"none": 1e-3, "numpy_function": 5e-3}
+    analysis = measure(
+        choose("mlp.fallback"), lambda cell, _: truth[str(cell.params["python"])], host=SILENT
+    )
+    assert {one.shows for one in analysis.advice} == {None}
+
+
+WORK = [one for one in CELLS if one.choices and not one.one_shot]
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.method) for n in range(3, 60))]
+)
+@pytest.mark.parametrize("between", [0.005, 0.03])
+def test_where_nothing_helps_nothing_is_told_to(seed: int, between: float) -> None:
+    """Every cell does its work at the same rate: 190 pairs, and none may be shown."""
+    host = replace(TYPICAL, between=between)
+    analysis = measure(
+        WORK, lambda cell, _: 1e-6 * cell.work.amount, arms=("cpu", "cuda"), host=host, seed=seed
+    )
+    assert sum(one.pairs for one in analysis.advice) > 150
+    assert [one for one in analysis.advice if one.shows] == []
+
+
+def test_a_crossover_of_eager_calls_of_many_operations_is_about_dispatch() -> None:
+    """One of single operations is not, and neither is one of graphs."""
+
+    def truth(cell: Cell, arm: str) -> float:
+        rate, overhead = (1e-6, 1e-4) if arm == "cpu" else (1e-7, 2e-4)
+        return overhead + rate * float(cell.params.get("batch", cell.params.get("n", 1)))
+
+    cells = choose("mlp.infer", "matmul.square", "mlp.train/net=A")
+    analysis = measure(cells, truth, arms=("cpu", "cuda"))
+    table = render_markdown(analysis).partition("### Crossovers")[2].partition("\n#")[0]
+    about = [line for line in table.splitlines() if "about dispatch" in line]
+    assert len(about) == 2
+    assert "call=direct" in about[1]
+    assert "execution=eager" in about[0]
+    assert sum("| mlp.infer" in line for line in table.splitlines()) == 2
+    assert "matmul.square" in table
+    # Neither stands on the first screen, whose sweeps are of graphs and single operations.
+    assert "about dispatch" not in render_markdown(analysis).partition("## ")[0]
