@@ -109,7 +109,7 @@ def test_the_known_extra_work_of_a_plan_of_schema_1_is_still_that() -> None:
 
 QUESTIONS = {
     *("n", "net", "width", "model", "products", "bytes", "direction"),
-    *("stage", "epoch", "on", "part"),
+    *("stage", "epoch", "on", "part", "varies"),
 }
 """Axes that nobody who writes a script chooses: how large the work is, of what, and what of it is timed."""
 

@@ -88,11 +88,13 @@ EXECUTION_OF_CALL = Choice(
 
 TRACED_NUMBER = Choice(
     effect="script",
+    costs="a tensor made of the number at every call; Python can't branch on it",
     values={"anew": "a Python number", "once": "a tensor"},
 )
 
 TRACED_SHAPE = Choice(
     effect="script",
+    costs="one graph for all shapes, made for none of them",
     values={"anew": "a trace for every shape", "once": "reduce_retracing=True"},
 )
 
@@ -142,6 +144,12 @@ PIPELINE = Choice(
         "native": "a sequential native map, not prefetched",
         "parallel": "a parallel native map, prefetched",
     },
+)
+
+BEHIND_GENERATOR = Choice(
+    effect="script",
+    costs="arrays that fit into memory",
+    values={"generator": "a Python generator", "parallel": "slices of arrays"},
 )
 
 FILES = Choice(

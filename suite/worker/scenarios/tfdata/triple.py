@@ -16,7 +16,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
-from suite.worker.scenario.choices import COPY_AHEAD, PIPELINE
+from suite.worker.scenario.choices import BEHIND_GENERATOR, COPY_AHEAD, PIPELINE
 from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
@@ -192,10 +192,10 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
             links["prefetched"] = vary("prefetched, map in parallel", pipeline="parallel")
         if pipeline in AFTER_PYTHON:
             native = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
-            fit = "arrays that fit into memory"
-            links["native"] = (
-                replace(native, effect="script", costs=fit) if pipeline == "generator" else native
-            )
+            if pipeline == "generator":
+                # From the other pipelines this one differs in more.
+                native = replace(native, effect="script", costs=BEHIND_GENERATOR.costs)
+            links["native"] = native
     return links
 
 
@@ -226,8 +226,9 @@ TRIPLE = tuple(
         priced=part == "together",
         control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
         links=_link,
-        # From a generator to slices is a change of the source, and to no other pipeline the only one.
-        choices=lambda pipeline, **_: {} if pipeline == "generator" else {"pipeline": PIPELINE},
+        choices=lambda pipeline, **_: {
+            "pipeline": BEHIND_GENERATOR if pipeline == "generator" else PIPELINE
+        },
     )
     for part, words in PARTS.items()
 )
