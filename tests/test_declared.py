@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import replace
+from fnmatch import fnmatch
 
 import pytest
 
@@ -18,8 +20,11 @@ CELLS = scenarios.cells()
 BARE = ("id", "scenario", "case", "params", "question", "profiles", "arms", "sweep", "one_shot")
 BARE += ("asked_about", "by_host", "reads_files")
 
-NEWER = {"matmul.repeated"}
-"""Cases that no plan of schema 1 holds."""
+NEWER = (
+    *("matmul.repeated*", "mlp.retrace/*", "tfdata.source/*", "tfdata.triple/pipeline=generator/*"),
+    *("mlp.infer/*/call=graph", "mlp.infer/*/call=on_batch", "mlp.infer/*/call=graph_numpy"),
+)
+"""Cells that no plan of schema 1 holds."""
 
 
 def tell(cell: Cell) -> Cell:
@@ -55,7 +60,7 @@ def leave_change(stage: Stage) -> Stage:
     return replace(stage, effect="timing", costs="", called="")
 
 
-KNOWN = [cell for cell in CELLS if cell.name not in NEWER]
+KNOWN = [cell for cell in CELLS if not any(fnmatch(cell.id, one) for one in NEWER)]
 OLD = [cell for cell in KNOWN if cell.process is None and is_of_schema_1(cell)]
 
 
@@ -66,16 +71,20 @@ def test_what_schema_1_did_not_have_are_scripts_and_the_stages_behind_them() -> 
     assert len(OLD) == 235
 
 
+def keep_links(cell: Cell, known: Collection[str]) -> Cell:
+    """The cell with its links to these cells alone."""
+    links = {name: [one for one in found if one.to in known] for name, found in cell.links.items()}
+    return replace(cell, links={name: found for name, found in links.items() if found})
+
+
 @pytest.mark.parametrize("cell", OLD, ids=[cell.id for cell in OLD])
 def test_a_plan_of_schema_1_is_read_as_what_its_cells_now_say(cell: Cell) -> None:
     told = tell(cell)
-    declared = {one.id for one in CELLS}
-    links = {
-        name: [one for one in found if one.to in declared] for name, found in told.links.items()
-    }
-    links = {name: found for name, found in links.items() if found}
+    declared = keep_links(told, {one.id for one in CELLS})
+    # A link to a newer cell leads out of such a plan.
+    cell = keep_links(cell, {one.id for one in KNOWN})
     # Which cells the twins ran, each plan says; and a way began later, where it now begins with a script.
-    assert replace(told, links=links, control=cell.control, way=cell.way) == leave_changes(cell)
+    assert replace(declared, control=cell.control, way=cell.way) == leave_changes(cell)
     if cell.way is not None and told.way is not None:
         after = told.way.stages[1:]
         assert list(map(leave_change, cell.way.stages[-len(after) :])) == after
@@ -100,7 +109,7 @@ def test_the_known_extra_work_of_a_plan_of_schema_1_is_still_that() -> None:
 
 QUESTIONS = {
     *("n", "net", "width", "model", "products", "bytes", "direction"),
-    *("stage", "epoch", "on", "part"),
+    *("stage", "epoch", "on", "part", "varies"),
 }
 """Axes that nobody who writes a script chooses: how large the work is, of what, and what of it is timed."""
 

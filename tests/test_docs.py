@@ -109,7 +109,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"([^\[\]]*)\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    links = re.findall(r"([^\[\]\n]*)\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
     for label, link in links:
         if link.startswith("https://"):
             continue

@@ -9,6 +9,7 @@ import pytest
 
 from suite.host.docker.engine import DockerEngine
 from suite.model import Image
+from suite.worker.scenarios.mlp import infer
 from tests.engine.conftest import hear
 
 SQUARE = "matmul.square/n={}/precision={}/operands={}/xla={}"
@@ -24,8 +25,12 @@ MEASURED = (
     "mlp.width/width=64/batch=32/precision=fp32",
     "mlp.loop/batch=512/steps_per_execution=1",
     "mlp.loop/batch=512/steps_per_execution=32",
-    "mlp.infer/batch=32/call=direct",
-    "mlp.infer/batch=32/call=predict",
+    *(
+        f"mlp.retrace/varies={v}/traced={t}/batch=32"
+        for v in ("number", "shape")
+        for t in ("anew", "once")
+    ),
+    *(f"mlp.infer/batch=32/call={call}" for call in infer.CALLS),
     "mlp.build/model=B",
     "mlp.build/model=clone",
     "mlp.build/model=deep",

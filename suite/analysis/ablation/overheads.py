@@ -80,6 +80,15 @@ def start_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost
     return None if seconds is None else MeasuredCost(seconds=seconds, values={})
 
 
+def trace_cost(catalogue: Catalogue, one: CellSummary | None, arm: str) -> MeasuredCost | None:
+    """What the first call of a cell takes longer than its later ones: one trace of its function, mostly."""
+    seconds = catalogue.seconds(one, arm)
+    first = one.arms[arm].first_call if one is not None else None
+    if seconds is None or first is None or first.value <= seconds:
+        return None
+    return MeasuredCost(seconds=first.value - seconds, values={})
+
+
 def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> MeasuredCost | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 

@@ -133,6 +133,7 @@ ABLATIONS: Sequence[Ablation] = (
     _follow("nearer", "transfer"),
     _feed_by_hand,
     _follow("warm", "start-up"),
+    _follow("traced", "retracing"),
     # Nothing that is a cause.
     _follow("plain", None),
     _follow("own-loop", "overhead"),

@@ -16,6 +16,7 @@ from suite.analysis.ablation.overheads import (
     copy_cost,
     dispatch_cost,
     start_cost,
+    trace_cost,
     transfer_cost,
 )
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
@@ -165,6 +166,15 @@ def _check_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
         yield _costs_agree(part, paid, arms), cite("first-step", seconds=paid[-1].seconds)
 
 
+def _check_retracing(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+    """By the first call of the plain step, which makes one trace, against its later ones, which make none."""
+    traced, _ = catalogue.link(part.cell, "traced")
+    plain = catalogue.link(traced, "plain")[0] if traced else None
+    paid = [trace_cost(catalogue, plain, arm) for arm in arms]
+    if paid[-1] is not None:
+        yield _costs_agree(part, paid, arms), cite("first-call", seconds=paid[-1].seconds)
+
+
 def _check_fallback(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
     off_device = find_off_device_ops(catalogue, part.cell, arms[-1])
     if off_device:
@@ -186,6 +196,7 @@ RULES: Mapping[RuleName, Rule] = {
         check=_check_transfer, look=lambda seen: seen.get("copy_share", 0.0), shown=True
     ),
     "start-up": Rule(check=_check_start),
+    "retracing": Rule(check=_check_retracing),
     "overhead": Rule(check=_check_dispatch),
     # Kernels that take their time.
     "too small": Rule(

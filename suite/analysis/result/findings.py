@@ -11,7 +11,16 @@ from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
 from suite.cells.traits import Effect, Removed
 
-RuleName = Literal["fallback", "input", "transfer", "start-up", "overhead", "too small", "unknown"]
+RuleName = Literal[
+    "fallback",
+    "input",
+    "transfer",
+    "start-up",
+    "retracing",
+    "overhead",
+    "too small",
+    "unknown",
+]
 
 Shown = Literal["faster", "slower"]
 """What cells one change apart show of it."""

@@ -27,6 +27,9 @@ from suite.worker import scenarios
 
 _SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*?(<!-- sample:end -->)", re.DOTALL)
 
+_CELLS, _CELLS_TABLE = "docs/cells.md", f"| {'cell':7}"
+"""The page of the cells, whose head is written by hand, and where its table begins."""
+
 _SAMPLE = SHOWN[0]
 """The family of which the README shows the sample's table and picture."""
 
@@ -38,10 +41,7 @@ def generated() -> dict[str, str]:
         for c in scenarios.cells()
     ]
     headers = ("cell", "profiles", "work per call", "question")
-    head = (
-        "# The cells\n\nMade by `make generate` from the scenarios; a test holds it to them.\n"
-        "Cells with `on=cpu` have a meaning, and run, only beside a visible GPU.\n\n"
-    )
+    head, _, _ = (ROOT / _CELLS).read_text(encoding="utf-8").partition(_CELLS_TABLE)
     schemas = {
         "schema": schema(),
         "summary-schema": summary_schema(),
@@ -56,7 +56,7 @@ def generated() -> dict[str, str]:
             "README.md: the marks around the sample are not there once", "put them back"
         )
     return {
-        "docs/cells.md": head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
+        _CELLS: head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         **{f"docs/{name}.json": wire.dump_document(one) for name, one in schemas.items()},
         "README.md": shown,
         PAGE: write_page(ROOT),

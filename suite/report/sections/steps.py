@@ -67,7 +67,7 @@ def _show_part(one: Decomposition, name: PartName) -> str | Cell:
 def _write_triples(page: Page, analysis: Analysis) -> None:
     page.heading("The input pipeline and the model behind it", level=3)
     page.table(
-        "Table: a step of network A at batch 512 behind three pipelines. Hidden: the share of the "
+        "Table: a step of network A at batch 512 behind each pipeline. Hidden: the share of the "
         "shorter part that runs behind the longer one.",
         map(_list_triple, analysis.triples),
     )

@@ -68,6 +68,8 @@ SENTENCES: Mapping[str, str] = {
     # What a script's own time consists of.
     "gone": "{seconds:seconds} saved by {changes:names}",
     "gone-elsewhere": "{seconds:seconds} for {changes:names}, as measured separately",
+    "first-call": "the first call of the plain step, which makes one trace, takes {seconds:seconds} longer "
+    "than the others",
     "first-step": "a process's first step takes {seconds:seconds} by itself",
     "repaid": "breaks even after {units:count} {unit}s at the fair number",
     "repayment-unknown": "no break-even point is shown",
@@ -124,6 +126,10 @@ CAUSES: Mapping[RuleName, CauseWords] = {
     ),
     "start-up": CauseWords(
         "what a process pays once, tracing included", "time after a warm-up, without the set-up"
+    ),
+    "retracing": CauseWords(
+        "a function that is traced again at every call",
+        "trace once: pass tensors instead of Python numbers, and set reduce_retracing=True where shapes vary",
     ),
     "overhead": CauseWords(
         "the time to start operations",

@@ -70,10 +70,42 @@ MORE_STEPS = Choice(
     larger="more steps an execution",
 )
 
-CALL = Choice(
+ANSWER = Choice(
     effect="script",
-    costs="batches of one's own; the answer stays a tensor",
-    values={"predict": "Model.predict", "direct": "model(x)"},
+    costs="batches and progress of one's own",
+    values={
+        "predict": "Model.predict",
+        "on_batch": "predict_on_batch",
+        "graph_numpy": "a tf.function around the model",
+    },
+)
+
+EXECUTION_OF_CALL = Choice(
+    effect="script",
+    costs="tracing, once for each shape",
+    values={"direct": "model(x), eager", "graph": "model(x) in a tf.function"},
+)
+
+TRACED_NUMBER = Choice(
+    effect="script",
+    costs="a tensor made of the number at every call; Python can't branch on it",
+    values={"anew": "a Python number", "once": "a tensor"},
+)
+
+TRACED_SHAPE = Choice(
+    effect="script",
+    costs="one graph for all shapes, made for none of them",
+    values={"anew": "a trace for every shape", "once": "reduce_retracing=True"},
+)
+
+YIELDED = Choice(
+    effect="script",
+    costs="what yields the elements is written anew; arrays have to fit into memory",
+    values={
+        "generator": "a Python generator of elements",
+        "chunks": "a Python generator of whole batches",
+        "slices": "slices of arrays",
+    },
 )
 
 PYTHON_IN_STEP = Choice(
@@ -112,6 +144,12 @@ PIPELINE = Choice(
         "native": "a sequential native map, not prefetched",
         "parallel": "a parallel native map, prefetched",
     },
+)
+
+BEHIND_GENERATOR = Choice(
+    effect="script",
+    costs="arrays that fit into memory",
+    values={"generator": "a Python generator", "parallel": "slices of arrays"},
 )
 
 FILES = Choice(

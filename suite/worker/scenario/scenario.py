@@ -55,8 +55,9 @@ class Prepared:
     the step fetches.
     ``resident`` is what the cell's id says lies on a device before the step begins.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
-    has a meaning.  ``warm_start`` is what has to happen, watched and untimed, before the one call that a
-    one-shot cell times, where that call is not the first.  ``close`` lets go of what the step holds
+    has a meaning.  ``warm_start`` is what has to happen, watched and untimed, before the first call that is
+    timed, of a one-shot cell the only one.  ``retraces``: every call traces the step's function, so that a
+    later one is watched as well.  ``close`` lets go of what the step holds
     (iterators, files).
     """
 
@@ -67,4 +68,5 @@ class Prepared:
     enqueues: bool = False
     traces: Callable[[], int] = field(default=lambda: 0)
     warm_start: Callable[[], object] | None = None
+    retraces: bool = False
     close: Callable[[], None] = field(default=lambda: None)

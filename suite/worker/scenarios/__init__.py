@@ -11,7 +11,7 @@ from suite.cells.cell import Cell
 from suite.cells.scenario import Scenario
 from suite.worker.scenarios import asked
 from suite.worker.scenarios.matmul import repeated, square
-from suite.worker.scenarios.mlp import build, fallback, infer, loop, train, width
+from suite.worker.scenarios.mlp import build, fallback, infer, loop, retrace, train, width
 from suite.worker.scenarios.overhead import calls, moves, startup
 from suite.worker.scenarios.tfdata import memory, read, triple
 
@@ -21,11 +21,13 @@ SCENARIOS: tuple[Scenario, ...] = (
     train.TRAIN,
     width.WIDTH,
     loop.LOOP,
+    retrace.RETRACE,
     infer.INFER,
     build.BUILD,
     fallback.FALLBACK,
     *asked.SCENARIOS,
     memory.SLICES,
+    memory.SOURCE,
     memory.CACHE,
     memory.MAP,
     read.READ,

@@ -30,6 +30,7 @@ TRAINED = "mlp.train/net=A/batch={}/data={}/precision=fp32/execution=graph"
 PRODUCT = "matmul.square/n={}/precision=fp32/operands={}/xla=off"
 NUMPY = "tfdata.triple/pipeline=numpy_function/part=together/batch=512"
 FALLBACK = "mlp.fallback/batch=512/python=numpy_function"
+RETRACED = "mlp.retrace/varies={}/traced={}/batch=32"
 EPOCH = "asked.fit/stage=epoch-1/batch=512/prefetch=on/on=arm"
 NAIVE = "asked.slices/stage=naive/on=arm"
 
@@ -79,9 +80,14 @@ PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
     "input": (replace(CPU, python=20e-3), replace(GPU, python=20e-3), NUMPY),
     "fallback": (CPU, replace(GPU, fallback=20e-3), FALLBACK),
     "start-up": (CPU, replace(GPU, start=1.0), EPOCH),
+    "retracing": (CPU, replace(GPU, trace=0.2), RETRACED.format("number", "anew")),
     "too small": (*WIDE, PRODUCT.format(500, "device")),
 }
 """By cause two devices and the cell in which it has to be named first."""
+
+UNSEEN = {"fallback", "too small", "retracing"}
+"""Of these a trace, a node's device or a first call is the only measurement beside the cells that tell of
+them."""
 
 
 @pytest.mark.parametrize("host", [QUIET, MILD, ROUGH], ids=["quiet", "mild", "rough"])
@@ -89,8 +95,7 @@ PLANTED: dict[RuleName, tuple[Device, Device, str]] = {
 def test_a_planted_cause_is_named_first_and_confirmed(rule: RuleName, host: Host) -> None:
     cpu, gpu, name = PLANTED[rule]
     cause = find(measure(gpu, cpu=cpu, host=host), name).causes[0]
-    # Of these two a trace or a node's device is the only measurement beside the cells that tell of them.
-    assert (cause.rule, cause.confirmed) == (rule, rule not in {"fallback", "too small"})
+    assert (cause.rule, cause.confirmed) == (rule, rule not in UNSEEN)
     assert cause.evidence
     assert cause.gain
     assert cause.gain.ratio.value > 1
@@ -109,6 +114,7 @@ BELOW: dict[RuleName, tuple[Device, Device, str]] = {
     ),
     "fallback": (CPU, replace(SLOW_CALL, fallback=0.2e-3), FALLBACK),
     "start-up": (CPU, replace(SLOW_CALL, start=5e-3), EPOCH),
+    "retracing": (CPU, replace(SLOW_CALL, trace=20.3e-3), RETRACED.format("shape", "anew")),
     "too small": (CPU, replace(GPU, eager=50e-6), PRODUCT.format(100, "device")),
 }
 """By cause two devices and a cell that loses by another one, to which it adds under a tenth."""
@@ -132,6 +138,7 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
     ),
     "input": (replace(SLOW_CALL, python=3e-3, hides=False), NUMPY, "overhead"),
     "fallback": (replace(SLOW_CALL, fallback=3e-3), FALLBACK, "overhead"),
+    "retracing": (replace(SLOW_CALL, trace=23e-3), RETRACED.format("shape", "anew"), "overhead"),
     "too small": (LATE, PRODUCT.format(100, "device"), "overhead"),
 }
 """By cause a device on which it fires and another cause explains more."""
@@ -153,7 +160,9 @@ def test_start_up_is_outweighed_by_what_the_script_does_at_every_step() -> None:
 
 
 def is_healthy(cell: Cell) -> bool:
-    """Whether a sound GPU has enough to do in this cell, and more than prices to pay."""
+    """Whether a sound GPU has enough to do in this cell, and more than prices and traces to pay."""
+    if "traced" in cell.links:
+        return False
     size = cell.params.get("n", 1000)
     return cell.scenario in {"mlp", "tfdata", "asked"} | {"matmul"} and int(size) >= 1000
 
@@ -164,7 +173,7 @@ def test_no_cause_on_a_healthy_cell(seed: int) -> None:
     cpu = replace(CPU, start=5e-3)
     catalogue = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
     pinned = [one for one in explain(catalogue) if one.causes[0].rule != "unknown"]
-    assert [(one.cell.cell.id, one.causes) for one in pinned] == []
+    assert [(one.cell, one.causes) for one in pinned] == []
 
 
 @pytest.mark.parametrize("rule", PLANTED)
@@ -283,6 +292,30 @@ def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
     cause = find(catalogue, TRAINED.format(512, "host")).causes[0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["left-out", "copies"]
+
+
+@pytest.mark.parametrize("varies", ["number", "shape"])
+@pytest.mark.parametrize("loses", [True, False])
+@pytest.mark.parametrize("seen", [0.5, 0.2])
+def test_a_first_call_is_a_witness_of_retracing(varies: str, loses: bool, seen: float) -> None:
+    """Of so many seconds a trace, where the GPU loses by them and where it only wastes itself by them."""
+    name, plain = RETRACED.format(varies, "anew"), TRAINED.format(32, "device")
+    traces = {"cpu": 0.05 if loses else 2.0, "cuda": 0.5}
+    campaign, documents = machines.make_campaign(
+        machines.choose(ALL, "mlp.retrace", "mlp.train"),
+        cpu=replace(CPU, trace=traces["cpu"]),
+        gpu=replace(GPU, trace=traces["cuda"]),
+        host=QUIET,
+    )
+    firsts = {"cpu": traces["cpu"], "cuda": seen}
+    called = [in_cell(plain, first_call_s=firsts[one.invocation.arm])(one) for one in documents]
+    case = find(catalogue_of(campaign, called), name)
+    assert case.standing.loses == loses
+    (cause, *_) = case.causes
+    assert (cause.rule, cause.confirmed) == ("retracing", seen == 0.5)
+    assert codes(cause.evidence) == ["left-out", "first-call"]
+    assert cause.gain
+    assert cause.gain.at == RETRACED.format(varies, "once")
 
 
 def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:

@@ -182,7 +182,7 @@ def test_a_direct_call_more_steps_a_call_and_a_graph_are_told() -> None:
         return {"eager": 24e-3, "graph": 1e-3, "xla": 0.9e-3}[str(params["execution"])]
 
     found = tell(measure(choose("mlp.infer", "mlp.loop", "mlp.train"), truth), "faster")
-    direct = found["model(x) instead of Model.predict"]
+    direct = found["a tf.function around the model instead of Model.predict"]
     steps = found["more steps an execution"]
     graph = found["one graph (tf.function) instead of eager execution"]
     assert direct.gain.ratio.value == pytest.approx(22, rel=0.03)
@@ -295,7 +295,7 @@ def test_a_crossover_of_eager_calls_of_many_operations_is_about_dispatch() -> No
     assert len(about) == 2
     assert "call=direct" in about[1]
     assert "execution=eager" in about[0]
-    assert sum("| mlp.infer" in line for line in table.splitlines()) == 2
+    assert sum("| mlp.infer" in line for line in table.splitlines()) == 5
     assert "matmul.square" in table
     # Neither stands on the first screen, whose sweeps are of graphs and single operations.
     assert "about dispatch" not in render_markdown(analysis).partition("## ")[0]

@@ -42,6 +42,9 @@ class Bench:
     on: Any = "arm"
     proof: Ops | None = MATMUL
     warm_start: Callable[[], object] | None = None
+    retraces: bool = False
+    before: Callable[[], object] = lambda: None
+    """What a step does first."""
 
     def prepare(self, *, device: str, n: int) -> Prepared:
         self.done.append(f"prepare {n} on {device}")
@@ -53,11 +56,16 @@ class Bench:
             self.done.append(f"check {result}")
             return self.check(result)
 
+        def step() -> int:
+            self.before()
+            return self.device.step()
+
         return Prepared(
-            step=self.device.step,
+            step=step,
             check=checked,
             enqueues=self.enqueues,
             warm_start=self.warm_start,
+            retraces=self.retraces,
             close=lambda: self.done.append("close"),
         )
 
@@ -270,6 +278,34 @@ def test_a_run_up_is_neither_timed_nor_a_first_call(tensorflow: FakeTensorFlow) 
     # Its seconds are the invocation's all the same.
     assert set(result.spent_s) >= {"prepare", "first_call", "check"}
     assert bench.done == ["prepare 1 on /CPU:0", "check 2", "close"]
+
+
+@pytest.mark.parametrize("retraces", [True, False])
+@pytest.mark.parametrize("strays", [True, False])
+def test_a_step_that_is_traced_at_every_call_is_watched_again(
+    tensorflow: FakeTensorFlow, *, retraces: bool, strays: bool
+) -> None:
+    watched: list[int] = []
+    bench = Bench(device=FakeDevice(call_ns=1_000_000), retraces=retraces)
+
+    def note() -> None:
+        if tensorflow.watching:
+            watched.append(bench.device.calls)
+        elif strays:
+            # What is traced later is placed elsewhere.
+            tensorflow.nodes = [("MatMul", "/device:GPU:0", "late")]
+
+    bench.before = note
+    result = bench.run()
+    if retraces and strays:
+        assert result.outcome == "failed"
+        assert result.reason == (
+            "placement not proven: work that belongs on CPU:0 ran elsewhere: MatMul late on GPU:0"
+        )
+        assert_no_numbers(result)
+    else:
+        assert (result.outcome, result.placement) == ("measured", {"CPU:0": 1})
+    assert watched == ([0, bench.device.calls - 1] if retraces else [0])
 
 
 def test_a_one_shot_size_that_one_call_would_break_is_never_entered() -> None:

@@ -135,6 +135,8 @@ def _feed(
 
 def _profiles(net: str, batch: int, data: str, **rest: Param) -> Profiles:
     """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
+    if rest == {**PLAIN, "execution": "eager"} and batch == min(EXECUTED):
+        return STANDARD
     if rest != PLAIN:
         return FULL
     if (net, batch, data) == ("A", 32, "device"):

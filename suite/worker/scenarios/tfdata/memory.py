@@ -16,6 +16,7 @@ from suite.worker.scenario.choices import (
     MAP_PLACE,
     PREFETCH,
     SHUFFLE,
+    YIELDED,
 )
 from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import Prepared
@@ -35,6 +36,11 @@ BATCH = 512
 def prepare_slices(*, device: str, batch: int, shuffle: str, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
     """A's examples in batches, from memory."""
     return prepare_input(Pipeline(batch=batch, shuffle=shuffle, prefetch=prefetch))
+
+
+def prepare_source(*, device: str, source: str, batch: int, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
+    """A's examples in batches, from arrays that TensorFlow slices or a Python generator that does no work."""
+    return prepare_input(Pipeline(batch=batch, prefetch=prefetch, source=source))
 
 
 def prepare_cache(*, device: str, batch: int, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
@@ -87,6 +93,31 @@ SLICES = Scenario(
     data=lambda prefetch, **_: place_data(prefetch),
     links=PREFETCHED,
     choices={"batch": LARGER_BATCH, "shuffle": SHUFFLE, "prefetch": PREFETCH},
+)
+
+BY_SLICES = vary("slices of arrays instead of a generator", source="slices")
+
+AFTER_GENERATOR = {
+    "generator": (BY_SLICES, vary("a generator of whole batches", source="chunks")),
+    "chunks": (BY_SLICES,),
+}
+"""By source the ones that ask Python less often."""
+
+SOURCE = Scenario(
+    **ALONE,
+    case="source",
+    question="How many elements a second come from a source of {source} at batch {batch}, "
+    "prefetch {prefetch}?",
+    axes=("source", "batch", "prefetch"),
+    points=cross(source=("slices", *AFTER_GENERATOR), batch=BATCH, prefetch="on"),
+    profiles=STANDARD,
+    prepare=prepare_source,
+    kin="source",
+    data="prefetched",
+    links=lambda source, **_: (
+        {"native": AFTER_GENERATOR[source]} if source in AFTER_GENERATOR else {}
+    ),
+    choices={"source": YIELDED},
 )
 
 CACHE = Scenario(

@@ -7,7 +7,7 @@ cell's id says is not done (see `Pipeline.rewrites`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ CHECKSUM_TOLERANCE = 1e-6
 """How far a sum of the inputs may be off, as a share of the sum of their magnitudes: float32 maps
 round each element in its 24th bit, and the errors partly cancel."""
 
-MAP_CHECKED = 2_000
-"""The check of a map looks at so many elements: an epoch through Python takes seconds."""
+SLOW_CHECKED = 2_000
+"""The check of a map or a generator looks at so many elements: an epoch through Python takes seconds."""
 
 Take = Callable[[], Any]
 """Gives the next batch: a tuple of tensors, the inputs first."""
@@ -59,10 +59,15 @@ class Map:
 
 @dataclass(frozen=True, kw_only=True)
 class Pipeline:
-    """A pipeline over A's examples in memory, as a cell's id describes it."""
+    """A pipeline over A's examples in memory, as a cell's id describes it.
+
+    ``source``: TensorFlow slices the arrays (``slices``), or a Python generator yields the examples one
+    by one (``generator``), or as many at once as are in a batch (``chunks``), which TensorFlow takes apart.
+    """
 
     batch: int
     prefetch: str
+    source: str = "slices"
     shuffle: str = "off"
     map: Map | None = None
     cache: bool = False
@@ -81,7 +86,7 @@ class Pipeline:
         for name, value in self.rewrites().items():
             setattr(options.experimental_optimization, name, value)
         with tf.device("/CPU:0"):
-            dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
+            dataset = self._begin(inputs, labels)
             if endless and not self.cache:
                 dataset = dataset.repeat()
             if self.shuffle == "on":
@@ -98,6 +103,22 @@ class Pipeline:
                 dataset = dataset.prefetch(tf.data.AUTOTUNE)
             return dataset.with_options(options)
 
+    def _begin(self, inputs: Any, labels: Any) -> Any:
+        """The examples one by one, from where the pipeline has them."""
+        import tensorflow as tf
+
+        if self.source == "slices":
+            return tf.data.Dataset.from_tensor_slices((inputs, labels))
+        rows = (inputs, labels)
+        if self.source == "generator":
+            shapes = [array.shape[1:] for array in rows]
+            return _generate(lambda: zip(*rows, strict=True), shapes, rows)
+        starts = range(0, len(inputs), self.batch)
+        chunks = [slice(start, start + self.batch) for start in starts]
+        shapes = [(None, *array.shape[1:]) for array in rows]
+        whole = _generate(lambda: ((inputs[rows], labels[rows]) for rows in chunks), shapes, rows)
+        return whole.unbatch()
+
     def rewrites(self) -> dict[str, bool]:
         """TensorFlow's own rewrites that are switched off here: options of tf.data by name.
 
@@ -111,6 +132,18 @@ class Pipeline:
         if self.prefetch == "off":
             off |= {"inject_prefetch": False}
         return off
+
+
+def _generate(
+    make: Callable[[], Iterator[Any]], shapes: Sequence[Sequence[int | None]], like: Sequence[Any]
+) -> Any:
+    """The dataset of what a Python generator yields: arrays of these shapes, of the types of those others."""
+    import tensorflow as tf
+
+    signature = tuple(
+        tf.TensorSpec(shape, array.dtype) for shape, array in zip(shapes, like, strict=True)
+    )
+    return tf.data.Dataset.from_generator(make, output_signature=signature)
 
 
 def apply_map(dataset: Any, how: Map) -> Any:
@@ -215,7 +248,8 @@ class Input:
         Raises:
             WrongResult: their number or their sum is not what it has to be.
         """
-        count = len(self.inputs) if self.pipeline.map is None else MAP_CHECKED
+        plain = self.pipeline.map is None and self.pipeline.source == "slices"
+        count = len(self.inputs) if plain else SLOW_CHECKED
         expected = self.expected(count)
         return verify_sum(
             self.pipeline.build(self.inputs[:count], self.labels[:count], endless=False),

@@ -16,7 +16,7 @@ from suite.cells.links import Target, vary
 from suite.cells.scenario import Links, Ops, Results, Scenario, cross
 from suite.cells.traits import LinkName
 from suite.model import Check
-from suite.worker.scenario.choices import COPY_AHEAD, PIPELINE
+from suite.worker.scenario.choices import BEHIND_GENERATOR, COPY_AHEAD, PIPELINE
 from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
@@ -48,8 +48,16 @@ PIPELINES: Mapping[str, Callable[[int], Pipeline]] = {
     "numpy_function": lambda batch: Pipeline(
         batch=batch, prefetch="on", map=Map(function="numpy_function", calls="sequential")
     ),
+    "generator": lambda batch: replace(PIPELINES["parallel"](batch), source="generator"),
 }
-"""As it should be; without prefetch or parallel calls; and with Python in it."""
+"""As it should be; without prefetch or parallel calls; with Python in its map; and as it should be, but for a
+Python generator where the examples come from."""
+
+AFTER_PYTHON = {
+    "numpy_function": "native map in parallel",
+    "generator": "slices of arrays instead of a generator",
+}
+"""By pipeline with Python in it what is different in the one that is as it should be."""
 
 
 def work(batch: int, **_: Param) -> Work:
@@ -182,8 +190,12 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
         links |= {"trivial": vary(part="trivial"), "compute": plain_step("A", batch)}
         if pipeline == "native":
             links["prefetched"] = vary("prefetched, map in parallel", pipeline="parallel")
-        if pipeline == "numpy_function":
-            links["native"] = vary("native map in parallel", pipeline="parallel")
+        if pipeline in AFTER_PYTHON:
+            native = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
+            if pipeline == "generator":
+                # From the other pipelines this one differs in more.
+                native = replace(native, effect="script", costs=BEHIND_GENERATOR.costs)
+            links["native"] = native
     return links
 
 
@@ -212,9 +224,11 @@ TRIPLE = tuple(
         data=lambda pipeline, batch, **_: place_data(PIPELINES[pipeline](batch).prefetch),
         dispatch=None if part == "input" else "graph",
         priced=part == "together",
-        control=lambda pipeline, part, **_: part == "input" and pipeline != "numpy_function",
+        control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
         links=_link,
-        choices={"pipeline": PIPELINE},
+        choices=lambda pipeline, **_: {
+            "pipeline": BEHIND_GENERATOR if pipeline == "generator" else PIPELINE
+        },
     )
     for part, words in PARTS.items()
 )
