@@ -5,6 +5,7 @@ Adds up what the documents itemise and judges nothing.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,7 +26,7 @@ def itemise(document: Document) -> dict[str, float]:
     if "container_start" not in spent:
         starts = [one.start_s for one in document.invocation.containers if one.start_s is not None]
         if starts:
-            spent["container_start"] = sum(starts)
+            spent["container_start"] = math.fsum(starts)
     return spent
 
 
