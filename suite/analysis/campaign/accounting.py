@@ -33,7 +33,7 @@ def itemise(document: Document) -> dict[str, float]:
 def add_up(documents: Sequence[Document]) -> Spent:
     """Where the time of several invocations went."""
     kinds = _add(*map(itemise, documents))
-    return Spent(total_s=sum(map(container_seconds, documents)), kinds=kinds)
+    return Spent(total_s=math.fsum(map(container_seconds, documents)), kinds=kinds)
 
 
 def _add(*spent: Mapping[str, float]) -> dict[str, float]:

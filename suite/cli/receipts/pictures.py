@@ -56,8 +56,8 @@ def judge_pictures(
         for name in differing:
             if alike:
                 found: str | None = (
-                    f"is not what comes out, and {alike} of the other {ending.upper()} files are, "
-                    "to the byte"
+                    f"is not what comes out, and of the other {ending.upper()} files {alike} "
+                    "came out the same to the byte"
                 )
             else:
                 found = judge(there[name], kind[name])
