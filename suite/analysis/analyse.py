@@ -35,6 +35,7 @@ from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
 from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sweeps, pick_main
+from suite.analysis.numbers.settled import hand_over
 from suite.analysis.numbers.stopping import Precision, assess
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, set_down
@@ -211,7 +212,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         price=price,
         costs=tuple(find_costs(catalogue, price)),
     )
-    return msgspec.json.decode(msgspec.json.encode(found), type=Analysis)
+    return hand_over(found)
 
 
 def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:

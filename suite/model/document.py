@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -241,7 +242,7 @@ def container_seconds(document: Document) -> float:
     A container without an end (still running, or its end was never seen) counts until the last
     instant that its cells report.
     """
-    return sum(lived_seconds(document, one) for one in document.invocation.containers)
+    return math.fsum(lived_seconds(document, one) for one in document.invocation.containers)
 
 
 def lived_seconds(document: Document, container: Container) -> float:

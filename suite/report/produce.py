@@ -24,6 +24,7 @@ from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
+from suite.report.render.plain import describe_picture
 from suite.report.render.terminal import render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Page
@@ -128,6 +129,12 @@ def build_receipt(
 def can_draw() -> bool:
     """Whether the library that draws is installed; does not load it."""
     return find_spec("matplotlib") is not None
+
+
+def word_pictures(report: Report) -> dict[str, tuple[str, str]]:
+    """The title and the description of each picture as SVG, by its path; draws nothing."""
+    shown = depict(report.analysis) if report.undrawn is None else ()
+    return {f"{FOLDER}/{one.name}.svg": describe_picture(one) for one in shown}
 
 
 def draw(report: Report) -> dict[str, str | bytes]:

@@ -5,6 +5,7 @@ Adds up what the documents itemise and judges nothing.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,14 +26,14 @@ def itemise(document: Document) -> dict[str, float]:
     if "container_start" not in spent:
         starts = [one.start_s for one in document.invocation.containers if one.start_s is not None]
         if starts:
-            spent["container_start"] = sum(starts)
+            spent["container_start"] = math.fsum(starts)
     return spent
 
 
 def add_up(documents: Sequence[Document]) -> Spent:
     """Where the time of several invocations went."""
     kinds = _add(*map(itemise, documents))
-    return Spent(total_s=sum(map(container_seconds, documents)), kinds=kinds)
+    return Spent(total_s=math.fsum(map(container_seconds, documents)), kinds=kinds)
 
 
 def _add(*spent: Mapping[str, float]) -> dict[str, float]:

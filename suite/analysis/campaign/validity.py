@@ -6,6 +6,7 @@ that a document does not have is unknown and excludes nothing.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -136,7 +137,7 @@ def _is_stalled(result: CellResult) -> bool:
     if calls is None or len(samples) < 2:
         return False
     wall = result.spent_s.get("warmup", 0.0) + result.spent_s.get("measure", 0.0)
-    between = wall - calls * sum(samples)
+    between = wall - calls * math.fsum(samples)
     usual = statistics.median(samples)
     return between > STALL_S or is_stall(max(samples), usual, calls)
 

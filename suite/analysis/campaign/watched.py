@@ -46,8 +46,8 @@ def find_cost(summary: Summary) -> Watching | None:
     if not used:
         return None
     return Watching(
-        cpu_s=sum(cpu for cpu, _ in used),
-        wall_s=sum(wall for _, wall in used),
+        cpu_s=math.fsum(cpu for cpu, _ in used),
+        wall_s=math.fsum(wall for _, wall in used),
         effect=_find_effect(summary),
     )
 

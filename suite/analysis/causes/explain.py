@@ -6,6 +6,7 @@ than on the CPU is a cause's, the one that takes most is named first, and what n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -119,7 +120,7 @@ def _find_causes(
         return
     found = [] if one.cell.pinned else _find_candidates(catalogue, one, arms)
     counted = [s for s in found if s.seconds is not None]
-    whole = max(mean_of(lost), sum(max(0.0, s.seconds.value) for s in counted if s.seconds))
+    whole = max(mean_of(lost), math.fsum(max(0.0, s.seconds.value) for s in counted if s.seconds))
     named, rest, doubts = [], 1.0, []
     for candidate in found:
         share = candidate.seconds.value / whole if candidate.seconds and whole > 0 else None
@@ -155,7 +156,7 @@ def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list
     for rule in RULES:
         own = tuple(part for part in parts if part.rule == rule)
         # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
-        if sum(mean_of(part.seconds[arms[-1]]) for part in own) > 0:
+        if math.fsum(mean_of(part.seconds[arms[-1]]) for part in own) > 0:
             found.append(_gather(catalogue, rule, own, arms, one))
     off_device = find_off_device_ops(catalogue, one, arms[-1])
     if off_device and "fallback" not in {s.rule for s in found}:

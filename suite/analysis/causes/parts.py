@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -68,4 +69,4 @@ def leave_out(
 
 def mean_of(values: Values) -> float:
     """The arithmetic mean over the blocks; 0 where there is none."""
-    return sum(values.values()) / len(values) if values else 0.0
+    return math.fsum(values.values()) / len(values) if values else 0.0

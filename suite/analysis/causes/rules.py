@@ -7,6 +7,7 @@ had work, and copied.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,7 @@ def find_off_device_ops(catalogue: Catalogue, one: CellSummary, arm: str) -> tup
 def find_excess(part: Part, arms: Arms) -> float:
     """Seconds that a part takes more on the GPU than on the CPU; without one, on the GPU."""
     means = [mean_of(part.seconds[arm]) for arm in arms]
-    return means[-1] - sum(means[:-1])
+    return means[-1] - math.fsum(means[:-1])
 
 
 def _agree(one: float, other: float) -> bool:
@@ -119,7 +120,7 @@ def _costs_agree(
     known = [times * cost.seconds for cost in paid if cost is not None]
     if len(known) < len(arms):
         return False
-    return _agree(known[-1] - sum(known[:-1]), find_excess(part, arms) / part.times)
+    return _agree(known[-1] - math.fsum(known[:-1]), find_excess(part, arms) / part.times)
 
 
 def _check_transfer(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
@@ -181,7 +182,7 @@ def _check_fallback(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
         yield True, cite("strays", operations=off_device)
     ways = [copy_cost(catalogue, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
     if all(ways):
-        yield False, cite("round-trip", least=sum(price.seconds for price in ways if price))
+        yield False, cite("round-trip", least=math.fsum(price.seconds for price in ways if price))
 
 
 RULES: Mapping[RuleName, Rule] = {

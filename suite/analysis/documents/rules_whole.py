@@ -5,6 +5,7 @@ The analysis can do with less, since a campaign can be cut off; somebody who dou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from suite.analysis.documents.read import LoadedCampaign
@@ -60,7 +61,7 @@ def _judge_time(plan: Campaign, documents: Sequence[Document]) -> Iterator[str]:
     """The plan adds up what its containers took; of one that was cut off it may not know yet."""
     if any(one.invocation.status != "complete" for one in documents):
         return
-    spent, told = sum(map(container_seconds, documents)), plan.prediction.actual_s
+    spent, told = math.fsum(map(container_seconds, documents)), plan.prediction.actual_s
     if abs(spent - told) > _ROUNDING_S:
         yield (
             f"{PLAN}: $.prediction.actual_s: {told:.2f} s, but the documents' containers took "

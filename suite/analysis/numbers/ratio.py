@@ -54,7 +54,7 @@ def compare_campaigns(base: Iterable[float], other: Iterable[float]) -> Ratio | 
     if not fewest:
         return None
     first, second = map(find_moments, sides)
-    error = math.hypot(first.error, second.error)
+    error = math.sqrt(first.error * first.error + second.error * second.error)
     freedom = float(fewest - 1)
     if error > 0:
         shares = [(one.error / error) ** 4 / one.freedom for one in (first, second) if one.error]
@@ -78,10 +78,10 @@ def compare_few(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
         return compare_campaigns(*sides)
     first, second = (find_moments(list(map(math.log, values))) for values in sides)
     squares = [
-        one.error**2 * count * (count - 1)
+        one.error * one.error * count * (count - 1)
         for one, count in zip((first, second), counts, strict=True)
     ]
-    error = math.sqrt(sum(squares) / freedom * sum(1 / count for count in counts))
+    error = math.sqrt(math.fsum(squares) / freedom * math.fsum(1 / count for count in counts))
     moments = Moments(mean=second.mean - first.mean, error=error, freedom=freedom)
     return _word(moments, freedom + 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping
 
 import numpy as np
@@ -41,8 +40,8 @@ def share(ratios: Mapping[str, Ratio]) -> dict[str, Ratio]:
     weight = min(prior, most)
     wider = {}
     for name, (own, freedom) in found.items():
-        variance = (weight * scale + freedom * own**2) / (weight + freedom)
-        if variance > own**2:
+        variance = (weight * scale + freedom * own * own) / (weight + freedom)
+        if variance > own * own:
             known = min(weight + freedom, most)
             wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), known)
     return {**ratios, **wider}
@@ -75,8 +74,9 @@ def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
         for (own, _), half in zip(found, halves, strict=True)
     ]
     logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
-    mean = statistics.fmean(logs)
-    beyond = statistics.variance(logs) - float(np.mean(special.polygamma(1, halves)))
+    mean = math.fsum(logs) / len(logs)
+    variance = math.fsum((one - mean) * (one - mean) for one in logs) / (len(logs) - 1)
+    beyond = variance - math.fsum(special.polygamma(1, halves)) / len(halves)
     if beyond <= 0:
         return math.exp(mean), math.inf
     half = _invert_trigamma(beyond)

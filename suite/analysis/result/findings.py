@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -30,6 +31,9 @@ PartName = Literal["input", "transfer", "dispatch", "compute"]
 Bound = Literal["input", "compute", "both"]
 
 PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
+
+_LAST_DIGITS = 1e-9
+"""A difference of a smaller share of a number is none: its digits end there."""
 
 UNEXPLAINED = 0.20
 """A rest beyond this share of the step is called unexplained."""
@@ -201,8 +205,9 @@ class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def rest(self) -> float:
-        """What the parts do not explain, in seconds."""
-        return self.whole - sum(part or 0.0 for part in self.parts.values())
+        """What the parts do not explain, in seconds; nothing where only the last digits differ."""
+        rest = self.whole - math.fsum(part or 0.0 for part in self.parts.values())
+        return rest if abs(rest) > _LAST_DIGITS * self.whole else 0.0
 
     @property
     def unexplained(self) -> bool:

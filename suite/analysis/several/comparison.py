@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 
 from suite.analysis.campaign.conclude import judge_all
 from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.campaign.summarise import refuse_ratio
 from suite.analysis.numbers.ratio import compare, compare_campaigns
+from suite.analysis.numbers.settled import hand_over
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, Comparison, set_down
 from suite.analysis.result.numbers import MARGIN, Ratio
@@ -56,7 +56,7 @@ def set_side_by_side(analyses: Sequence[Analysis], wanted: Sequence[str] = ()) -
         kinds=tuple(kinds),
         excluded=tuple(excluded),
     )
-    return msgspec.json.decode(msgspec.json.encode(found), type=Versus)
+    return hand_over(found)
 
 
 def _demand_comparable(analyses: Sequence[Analysis]) -> None:

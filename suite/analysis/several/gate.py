@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from msgspec.structs import replace
 
 from suite.analysis.numbers.ratio import compare_campaigns
@@ -56,7 +58,7 @@ def judge_gate(base: Analysis, new: Analysis, bound: float) -> Gate:
         missing=tuple(missing),
         minutes=0.0,
     )
-    return replace(found, minutes=sum(_predict(one, found) for one in (base, new)) / 60)
+    return replace(found, minutes=math.fsum(_predict(one, found) for one in (base, new)) / 60)
 
 
 def _test(scaled: Ratio) -> float:

@@ -11,12 +11,11 @@ from datetime import datetime
 from functools import partial
 from statistics import geometric_mean, median
 
-import msgspec
-
 from suite import __version__
 from suite.analysis.campaign.summarise import refuse_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.ratio import compare
+from suite.analysis.numbers.settled import hand_over
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Contrast, Surveyed
@@ -108,7 +107,7 @@ def compare_gpus(
         spreads=dict(_find_spreads(list(alone.values()), cells)),
         overlap=find_overlap([one.arms[one.gpu_arm].measuring for one in at_once.values()]),
     )
-    return msgspec.json.decode(msgspec.json.encode(found), type=Surveyed)
+    return hand_over(found)
 
 
 def _find_spreads(alone: Sequence[Analysis], names: Iterable[str]) -> Iterator[tuple[str, float]]:

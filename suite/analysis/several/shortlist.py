@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import msgspec
 from msgspec.structs import asdict, replace
 
 from suite.analysis.ablation.catalogue import divide
 from suite.analysis.ablation.cost import HOUR_S, MILLION
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare_campaigns
+from suite.analysis.numbers.settled import hand_over
 from suite.analysis.numbers.verdict import adjust, is_beyond
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import CellAnalysis
@@ -82,7 +82,7 @@ def rank_machines(
         rankings=tuple(_rank(cell, choices) for cell in cells),
         excluded=tuple(excluded),
     )
-    return msgspec.json.decode(msgspec.json.encode(found), type=Shortlist)
+    return hand_over(found)
 
 
 def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[CellAnalysis]:

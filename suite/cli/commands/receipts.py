@@ -26,8 +26,9 @@ _MOST_SHOWN = 20
 """Troubles of one check that are told; the rest is counted."""
 
 CHECKED = """\b
-Exit status: 0 all of it follows; 1 something does not: the file and the field are
-named; 2 usage, as where it is no folder of ours; 5 something in it can't be read."""
+Exit status: 0 nothing speaks against it (? is what can't be checked here); 1
+something does not follow: the file and the field are named; 2 usage, as where it
+is not a folder of ours; 5 something in it can't be read."""
 
 
 @click.command(epilog=CHECKED)
@@ -44,7 +45,9 @@ def check(run: Path, signers: Path | None) -> int:
     with unpacked(run) as folder:
         for found in check_folder(folder, signers):
             sound = sound and not found.troubles
-            mark, told = ("✗", "does not follow:") if found.troubles else ("✓", found.told)
+            mark, told = ("?" if found.unsure else "✓", found.told)
+            if found.troubles:
+                mark, told = "✗", "does not follow:"
             click.echo(f"{mark} {found.name:13} {told}")
             for trouble in found.troubles[:_MOST_SHOWN]:
                 click.echo(f"    {show_plainly(trouble, limit=500)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 
 from suite.model import Document, container_seconds
@@ -40,7 +41,7 @@ class Budget:
         """What one invocation of each of these should take; None before they are calibrated."""
         if not set(arms) <= set(self._expected_s):
             return None
-        return sum(self._expected_s[arm] for arm in arms)
+        return math.fsum(self._expected_s[arm] for arm in arms)
 
     def bars_repeat(self, document: Document) -> bool:
         """Whether the limit leaves no time for an invocation like this one, which is booked."""

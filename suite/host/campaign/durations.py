@@ -5,6 +5,7 @@ Pure: no engine, no files, no clock.
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
 from dataclasses import replace
@@ -42,7 +43,7 @@ def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
 def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     """What an invocation should take, in seconds, before anything ran."""
     cells = [cell for cell in cells_of(campaign, arm) if not cell.by_host]
-    timed = sum(0.0 if c.one_shot else campaign.warmup_s + campaign.measure_s for c in cells)
+    timed = math.fsum(0.0 if c.one_shot else campaign.warmup_s + campaign.measure_s for c in cells)
     scripts = {cell.process for cell in cells if cell.process is not None}
     return START_GUESS_S * (1 + len(scripts)) + timed + CELL_GUESS_S * len(cells)
 
@@ -50,7 +51,7 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
 def predict_before(campaign: Campaign) -> Campaign:
     """The plan with what its calibration and blocks should take, before anything ran."""
     turns = [*order_arms(campaign, 0), *order_arms(campaign, 1) * campaign.blocks]
-    before_s = sum(guess_invocation_s(campaign, arm) for arm in turns)
+    before_s = math.fsum(guess_invocation_s(campaign, arm) for arm in turns)
     return replace(campaign, prediction=Prediction(before_s=before_s))
 
 
@@ -64,7 +65,7 @@ def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) ->
     total = container_seconds(calibration)
     for result in calibration.cells:
         spent = result.spent_s
-        own = sum(spent.values())
+        own = math.fsum(spent.values())
         if result.outcome != "measured" or result.id not in by_id:
             total -= own
             continue

@@ -6,6 +6,7 @@ conductor of its own; those at once have a thread each.  Prints nothing.
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -94,7 +95,9 @@ def run_survey(
     priced = parts[0].campaign
     # The turns alone one after the other, those at once at the same time.
     guesses = [(part.member.at_once, part.campaign.prediction.before_s) for part in parts]
-    total_s = sum(s for busy, s in guesses if not busy) + max(s for busy, s in guesses if busy)
+    total_s = math.fsum(s for busy, s in guesses if not busy) + max(
+        s for busy, s in guesses if busy
+    )
     listener.say(
         f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: about "
         f"{wording.wait(priced, total_s)} in all, an estimate until the first round is done"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class HostSensors:
         counts = [number for path in self._counts if (number := _number(path)) is not None]
         heat = [number for path in self._temperatures if (number := _number(path)) is not None]
         values = {
-            "cpu.clock_mhz": sum(clocks) / len(clocks) if clocks else None,
+            "cpu.clock_mhz": math.fsum(clocks) / len(clocks) if clocks else None,
             "cpu.clock_least_mhz": min(clocks, default=None),
             "cpu.throttle_events": sum(counts) if counts else None,
             "cpu.temperature_c": max(heat) / 1e3 if heat else None,

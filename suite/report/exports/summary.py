@@ -47,6 +47,15 @@ def render_json(found: Analysis | Versus | Surveyed | Shortlist) -> str:
     _add_words(content)
     if isinstance(found, Analysis):
         _add_reasons(content, found)
+    return lay_out(content)
+
+
+def lay_out(content: Any) -> str:
+    """The content of such a file as its text, which has one form only.
+
+    Raises:
+        ValueError: it holds a number that is none.
+    """
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     return _SHORT.sub(lambda found: re.sub(r"\n *", " ", found[0]), text) + "\n"
 

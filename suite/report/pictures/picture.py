@@ -6,6 +6,7 @@ Texts are plain and come from documents: whoever draws must take them as they st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -96,7 +97,7 @@ class Bar:
     @property
     def whole(self) -> float:
         """What the parts add up to, in seconds."""
-        return sum(max(seconds, 0.0) for seconds in self.parts.values())
+        return math.fsum(max(seconds, 0.0) for seconds in self.parts.values())
 
     @property
     def shares(self) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from matplotlib.figure import Figure
@@ -21,7 +22,7 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
     lines = [max(row.count("\n") + 1 for row in rows) for rows in labels]
     steps = [max(_ROW + _ARM * len(arms), _LINE * number) for number in lines]
     heights = [step * len(rows) for step, rows in zip(steps, labels, strict=True)]
-    figure = sheet.lay_out(picture, _AXIS + sum(_TITLE + height for height in heights))
+    figure = sheet.lay_out(picture, _AXIS + math.fsum(_TITLE + height for height in heights))
     every = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
         :, 0
     ]

@@ -17,7 +17,7 @@ from suite.report.plots.sheet import own_style
 from suite.report.plots.stacks import draw_stacks
 from suite.report.plots.strips import draw_strips
 from suite.report.plots.sweeps import draw_sweeps
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import describe_picture
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
@@ -48,9 +48,11 @@ def render_svg(picture: Picture) -> str:
     root = ET.fromstring(text)  # noqa: S314  matplotlib wrote it
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)
-    for place, (tag, text) in enumerate((("title", picture.title), ("desc", picture.alt))):
+    for place, (tag, text) in enumerate(
+        zip(("title", "desc"), describe_picture(picture), strict=True)
+    ):
         element = ET.Element(f"{{{_SVG}}}{tag}")
-        element.text = show_plainly(text, limit=len(text))
+        element.text = text
         element.tail = "\n "
         root.insert(place, element)
     root.set("role", "img")

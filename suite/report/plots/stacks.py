@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from matplotlib.figure import Figure
 
 from suite.report.pictures.picture import Picture, Stacks
@@ -43,7 +45,7 @@ def draw_stacks(picture: Picture, stacks: Stacks) -> Figure:
         )
         told = [f"{100 * share:.0f} %" if share >= _SMALLEST else "" for share in shares]
         axes.bar_label(drawn, told, label_type="center", fontsize=8, bbox=sheet.BACKING)
-        begin = [sum(ends) for ends in zip(begin, shares, strict=True)]
+        begin = [math.fsum(ends) for ends in zip(begin, shares, strict=True)]
     for row, bar in zip(rows, bars, strict=True):
         axes.text(1.02, row, show_seconds(bar.whole), va="center", fontsize=8.5)
     axes.set(xlim=(0, 1), ylim=(len(bars) - 0.5, -0.5), xlabel="share of the step")

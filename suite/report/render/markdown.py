@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tabulate import tabulate
+import tabulate
 
 from suite.report.pictures.picture import FOLDER
 from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_plainly
@@ -33,10 +33,13 @@ _SPECIAL = re.compile(
     | (?<=[a-z]):(?=//) | (?<=mailto):|(?<=xmpp):      # bare links and addresses
     | (?<=www)\. | @(?=[\w-]+\.)
     """,
-    re.IGNORECASE | re.VERBOSE,
+    re.ASCII | re.IGNORECASE | re.VERBOSE,  # what a letter is beyond, changes with Python
 )
 _BLOCK_START = re.compile(r"^()([=>|]|[-+](?=[-\s]|$))|^(\d+)([.)])(?=\s|$)")
 _TICKS = re.compile("`+")
+
+# Where wcwidth happens to be installed, columns with Chinese would be padded otherwise.
+tabulate.WIDE_CHARS_MODE = False
 
 
 def render_page(page: Page) -> str:
@@ -107,7 +110,7 @@ def _render_table(table: Table) -> str:
         _align(column) if i in table.numbers else ["".join(_render_cell(one)) for one in column]
         for i, column in enumerate(zip(*table.rows, strict=True))
     ]
-    body = tabulate(
+    body = tabulate.tabulate(
         list(zip(*columns, strict=True)),
         headers=["".join(_render_cell(one)) for one in table.headers],
         tablefmt="pipe",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from suite.analysis.result.arms import hash_identity
+from suite.report.pictures.picture import Picture
 
 LONGEST = 20_000
 """Characters of what is shown of one text, unless said otherwise; no paragraph comes near it."""
@@ -17,6 +18,15 @@ LONGEST_ASIDE = 1000
 
 _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e"
+    "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e00ff\U000f0000-\U0010ffff]"
+)
+"""What draws nothing, or changes how others are drawn: controls, formats, separators but the space,
+surrogates, private use and non-characters, as of Unicode 17.  `str.isprintable` changes with Python."""
+
 
 def show_plainly(text: str, limit: int = LONGEST) -> str:
     """The text on one line, with every unprintable character spelled out, cut at ``limit``.
@@ -25,8 +35,14 @@ def show_plainly(text: str, limit: int = LONGEST) -> str:
     by a hash, because a report is private by default.
     """
     text = _UUID.sub(lambda match: f"{match[1]}-{hash_identity(match[0])}", text)[: limit + 1]
-    shown = "".join(char if char.isprintable() else _spell(char) for char in text)
+    shown = _HIDDEN.sub(lambda match: _spell(match[0]), text)
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def describe_picture(picture: Picture) -> tuple[str, str]:
+    """What stands in a picture for those who don't see it: its title, and its essential numbers."""
+    title, numbers = (show_plainly(one, limit=len(one)) for one in (picture.title, picture.alt))
+    return title, numbers
 
 
 def _spell(char: str) -> str:

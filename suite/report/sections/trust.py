@@ -5,6 +5,7 @@ Counts and adds; judges nothing.
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 
@@ -70,7 +71,7 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
 
 def _word_prediction(analysis: Analysis) -> Iterable[str]:
     prediction = analysis.campaign.prediction
-    actual = prediction.actual_s or sum(one.total_s for one in analysis.spent.values())
+    actual = prediction.actual_s or math.fsum(one.total_s for one in analysis.spent.values())
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
     if prediction.calibrated_s is not None:
         parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
@@ -89,7 +90,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
     spent = analysis.spent
     there = {kind for one in spent.values() for kind in one.kinds}
     kinds = [*filter(there.__contains__, SPENT), *sorted(there - set(SPENT))]
-    rests = {arm: one.total_s - sum(one.kinds.values()) for arm, one in spent.items()}
+    rests = {arm: one.total_s - math.fsum(one.kinds.values()) for arm, one in spent.items()}
     named = [SPENT.get(kind, kind) for kind in kinds]
     columns: list[Column] = [("kind", [*named, "the rest, not itemised", "all"])]
     for arm, one in spent.items():
@@ -100,7 +101,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         "Table: container time by kind, all invocations together, calibration included.", columns
     )
     shares = [
-        f"{show_part(sum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
+        f"{show_part(math.fsum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
         for arm, one in spent.items()
     ]
     page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")

@@ -108,7 +108,7 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         return
     done = min(len(one.blocks) for one in analysis.arms.values())
     # The calibration took about as long as a block.
-    block_s = sum(one.total_s for one in analysis.spent.values()) / (done + 1)
+    block_s = math.fsum(one.total_s for one in analysis.spent.values()) / (done + 1)
     settled = sum(one <= wanted for one in each)
     half = f"Of the {len(open_)} inconclusive cells {settled}"
     if settled == len(open_):

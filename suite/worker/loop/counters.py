@@ -6,6 +6,7 @@ have is None.  The analysis judges them.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -154,7 +155,7 @@ def _clock_mhz(root: Path, cpus: set[int]) -> float | None:
                 processor = int(value)
             elif name == "cpu MHz" and processor in cpus:
                 found.append(float(value))
-    return sum(found) / len(found) if found else None
+    return math.fsum(found) / len(found) if found else None
 
 
 def _number(path: Path) -> int | None:

@@ -6,6 +6,7 @@ Accounts for every second by kind.
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -239,7 +240,7 @@ class CellRun:
         predicted = self.forecast.predict(self.request.cell)
         check_s = predicted[1] if predicted else 0.0
         cost = (
-            sum(self.account.spent_s.values())
+            math.fsum(self.account.spent_s.values())
             + max(self.times.warmup_s, calls * call_s)
             + max(self.times.measure_s, LEAST_SAMPLES * calls * call_s)
             + check_s

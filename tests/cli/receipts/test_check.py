@@ -286,25 +286,6 @@ def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> 
     assert "others        not looked at: notes.txt" in heard.out
 
 
-def test_pictures_are_drawn_anew(honest: Path, check: Check, shell: Shell, drawing: None) -> None:
-    assert shell.run("report", str(honest)).status == 0
-    assert "pictures      2 files, drawn anew: the same bytes" in check(honest).out
-    picture = honest / "plots" / "matmul.png"
-    picture.write_bytes(picture.read_bytes() + b"\0")
-    assert "plots/matmul.png: is not the file" in fail(check(honest))
-    # Of bytes that another library may have drawn only the words can be held to the documents.
-    pin_anew(honest)
-    heard = well(check(honest))
-    assert (
-        "1 of 2 files can't be drawn to the same bytes here: what they show rests on" in heard.out
-    )
-    replace("plots/matmul.svg", "<title>", "<title>Not ")(honest)
-    shell.run("report", str(honest))
-    replace("plots/matmul.svg", "<title>", "<title>Not ")(honest)
-    pin_anew(honest)
-    assert "plots/matmul.svg: its title or description is not what comes out" in fail(check(honest))
-
-
 def test_a_campaign_that_was_cut_off_is_honest(honest: Path, check: Check, shell: Shell) -> None:
     remove("cuda-03.json")(honest)
     edit("cpu-03.json", "$.invocation.status", "running")(honest)

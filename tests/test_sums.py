@@ -1,0 +1,87 @@
+"""Numbers with fractions are added by `math.fsum`: `sum` adds them otherwise from Python 3.12 on."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from suite.content import SUITE
+
+COUNTS = frozenset({"n", "mild", "far", "judged", "hopeless"})
+"""Fields that are whole numbers or true or false."""
+
+WHOLE = {
+    "analysis/ablation/catalogue.py": "count for device, count in result.placement.items() if kind in device",
+    "analysis/numbers/ratio.py": "counts",
+    "analysis/numbers/spread.py": "freedom for _, freedom in found.values()",
+    "analysis/numbers/stopping.py": "known",
+    "analysis/causes/plain_cell.py": "labelled",
+    "host/gpu/nvml.py": "self._owners",
+    "host/watch/sensors.py": "counts",
+    "report/render/paper.py": "lengths",
+    "report/sections/controls.py": "Counter",
+    "wire.py": "items",
+    "worker/loop/counters.py": "known",
+    "worker/loop/trace.py": "end - begin for begin, end in spans",
+    "worker/scenario/scratch.py": "page & 1 for page in residency",
+    "worker/scenarios/asked/scripts/dataset.py": "traces.values()",
+    "worker/scenarios/asked/scripts/slices.py": "traces.values()",
+    "worker/scenarios/mlp/width.py": "sizes",
+}
+"""What else is whole, by file, or of what nothing but its being finite is asked (``wire.py``)."""
+
+
+def is_whole(added: ast.expr) -> bool:
+    """Whether what is added can be seen to be whole: a comparison, a length, a count."""
+    match added:
+        case ast.GeneratorExp(elt=inner):
+            return is_whole(inner)
+        case ast.BoolOp(values=several):
+            return all(map(is_whole, several))
+        case ast.Call(func=ast.Name(id=name), args=args):
+            names = {"len", "bool", "int", "isinstance"}
+            return name in names or (name == "map" and getattr(args[0], "id", "") in names)
+        case ast.Attribute(attr=name):
+            return name in COUNTS
+    return isinstance(added, ast.Compare) or (
+        isinstance(added, ast.UnaryOp) and isinstance(added.op, ast.Not)
+    )
+
+
+def find_sums(code: str, whole: str | None) -> list[str]:
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "sum"
+        and not is_whole(node.args[0])
+        and (whole is None or whole not in ast.unparse(node.args[0]))
+    ]
+
+
+def test_no_fractions_are_added_by_sum() -> None:
+    for path in SUITE.rglob("*.py"):
+        name = path.relative_to(SUITE).as_posix()
+        found = find_sums(path.read_text(encoding="utf-8"), WHOLE.get(name))
+        assert found == [], f"{name}: use math.fsum, or say in WHOLE why it is whole"
+
+
+def test_every_exception_is_needed() -> None:
+    for name in WHOLE:
+        assert find_sums((SUITE / name).read_text(encoding="utf-8"), None), name
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ("sum(one.seconds for one in found)", True),
+        ("sum(values)", True),
+        ("sum(one.n for one in found)", False),
+        ("sum(one > 1 for one in found)", False),
+        ("sum(map(len, found))", False),
+        ("math.fsum(values)", False),
+    ],
+)
+def test_a_sum_of_fractions_is_seen(code: str, seen: bool) -> None:
+    assert bool(find_sums(code, None)) is seen
