@@ -162,7 +162,7 @@ def test_what_fails_its_check_is_never_whole_and_what_is_whole_stays_what_it_is(
     status, said, table = finish(play("-e", other))
     assert status == 2, said
     assert table["first"][0] == "whole, of PROFILE=smoke"
-    assert "it began without PRICE; PRICE=3 is asked for" in table["first"][1]
+    assert "it began without PRICE; PRICE=3 would change it" in table["first"][1]
     # It is no trouble to what is asked for again; and all of it goes at a word.
     status, said, table = finish(play("--tags", "clean"))
     assert (status, table["first"]) == (0, ("whole", "")), said

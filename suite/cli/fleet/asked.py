@@ -13,6 +13,9 @@ from suite.model import Campaign, Survey
 PLANNED = ("profile", "arms", "only", "seed", "label", "price", "price_currency")
 """Options that the plan decides."""
 
+CHANGES = "would change it"
+"""What is said of options that are given and that the plan says otherwise."""
+
 
 def find_other(given: Mapping[str, Any], begun: Campaign | Survey) -> tuple[list[str], list[str]]:
     """The options that are given and that the plan says otherwise: as given, and as it began; as words of
@@ -34,7 +37,7 @@ def demand_same_plan(folder: Path, given: Mapping[str, Any], begun: Campaign | S
     now, before = find_other(given, begun)
     if now:
         raise UsageError(
-            f"the campaign in {folder} {word_begun(now, before)}; {' '.join(now)} would change it",
+            f"the campaign in {folder} {word_begun(now, before)}; {' '.join(now)} {CHANGES}",
             "leave that out to go on with this one (BLOCKS and BUDGET may be given), or begin another "
             "campaign in another folder",
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
-from suite.cli.fleet.asked import find_other, word_begun
+from suite.cli.fleet.asked import CHANGES, find_other, word_begun
 from suite.cli.fleet.end import STOPPED, End, read_end
 from suite.cli.fleet.reasons import Reason
 from suite.errors import DocumentError
@@ -96,14 +96,15 @@ def _tell(
         came = f"a part: {found.done} of {blocks} blocks{left_out}{runs}"
         return replace(row, came=came, reason=_pick_reason(end, stopped), status=1)
     now, before = find_other(asked, found.plan)
-    refused = next((one for one in (stopped, end) if one is not None and one.status == 2), None)
+    told = [one.reason for one in (stopped, end) if one is not None and one.reason is not None]
+    refused = next((one for one in told if CHANGES in one.what), None)
     if now or (refused and not asked):
         of = " ".join(before or [f"PROFILE={found.plan.profile}"])
         why = Reason(
-            what=f"it {word_begun(now, before)}; {' '.join(now)} is asked for",
+            what=f"it {word_begun(now, before)}; {' '.join(now)} {CHANGES}",
             remedy="ask for what it began with, or name another fleet, which begins anew beside it",
         )
-        reason = why if now or refused is None else refused.reason
+        reason = why if now or refused is None else refused
         return replace(row, came=f"whole, of {of}", reason=reason, status=2)
     failed = "; some cell failed" if end is not None and end.status == 1 else ""
     whys = "; ".join(dict.fromkeys(found.left_out.values()))

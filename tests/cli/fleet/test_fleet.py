@@ -65,6 +65,7 @@ OTHER = (
         (2, FULL, "a part: 2 of 3 blocks cpu can't write x: No space left on device", 1),
         (3, FULL, "a part: 3 of 3 blocks cpu can't write x: No space left on device", 1),
         (3, BUSY, "whole cpu", 0),
+        (3, "status 2\nwhat can't write results: No space left on device\n", "whole cpu", 0),
         (
             1,
             BUSY,
@@ -130,12 +131,12 @@ def test_another_campaign_than_the_one_asked_for_is_a_row_of_its_own(
         ("PROFILE=standard SEED=7 BLOCKS=3 WAIT=1m", "whole cpu", 0),
         (
             "PROFILE=quick",
-            "whole, of PROFILE=standard cpu it began with PROFILE=standard; PROFILE=quick is asked for",
+            "whole, of PROFILE=standard cpu it began with PROFILE=standard; PROFILE=quick would change it",
             2,
         ),
         (
             "PRICE=2",
-            "whole, of PROFILE=standard cpu it began without PRICE; PRICE=2 is asked for",
+            "whole, of PROFILE=standard cpu it began without PRICE; PRICE=2 would change it",
             2,
         ),
         ("ONLY='matmul.*'", "whole, of PROFILE=standard cpu it began without ONLY; ONLY=", 2),
@@ -148,10 +149,10 @@ def test_another_campaign_than_the_one_asked_for_is_a_row_of_its_own(
         assert shell.run("fleet", str(folder.parent), "--asked", wrong).status == 2
     # That another was refused once is no trouble to the one that is there.
     (folder / "stopped").write_text(
-        "status 2\ncrossover: it began without PRICE; PRICE=2 is asked for\n"
+        "status 2\ncrossover: it began without PRICE; PRICE=2 would change it\n"
     )
     assert table(shell, folder.parent)[1]["gpu-1"].endswith(
-        "it began without PRICE; PRICE=2 is asked for"
+        "it began without PRICE; PRICE=2 would change it"
     )
     assert table(shell, folder.parent, "--asked", "PROFILE=standard")[0] == 0
 
