@@ -7,7 +7,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT STOP_IF ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET ARCHIVE MACHINE MACHINES
+KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET ARCHIVE MACHINE MACHINES FLEET CHECK
 # make has an AS of its own, the assembler; conda's compilers put one into the environment.
 ifneq ($(origin AS),command line)
 AS :=
@@ -29,7 +29,7 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper archive history doctor images base fleet-tasks test lint clean generate sample lock
+.PHONY: help bench aa list report compare shortlist gate check bundle defend recheck export paper archive history doctor images base fleet fleet-tasks test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ images: $(VENV)/host.stamp ## build the images only
 
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
 	@$(PY) -m suite base $(call given,NAME)
+
+fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why no more (FLEET=results/fleet, CHECK=1)
+	@$(PY) -m suite fleet $(if $(FLEET),$(call quote,FLEET)) $(if $(CHECK),--check)
 
 fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
 	@$(PY) fleet/skypilot/tasks.py $(call quote,MACHINES)

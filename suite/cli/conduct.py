@@ -13,6 +13,7 @@ from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import open_engine
+from suite.cli.fleet.end import leave_end
 from suite.cli.settings import Bounds
 from suite.cli.terminal import Terminal, answer_kept
 from suite.content import SUITE
@@ -219,7 +220,7 @@ def conclude(store: Store) -> int:
     terminal, troubled, names = write_reports(store)
     where = shown(store.folder)
     answer_kept(f"{terminal}\n{', '.join(names)} are in\n{where}", where)
-    return 1 if troubled else 0
+    return leave_end(1 if troubled else 0)
 
 
 def _look(store: Store) -> tuple[int, int, bool]:

@@ -17,7 +17,7 @@ from tabulate import tabulate
 from suite import __version__, wire
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
-from suite.cli.commands import archive, export, receipts, several
+from suite.cli.commands import archive, export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generate
 from suite.cli.commands.recheck import recheck
@@ -25,6 +25,7 @@ from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
+from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.runs import run_argument, runs_argument
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
@@ -175,7 +176,8 @@ def doctor(arms: str, gpu: str | None, results: Path | None, *, as_json: bool, *
         console.print(found.verdict, markup=False, style="bold")
     else:
         click.echo("\n".join(write_lines(found, console.encoding)))
-    return found.status
+    stops = next((line for line in found.checks if line.stops), None)
+    return leave_end(found.status, f"{stops.id}: {stops.text}", stops.remedy) if stops else 0
 
 
 @commands.command()
@@ -210,7 +212,13 @@ def record(runs: Sequence[Path]) -> int:
     return 0
 
 
-_OTHERS = (*archive.COMMANDS, *export.COMMANDS, *receipts.COMMANDS, *several.COMMANDS)
+_OTHERS = (
+    *archive.COMMANDS,
+    *export.COMMANDS,
+    *fleet.COMMANDS,
+    *receipts.COMMANDS,
+    *several.COMMANDS,
+)
 for _other in (*_OTHERS, generate, recheck):
     commands.add_command(_other)
 
@@ -230,24 +238,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except click.ClickException as error:
         tell(error.show)
-        return UsageError.exit_status
+        return leave_end(UsageError.exit_status, error.format_message())
     except CrossoverError as error:
         complain(error.what, error.remedy)
-        return error.exit_status
+        return leave_end(error.exit_status, error.what, error.remedy)
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
-        return Interrupted.exit_status
+        return leave_end(
+            Interrupted.exit_status, "interrupted", "run it again: it goes on where it was"
+        )
     except (BrokenPipeError, SystemExit):
         # Whoever read standard output has gone, as `make list | head` does; nothing is wrong.  click makes
         # the second of the first, and of nothing else here.
         return 0
     except OSError as error:
         # A full disk, mostly: under standard output, or where no folder of documents is.
-        complain(
-            f"can't go on: {error.strerror} ({error.filename or 'standard output'})",
-            "make room there, or write somewhere else",
-        )
-        return CrossoverError.exit_status
+        what = f"can't go on: {error.strerror} ({error.filename or 'standard output'})"
+        remedy = "make room there, or write somewhere else"
+        complain(what, remedy)
+        return leave_end(CrossoverError.exit_status, what, remedy)
     finally:
         hush()
         for number, handler in before.items():

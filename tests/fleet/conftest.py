@@ -18,7 +18,7 @@ import pytest
 from suite.content import SUITE
 from tests.faults.places import Place
 from tests.fleet.machines import Machine, make_key
-from tests.fleet.trials import BRINGS, Play, write_inventory
+from tests.fleet.trials import BRINGS, Play, link_environment, write_inventory
 
 HERE = Path(__file__).parent
 ROOT = SUITE.parent
@@ -54,7 +54,7 @@ def checkout(tmp_path: Path) -> Path:
     if changes:
         subprocess.run(["git", "apply", "--index"], cwd=folder, input=changes, check=True)
         subprocess.run([*GIT, "commit", "-qm", "as it is now"], cwd=folder, check=True)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
+    link_environment(folder)
     return folder
 
 

@@ -35,6 +35,8 @@ set -e
 sed 's#:/root:#:{home}:#' /etc/passwd >{folder}/passwd
 mount --bind {folder}/passwd /etc/passwd
 [ -z "{size}" ] || mount -t tmpfs -o size={size} tmpfs {home}
+mkdir -p {home}/crossover-fleet/co
+[ -e {home}/crossover-fleet/co/.venv ] || ln -s {folder}/venv {home}/crossover-fleet/co/.venv
 mount -t overlay -o lowerdir={venv},upperdir={folder}/upper,workdir={folder}/work overlay {folder}/venv
 {lines}
 mount -t tmpfs tmpfs /run
@@ -123,8 +125,6 @@ class Machine:
             for name in ("home", "upper", "work", "venv"):
                 (self.folder / name).mkdir(parents=True)
             make_key(self.folder / "host_key")
-            (self.away / "co").mkdir(parents=True)
-            (self.away / "co" / ".venv").symlink_to(self.folder / "venv")
         config = CONFIG.format(port=self.port, folder=self.folder, key=self.key) + self.settings
         (self.folder / "sshd_config").write_text(config)
         init = f"{shlex.quote(self.sshd)} -D -e -f {self.folder}/sshd_config"

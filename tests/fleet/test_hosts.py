@@ -110,4 +110,4 @@ def test_images_are_brought_once_to_an_engine_that_lacks_them(
     assert (status, "changed=0" in said) == (0, True), said
     status, said, table = bring("crossover/carried:nowhere")
     assert status == 2, said
-    assert table["first"][1].startswith("Save them: Error response from daemon: "), said
+    assert table["first"][1].startswith("Error response from daemon: "), said

@@ -14,12 +14,15 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
+from suite.host.machine.lock import MACHINE, Lock
+from tests.commands import run
 from tests.fleet.clusters import Cluster
-from tests.fleet.trials import BLOCKS, ONLY, hold_whole
+from tests.fleet.trials import BLOCKS, ONLY, hold_whole, read_table
 
 
 @pytest.fixture
-def cluster(find_tool: Callable[[str, str], str]) -> Iterator[Cluster]:
+def cluster(find_tool: Callable[[str, str], str], locks: Path) -> Iterator[Cluster]:
+    """With the environment that names the test's own folder for the machine's lock."""
     if os.geteuid():
         pytest.skip("slurmd takes root")
     one = Cluster(find_tool)
@@ -30,9 +33,23 @@ def cluster(find_tool: Callable[[str, str], str]) -> Iterator[Cluster]:
         one.stop()
 
 
-def submit(cluster: Cluster, checkout: Path, worker: Path | None, *words: str) -> str:
+def tell(checkout: Path) -> tuple[int, dict[str, tuple[str, str]], str]:
+    """What `make fleet` says: its exit status, the table and all."""
+    done = run(str(checkout / ".venv" / "bin" / "python"), "-m", "suite", "fleet", folder=checkout)
+    return done.returncode, read_table(f"\n{done.stdout}"), done.stdout
+
+
+def submit(
+    cluster: Cluster,
+    checkout: Path,
+    worker: Path | None,
+    *words: str,
+    profile: str = "smoke",
+    wait: str = "WAIT=30m",
+) -> str:
     """The number of a job; without a worker it is to find one."""
-    bench = ["PROFILE=smoke", "ARMS=cpu", f"BLOCKS={BLOCKS}", f"ONLY={ONLY}", "WAIT=30m"]
+    bench = [f"PROFILE={profile}", "ARMS=cpu", f"BLOCKS={BLOCKS}", f"ONLY={ONLY}"]
+    bench += [wait] if wait else []
     bench += [f"LOCAL_PYTHON={worker}"] if worker else []
     job = "fleet/slurm/bench.sbatch"
     said = cluster.run("sbatch", "--parsable", *words, job, *bench, folder=checkout)
@@ -83,6 +100,35 @@ def test_a_node_that_dies_gives_its_task_to_the_other(
     cluster.hurry()
     cluster.wait(lambda: not cluster.states())
     hold_whole(folder)
+
+
+def test_a_task_that_met_another_campaign_is_completed_by_a_new_job(
+    cluster: Cluster,
+    checkout: Path,
+    worker: Path,
+    locks: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with contextlib.closing(Lock(locks, MACHINE, make=True)) as held:
+        assert held.take() is None
+        job = submit(cluster, checkout, worker, "--array=1-1", wait="")
+        cluster.wait(lambda: not cluster.states())
+    name = f"{job}-1"
+    status, table, said = tell(checkout)
+    assert (status, table[name][0]) == (1, "nothing")
+    assert table[name][1].startswith("another campaign is running on this machine: of ")
+    assert "WAIT=30m" in said
+    monkeypatch.setitem(cluster.environment, "FOLDERS_OF", job)
+    submit(cluster, checkout, worker, "--array=1-1")
+    cluster.wait(lambda: not cluster.states())
+    hold_whole(checkout / "results" / "fleet" / name)
+    assert tell(checkout)[:2] == (0, {name: ("whole", "")})
+    # Over a whole folder another profile is refused, and told.
+    submit(cluster, checkout, worker, "--array=1-1", profile="quick")
+    cluster.wait(lambda: not cluster.states())
+    status, table, _ = tell(checkout)
+    assert (status, table[name][0]) == (2, "whole, of PROFILE=smoke")
+    assert "PROFILE=quick would change it" in table[name][1]
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.cli.fleet.end import read_end
 from suite.content import SUITE
 from suite.host.machine.identity import SALT
 from tests import twelve
@@ -28,7 +28,7 @@ Job = Callable[..., str]
 
 ROOT = SUITE.parent
 FLEET = ROOT / "fleet"
-MOST_LINES = 900
+MOST_LINES = 1050
 """Of code and job files together: what is more should be an engine's own work."""
 
 
@@ -58,19 +58,20 @@ def test_every_script_is_a_shells(name: str) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A checkout without make, whose Python says with which words it was called, keeps the secret that it was
-    given, and waits for ../go."""
+    given, waits for ../go, and ends as that says: with that status, and in the words of its second line."""
     folder = tmp_path / "checkout"
     shutil.copytree(FLEET, folder / "fleet")
     (folder / ".venv" / "bin").mkdir(parents=True)
     script(
         folder / ".venv" / "bin" / "python",
-        f'trap "echo interrupted; exit 130" TERM\n'
+        'end() { printf "status %s\\n%s" "$1" "${2:+what $2}" 1<>"$CROSSOVER_ENDED"; exit "$1"; }\n'
+        'trap "echo interrupted; end 130 interrupted" TERM\n'
         f'for word; do printf "[%s]" "$word"; done; echo\n'
         f'printf %s "${{{SALT}:-}}" >{tmp_path}/secret\n'
         f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done\n"
-        f"exit $(cat {tmp_path}/go)",
+        f'end "$(sed -n 1p {tmp_path}/go)" "$(sed -n 2p {tmp_path}/go)"',
     )
-    (folder / "Makefile").write_text(".venv/host.stamp:\n")
+    (folder / "Makefile").write_text(".venv/host.stamp:\n\t@true\n")
     return folder
 
 
@@ -79,36 +80,76 @@ def say(place: Path, program: str, *words: str) -> str:
     return done.stdout.strip() or f"{done.returncode} {done.stderr.strip()}"
 
 
-def test_words_become_options_and_a_plan_is_not_said_twice(place: Path, tmp_path: Path) -> None:
+def test_words_become_options_of_a_campaign_that_begins_or_goes_on(
+    place: Path, tmp_path: Path
+) -> None:
+    """All of them: whether they fit the plan that is there is for the suite to say."""
     (tmp_path / "go").write_text("0")
     results = tmp_path / "results"
     words = ("PROFILE=smoke", "ONLY=matmul.* it's", "BASE_IMAGE=x=y", "BLOCKS=3")
+    options = "[--profile][smoke][--only][matmul.* it's][--base-image][x=y][--blocks][3]"
     assert say(place, "bench", str(results), *words) == (
-        f"[-m][suite][bench][--results][{results}]"
-        "[--profile][smoke][--only][matmul.* it's][--base-image][x=y][--blocks][3]"
+        f"[-m][suite][bench][--results][{results}]{options}"
     )
     (results / "x").mkdir(parents=True)
     (results / "x" / "campaign.json").touch()
     assert say(place, "bench", str(results), *words) == (
-        f"[-m][suite][bench][--resume][{results}/x][--base-image][x=y][--blocks][3]"
+        f"[-m][suite][bench][--resume][{results}/x]{options}"
     )
     (results / "survey").mkdir()
     (results / "survey" / "survey.json").touch()
     assert f"[--resume][{results}/survey]" in say(place, "bench", str(results))
 
 
-def test_what_a_plan_says_is_what_the_command_refuses_beside_resume() -> None:
-    code = (SUITE / "cli" / "commands" / "bench.py").read_text(encoding="utf-8")
-    (planned,) = re.findall(r"planned = \((.*)\)", code)
-    names = {name.upper() for name in re.findall(r'"(\w+)"', planned)} - {"RESULTS"}
-    (left,) = re.findall(r"(PROFILE \|.*)\) continue", (FLEET / "bench").read_text())
-    assert set(left.split(" | ")) == names
+def test_an_environment_that_can_not_be_made_is_told_with_what_make_said(
+    place: Path, tmp_path: Path
+) -> None:
+    (place / "Makefile").write_text(
+        ".venv/host.stamp:\n\t@echo ERROR: No matching distribution found for x >&2; exit 1\n"
+    )
+    said = say(place, "bench", str(tmp_path / "results"))
+    assert said.startswith("3 ERROR: No matching distribution found for x")
+    end = read_end(tmp_path / "results")
+    assert end is not None
+    assert end.status == 3
+    assert end.reason is not None
+    assert end.reason.what == "ERROR: No matching distribution found for x"
+    assert "PIP_INDEX_URL" in end.reason.remedy
+
+
+@pytest.mark.parametrize(
+    ("go", "status"), [("0", 0), ("1", 0), ("1\nno room", 1), ("3\nno engine", 3), ("7\nslow", 7)]
+)
+def test_a_task_of_an_engine_succeeds_where_the_campaign_is_whole(
+    go: str, status: int, place: Path, tmp_path: Path
+) -> None:
+    """1 alone is a whole campaign of which some cell failed; with a reason it is none."""
+    (tmp_path / "go").write_text(go)
+    results = str(tmp_path / "results")
+    done = run("sh", str(place / "fleet" / "bench"), "--task", results, "BLOCKS=3")
+    assert done.returncode == status, done.stderr
+    assert f"[--results][{results}][--blocks][3]" in done.stdout
+
+
+def test_the_first_process_of_a_container_passes_on_that_it_is_to_end(
+    place: Path, tmp_path: Path
+) -> None:
+    words = ["sh", str(place / "fleet" / "bench"), "--task", str(tmp_path / "results")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as task:
+        assert task.stdout is not None
+        assert task.stdout.readline().startswith("[-m]")
+        task.terminate()
+        assert task.stdout.read() == "interrupted\n"
+        assert task.wait() == 130
 
 
 def test_the_doctor_is_asked_what_it_takes(place: Path, tmp_path: Path) -> None:
     (tmp_path / "go").write_text("0")
     said = say(place, "bench", "--doctor", "PROFILE=smoke", "ENGINE=local", "BLOCKS=3", "GPU=1")
     assert said == "[-m][suite][doctor][--engine][local][--gpu][1]"
+    (tmp_path / "go").write_text("3\nengine: permission denied")
+    done = run("sh", str(place / "fleet" / "bench"), "--doctor")
+    assert (done.returncode, done.stderr) == (3, "crossover: engine: permission denied")
 
 
 @pytest.mark.parametrize("word", ["RESUME=x", "RESULTS=x", "smoke"])
@@ -162,7 +203,7 @@ def test_a_job_that_is_stopped_or_killed_is_begun_again(job: Job, tmp_path: Path
     while "[-m]" not in log.read_text():
         time.sleep(0.05)
     job("stop")
-    until(job, "ended 130")
+    until(job, "ended 130 interrupted")
     assert job("start") == "started"
     pid = int((tmp_path / "results" / "job.pid").read_text())
     parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
@@ -192,7 +233,8 @@ def test_a_job_has_started_when_it_can_be_stopped(job: Job, place: Path, tmp_pat
         assert start.communicate()[0] == "started\n"
     while (state := job("state")).startswith("running"):
         time.sleep(0.05)
-    assert state in {"ended 130", "ended 143"}  # interrupted before it could say so, or after
+    # Interrupted before it could say so, or after.
+    assert state.startswith(("ended 130 interrupted", "ended 143"))
 
 
 def list_commands() -> bytes:
@@ -219,6 +261,25 @@ def test_the_secret_lies_in_one_place_and_is_seen_in_no_command_and_no_file(
     assert b"--blocks" in commands
     assert OURS.encode() not in commands
     assert not any(OURS in path.read_text() for path in results.iterdir())
+
+
+def test_what_ends_with_a_reason_is_not_whole_and_what_gives_none_leaves_its_last_words(
+    job: Job, place: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "go").write_text("1\nno room")
+    assert job("start") == "started"
+    until(job, "ended 1 no room")
+    assert job("start") == "started", "it goes on"
+    until(job, "ended 1 no room")
+    script(place / ".venv" / "bin" / "python", "echo Killed; kill -9 $$")
+    assert job("start") == "started"
+    while (state := job("state")).startswith("running"):
+        time.sleep(0.05)
+    assert state.startswith("ended 137 ")
+    end = read_end(tmp_path / "results")
+    assert end is not None
+    assert end.reason is not None
+    assert end.reason.what == "Killed"
 
 
 def test_a_secret_of_the_environment_reaches_the_command_and_no_unit_of_systemds(
@@ -288,7 +349,7 @@ def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> No
         host = tmp_path / "results" / "fleet" / f"host-of-{made.name}"
         host.mkdir(parents=True)
         made.rename(host / made.name)
-        for left in ("job.log", "job.status", "sacct.txt"):
+        for left in ("job.log", "ended", "sacct.txt"):
             (host / left).touch()
     words = "$(echo results/fleet/*/*/)"
     assert f'make shortlist RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()

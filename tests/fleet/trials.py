@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from suite.content import SUITE
 from tests.fleet.machines import Machine
 
 BRINGS = "`nox -s fleet` installs ansible-core and ansible-lint"
@@ -21,14 +22,31 @@ ONLY = "matmul.* overhead.eager_op"
 Play = Callable[..., subprocess.Popen[str]]
 
 
+def link_environment(checkout: Path) -> None:
+    """Gives a checkout the environment that these tests run in: make finds it made already, and installs
+    nothing into it."""
+    place = checkout / ".venv"
+    place.mkdir()
+    for part in (SUITE.parent / ".venv").iterdir():
+        if part.suffix != ".stamp":
+            (place / part.name).symlink_to(part)
+    for stamp in ("venv", "host"):
+        (place / f"{stamp}.stamp").touch()
+
+
+def bench_words(worker: Path) -> str:
+    """What all machines of an inventory are to measure."""
+    bench = f"ENGINE=local LOCAL_PYTHON={worker} PROFILE=smoke ARMS=cpu BLOCKS={BLOCKS}"
+    return f'{bench} ONLY="{ONLY}"'
+
+
 def write_inventory(
     folder: Path, machines: dict[str, Machine], worker: Path, lines: Iterable[str]
 ) -> Path:
     """The machines, each by its port, and what all are to measure."""
-    bench = f"ENGINE=local LOCAL_PYTHON={worker} PROFILE=smoke ARMS=cpu BLOCKS={BLOCKS}"
     hosts = [f"{name} ansible_port={one.port}" for name, one in machines.items()]
     everyone = ["[all:vars]", "ansible_host=127.0.0.1", "ansible_user=root", "free_gb=1"]
-    everyone += [f"ansible_ssh_private_key_file={folder / 'key'}", f'bench={bench} ONLY="{ONLY}"']
+    everyone += [f"ansible_ssh_private_key_file={folder / 'key'}", f"bench={bench_words(worker)}"]
     path = folder / "hosts.ini"
     path.write_text("\n".join([*hosts, *lines, *everyone]) + "\n")
     return path
@@ -42,12 +60,21 @@ def await_second_block(machine: Machine, play: subprocess.Popen[str]) -> None:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, dict[str, tuple[str, str]]]:
-    """Its exit status, all that it said, and the table: what came home and what is missing, by host."""
+    """Its exit status, all that it said, and the table: what came home, and why no more, by machine."""
     said, _ = process.communicate()
-    table = said.partition("\nhost ")[2].splitlines()
-    rows = [line for line in table[1:] if line and not line.startswith("to complete it")]
-    parts = [[one.strip() for one in row.split("  ") if one.strip()] for row in rows]
-    return process.returncode, said, {one[0]: (one[1], " ".join(one[2:])) for one in parts}
+    return process.returncode, said, read_table(said)
+
+
+def read_table(said: str) -> dict[str, tuple[str, str]]:
+    """The rows of the fleet's table: what came home, and why no more, by machine."""
+    head, *rows = f"machine {said.partition(chr(10) + 'machine ')[2]}".splitlines()
+    at = [head.index(name) for name in ("came home", "arms", "why no more")]
+    table = {}
+    for row in rows:
+        if not row or row[at[0] - 1] != " " or ": " in row[: at[0]]:
+            break
+        table[row[: at[0]].strip()] = (row[at[0] : at[1]].strip(), row[at[2] :].strip())
+    return table
 
 
 def hold_whole(folder: Path) -> None:

@@ -1,9 +1,12 @@
-"""The table at the end: what came home of each host, what is missing and why, and what completes it."""
+"""The table at the end, which `make fleet` has for every engine: here is what kept Ansible from a host, and
+the command that completes what is missing."""
 
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +19,15 @@ short_description: what came home of each host, what is missing, and the command
 description: [see docs/fleet.md]
 """
 
-WORDS = 150
-"""Characters of a reason; the whole stands above, in the play's own output."""
+CHECKOUT = Path(__file__).resolve().parents[3]
+PYTHON = CHECKOUT / ".venv" / "bin" / "python"
+
+JUDGES = "Is it whole"
+"""The task that only finds that something is missing; why, the folder says."""
 
 
 class CallbackModule(CallbackBase):
-    """Knows of each host the task that stopped it, or what its folder was found to be."""
+    """Keeps of each host the text of the first task that stopped it, until its campaign is found whole."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -30,71 +36,69 @@ class CallbackModule(CallbackBase):
     def __init__(self) -> None:
         super().__init__()
         self._hosts: set[str] = set()
-        self._missing: dict[str, str] = {}
-        self._status: dict[str, str] = {}
-        self._unsound: dict[str, str] = {}
+        self._folders: dict[str, Path] = {}
+        self._stopped: dict[str, str] = {}
+        self._missing: set[str] = set()
+        self._trial = False
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Every host that the play is for stands in the table, whatever becomes of it."""
         manager = play.get_variable_manager()
-        self._hosts.update(h.get_name() for h in manager._inventory.get_hosts(play.hosts))
+        self._trial = bool(play.check_mode)
+        for host in manager._inventory.get_hosts(play.hosts):
+            name = host.get_name()
+            fleet = manager.get_vars(play=play, host=host).get("fleet", "fleet")
+            self._hosts.add(name)
+            self._folders[name] = CHECKOUT / "results" / str(fleet) / name
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """As one that can't be reached, unless the playbook goes on."""
         if not ignore_errors:
             self.v2_runner_on_unreachable(result)
 
-    def v2_runner_on_ok(self, result: Any) -> None:
-        """A task that looks at what is at home says so in its last line."""
-        lines = str(result.result.get("stdout", "")).splitlines()
-        if lines and lines[-1].startswith("status "):
-            status = lines[-1].removeprefix("status ")
-            name = result.host.get_name()
-            self._status[name] = status
-            said = [one for one in lines if status == "7" and one.startswith("crossover: ")]
-            self._unsound[name] = "".join(said).removeprefix("crossover: the machine is unsound: ")
-
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        """Why a host goes no further; its campaign's status may be told all the same."""
+        """Why a host goes no further: all that was said, for the table to find the line that says why."""
         said = result.result
-        # The last word of the first that said anything: the program, its diary, ansible.
-        texts = [str(said.get(name) or "").splitlines() for name in ("stdout", "stderr", "msg")]
-        words = [
-            [one for one in lines if one.strip() and not one.startswith("status ")]
-            for lines in texts
-        ]
-        why = next(
-            (lines[-1].strip().removeprefix("Task failed: ") for lines in words if lines),
-            "no reason given",
-        )
+        texts = (str(said.get(name) or "") for name in ("msg", "stdout", "stderr"))
         name = result.host.get_name()
-        self._missing[name] = f"{result.task.get_name()}: {why[:WORDS]}"
-        self.v2_runner_on_ok(result)
+        self._missing.add(name)
+        if result.task.get_name() == JUDGES:
+            return
+        if "rc" in said:
+            texts = (f"status {said['rc']}", *texts)
+        self._stopped.setdefault(name, "\n".join(text for text in texts if text.strip()))
 
     def v2_playbook_on_stats(self, stats: Any) -> None:  # noqa: ARG002  as ansible calls it
         """Prints the table."""
-        rows = [("host", "came home", "missing")]
-        for name in sorted(self._hosts):
-            status = self._status.get(name)
-            came = {
-                None: "nothing",
-                "none": "nothing",
-                "0": "whole",
-                "1": "whole; some cell failed",
-                "7": "unsound:",
-            }.get(status, "a part")
-            why = self._missing.get(name, self._unsound.get(name, "")[:WORDS])
-            rows.append((name, came, why))
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        self._display.display("")
-        for row in rows:
-            self._display.display(f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]}".rstrip())
+        with tempfile.TemporaryDirectory() as elsewhere:
+            fleets: dict[Path, list[str]] = {}
+            for name in sorted(self._hosts):
+                folder = Path(elsewhere, name) if self._trial else self._folders[name]
+                if name in self._stopped:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / "stopped").write_text(self._stopped[name] or "no reason given\n")
+                elif not self._trial:
+                    (folder / "stopped").unlink(missing_ok=True)
+                fleets.setdefault(folder.parent, []).append(name)
+            for fleet, names in fleets.items():
+                self._display.display(f"\n{_draw(fleet, names)}")
         if self._missing:
             self._display.display(f"to complete it: {_word_command(sorted(self._missing))}")
 
 
+def _draw(fleet: Path, names: list[str]) -> str:
+    """The rows of a fleet; where its environment could not be made, only what was said."""
+    words = [word for name in names for word in ("--machine", name)]
+    command = [str(PYTHON), "-m", "suite", "fleet", str(fleet), *words]
+    try:
+        done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return f"no table: {error}"
+    return done.stdout.rstrip() or done.stderr.rstrip()
+
+
 def _word_command(hosts: list[str]) -> str:
-    """The command that was given, for those hosts alone."""
+    """The command that was given, for those hosts alone, as it is typed in the checkout."""
     words, kept = [Path(sys.argv[0]).name, *sys.argv[1:]], []
     skip = False
     for word in words:
@@ -102,4 +106,4 @@ def _word_command(hosts: list[str]) -> str:
             skip = not skip
         elif not word.startswith("--limit="):
             kept.append(word)
-    return shlex.join([*kept, "--limit", ",".join(hosts)])
+    return f"(cd fleet/ansible && {shlex.join([*kept, '--limit', ','.join(hosts)])})"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from suite.analysis.documents.read import is_survey, load_campaign
+from suite.analysis.documents.read import is_survey, load_campaign, load_survey
 from suite.cli.commands.surveys import check_survey, find_gpus, survey_anew, survey_resumed
 from suite.cli.conduct import conclude, engine_alone, provide, resolve_again, run_campaign
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
+from suite.cli.fleet.asked import demand_same_plan
 from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.errors import UnsoundError, UsageError
@@ -29,12 +30,9 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
     resume: Path | None = given["resume"]
     if resume is None:
         return _bench_anew(given, bounds, again=again)
-    planned = ("profile", "arms", "only", "seed", "label", "results", "price", "price_currency")
-    clash = [name.upper() for name in planned if given[name] is not None]
-    if clash:
+    if given["results"] is not None:
         raise UsageError(
-            f"RESUME goes on with the plan of {resume}; {', '.join(clash)} would change it",
-            "leave out what the plan already says; BLOCKS and BUDGET may be given",
+            f"RESUME goes on in {resume}; RESULTS would name another folder", "leave RESULTS out"
         )
     return _bench_resumed(resume, given)
 
@@ -80,8 +78,10 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
 
 def _bench_resumed(folder: Path, given: dict[str, Any]) -> int:
     if is_survey(folder):
+        demand_same_plan(folder, given, load_survey(folder))
         return conclude(survey_resumed(folder, given))
     loaded = load_campaign(folder)
+    demand_same_plan(folder, given, loaded.campaign)
     if loaded.campaign.survey is not None:
         raise UsageError(
             f"{folder} is part of a survey of several GPUs, which resumes as a whole",

@@ -1,0 +1,181 @@
+"""What a machine's folder holds, whichever engine left it there: a row of the fleet's table."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
+from suite.cli.fleet.asked import CHANGES, find_other, word_begun
+from suite.cli.fleet.end import STOPPED, End, read_end
+from suite.cli.fleet.reasons import Reason
+from suite.errors import DocumentError
+from suite.model import PLAN, SURVEY, Campaign, Survey
+
+UNSOUND = 7
+"""The exit status of a campaign that STOP_IF=unsound has ended."""
+
+REPORT = "report.md"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A machine: what ``came`` home of it, with which ``arms``, and why no more.
+
+    ``status`` is 0 where nothing is missing (an unsound machine is not to be completed), 2 where a whole
+    campaign is another than the one that is asked for, else 1.
+    """
+
+    machine: str
+    came: str
+    arms: str = ""
+    reason: Reason | None = None
+    status: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measured:
+    """One campaign, or a survey of several: its plan, and how many blocks every arm has done, of how many."""
+
+    plan: Campaign | Survey
+    done: int
+    blocks: int
+    arms: tuple[str, ...]
+    left_out: Mapping[str, str]
+    stopped: str | None
+    reported: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing that was planned is missing."""
+        return self.done >= self.blocks and self.reported
+
+
+def look_home(folder: Path, asked: Mapping[str, Any]) -> Row:
+    """The row of a machine's folder, which need not exist; ``asked`` are the options of the campaign that
+    is wanted, none where that is whichever is there."""
+    end, stopped = read_end(folder), read_end(folder, STOPPED)
+    try:
+        found = _find_measured(folder)
+    except DocumentError as error:
+        return Row(
+            machine=folder.name,
+            came="can't be read",
+            reason=Reason(what=error.what, remedy=error.remedy),
+        )
+    if end is not None and end.status == UNSOUND and (found is None or not found.whole):
+        # Left alone, unless a campaign is asked for that goes on all the same.
+        alone = "stop_if" in asked or not asked
+        return Row(
+            machine=folder.name,
+            came="unsound",
+            arms=" ".join(found.arms) if found else "",
+            reason=end.reason,
+            status=0 if alone else 1,
+        )
+    if found is None:
+        return Row(machine=folder.name, came="nothing", reason=_pick_reason(end, stopped))
+    return _tell(folder.name, found, end, stopped, asked)
+
+
+def _tell(
+    machine: str, found: _Measured, end: End | None, stopped: End | None, asked: Mapping[str, Any]
+) -> Row:
+    row = Row(machine=machine, came="whole", arms=" ".join(found.arms), status=0)
+    left_out = f", without {' '.join(found.left_out)}" if found.left_out else ""
+    blocks = max(found.blocks, int(asked.get("blocks", 0)))
+    # Who ends early by a budget has what was asked for.
+    measured = found.done >= blocks or (found.stopped is not None and end is not None and end.well)
+    # What was refused before it began has changed nothing.
+    ended = end is None or end.well or end.status in {2, 6}
+    if not (measured and ended and found.reported):
+        runs = "; it runs, or was cut off" if end is None and stopped is None else ""
+        came = f"a part: {found.done} of {blocks} blocks{left_out}{runs}"
+        return replace(row, came=came, reason=_pick_reason(end, stopped), status=1)
+    now, before = find_other(asked, found.plan)
+    told = [one.reason for one in (stopped, end) if one is not None and one.reason is not None]
+    refused = next((one for one in told if CHANGES in one.what), None)
+    if now or (refused and not asked):
+        of = " ".join(before or [f"PROFILE={found.plan.profile}"])
+        why = Reason(
+            what=f"it {word_begun(now, before)}; {' '.join(now)} {CHANGES}",
+            remedy="ask for what it began with, or name another fleet, which begins anew beside it",
+        )
+        reason = why if now or refused is None else refused
+        return replace(row, came=f"whole, of {of}", reason=reason, status=2)
+    failed = "; some cell failed" if end is not None and end.status == 1 else ""
+    whys = "; ".join(dict.fromkeys(found.left_out.values()))
+    return replace(row, came=f"whole{failed}{left_out}", reason=Reason(what=whys) if whys else None)
+
+
+def _pick_reason(end: End | None, stopped: End | None) -> Reason | None:
+    """What kept the engine from going on is the newer one; that a campaign did not end well may be all that
+    it knows."""
+    for one in (stopped, end):
+        if one is not None and one.reason is not None:
+            return one.reason
+    return None
+
+
+def _find_measured(folder: Path) -> _Measured | None:
+    """The survey of a machine's folder, or of its campaigns the one that came furthest; None: it has none.
+
+    Raises:
+        DocumentError: something in it can't be read.
+    """
+    places = sorted(one for one in folder.glob("*/") if one.name[0] != ".")
+    for place in places:
+        if (place / SURVEY).exists():
+            return _join(place, load_survey(place))
+    found = [_measure(place) for place in places if (place / PLAN).exists()]
+    return max(found, key=lambda one: one.done / one.blocks, default=None)
+
+
+def _join(place: Path, survey: Survey) -> _Measured:
+    members = []
+    for member in survey.members:
+        with contextlib.suppress(DocumentError):
+            members.append(_measure(place.parent / member.campaign))
+    return _Measured(
+        plan=survey,
+        done=min((one.done for one in members), default=0)
+        if len(members) == len(survey.members)
+        else 0,
+        blocks=survey.rounds,
+        arms=(
+            *dict.fromkeys(arm for one in members for arm in one.arms),
+            f"({len(survey.gpus)} GPUs)",
+        ),
+        left_out={arm: why for one in members for arm, why in one.left_out.items()},
+        stopped=survey.stopped,
+        reported=(place / REPORT).exists(),
+    )
+
+
+def _measure(place: Path) -> _Measured:
+    loaded = load_campaign(place)
+    plan = loaded.campaign
+    counted = [arm for arm in plan.arms if arm not in plan.not_run]
+    finished = _list_finished(loaded)
+    done = [
+        block
+        for block in range(1, plan.blocks + 1)
+        if counted and all((arm, block) in finished for arm in counted)
+    ]
+    return _Measured(
+        plan=plan,
+        done=len(done),
+        blocks=plan.blocks,
+        arms=tuple(arm for arm in plan.arms if any(arm == name for name, _ in finished)),
+        left_out=plan.not_run,
+        stopped=plan.stopped,
+        reported=(place / REPORT).exists(),
+    )
+
+
+def _list_finished(loaded: LoadedCampaign) -> set[tuple[str, int]]:
+    of: Sequence[Any] = [one.invocation for one in loaded.documents]
+    return {(one.arm, one.block) for one in of if one.status == "complete"}
