@@ -18,8 +18,8 @@ from suite.errors import GpuError
 from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
-from suite.host.gpu import engine_texts
 from suite.host.gpu.refusals import find_refusal
+from suite.host.gpu.texts import engine as engine_texts
 from tests.commands import run
 from tests.engine.conftest import bare
 from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not

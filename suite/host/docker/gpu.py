@@ -15,7 +15,6 @@ from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.gpu.choice import Choice, find_choice, find_whole
 from suite.host.gpu.commands import TRY_TOOLKIT, reword
-from suite.host.gpu.engine_texts import SNAP
 from suite.host.gpu.remedies import RefusedGpu
 from suite.host.gpu.request import (
     ALL,
@@ -33,6 +32,7 @@ from suite.host.gpu.request import (
     unlisted_name,
 )
 from suite.host.gpu.seen import describe_machine
+from suite.host.gpu.texts.engine import SNAP
 from suite.kernel import VERSION_PROBE, find_version, read_version
 
 Ask = Callable[[str, "GpuRequest | None"], tuple[list[str], str]]

@@ -13,13 +13,13 @@ from suite.host.doctor.machine import COMMAND_S, Ran
 from suite.host.doctor.probe import Probe, once
 from suite.host.engine import Slice
 from suite.host.gpu import smi
-from suite.host.gpu.answers import ANSWERS, INFOROM, REPAIR, find_code
 from suite.host.gpu.choice import Choice, find_choice, word_cards
 from suite.host.gpu.commands import OLD_DRIVER
-from suite.host.gpu.drivers import last_branch
 from suite.host.gpu.refusals import find_refusal
 from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
 from suite.host.gpu.smi import FIELDS, Answer, Lost, Row
+from suite.host.gpu.texts.answers import ANSWERS, INFOROM, REPAIR, find_code
+from suite.host.gpu.texts.drivers import last_branch
 from suite.host.gpu.vgpu import UNLICENSED, VgpuState, find_slice, newer_image
 from suite.host.machine.refusal import find_row
 

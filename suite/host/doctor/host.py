@@ -13,8 +13,8 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import Probe
-from suite.host.gpu.engine_texts import JETSON, USE_JETSON
 from suite.host.gpu.request import is_jetson
+from suite.host.gpu.texts.engine import JETSON, USE_JETSON
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
 from suite.host.machine.machine import cpus_withheld, find_cores

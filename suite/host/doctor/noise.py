@@ -19,9 +19,9 @@ from suite.host.doctor.cards import (
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.machine import COMMAND_S, Ran
 from suite.host.doctor.probe import Probe, once
-from suite.host.gpu.answers import INFOROM, find_code
 from suite.host.gpu.choice import Choice
 from suite.host.gpu.smi import Row
+from suite.host.gpu.texts.answers import INFOROM, find_code
 
 INSTALLERS = (
     *("apt", "apt-get", "aptitude", "dpkg", "unattended-upgr"),

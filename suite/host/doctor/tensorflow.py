@@ -19,8 +19,8 @@ from suite.host.doctor.machine import Examined
 from suite.host.doctor.noise import check_idle_gpu
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
-from suite.host.gpu.harmless import name_harmless
 from suite.host.gpu.remedies import explain_worker
+from suite.host.gpu.texts.harmless import name_harmless
 from suite.host.provision.overlay import OTHER_TENSORFLOW
 from suite.host.provision.volumes import choose_environment, compile_cache
 from suite.model import SIMULATED, Arm, Image, Scalar

@@ -6,11 +6,11 @@ errors of them.
 
 from __future__ import annotations
 
-from suite.host.gpu import engine_texts
-from suite.host.gpu.answers import ANSWERS
 from suite.host.gpu.commands import INSTALL_DRIVER
-from suite.host.gpu.drivers import REQUIREMENT, word_requirement
-from suite.host.gpu.tensorflow_texts import TENSORFLOW_TEXTS
+from suite.host.gpu.texts import engine as engine_texts
+from suite.host.gpu.texts.answers import ANSWERS
+from suite.host.gpu.texts.drivers import REQUIREMENT, word_requirement
+from suite.host.gpu.texts.tensorflow import TENSORFLOW_TEXTS
 from suite.host.machine.refusal import Refusal, find_row
 
 DRIVER: tuple[Refusal, ...] = (

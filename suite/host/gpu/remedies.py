@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from suite.errors import GpuError
 from suite.host.gpu.commands import TRY_TOOLKIT, reword
-from suite.host.gpu.harmless import is_harmless
 from suite.host.gpu.refusals import find_refusal
+from suite.host.gpu.texts.harmless import is_harmless
 from suite.host.machine.refusal import EngineKind, Refusal
 
 UNKNOWN = (

@@ -22,7 +22,7 @@ from suite.host.gpu.choice import (
     read_visible,
     word_visible,
 )
-from suite.host.gpu.engine_texts import JETSON, USE_JETSON
+from suite.host.gpu.texts.engine import JETSON, USE_JETSON
 from suite.host.machine.surroundings import find_container
 from suite.kernel import read_text, read_version
 

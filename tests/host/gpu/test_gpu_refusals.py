@@ -10,12 +10,12 @@ import re
 
 import pytest
 
-from suite.host.gpu import engine_texts
 from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, reword
-from suite.host.gpu.drivers import REQUIREMENT
-from suite.host.gpu.harmless import HARMLESS, is_harmless, name_harmless
 from suite.host.gpu.refusals import DRIVER, REFUSALS, find_refusal
-from suite.host.gpu.tensorflow_texts import TENSORFLOW_TEXTS
+from suite.host.gpu.texts import engine as engine_texts
+from suite.host.gpu.texts.drivers import REQUIREMENT
+from suite.host.gpu.texts.harmless import HARMLESS, is_harmless, name_harmless
+from suite.host.gpu.texts.tensorflow import TENSORFLOW_TEXTS
 from suite.host.machine.refusal import EngineKind, Refusal
 
 HOOK = (

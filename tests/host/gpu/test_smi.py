@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu.answers import ANSWERS, INFOROM, find_code
 from suite.host.gpu.smi import FIELDS, find_pending, read_answer
+from suite.host.gpu.texts.answers import ANSWERS, INFOROM, find_code
 from suite.host.machine.refusal import find_row
 from tests.fakes.doctor_machine import smi
 
