@@ -8,7 +8,6 @@ campaigns of 20, how large it is then, and how long a cell's history takes.  Wit
 
 from __future__ import annotations
 
-import importlib
 import json
 import resource
 import sys
@@ -90,8 +89,6 @@ def fill(place: Path, documents: int) -> tuple[float, float, int, float]:
     begin = time.perf_counter()
     fleet.make_archive(archive, runs)
     spent = time.perf_counter() - begin
-    # What finds changes is loaded once a command, which takes 1 to 2 s whatever the archive's size.
-    importlib.import_module("ruptures")
     begin = time.perf_counter()
     with open_archive(archive) as database:
         found = list(read_history(database, plan.cells[0].id, None))
