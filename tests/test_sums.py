@@ -18,6 +18,7 @@ WHOLE = {
     "analysis/numbers/stopping.py": "known",
     "analysis/causes/plain_cell.py": "labelled",
     "host/gpu/nvml.py": "self._owners",
+    "host/gpu/readings.py": "_is_silent",
     "host/watch/sensors.py": "counts",
     "report/render/paper.py": "lengths",
     "report/sections/controls.py": "Counter",

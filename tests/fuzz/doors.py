@@ -218,7 +218,7 @@ def try_probe(at: Path, draw: Random) -> None:
     """What a container's Python printed of the driver's list."""
     rows = [["0000:01:00.0", "Model: \t A\nGPU UUID: \t GPU-" + "0" * 36, "0-3"], ["x", "", ""]]
     lines = mutate_lines([json.dumps(row).encode() for row in rows], draw)
-    read_probe([line.decode(errors="replace") for line in lines], Span())
+    read_probe([line.decode(errors="replace") for line in lines])
 
 
 def try_docker_config(at: Path, draw: Random) -> None:

@@ -355,7 +355,7 @@ SCRIPTED: Mapping[str, Plant] = {
     "an engine that takes the request and does nothing": live_by(
         NOT_PASSED, refuse(CU_INIT.format("UNKNOWN ERROR (303)"))
     ),
-    "a GPU hidden within the container": live_by("unset CUDA_VISIBLE_DEVICES", refuse(HIDDEN)),
+    "a GPU hidden within the container": live_by("closed to this job", refuse(HIDDEN)),
     "a worker that computes on the CPU and says so": live_by(
         "its worker computes on /CPU:0", change_records("startup", device="/CPU:0")
     ),
@@ -366,7 +366,7 @@ SCRIPTED: Mapping[str, Plant] = {
         "speaks schema 99", live(record("hello", schema=99, version="9.9", pid=1))
     ),
     "a GPU that is lost in every container": live_by(
-        "the GPU's memory is defective",
+        "the GPU's memory, or a link of it, is defective",
         Worker().dies_in(EAGER, code=7, diary=DEFECTIVE),
         1,
         only=EAGER,
