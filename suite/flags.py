@@ -88,7 +88,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "not-containerized": "The worker ran as a plain process on this machine, not in a container: its "
         "libraries and limits are not those of an image",
         "cpus-idle": "{arm}: its largest products kept only {busy:.1f} of {cores:.0f} CPU cores busy, so CPU "
-        "times are up to {factor:.1f} times too long, and GPUs look as much too good beside them; "
+        "times are up to {factor:.1f} times too long, and GPUs look better by the same factor; "
         "`make doctor` looks for isolated CPUs, limits on threads, and quotas",
         "cpus-withheld": "{arm}: only {used:.0f} of the {cores:.0f} CPU cores available here could be used "
         "(a pinned shell, taskset, Slurm's binding, or isolated CPUs), so CPU times are of these alone",
@@ -102,7 +102,7 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "{most:,.0f} W can be set] (`nvidia-smi -q -d POWER`)",
         "link-slow": "{arm}: copies between CPU and GPU reach {rate:byte/s}, {share:percent} of the "
         "{carries:byte/s} that the reported link carries (PCIe generation {generation:.0f} with {lanes:.0f} "
-        "lanes): in a virtual machine the driver may report a link that is not there, so go by the copies",
+        "lanes): in a virtual machine the driver may report a link that is not there, so trust the copies",
         "unlicensed": "{arm}: the GPU is a slice (vGPU) without a licence: from about 20 minutes after the "
         "virtual machine's start its driver slows it down, and may later refuse CUDA; the provider has to "
         "license it (`nvidia-smi -q` shows the License Status)",

@@ -165,7 +165,7 @@ def settle_gpu(given: dict[str, Any], engine: Engine, say: Say) -> dict[str, Any
     elif gpu == ALL_GPUS:
         say(f"GPU=all means those of {told}")
     elif gpu is not None and gpu not in visible:
-        say(f"GPU={gpu} was given and counts before {told} of this shell")
+        say(f"GPU={gpu} takes precedence over {told} of this shell")
     elif gpu is None and visible:
         say(
             f"GPU {first} is measured, the first of {told}, counted as nvidia-smi does; GPU= names "

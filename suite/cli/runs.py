@@ -51,7 +51,7 @@ class _Run(click.Path):
         if len(several) > 1:
             many = " `make compare` takes several, as RUNS." if self.named == "RUN" else ""
             raise UsageError(
-                f"{self.named}={text}: {len(several)} folders, and one is wanted",
+                f"{self.named}={text} names {len(several)} folders, but takes one",
                 f"name them one after the other.{many}",
             )
         raise UsageError(f"{self.named}={text}: no such folder", _name_some(self.named, RESULTS))
@@ -83,7 +83,7 @@ def _demand_campaign(path: Path, named: str) -> None:
     told = f"it has no {PLAN}" if any(path.iterdir()) else "it is empty"
     within = path if list_campaigns(path) else RESULTS
     raise UsageError(
-        f"{named}={shown(path)} is no campaign's folder: {told}", _name_some(named, within)
+        f"{named}={shown(path)} is not a campaign's folder: {told}", _name_some(named, within)
     )
 
 
@@ -141,7 +141,7 @@ def runs_argument(*, least: int = 1, most: int | None = None) -> Callable[[Comma
         if len(runs) < least or (most is not None and len(runs) > most):
             wanted = f"{least}" if most == least else f"{least} or more"
             raise UsageError(
-                f"RUNS names {len(runs)} of the {wanted} campaigns' folders that are wanted",
+                f"RUNS names {len(runs)} folder{'s' * (len(runs) != 1)}; {wanted} are needed",
                 'such as RUNS="results/X results/Y"',
             )
         return runs

@@ -68,7 +68,7 @@ def test_campaigns_one_folder_further_down_are_found_where_there_are_no_others(
     above = results.parent
     assert [one.name[-1] for one in runs.list_campaigns(above)] == ["d", "c", "b", "a"]
     told = hear(shell.run("check", str(above)))
-    assert f"RUN={above} is no campaign's folder: it has no campaign.json" in told
+    assert f"RUN={above} is not a campaign's folder: it has no campaign.json" in told
     assert "20260104T000000Z-d" in told
 
 
@@ -76,8 +76,8 @@ def test_campaigns_one_folder_further_down_are_found_where_there_are_no_others(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("archive", "is no campaign's folder: it is empty"),
-        (".", "is no campaign's folder: it has no campaign.json"),
+        ("archive", "is not a campaign's folder: it is empty"),
+        (".", "is not a campaign's folder: it has no campaign.json"),
         ("nowhere", "nowhere: no such folder"),
         ("notes.txt", "is a file, and a campaign's folder is wanted"),
         ("20260102T000000Z-b/campaign.json", "name the folder that it is in"),
@@ -98,7 +98,7 @@ def test_what_is_no_campaign_is_said_to_be_what_it_is(
 def test_several_folders_in_run_are_counted(command: str, shell: Shell, results: Path) -> None:
     two = " ".join(str(one) for one in sorted(results.glob("2026*"))[:2])
     told = hear(shell.run(command, two))
-    assert "2 folders, and one is wanted" in told
+    assert "names 2 folders, but takes one" in told
     assert "RUNS" in told
 
 
@@ -122,7 +122,7 @@ def test_a_name_with_a_space_is_one_folder(shell: Shell, results: Path) -> None:
 
 def test_a_gate_takes_two(shell: Shell, results: Path) -> None:
     told = hear(shell.run("gate", str(results / "20260102T000000Z-b")))
-    assert "RUNS names 1 of the 2 campaigns' folders that are wanted" in told
+    assert "RUNS names 1 folder; 2 are needed" in told
 
 
 def test_a_missing_cell_and_a_missing_form_say_what_there_is(shell: Shell, results: Path) -> None:

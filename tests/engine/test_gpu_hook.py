@@ -50,18 +50,23 @@ HOOKS = {
     "ldconfig": CLI + "ldcache error: open failed: /sbin/ldconfig.real: no such file or directory",
     "no GPU that it may use": CLI
     + "initialization error: cuda error: no cuda-capable device is detected",
-    "hook failed": CLI + "mount error: file creation failed: /usr/bin/nvidia-smi: file exists",
+    "hook failed": CLI + "mount error: something that nobody has seen",
+    "holds the driver's own libraries": CLI
+    + "mount error: file creation failed: /x/usr/lib/x86_64-linux-gnu/libcuda.so.1: file exists",
+    "driver hangs": CLI + "initialization error: nvml error: unknown error",
     "too old for the kernel": CLI + "container error: cgroup subsystem devices not found",
     "may not mount": CLI
     + "mount error: mount operation failed: /proc/driver/nvidia: permission denied",
     "is not there": CLI
     + "mount error: stat failed: /dev/nvidia-modeset: no such file or directory",
     "CUDA does not start on": CLI + "initialization error: cuda error: unknown error",
-    "keeps its GPU from WSL": CLI
+    "does not expose its GPU to WSL": CLI
     + "initialization error: nvml error: gpu access blocked by the operating system",
-    "device nodes of the GPU are closed": CLI
+    "may not open the GPU's device nodes": CLI
     + "initialization error: nvml error: insufficient permissions",
-    "half there": CLI
+    "device nodes of the GPU are closed": CLI
+    + "detection error: open failed: /dev/nvidiactl: permission denied",
+    "driver is incomplete": CLI
     + "detection error: open failed: /usr/lib/libnvidia-tls.so.418.39: no such file",
 }
 """What the hook prints, as the toolkit wraps it, by a part of the cause that the suite names."""
@@ -152,7 +157,7 @@ def test_a_refusal_of_the_hook_is_told_whole_and_explained(
 def test_a_refusal_that_nobody_knows_is_told_whole(asked: DockerEngine, daemon: Daemon) -> None:
     text = "the moon is in the wrong house\nand the second line says so, too"
     daemon.hook.refuse(text)
-    assert "not known here" in check(asked, "refused the GPU", text, daemon)
+    assert "not listed here" in check(asked, "refused the GPU", text, daemon)
 
 
 def test_a_request_that_is_taken_and_does_nothing_is_no_gpu(

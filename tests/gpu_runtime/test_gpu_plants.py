@@ -105,10 +105,10 @@ def test_a_gpu_lost_in_mid_run_has_no_number(machine: GpuMachine) -> None:
     ("planted", "text"),
     [
         ({"capability": "12.0"}, "compute capability 12.0"),
-        ({"hold": 1}, "another process has the GPU for itself"),
+        ({"hold": 1}, "another process holds the GPU exclusively"),
         ({"init": 999}, "modprobe nvidia_uvm"),
         ({"init": 803}, "versions that do not go together"),
-        ({"full": 1}, "memory does not hold it"),
+        ({"full": 1}, "not enough GPU memory"),
     ],
     ids=str,
 )

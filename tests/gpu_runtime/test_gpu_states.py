@@ -20,7 +20,7 @@ from tests.gpu_runtime.machine import GpuMachine, drop_compiled
 
 GPU, FAILED = GpuError.exit_status, 1
 TRIES = 3
-"""A doctor who says "ask again" is asked so often: TensorFlow takes long to start on a busy machine."""
+"""A doctor that asks to be run again is run so often: TensorFlow starts slowly on a busy machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +124,14 @@ def test_the_doctor_says_what_bench_does(name: str, planted: GpuMachine, tmp_pat
     assert state.said in bench.stderr
 
 
+AGAIN = "run `make doctor` again"
+
+
 def ask(machine: GpuMachine, words: list[str]) -> CompletedProcess[str]:
     """The doctor, again where it asks for that."""
     for _ in range(TRIES):
         done = machine.suite("doctor", "--json", *words)
         checks = json.loads(done.stdout)["checks"]
-        if not any(one["state"] == "unknown" and one["remedy"] == "ask again" for one in checks):
+        if not any(one["state"] == "unknown" and one["remedy"] == AGAIN for one in checks):
             break
     return done

@@ -35,18 +35,18 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     Refusal(
         pattern=r"init binary",
-        cause="this engine has no program for a container's first process",
+        cause="this engine has no init program for containers",
         remedy="`sudo apt-get install catatonit` (podman) or tini (docker)",
     ),
     Refusal(
         pattern=r"setrlimit",
-        cause="the engine gives its containers higher limits than it may",
+        cause="the engine sets higher limits for its containers than it is allowed to",
         remedy="lower ones for podman in /etc/containers/containers.conf, such as [containers] "
         'default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]',
     ),
     Refusal(
         pattern=r"cgroups in hybrid mode not supported",
-        cause="crun can't work with this machine's two kinds of control groups",
+        cause="crun can't work with this machine's hybrid cgroups (v1 and v2 mixed)",
         remedy='[engine] runtime = "runc" in /etc/containers/containers.conf '
         "(`sudo apt-get install runc`), or a kernel started with systemd.unified_cgroup_hierarchy=1",
     ),
@@ -77,7 +77,7 @@ NO_ANSWER: tuple[Refusal, ...] = (
         pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
         r"|Host key|banner",
         cause="ssh could not log in there",
-        remedy="`ssh HOST docker version` must work without a question",
+        remedy="`ssh HOST docker version` must work without prompting",
     ),
     Refusal(
         pattern=r"Name or service not known|Temporary failure in name resolution"

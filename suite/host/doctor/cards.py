@@ -36,7 +36,7 @@ ELSEWHERE = "the engine is not proven to be on this machine"
 SHOWN = 300
 """Characters of what nvidia-smi says."""
 
-OTHERWISE = f"most of what goes wrong there is mended so: {REPAIR}; `make bench ARMS=cpu` goes without a GPU"
+OTHERWISE = f"try this first: {REPAIR}; `make bench ARMS=cpu` runs without a GPU"
 
 _SLICE = re.compile(r"^\s+(MIG \S+)\s+Device\s+(\d+):\s+\(UUID: (\S+?)\)", re.MULTILINE)
 
@@ -81,12 +81,15 @@ def ask_smi(probe: Probe, *words: str) -> Ran:
         try:
             done = probe.machine.run([program, *words], COMMAND_S)
         except Unknown as late:
-            raise Unknown(late.what, f"ask again; if it hangs for good: {REPAIR}") from late
+            remedy = f"run `make doctor` again; if it keeps hanging: {REPAIR}"
+            raise Unknown(late.what, remedy) from late
         if done:
             return done
     raise Unknown(
         "nvidia-smi is not on PATH",
-        "install the driver's tools (nvidia-utils); the driver itself may be fine",
+        "install nvidia-smi of the loaded driver's branch (`cat /proc/driver/nvidia/version` shows it), such "
+        "as `sudo apt-get install nvidia-utils-570`, on Debian `sudo apt-get install nvidia-smi`; the driver "
+        "itself may be fine",
     )
 
 
@@ -101,7 +104,7 @@ def _explain(done: Ran, answer: Answer) -> CrossoverError:
     if not done.code:
         return Unknown(f"nvidia-smi lists no GPU: {said!r}")
     return GpuError(
-        f"nvidia-smi fails with exit code {done.code}, and what it says is not known here: "
+        f"nvidia-smi fails with exit code {done.code}, and its message is not listed here: "
         f"{said or 'nothing'}",
         OTHERWISE,
     )
@@ -187,7 +190,7 @@ def check_driver(probe: Probe) -> Finding:
     if not probe.shows_gpu() and not any(arm.gpu for arm in probe.named_arms()):
         return no(
             f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
-            "run it where there is one, for the other half of the answer",
+            "run it on a machine with an NVIDIA GPU to get the other half",
         )
     stops = GpuError.exit_status if probe.wants_gpu() else 0
     try:
@@ -245,7 +248,7 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
     for name, word in row.errors.items():
         yield f"caution: nvidia-smi says {word!r} for its {name}"
     for lost in _find_silent(answer):
-        yield f"caution: beside it {_lose(lost).what}, and CUDA may fail for all of them: {REPAIR}"
+        yield f"caution: {_lose(lost).what}; CUDA may fail on every GPU: {REPAIR}"
     for pending in smi.find_pending(_read_details(probe, row)):
         yield f"caution: {pending}; {REPAIR}"
 

@@ -54,8 +54,8 @@ def check_engine(probe: Probe) -> Finding:
             return yes("local, as asked: NOT CONTAINERIZED", name="local")
         return no(
             "no docker engine is here: `make bench` would run NOT CONTAINERIZED (ENGINE=local)",
-            "in a job of Slurm's: ENGINE=local says that it is meant so, and docs/fleet.md has a way with "
-            "Apptainer"
+            "in a job of Slurm's: set ENGINE=local to confirm that this is intended; docs/fleet.md has a "
+            "way with Apptainer"
             if environment.get("SLURM_JOB_ID")
             else "install one (`sudo apt-get install docker.io`) and start it, or name one with "
             "DOCKER_HOST",

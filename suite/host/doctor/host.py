@@ -119,7 +119,8 @@ _LIFT = (
 )
 _LIFT_OUTSIDE = (
     "whoever started this container or pod lifts the quota (`--cpus` of docker, `resources.limits.cpu` of a "
-    "pod, `limits.cpu.allowance` of LXC), or gives CPUs as a set instead (`--cpuset-cpus`, `limits.cpu`)"
+    "pod, `limits.cpu.allowance` of LXD or Incus), or gives CPUs as a set instead (`--cpuset-cpus`, "
+    "`limits.cpu`)"
 )
 """The topmost group that can be seen is the one that whoever started all this has made."""
 

@@ -85,12 +85,12 @@ def check_updates(probe: Probe) -> Finding:
         installs = _installs_itself(probe)
         what = {
             True: "updates install automatically, drivers included",
-            False: "package lists are read anew by themselves (unattended-upgrades is off)",
-            None: "updates start by themselves",
+            False: "package lists are refreshed automatically (unattended-upgrades is off)",
+            None: "updates start automatically",
         }[installs]
         return no(
             f"{what}: {', '.join(active)}",
-            f"for the campaign's time: `sudo systemctl stop {' '.join(active)}`",
+            f"until the campaign is over: `sudo systemctl stop {' '.join(active)}`",
             timers=", ".join(active),
             installs=installs,
         )
@@ -227,11 +227,11 @@ def check_idle_gpu(probe: Probe) -> Finding:
     if choice.slice is not None:
         raise Unknown(
             f"{count} computing on the GPU's MIG instances: {named}; on which one is not reported",
-            "stop them where they are on this one (`nvidia-smi` shows it)",
+            "stop those on this instance (`nvidia-smi` shows which)",
         )
     return no(
         f"{count} computing on it: {named}",
-        "stop them: whatever is measured beside them is INVALID",
+        "stop them: anything measured while they run is INVALID",
         processes=len(rows),
     )
 
@@ -256,26 +256,28 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> F
     """What it comes to that no process is listed: by the memory that is used, where one could be hidden."""
     used, total = row.used_mib, row.total_mib
     if used is None or choice.slice is not None:
-        much, told = False, "and how much of its memory is used is not told"
+        much, told = False, "and how much of its memory is used is not reported"
     else:
         much = used > max(MUCH_MIB, MUCH_SHARE * (total or 0.0))
         told = f"{_word_mib(used)} of its memory are used"
     if hidden and much:
         return no(
             f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
-            "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: whatever is "
-            "measured beside it is INVALID",
+            "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: anything "
+            "measured while it runs is INVALID",
             processes=None,
             memory_used_mib=used,
         )
     little = used is not None and used <= LITTLE_MIB and not is_slice
     if much or (hidden and not little):
-        why = hidden or "no process is listed, nor would graphics be, or what a killed one left"
+        why = hidden or (
+            "no process is listed, but graphics programs and what a killed process left behind would not be"
+        )
         raise Unknown(
-            f"whether another process computes on it can't be told: {why}; {told}",
+            f"whether another process computes on it is unknown: {why}; {told}",
             "`nvidia-smi` on the machine itself shows who uses it",
         )
-    more = f": {told}, too little for one that does ({hidden})" if hidden else ""
+    more = f": {told}, too little for a process that computes ({hidden})" if hidden else ""
     return yes(f"no other process computes on it{more}", processes=0, memory_used_mib=used)
 
 

@@ -147,7 +147,7 @@ def check_passthrough(probe: Probe) -> Finding:
             stops=GpuError.exit_status,
         )
     if request.driver == "none":
-        return not_applicable(f"there is no container to give it to{_word_visible(probe)}")
+        return not_applicable(f"no container is used{_word_visible(probe)}")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(
         f"a trivial container sees the GPU, asked for through {through}{_word_visible(probe)}",
@@ -171,7 +171,7 @@ def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
             else not_applicable(NO_GPU)
         )
     if isinstance(error.__cause__, TimeoutError):
-        remedy = f"ask again, since a busy machine takes longer; {error.remedy}"
+        remedy = f"run `make doctor` again, since a busy machine takes longer; {error.remedy}"
         raise Unknown(error.what, remedy) from error
     return no(error.what, error.remedy, stops=error.exit_status)
 
@@ -184,8 +184,10 @@ def _word_visible(probe: Probe) -> str:
         return ""
     told = word_visible(probe.question.environment)
     if asked is not None:
-        return f"; GPU={asked} counts before {told} of this shell"
+        return f"; GPU={asked} takes precedence over {told} of this shell"
     if probe.engine().isolation != "container":
         return f"; GPU {shorten_name(visible[0])} is meant by {told}" if visible else ""
-    other = f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu goes without"
+    other = (
+        f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu runs without it"
+    )
     return f"; {told} of this shell does not reach containers, so that GPU {FIRST} is measured: {other}"

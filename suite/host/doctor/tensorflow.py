@@ -40,7 +40,7 @@ def check_tensorflow(probe: Probe) -> Finding:
     (stock,) = probe.take_stocks(arm.image)
     place = _name_place(engine, stock)
     if stock.image is None:
-        raise Unknown(f"{place} is not built yet", "`make images`, and ask again")
+        raise Unknown(f"{place} is not built yet", "`make images`, and run `make doctor` again")
     try:
         request = probe.gpu()
     except GpuError as error:
@@ -149,7 +149,7 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
     """
     limit = probe.left_s - _CLOSING_S
     if limit < 1.0:
-        raise Unknown("there is no time left to start TensorFlow", "ask again")
+        raise Unknown("there is no time left to start TensorFlow", "run `make doctor` again")
     records: dict[str, Any] = {}
     stopped = False
     run = probe.engine().start(job)
@@ -171,5 +171,5 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
         return records, replace(ending, phrase=f"not within {limit:.0f} s")
     raise Unknown(
         f"TensorFlow did not come up within {limit:.0f} s: what is read for the first time takes longer",
-        "ask again",
+        "run `make doctor` again",
     )

@@ -141,7 +141,8 @@ def _demand_slice(card: Card) -> GpuError:
         return GpuError(
             f"{title} is in MIG mode and has no instances, so that nothing can compute on it",
             f"`sudo nvidia-smi -i {card.index} -mig 0` ends that mode; "
-            "`sudo nvidia-smi mig -cgi …  -C` makes instances",
+            f"`sudo nvidia-smi mig -i {card.index} -cgi 0 -C` makes an instance "
+            "(`nvidia-smi mig -lgip` lists profiles)",
         )
     return GpuError(
         f"{title} is cut into MIG instances, and a program can have only one of them: it has "
@@ -210,7 +211,7 @@ def hide_all(environment: Mapping[str, str]) -> NoGpuError:
     """The error where the variable leaves no GPU to be seen."""
     return NoGpuError(
         f"{word_visible(environment)} hides every GPU of this machine from this shell",
-        f"`unset {VISIBLE}`, or name one with GPU=, which counts before it; in a job of Slurm's ask for one "
+        f"`unset {VISIBLE}`, or name one with GPU=, which takes precedence; in a job of Slurm's ask for one "
         "(`--gres=gpu:1`)",
     )
 

@@ -33,9 +33,8 @@ NO_ROOT = (
 """Why an engine that root has started may not do what NVIDIA's hook wants."""
 
 UNHIDDEN = (
-    "an image of your own must not set CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES (your shell's never "
-    "get "
-    f"into a container); {TRY_TOOLKIT} shows whether containers get a GPU"
+    "an image of your own must not set CUDA_VISIBLE_DEVICES, nor NVIDIA_VISIBLE_DEVICES to `void` or `none` "
+    f"(your shell's never get into a container); {TRY_TOOLKIT} shows whether containers get a GPU"
 )
 
 FIND_HANG = (
@@ -44,27 +43,44 @@ FIND_HANG = (
 )
 
 INSTALL_TOOLKIT = (
-    "NVIDIA's package repository, which no distribution has of its own "
+    "add NVIDIA's package repository "
     "(https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html), "
-    "and `sudo apt-get install nvidia-container-toolkit`"
+    "then `sudo apt-get install nvidia-container-toolkit`"
 )
 INSTALL_DRIVER = (
     "`sudo ubuntu-drivers install` on Ubuntu; on Debian `contrib non-free non-free-firmware` in its "
-    "sources, `sudo apt-get update` and `sudo apt-get install nvidia-driver`; reboot"
+    "sources, `sudo apt-get update` and `sudo apt-get install linux-headers-$(uname -r) nvidia-driver`; "
+    "reboot"
 )
-INSTALL_NEWER_DRIVER = (
-    "`sudo ubuntu-drivers install` on Ubuntu (`sudo ubuntu-drivers list` shows which there are); "
-    "Debian's own are older (535 in Debian 12, 550 in 13), so there NVIDIA's CUDA repository "
-    "(https://docs.nvidia.com/cuda/cuda-installation-guide-linux/) and "
-    "`sudo apt-get install nvidia-open` (Turing and later) or `sudo apt-get install cuda-drivers-580` "
-    "(Maxwell, Pascal and Volta, for which 580 is the last; for Kepler, such as K80, 470 was); reboot"
+
+LEAVE_SNAP = (
+    "`sudo snap remove docker` (this removes its images, containers and volumes) and `sudo apt-get install "
+    "docker.io`, and then `make doctor` says how to set up NVIDIA's toolkit for that"
+)
+LEAVE_DESKTOP = (
+    "; Docker Desktop on Linux runs in a virtual machine without the GPU: "
+    "`docker context use default`"
+)
+
+_OLD_CARDS = (
+    "(Turing and later) or `sudo apt-get install cuda-drivers-580` (Maxwell, Pascal and Volta, for which 580 "
+    "is the last; for Kepler, such as K80, 470 was)"
 )
 
 
-def newer_driver(least: str) -> str:
-    """What to do about a driver that is older than ``least``, such as "525 or later for CUDA 12"."""
+def newer_driver(least: str, *, past_volta: bool = False) -> str:
+    """What to do about a driver that is older than ``least``, such as "525 or later for CUDA 12".
+
+    ``past_volta``: that may be newer than the last branch for Maxwell, Pascal and Volta.
+    """
+    cards = (
+        "(the last for Maxwell, Pascal and Volta cards is branch 580)" if past_volta else _OLD_CARDS
+    )
     return (
-        f"a newer driver, {least}: {INSTALL_NEWER_DRIVER}; `nvidia-smi` shows what is there; a rented "
+        f"a newer driver, {least}: `sudo ubuntu-drivers install` on Ubuntu (`sudo ubuntu-drivers list` shows "
+        "which there are); Debian's own are older (535 in Debian 12, 550 in 13), so there NVIDIA's CUDA "
+        "repository (https://docs.nvidia.com/cuda/cuda-installation-guide-linux/) and "
+        f"`sudo apt-get install nvidia-open` {cards}; reboot; `nvidia-smi` shows what is there; a rented "
         "machine: another image of its provider's, or another machine type (with a slice of a GPU, vGPU, "
         "only the provider's image brings the driver)"
     )
@@ -81,9 +97,9 @@ _USERS_CONFIGURE = (
 )
 _SNAPS_CONFIGURE = (
     "`sudo snap refresh docker` and `sudo snap restart docker`, which set NVIDIA's runtime up by "
-    "themselves (`snap logs docker.nvidia-container-toolkit` says why not; Debian's package "
+    "themselves (`sudo snap logs docker.nvidia-container-toolkit` says why not; Debian's package "
     "nvidia-container-toolkit stands in their way and has to go); or, in place of the snap, "
-    "`sudo snap remove docker` and `sudo apt-get install docker.io`"
+    f"{LEAVE_SNAP}"
 )
 _DESKTOPS = (
     "Docker Desktop gives GPUs to containers on Windows alone, with WSL 2 and a current driver of NVIDIA's "
@@ -93,6 +109,13 @@ _DESKTOPS = (
 _LOCAL: Mapping[str, str] = {
     OTHER_BUILD: "LOCAL_PYTHON=path of an interpreter whose TensorFlow was built for it",
     ", as from a container after a reload of systemd": "",
+    "continue in a new container: `make bench RESUME=results/X`; CDI prevents it": "continue with "
+    "`make bench RESUME=results/X`",
+    "the image that CUDA_IMAGE= names, or from whatever starts the container in a fleet": "what LOCAL_PYTHON "
+    "names, or from whatever starts it in a fleet",
+    " that the engine can see": " on this machine",
+    "there, outside any container": "there",
+    LEAVE_DESKTOP: "",
     ": in a container, the GPU was not passed through": "",
     f"check the container toolkit: {TRY_TOOLKIT}": f"install the driver whole: {INSTALL_DRIVER}",
     f"in a container it comes with the toolkit's capability utility ({TRY_TOOLKIT}); without one "
@@ -133,6 +156,9 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
         ALLOW_CDI: "podman 5.4 or newer",
         TRY_TOOLKIT: "`podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi`",
         "`docker context ls`": "`podman system connection list`",
+        "`docker inspect IMAGE`": "`podman inspect IMAGE`",
+        "`docker info`: Docker Root Dir": "`podman info`: graphRoot",
+        LEAVE_DESKTOP: "",
         NO_ROOT: "the engine is a user's (rootless), or runs in an unprivileged container (LXC)",
         f"else {TELL_HOOK} says where NVIDIA's hook hangs": f"else {WRITE_SPEC} writes the specification "
         "anew",

@@ -6,7 +6,7 @@ errors of them.
 
 from __future__ import annotations
 
-from suite.host.gpu.commands import INSTALL_DRIVER
+from suite.host.gpu.commands import INSTALL_DRIVER, LEAVE_DESKTOP
 from suite.host.gpu.texts import engine as engine_texts
 from suite.host.gpu.texts.answers import ANSWERS
 from suite.host.gpu.texts.drivers import REQUIREMENT, word_requirement
@@ -24,8 +24,8 @@ DRIVER: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"load library failed: lib|libnvidia-ml\.so\.1: cannot open shared object file",
         cause="no NVIDIA driver that the engine can see",
-        remedy=f"install it: {INSTALL_DRIVER}; `nvidia-smi` must work there, outside any container; Docker "
-        "Desktop on Linux runs in a virtual machine without the GPU: `docker context use default`",
+        remedy=f"install it: {INSTALL_DRIVER}; `nvidia-smi` must work there, outside any container"
+        f"{LEAVE_DESKTOP}",
     ),
     REQUIREMENT,
 )

@@ -16,10 +16,9 @@ from suite.host.gpu.texts.harmless import is_harmless
 from suite.host.machine.refusal import EngineKind, Refusal
 
 UNKNOWN = (
-    "this is not known here, so that no cause can be named; `make bench` keeps all of TensorFlow's words in "
-    "logs/, which a search may know; `nvidia-smi` shows whether the driver answers; ARMS=cpu measures "
-    "without "
-    "a GPU"
+    "this error is not listed here, so no cause can be named; `make bench` keeps TensorFlow's full output in "
+    "logs/ (search the web for its last lines); `nvidia-smi` shows whether the driver answers; ARMS=cpu "
+    "measures without a GPU"
 )
 """What to do where nothing that is known was said."""
 
@@ -61,8 +60,8 @@ def explain_refusal(text: str, where: str = "", kind: EngineKind = "docker") -> 
     if row is None:
         return RefusedGpu(
             f"the engine{at} refused the GPU: {text}",
-            "this refusal is not known here; `nvidia-smi` on the engine's machine, and then "
-            f"{reword(TRY_TOOLKIT, kind)}, tell the driver's fault from the toolkit's",
+            "this message is not listed here; run `nvidia-smi` on the engine's machine (does the driver "
+            f"work?), then {reword(TRY_TOOLKIT, kind)} (does the toolkit?)",
             row,
         )
     what = f"the engine{at} refused the GPU: {reword(row.cause, kind)}: {text}"

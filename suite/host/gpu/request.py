@@ -22,6 +22,7 @@ from suite.host.gpu.choice import (
     read_visible,
     word_visible,
 )
+from suite.host.gpu.commands import INSTALL_DRIVER
 from suite.host.gpu.texts.engine import JETSON, USE_JETSON
 from suite.host.machine.surroundings import find_container
 from suite.kernel import read_text, read_version
@@ -134,8 +135,9 @@ def no_gpu(root: Path = Path("/"), environment: Mapping[str, str] | None = None)
         return GpuError(
             f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
             f"it: no driver is loaded (looked at {LOOKED_AT})",
-            "`sudo modprobe nvidia`; if that fails, `sudo reboot`; if none is installed, install one "
-            "(rented: take an image with NVIDIA's driver); `nvidia-smi` must work",
+            "`sudo modprobe nvidia`; if that fails, `sudo reboot`; if none is installed, rent the machine "
+            f"with an image that has NVIDIA's driver, or install it: {INSTALL_DRIVER}; "
+            "`nvidia-smi` must work",
         )
     return NoGpuError(
         f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",

@@ -157,9 +157,9 @@ def _number(lost: Sequence[re.Match[str]], answering: Sequence[int]) -> tuple[Lo
 
 
 PENDING = {
-    r"GPU Recovery Action\s*: (?!None|N/A|\[)(\S.*)": "the driver asks for this recovery of it: {}",
-    r"(?:Reset Required|Drain and Reset Recommended)\s*: (Yes)": "the driver asks for a reset of it",
-    r"\bPending(?: Page Blacklist)?\s*: (Yes)": "defective parts of its memory wait for a reset",
+    r"GPU Recovery Action\s*: (?!None|N/A|\[)(\S.*)": "the driver asks for this recovery action: {}",
+    r"(?:Reset Required|Drain and Reset Recommended)\s*: (Yes)": "the driver asks for a GPU reset",
+    r"\bPending(?: Page Blacklist)?\s*: (Yes)": "defective memory is waiting for a reset to be retired",
     r"Remapping Failure Occurred\s*: (Yes)": "defective parts of its memory can't be replaced",
 }
 """What ``nvidia-smi -q`` says of a GPU that works and has to be reset, or exchanged, and the words."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from suite.slices import read_virtual_gpu
 
 UNLICENSED = (
-    "that takes about 20 minutes: ask the provider to license it, or rent another image or machine type; "
-    "`nvidia-smi -q` shows the License Status, and `journalctl -u nvidia-gridd` why there is no licence"
+    "ask the provider to license it (the slowdown starts about 20 minutes after boot), or rent another "
+    "image or machine type; `nvidia-smi -q` shows the License Status, and `sudo journalctl -u nvidia-gridd` "
+    "why there is no licence"
 )
 """What to do about a slice without a licence."""
 

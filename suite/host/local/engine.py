@@ -82,6 +82,8 @@ class LocalEngine:
     """By affinity."""
 
     def __init__(self, python: str | None = None, home: Path = HOME) -> None:
+        if "SLURM_JOB_ID" in os.environ:
+            self.kind = "inside"  # a job's machine, too, is administered by somebody else
         python = python or os.environ.get("LOCAL_PYTHON") or None
         # Not resolved: the python of an environment is a link, and says by its place which.
         self._given = Path(python).absolute() if python else None

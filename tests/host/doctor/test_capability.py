@@ -26,7 +26,9 @@ UNLOADED = sees(
     "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
 )
 HOLDS_CODE = {"capability": "compute capability 9.0: TensorFlow holds code for it"}
-TAKES_LONGER = {"tensorflow": "what is read for the first time takes longer ask again"}
+TAKES_LONGER = {
+    "tensorflow": "what is read for the first time takes longer run `make doctor` again"
+}
 
 
 def of(

@@ -36,7 +36,7 @@ ANSWERED: Mapping[str, Row] = {
     "a row, and a corrupted infoROM": a10g(
         smi=ends(14, smi(), ROM),
         says={
-            "driver": "caution: the card's own record of itself (infoROM) is corrupted; it computes all"
+            "driver": "caution: the card's own record of itself (infoROM) is corrupted; it still"
         },
     ),
     "a row, and an exit code that nobody knows": a10g(
@@ -64,7 +64,7 @@ ANSWERED: Mapping[str, Row] = {
     ),
     "another GPU is lost": a10g(
         smi=ends(255, f"{HANDLE}1: 0000:02:00.0: Unknown Error", smi()),
-        says={"driver": "caution: beside it GPU 1 (0000:02:00.0) does not answer"},
+        says={"driver": "caution: GPU 1 (0000:02:00.0) does not answer"},
     ),
     "one by its UUID, and one is lost": a10g(
         SILENT + DEAD,
@@ -79,13 +79,13 @@ ANSWERED: Mapping[str, Row] = {
         SILENT + DEAD,
         smi=smi_fails("No devices were found"),
         engine={"gpu": NOT_GIVEN},
-        says={"driver": "could not start any GPU"},
+        says={"driver": "could not initialise any GPU"},
     ),
     "no devices, and an exit code of 0": a10g(
         SILENT + DEAD,
         smi=ends(0, "No devices were found"),
         engine={"gpu": NOT_GIVEN},
-        says={"driver": "could not start any GPU"},
+        says={"driver": "could not initialise any GPU"},
     ),
     "an exit code alone": a10g(
         SILENT + DEAD, smi=ends(15, ""), engine={"gpu": NOT_GIVEN}, says={"driver": "--gpu-reset"}
@@ -94,17 +94,17 @@ ANSWERED: Mapping[str, Row] = {
         SILENT + DEAD,
         smi=ends(255, "the moon is full"),
         engine={"gpu": NOT_GIVEN},
-        says={"driver": "what it says is not known here: the moon is full"},
+        says={"driver": "its message is not listed here: the moon is full"},
     ),
     "an nvidia-smi that hangs": a10g(
         "driver=? capability=? idle-gpu=?",
         smi={"nvidia-smi": Unknown("`nvidia-smi` did not answer within 6 s")},
-        says={"driver": "if it hangs for good: `sudo nvidia-smi --gpu-reset"},
+        says={"driver": "if it keeps hanging: `sudo nvidia-smi --gpu-reset"},
     ),
     "memory that waits for a reset": a10g(
         smi={**smi_says(smi()), "nvidia-smi -q": Ran(code=0, text="  Pending      : Yes")},
         says={
-            "driver": "caution: defective parts of its memory wait for a reset; `sudo nvidia-smi"
+            "driver": "caution: defective memory is waiting for a reset to be retired; `sudo nvidia-smi"
         },
     ),
     "a card whose last driver is too old": a10g(
@@ -146,18 +146,18 @@ UNSEEN: Mapping[str, Row] = {
         "", "[N/A]", "no other"
     ),
     "nobody, and memory that somebody has": unlisted(
-        "idle-gpu=?", "20000 MiB", "nor would graphics be"
+        "idle-gpu=?", "20000 MiB", "but graphics programs and what"
     ),
     "a container, and little memory": unlisted(
         "",
         "4 MiB",
-        "4 MiB of its memory are used, too little for one that does",
+        "4 MiB of its memory are used, too little for a process that computes",
         files=CONTAINER,
     ),
     "a container, and some memory": unlisted(
         "idle-gpu=?",
         "700 MiB",
-        "can't be told: this is a container",
+        "is unknown: this is a container",
         files=CONTAINER,
     ),
     "a container, and much memory": unlisted(
@@ -169,7 +169,7 @@ UNSEEN: Mapping[str, Row] = {
     "a container, and memory that is not told": unlisted(
         "idle-gpu=?",
         "[N/A]",
-        "how much of its memory is used is not told",
+        "how much of its memory is used is not reported",
         files=CONTAINER,
     ),
     "a query that is refused": a10g(

@@ -32,7 +32,7 @@ ROWS: Mapping[str, Row] = {
         "engine=x",
         engine=LOCAL,
         question={"environment": {"SLURM_JOB_ID": "7"}},
-        says={"engine": "ENGINE=local says that it is meant so"},
+        says={"engine": "set ENGINE=local to confirm that this is intended"},
     ),
     "a docker that was installed as a snap": plain(
         engine={"kind": "snap"}, says={"engine": "installed as a snap"}

@@ -72,11 +72,11 @@ ROWS = {
         sees(
             refused="TensorFlow sees no GPU here", diary=f"E0000 1.1 1 x.cc:1] inside out\n{NUMA}"
         ),
-        "(TensorFlow's last words: x.cc:1] inside out) this is not known here",
+        "(TensorFlow's last words: x.cc:1] inside out) this error is not listed here",
     ),
     "one that is late": gives("tensorflow=?", LATE, "did not come up within"),
     "one that is late and has said why": gives(
-        "tensorflow=x4", LATE.but(diary=SMALL), "memory does not"
+        "tensorflow=x4", LATE.but(diary=SMALL), "not enough GPU memory"
     ),
     "one without containers": gives(
         BARE, VIEW, "in the CUDA environment sees", isolation="none", gpu=PLAIN

@@ -102,7 +102,7 @@ ROWS: Mapping[str, Row] = {
     ),
     "a GPU that was named beside a shell's": a10g(
         question={"environment": {VISIBLE: "1"}, "gpu": "0"},
-        says={"passthrough": "GPU=0 counts before CUDA_VISIBLE_DEVICES=1 of this shell"},
+        says={"passthrough": "GPU=0 takes precedence over CUDA_VISIBLE_DEVICES=1 of this shell"},
     ),
     "a shell's GPU, and no engine between": a10g(
         "toolkit=- passthrough=- base=+",

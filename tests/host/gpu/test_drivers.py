@@ -50,7 +50,7 @@ def test_the_first_driver_of_a_cuda(cuda: str, driver: str | None) -> None:
         (
             f"{CLI}driver<550",
             "the image demands a driver of version before 550",
-            "BASE_IMAGE=",
+            "take an image that demands less (CUDA_IMAGE=, BASE_IMAGE=;",
         ),
         (
             f"{CLI}arch>=7.5",
@@ -77,7 +77,30 @@ def test_a_demand_is_told_in_its_own_numbers(text: str, cause: str, remedy: str)
     assert cause in row.cause
     assert remedy in row.remedy
     assert "525" not in row.remedy
+    assert not row.remedy.startswith("or ")
     assert "(CUDA_IMAGE=, BASE_IMAGE=" in row.remedy
+
+
+@pytest.mark.parametrize(
+    ("condition", "has_580"),
+    [
+        ("cuda>=12.8", True),
+        ("cuda>=13.0", True),
+        ("driver>=580.65", True),
+        ("cuda>=13.1", False),
+        ("cuda>=14.1", False),
+        ("driver>=590", False),
+        ("driver>=r590", False),
+    ],
+)
+def test_no_driver_is_offered_that_is_older_than_the_one_demanded(
+    condition: str, has_580: bool
+) -> None:
+    row = find_refusal(f"{CLI}{condition}{PLEASE}")
+    assert row is not None
+    assert ("cuda-drivers-580" in row.remedy) == has_580
+    last = "(the last for Maxwell, Pascal and Volta cards is branch 580)"
+    assert (last in row.remedy) != has_580
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import re
 
 import pytest
 
+from suite.errors import OTHER_BUILD, TOO_OLD
 from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, reword
 from suite.host.gpu.refusals import DRIVER, REFUSALS, find_refusal
 from suite.host.gpu.texts import engine as engine_texts
@@ -59,7 +60,9 @@ OF_ENGINES: dict[str, str] = {
     HOOK + DIRECTLY: "CDI mode",
     "unknown or invalid runtime name: nvidia": "not configured",
     "Unknown runtime specified nvidia": "not configured",
-    HOOK + "something that nobody has seen": "not known here",
+    # The toolkit's default since 1.18, on machines of every kind.
+    "stderr: Auto-detected mode as 'jit-cdi'\n" + DIRECTLY: "CDI mode",
+    HOOK + "something that nobody has seen": "not listed here",
     "could not apply required modification to OCI specification: error modifying OCI spec: odd": (
         "NVIDIA's runtime failed"
     ),
@@ -110,16 +113,27 @@ OF_ENGINES: dict[str, str] = {
     "open /dev/nvidiactl: permission denied": "device nodes",
     HOOK
     + "detection error: open failed: /usr/lib/x86_64-linux-gnu/libnvidia-tls.so.418.39: no such file or "
-    "directory": "half there",
+    "directory": "is incomplete",
     HOOK
     + "detection error: path error: ///usr/local/nvidia/lib64/libvdpau_nvidia.so: permission denied": (
-        "half there"
+        "is incomplete"
     ),
+    HOOK + NVML + "unknown error: unknown": "hangs on the engine's machine",
+    # An image that holds what the hook mounts.
+    HOOK
+    + "mount error: file creation failed: /var/lib/docker/overlay2/5f/merged/usr/lib/x86_64-linux-gnu/"
+    "libnvidia-ml.so.1: file exists: unknown.": "image holds the driver's own",
+    OLD_HOOK.format(
+        "mount error: file creation failed: /x/merged/usr/lib/libcuda.so.1: file exists"
+    ): "image holds the driver's own",
+    HOOK
+    + "mount error: file creation failed: /x/merged/usr/bin/nvidia-smi: file exists": "holds the driver's",
+    HOOK + "mount error: file creation failed: /x/usr/bin/odd: file exists": "not listed here",
     # What has a row of its own keeps it, whoever says it.
     HOOK
     + "initialization error: cuda error: no cuda-capable device is detected": "no GPU that it may use",
     HOOK + "initialization error: cuda error: system not yet initialized": "fabric manager",
-    HOOK + "detection error: nvml error: something new": "not known here",
+    HOOK + "detection error: nvml error: something new": "not listed here",
     # The toolkit's programs.
     "OCI runtime create failed: unable to retrieve OCI runtime error (open /x/log.json: no such file or "
     'directory): exec: "nvidia-container-runtime": executable file not found in $PATH: : unknown': "not",
@@ -148,6 +162,8 @@ OF_ENGINES: dict[str, str] = {
     'OCI runtime error: crun: {"msg":"error executing hook `/usr/bin/nvidia-ctk` (exit code: 1)"}': "calls a",
     "runc create failed: error running createContainer hook #1: exit status 1, stderr: nvidia-cdi-hook: "
     "unknown command": "calls a program",
+    "runc create failed: error running createContainer hook #0: fork/exec /usr/bin/nvidia-ctk: no such file "
+    "or directory: unknown": "CDI specification calls a program",
     'conflicting device "nvidia.com/gpu=0" in specs /etc/cdi/a.yaml, /etc/cdi/b.yaml': "two in one folder",
     "failed to parse CDI Spec /etc/cdi/nvidia.yaml: yaml: line 3": "are broken",
     # Jetson, and a snap's docker.
@@ -174,7 +190,8 @@ OF_TENSORFLOW: dict[str, str] = {
     + "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility": "do not go together",
     CUINIT + "UNKNOWN ERROR (34)": "a stub",
     CUINIT + "CUDA_ERROR_SYSTEM_NOT_READY: system not yet initialized": "fabric",
-    CUINIT + "CUDA_ERROR_DEVICE_UNAVAILABLE: device(s) is/are busy or unavailable": "for itself",
+    CUINIT
+    + "CUDA_ERROR_DEVICE_UNAVAILABLE: device(s) is/are busy or unavailable": "GPU exclusively",
     CUINIT + "CUDA_ERROR_UNKNOWN: unknown error": "does not answer CUDA",
     CUINIT + "CUDA_ERROR_OPERATING_SYSTEM: OS call failed": "does not answer CUDA",
     CUINIT + "CUDA_ERROR_INVALID_DEVICE: invalid device ordinal": "of that number",
@@ -198,6 +215,12 @@ OF_TENSORFLOW: dict[str, str] = {
     "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure": "broke down",
     "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed": "newer than",
     "LLVM ERROR: does not support target 'sm_120'": "newer than",
+    "LLVM ERROR: does not support target 'sm_100a'": "newer than",
+    "INTERNAL: ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_120' is not "
+    "defined for option 'gpu-name'": "newer than this TensorFlow's CUDA can compile for",
+    "ptxas fatal   : Value 'sm_103a' is not defined for option 'gpu-name'": "newer than",
+    "ptxas fatal   : Value 'sm_90a' is not defined for option 'gpu-name'\nptxas exited with non-zero error "
+    "code": "or too old for this GPU",
     "Non-OK-status: GpuLaunchKernel(FillPhiloxRandom) status: Internal: no kernel image is available for "
     "execution on the device": "no machine code for this GPU",
     "CUDA runtime implicit initialization on GPU:0 failed. Status: device kernel image is invalid": (
@@ -222,15 +245,15 @@ OF_TENSORFLOW: dict[str, str] = {
     "CUDNN_STATUS_EXECUTION_FAILED": "finds no way to compute",
     "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED": "(cuBLAS and its kin)",
     "Attempting to perform BLAS operation using StreamExecutor without BLAS support": "(cuBLAS",
-    "CUDA_ERROR_OUT_OF_MEMORY: out of memory": "GPU's memory does not hold it",
-    "failed to allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY": "GPU's memory does",
-    "Profiling failure on CUDNN engine eng0{}: UNKNOWN: CUDNN_STATUS_ALLOC_FAILED": "GPU's memory does not",
-    "failed to alloc 8589934592 bytes on host: CUDA_ERROR_OUT_OF_MEMORY": "machine's own memory",
-    "could not allocate pinned host memory of size: 8589934592": "machine's own memory",
+    "CUDA_ERROR_OUT_OF_MEMORY: out of memory": "not enough GPU memory",
+    "failed to allocate 2.00G (2147483648 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY": "not enough GPU",
+    "Profiling failure on CUDNN engine eng0{}: UNKNOWN: CUDNN_STATUS_ALLOC_FAILED": "not enough GPU memory",
+    "failed to alloc 8589934592 bytes on host: CUDA_ERROR_OUT_OF_MEMORY": "the machine has too little memory",
+    "could not allocate pinned host memory of size: 8589934592": "the machine has too little memory",
     "gpu_device.cc:2043] Created device /job:localhost/replica:0/task:0/device:GPU:0 with 0 MB memory:  "
-    "-> device: 0, name: NVIDIA A10G": "memory does not hold it",
+    "-> device: 0, name: NVIDIA A10G": "not enough GPU memory",
     "InternalError: Failed copying input tensor from CPU:0 to GPU:0: Dst tensor is not initialized.": (
-        "memory does not hold it"
+        "not enough GPU memory"
     ),
     "TensorFlow computes on another GPU than the one named": "in another way",
     "TensorFlow lists a GPU (its build is for CPU only)": "built without CUDA",
@@ -246,8 +269,8 @@ OF_TENSORFLOW: dict[str, str] = {
     "blockX, blockY, blockZ, 0, reinterpret_cast<CUstream>(stream), params, nullptr)' failed with "
     "'CUDA_ERROR_INVALID_HANDLE'": "every graph fails",
     "Failed to initialize NVML: Unknown Error": "was taken away",
-    "CUDA_ERROR_NO_SUCH_NAME_YET: something new": "no row here",
-    "INTERNAL: CUDA error: invalid argument": "no row here",
+    "CUDA_ERROR_NO_SUCH_NAME_YET: something new": "not listed here",
+    "INTERNAL: CUDA error: invalid argument": "not listed here",
 }
 """What TensorFlow and the worker print, and a part of its cause."""
 
@@ -277,12 +300,71 @@ def test_every_remedy_names_a_command_or_a_setting_and_where_packages_are(row: R
     assert re.search(r"`[a-z].+?`|\b[A-Z_]{3,}=|\{\"features\"", row.remedy)
     if "nvidia-container-toolkit`" in row.remedy:
         assert "container-toolkit/latest/install-guide.html" in row.remedy
-    if "install nvidia-driver`" in row.remedy:
+    if " nvidia-driver`" in row.remedy:
         assert "non-free" in row.remedy
     if "older than" in row.cause and "driver" in row.cause:
         # Debian's own package leads back to the same refusal.
-        assert "install nvidia-driver`" not in row.remedy
+        assert " nvidia-driver`" not in row.remedy
         assert "cuda-installation-guide-linux" in row.remedy
+
+
+@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
+def test_no_pattern_joins_lines_of_a_diary_that_have_nothing_in_common(row: Refusal) -> None:
+    """A dot takes the end of a line, too: one that may take any number of them would."""
+    assert not re.search(r"(?<!\\)\.[*+]", row.pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "NVSwitch topology was read\nx.cc:1] not initialized: CUDNN_STATUS_INTERNAL_ERROR",
+            "cuDNN does not start",
+        ),
+        (
+            "fabric manager is running\nx.cc:1] cuDNN is not initialized: CUDNN_STATUS_INTERNAL_ERROR",
+            "cuDNN does not start",
+        ),
+        (
+            f"{CUINIT}CUDA_ERROR_OUT_OF_MEMORY: out of memory\nx.cc:1] NVTX: unknown error",
+            "not enough GPU memory",
+        ),
+        (
+            # XLA's own words come after CUDA's.
+            f"{CUINIT}CUDA_ERROR_OUT_OF_MEMORY: out\nno supported devices found for platform CUDA",
+            "not enough GPU memory",
+        ),
+        (
+            HOOK + "mount error: something new\nx: permission denied",
+            "NVIDIA's hook failed with a message not listed here",
+        ),
+    ],
+)
+def test_of_several_lines_the_one_that_says_why_counts(text: str, cause: str) -> None:
+    row = find_refusal(text)
+    assert row is not None
+    assert cause in row.cause
+
+
+def test_code_that_is_missing_may_be_for_an_older_gpu() -> None:
+    row = find_refusal("no kernel image is available for execution on the device")
+    assert row is not None
+    assert row.remedy.endswith(f"{OTHER_BUILD}; older than 6.0: {TOO_OLD}")
+
+
+def test_an_engine_of_roots_is_not_told_to_leave_out_device_rules() -> None:
+    """Its containers would start, and have no GPU."""
+    row = find_refusal("nvidia-container-cli: container error: cgroup subsystem devices not found")
+    assert row is not None
+    assert "no-cgroups" not in row.remedy
+    assert "nvidia-ctk cdi generate" in row.remedy
+
+
+@pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.cause[:40])
+def test_podmans_remedies_ask_no_docker(row: Refusal) -> None:
+    assert not re.search(
+        "`docker (info|inspect|context|run)|Docker Desktop", reword(row.remedy, "podman")
+    )
 
 
 OTHERS: tuple[EngineKind, ...] = ("rootless", "podman", "snap", "desktop")
@@ -346,7 +428,7 @@ def test_only_what_the_other_way_may_cure_leads_to_it(text: str, instead: str | 
 
 LOCAL_ROWS = [
     *TENSORFLOW_TEXTS,
-    *(row for row in DRIVER if row is not REQUIREMENT and "engine" not in row.cause + row.remedy),
+    *(row for row in DRIVER if row is not REQUIREMENT),
 ]
 """What TensorFlow and the driver's own libraries say to a plain process, too."""
 

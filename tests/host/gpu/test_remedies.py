@@ -147,7 +147,7 @@ def test_what_nobody_knows_is_said_as_it_is_and_sends_nobody_into_a_container() 
     assert explain_worker(REFUSED, "").what == REFUSED
     reason = "ValueError: 3 is not 4"
     assert explain_failure(reason, "nothing of interest\n") == reason
-    assert "this is not known here" in UNKNOWN
+    assert "this error is not listed here" in UNKNOWN
     # It does, mostly.
     assert "`nvidia-smi` must work" not in UNKNOWN
     assert "logs/" in UNKNOWN
@@ -205,7 +205,7 @@ def test_a_tensor_without_room_is_told_with_its_size(kind: str, takes: str) -> N
     ],
 )
 def test_memory_without_a_shape_is_told_without_a_size(said: str) -> None:
-    told = "; the GPU's memory does not hold it; what to do: `nvidia-smi`"
+    told = "; not enough GPU memory; what to do: `nvidia-smi`"
     assert explain_failure(said).startswith(said + told)
 
 

@@ -120,16 +120,16 @@ def test_what_else_is_said_is_kept() -> None:
 
 
 FAILED = {
-    "Failed to initialize NVML: Driver/library version mismatch": (18, "upgraded under"),
-    "RM has detected an NVML/RM version mismatch.": (18, "upgraded under"),
+    "Failed to initialize NVML: Driver/library version mismatch": (18, "upgraded while"),
+    "RM has detected an NVML/RM version mismatch.": (18, "upgraded while"),
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the "
     "latest NVIDIA driver is installed and running.": (9, "not loaded"),
     "Failed to initialize NVML: Driver Not Loaded": (9, "not loaded"),
     "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA "
-    "Display Driver is properly installed and present in your system.": (12, "half here"),
-    "No devices were found": (6, "could not start any GPU"),
-    "No devices found": (6, "could not start any GPU"),
-    "Failed to initialize NVML: No supported GPUs were found": (6, "could not start any GPU"),
+    "Display Driver is properly installed and present in your system.": (12, "is incomplete"),
+    "No devices were found": (6, "could not initialise any GPU"),
+    "No devices found": (6, "could not initialise any GPU"),
+    "Failed to initialize NVML: No supported GPUs were found": (6, "could not initialise any GPU"),
     "NVIDIA-SMI has failed because you do not have suffient permissions. Please try running as an "
     "administrator.": (4, "may not open"),
     "Unable to determine the device handle for GPU 0000:01:00.0: Insufficient Permissions": (
@@ -203,10 +203,10 @@ QUERY = """
         ({}, []),
         ({"action": "N/A", "pages": "N/A"}, []),
         ({"action": "[Unknown Error]"}, []),
-        ({"action": "Drain and Reset"}, ["this recovery of it: Drain and Reset"]),
-        ({"rows": "Yes"}, ["wait for a reset"]),
-        ({"pages": "Yes"}, ["wait for a reset"]),
-        ({"action": "Reset", "rows": "Yes"}, ["recovery of it: Reset", "wait for a reset"]),
+        ({"action": "Drain and Reset"}, ["recovery action: Drain and Reset"]),
+        ({"rows": "Yes"}, ["waiting for a reset"]),
+        ({"pages": "Yes"}, ["waiting for a reset"]),
+        ({"action": "Reset", "rows": "Yes"}, ["recovery action: Reset", "waiting for a reset"]),
         ({"failed": "Yes"}, ["can't be replaced"]),
     ],
 )

@@ -160,3 +160,12 @@ def test_every_gpu_means_those_that_the_shell_may_see(monkeypatch: pytest.Monkey
     assert LocalEngine().list_gpus() == (cards[0], cards[2])
     monkeypatch.setenv(VISIBLE, "")
     assert LocalEngine().list_gpus() == ()
+
+
+def test_in_a_job_of_slurms_the_machine_is_somebody_elses(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert LocalEngine(str(python)).kind == "local"
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert LocalEngine(str(python)).kind == "inside"

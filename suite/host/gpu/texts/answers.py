@@ -12,12 +12,15 @@ from collections.abc import Mapping
 from suite.host.gpu.commands import INSTALL_DRIVER
 from suite.host.machine.refusal import Refusal, find_row
 
-AGAIN = "`sudo reboot` (a rented instance: stop it and start it)"
+AGAIN = (
+    "`sudo reboot`; if that does not help on a rented instance, stop and start it from the provider's "
+    "console (copy the results first: local disks, address and GPU may not come back)"
+)
 
 REPAIR = (
     "`sudo nvidia-smi --gpu-reset -i N` (N: the GPU's number) while nothing uses it; if that is refused or "
-    f"does not help, {AGAIN}; if it comes back, rent another machine, since only its provider can mend "
-    "this one; `sudo dmesg | grep -iE 'xid|nvrm'` says what happened"
+    f"does not help, {AGAIN}; if the fault comes back, rent another machine: only the provider can "
+    "repair this one; `sudo dmesg | grep -iE 'xid|nvrm'` says what happened"
 )
 """What to do about a GPU that was there and no longer answers."""
 
@@ -29,8 +32,8 @@ _OR_INSTALL = (
 ANSWERS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"driver/library version mismatch|NVML/RM version mismatch",
-        cause="the driver was upgraded under a loaded kernel module",
-        remedy=f"{AGAIN}; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from happening again",
+        cause="the driver was upgraded while the old kernel module was loaded",
+        remedy="`sudo reboot`; `sudo apt-mark hold 'nvidia-*' 'libnvidia-*'` keeps it from happening again",
     ),
     Refusal(
         pattern=r"could\s?n.t communicate with (the )?NVIDIA driver",
@@ -44,15 +47,15 @@ ANSWERS: tuple[Refusal, ...] = (
     ),
     Refusal(
         pattern=r"couldn.t find libnvidia-ml|NVML Shared Library|could not load NVML",
-        cause="the driver's library for management (NVML) is not here, so the driver is only half here",
-        remedy="`ldconfig -p | grep libnvidia-ml` lists it where it is; in a rented instance take an image "
-        f"with the driver's tools (NVIDIA_DRIVER_CAPABILITIES=compute,utility); else {_OR_INSTALL}",
+        cause="NVIDIA's management library (NVML) is missing, so the driver is incomplete",
+        remedy="`ldconfig -p | grep libnvidia-ml` shows whether it is installed; in a rented instance take "
+        f"an image with the driver's tools (NVIDIA_DRIVER_CAPABILITIES=compute,utility); else {_OR_INSTALL}",
     ),
     Refusal(
         pattern=r"(in|not have )suf+i\w+ permissions?",
         cause="this user, or what it runs in, may not open the GPU's device nodes",
-        remedy="`ls -l /dev/nvidia*` shows who may; `sudo usermod -aG video,render $USER`, and log in again; "
-        "a rented instance has to be given the GPU anew: stop it and start it",
+        remedy="`ls -l /dev/nvidia*` shows who may open them; if that is a group, `sudo usermod -aG GROUP "
+        "$USER` and log in again; on a rented instance, stop and start it to attach the GPU again",
     ),
     Refusal(
         pattern=r"requires? (a )?reset\b|reset (is )?required",
@@ -62,22 +65,23 @@ ANSWERS: tuple[Refusal, ...] = (
     Refusal(
         # The worker's own "the GPU is lost" has the reason behind it, which has a row of its own.
         pattern=r"(?<!the )GPU is lost|unable to \w+ the device handle|fallen off the bus"
-        r"|timeout waiting for RPC|GSP\b.{0,30}\btimed? ?out",
+        r"|timeout waiting for RPC|GSP\b[^\n]{0,30}\btimed? ?out",
         cause="the GPU no longer answers its driver: it fell off the bus, got too hot, or broke down",
         remedy=REPAIR,
     ),
     Refusal(
-        pattern=r"no (supported )?(devices?|GPUs?) (were |was )?found",
-        cause="the driver is loaded, and could not start any GPU",
+        # XLA's "no supported devices found for platform CUDA" follows what CUDA said before it.
+        pattern=r"no (supported )?(devices?|GPUs?) (were |was )?found(?! for platform)",
+        cause="the driver is loaded but could not initialise any GPU",
         remedy=f"{AGAIN}; if that does not help, rent another machine; `sudo dmesg | grep -i nvrm` says why: "
         'on one of your own "requires use of the NVIDIA open kernel modules" (Blackwell) means '
         "`sudo apt-get install nvidia-open` from NVIDIA's CUDA repository",
     ),
     Refusal(
         pattern=r"insufficient (external )?power|power cables",
-        cause="the card lacks power: a cable of its own is not attached",
-        remedy="attach it; if the machine is rented, rent another: `sudo dmesg | grep -i nvrm` is what its "
-        "provider needs to know",
+        cause="the card lacks power: its power cable is not plugged in",
+        remedy="plug it in; if rented, rent another and send the provider the output of "
+        "`sudo dmesg | grep -i nvrm`",
     ),
     Refusal(
         pattern=r"interrupt (request )?issue",
@@ -87,7 +91,7 @@ ANSWERS: tuple[Refusal, ...] = (
     ),
     Refusal(
         pattern=r"GPU access blocked by the operating system",
-        cause="Windows does not give its GPU to WSL, or a sandbox keeps this program from it",
+        cause="Windows does not expose its GPU to WSL, or a sandbox blocks this program",
         remedy="`wsl --shutdown` in Windows, and open WSL again; then NVIDIA's newest driver for Windows "
         "and `wsl --update`; in a sandbox, run it outside",
     ),
@@ -98,10 +102,10 @@ ANSWERS: tuple[Refusal, ...] = (
     ),
     Refusal(
         pattern=r"system not yet initialized|error 802|CUDA_ERROR_SYSTEM_NOT_READY"
-        r"|fabric manager.*not (running|initiali[sz]ed)"
-        r"|(fabric|NVSwitch).*not (yet )?initiali[sz]ed|not ready for the request",
-        cause="an NVSwitch machine without its fabric manager, or a confidential machine's GPU that is not "
-        "set ready",
+        r"|fabric manager[^\n]{0,80}not (running|initiali[sz]ed)"
+        r"|(fabric|NVSwitch)[^\n]{0,80}not (yet )?initiali[sz]ed|not ready for the request",
+        cause="an NVSwitch machine without its fabric manager, or a confidential-computing GPU that has not "
+        "been set to the ready state",
         remedy="`sudo systemctl start nvidia-fabricmanager`, of the driver's own version; if you rented "
         "only a part of such a machine, its provider has to start it: rent another; in a confidential one "
         "`sudo nvidia-smi conf-compute -srs 1`",
@@ -111,9 +115,9 @@ ANSWERS: tuple[Refusal, ...] = (
 
 INFOROM = Refusal(
     pattern=r"infoROM is corrupted|corrupted infoROM",
-    cause="the card's own record of itself (infoROM) is corrupted; it computes all the same, but its counts "
-    "of memory errors can't be relied on",
-    remedy="no command mends that: tell the provider, or rent another if you need proof of sound memory",
+    cause="the card's own record of itself (infoROM) is corrupted; it still computes, but its ECC error "
+    "counts can't be trusted",
+    remedy="no command fixes this: tell the provider, or rent another if you need reliable ECC counts",
 )
 """What nvidia-smi says beside a GPU that works."""
 

@@ -70,7 +70,7 @@ _NAMES = {
 _OF_DRIVER = ("cuda", "driver")
 
 _SMALLER = (
-    "or take an image that demands less (CUDA_IMAGE=, BASE_IMAGE=; `docker inspect IMAGE` shows its "
+    "take an image that demands less (CUDA_IMAGE=, BASE_IMAGE=; `docker inspect IMAGE` shows its "
     "NVIDIA_REQUIRE_CUDA)"
 )
 
@@ -104,7 +104,7 @@ def word_requirement(text: str) -> Refusal | None:
         if key in ("arch", "brand"):
             remedies.append(f"rent {wanted[-1]}")
         elif how in (">=", ">", "="):
-            remedies.append(newer_driver(_word_least(key, value)))
+            remedies.append(_demand_driver(key, value))
     older = len(remedies) == len(conditions) and all(key in _OF_DRIVER for key, *_ in conditions)
     lead = (
         "the driver is older than the image needs" if older else "the image is not for this machine"
@@ -113,16 +113,19 @@ def word_requirement(text: str) -> Refusal | None:
         pattern=UNSATISFIED,
         cause=f"{lead}: the image demands {' and '.join(wanted)}",
         # Of a brand and its drivers the first: another card has another driver.
-        remedy="; ".join([*remedies[:1], _SMALLER]),
+        remedy="; or ".join([*remedies[:1], _SMALLER]),
     )
 
 
-def _word_least(key: str, value: str) -> str:
-    """The driver that is demanded, by its own version or by that of its CUDA."""
-    if key == "driver":
-        return f"{value} or later"
-    least = find_driver(value)
-    return f"{least} or later for CUDA {value}" if least else f"the one of CUDA {value} or later"
+def _demand_driver(key: str, value: str) -> str:
+    """What to do about the driver that is demanded, by its own version or by that of its CUDA."""
+    least = value if key == "driver" else find_driver(value)
+    words = f"{least} or later" if least else f"the one of CUDA {value} or later"
+    if least and key == "cuda":
+        words += f" for CUDA {value}"
+    branch = re.match(r"\d+", least or "")
+    kept = branch is not None and int(branch[0]) <= _LAST_BRANCHES[-1][1]
+    return newer_driver(words, past_volta=not kept)
 
 
 UNSATISFIED = r"unsatisfied condition:|requirement error:"

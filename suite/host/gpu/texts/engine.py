@@ -11,12 +11,14 @@ from suite.host.gpu.commands import (
     CONFIGURE,
     INSTALL_DRIVER,
     INSTALL_TOOLKIT,
+    LEAVE_SNAP,
     NO_CGROUPS,
     NO_ROOT,
     TELL_HOOK,
     TRY_TOOLKIT,
     WRITE_SPEC,
 )
+from suite.host.gpu.texts.answers import AGAIN
 from suite.host.machine.refusal import Refusal
 
 _BY_CDI = f"CDI: {WRITE_SPEC} and {ALLOW_CDI}"
@@ -33,29 +35,32 @@ JETSON = (
     "CUDA"
 )
 USE_JETSON = (
-    "ARMS=cpu measures its processor; NVIDIA's own TensorFlow for such GPUs was not tried here"
+    "ARMS=cpu measures its processor; CUDA_IMAGE= with an image of NVIDIA's TensorFlow for this JetPack "
+    "release may measure the GPU, which was not tried"
 )
 
 ANOTHER_WAY: tuple[Refusal, ...] = (
     Refusal(
-        pattern=r"mode as '(?:csv|jit-cdi)'.*not supported|host-files-for-container|/dev/nvhost-"
+        # The mode has a line of its own; jit-cdi is any machine's, since 1.18.
+        pattern=r"mode as 'csv'.{0,20}invoking the NVIDIA|host-files-for-container|/dev/nvhost-"
         r"|libnvidia-tegra",
         cause=JETSON,
         remedy=USE_JETSON,
     ),
     Refusal(
-        pattern=r"invoking the NVIDIA Container Runtime Hook directly.*not supported",
+        pattern=r"invoking the NVIDIA Container Runtime Hook directly[^\n]*not supported",
         cause="the NVIDIA container toolkit runs in CDI mode",
         remedy=f"{WRITE_SPEC} and {ALLOW_CDI}; or the toolkit in its old mode: "
         "`sudo nvidia-ctk config --set nvidia-container-runtime.mode=legacy --in-place`",
         instead="cdi",
     ),
     Refusal(
-        pattern=r"cgroup subsystem devices not found|device filters?.*load program: ",
-        cause="NVIDIA's hook can't set device rules by this machine's control groups: it is too old for the "
-        "kernel, or they are not mounted as it expects",
-        remedy=f"a newer toolkit (1.8 or later for control groups of version 2): {INSTALL_TOOLKIT}; where it "
-        f"is new already, {NO_CGROUPS}",
+        pattern=r"cgroup subsystem devices not found|device filters?[^\n]*load program: ",
+        cause="NVIDIA's hook can't set device rules in this machine's cgroups: it is too old for the kernel, "
+        "or they are not mounted as it expects",
+        # Without rules of its own (no-cgroups) root's engine starts the container, and it has no GPU.
+        remedy=f"a newer toolkit (1.8 or later for cgroup v2): {INSTALL_TOOLKIT}; where it is new already, "
+        f"{_BY_CDI}",
         instead="cdi",
     ),
     Refusal(
@@ -67,15 +72,14 @@ ANOTHER_WAY: tuple[Refusal, ...] = (
         instead="cdi",
     ),
     Refusal(
-        pattern=r"nvidia-container-cli(?:\.real)?: mount error: .*(?:operation not permitted"
+        pattern=r"nvidia-container-cli(?:\.real)?: mount error: [^\n]*(?:operation not permitted"
         r"|permission denied"
         r"|read-only file system)",
         cause=f"NVIDIA's hook may not mount the driver's files into the container: {NO_ROOT}; or the "
-        "engine's "
-        "folder lies where root has no rights",
+        "engine's data directory is where root has no rights (such as NFS)",
         remedy=f"{_BY_CDI}, so that the engine mounts them itself; in LXC `security.nesting=true` (LXD) or "
-        "`features: nesting=1` (Proxmox), set on its host; the engine's own folder (`docker info`: Docker "
-        "Root Dir) should be on a local disk",
+        "`features: nesting=1` (Proxmox), set on its host; the engine's data directory (`docker info`: "
+        "Docker Root Dir) should be on a local disk",
         instead="cdi",
     ),
 )
@@ -104,20 +108,13 @@ SPECIFICATION: tuple[Refusal, ...] = (
         instead="hook",
     ),
     Refusal(
-        pattern=r"(?:error executing hook|createContainer hook|createRuntime hook).*nvidia-(?:ctk|cdi-hook)",
-        cause="the machine's CDI specification calls a program of NVIDIA's toolkit that fails or is no "
-        "longer "
-        "there",
-        remedy=f"install the toolkit anew: {INSTALL_TOOLKIT}; then {WRITE_SPEC}",
-        instead="hook",
-    ),
-    Refusal(
         # crun's words, runc's for mounts and for devices, podman's.
         pattern=r"failed to stat CDI host device|failed to inject (?:CDI )?devices"
         r"|CDI device injection failed"
         rf"|cannot (?:stat|open) [`'\"\\]*{_OF_NVIDIA}"
-        rf"|error mounting [`'\"\\]*{_OF_NVIDIA}.*(?:no such file|not a directory)"
-        rf"|(?:failed to fulfil mount request|error gathering device information).*{_OF_NVIDIA}.*no such file"
+        rf"|error mounting [`'\"\\]*{_OF_NVIDIA}[^\n]*(?:no such file|not a directory)"
+        rf"|(?:failed to fulfil mount request|error gathering device information)[^\n]*{_OF_NVIDIA}"
+        r"[^\n]*no such file"
         rf"|(?:stat|lstat|statfs) {_OF_NVIDIA}: no such file",
         cause="the machine's CDI specification names what is no longer there, as after an upgrade of the "
         "driver",
@@ -129,6 +126,15 @@ SPECIFICATION: tuple[Refusal, ...] = (
 
 TOOLKIT: tuple[Refusal, ...] = (
     Refusal(
+        # Before the programs that the engine itself starts: a specification calls it, and it may say much.
+        pattern=r"(?:error executing hook|createContainer hook|createRuntime hook)"
+        r".{0,200}nvidia-(?:ctk|cdi-hook)",
+        cause="the machine's CDI specification calls a program of NVIDIA's toolkit that fails or is no "
+        "longer there",
+        remedy=f"reinstall the toolkit: {INSTALL_TOOLKIT}; then {WRITE_SPEC}",
+        instead="hook",
+    ),
+    Refusal(
         pattern=rf"nvidia-(?:container-(?:runtime|toolkit|cli)(?:-hook|\.real|\.cdi|\.legacy)?|ctk"
         rf"|cdi-hook){_GONE}",
         cause="a program of the NVIDIA container toolkit, which the engine is set to start, is not there: "
@@ -138,26 +144,28 @@ TOOLKIT: tuple[Refusal, ...] = (
     ),
     Refusal(
         pattern=r"unknown or invalid runtime name: nvidia|unknown runtime specified nvidia"
-        r"|runtime \W*nvidia\W* (?:not found|is not)|invalid runtime name.*nvidia",
+        r"|runtime \W*nvidia\W* (?:not found|is not)|invalid runtime name[^\n]*nvidia",
         cause="NVIDIA's runtime is not configured in the engine",
         remedy=CONFIGURE,
     ),
     Refusal(
         pattern=r"could not select device driver \W*(?:nvidia|gpu)?\W* with capabilities",
-        cause="the NVIDIA container toolkit is missing, or newer than the running engine process, "
-        "or this is another engine than you think",
+        cause="the NVIDIA container toolkit is missing, or was installed after the engine was started, or "
+        "this is not the engine you think it is",
         remedy=f"{INSTALL_TOOLKIT}, then {CONFIGURE}; "
         "`docker context ls` shows which engine is meant",
     ),
     Refusal(
-        pattern=r"nvidia-container-runtime/config\.toml\W.*(?:error|invalid|failed|unmarshal|expected)"
+        pattern=r"nvidia-container-runtime/config\.toml\W[^\n]*(?:error|invalid|failed|unmarshal|expected)"
         r"|(?:error|failed|unable) (?:to load|loading) (?:container toolkit )?config\b",
         cause="NVIDIA's toolkit can't read its own settings, /etc/nvidia-container-runtime/config.toml",
-        remedy="`sudo nvidia-ctk config --output=/etc/nvidia-container-runtime/config.toml` writes them anew",
+        # Without "default" it begins by reading the broken file.
+        remedy="`sudo nvidia-ctk config default --output=/etc/nvidia-container-runtime/config.toml` writes "
+        "them anew",
     ),
     Refusal(
         pattern=r"ldcache error",
-        cause="the toolkit looks for ldconfig where this system does not have it, or that fails",
+        cause="the toolkit looks for ldconfig in the wrong place for this system, or ldconfig fails",
         remedy="`sudo nvidia-ctk config --set nvidia-container-cli.ldconfig=@/sbin/ldconfig "
         "--in-place` (Ubuntu: @/sbin/ldconfig.real)",
     ),
@@ -167,10 +175,9 @@ TOOLKIT: tuple[Refusal, ...] = (
 SNAP: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"exec \S+: operation not permitted|exec user process caused:? \W*operation not permitted",
-        cause="the engine may not start what is in its containers: a docker that was installed as a snap is "
-        "itself confined, and forbids containers that may gain no rights",
-        remedy="`sudo snap refresh docker`; or, in its place, `sudo snap remove docker` and "
-        "`sudo apt-get install docker.io`",
+        cause="the engine can't start programs in its containers: Docker installed as a snap is itself "
+        "confined, and blocks containers run with no-new-privileges",
+        remedy=f"`sudo snap refresh docker`; or, in its place, {LEAVE_SNAP}",
     ),
 )
 """What the confinement of a snap's docker does to every container "
@@ -178,22 +185,33 @@ SNAP: tuple[Refusal, ...] = (
 
 HOOK: tuple[Refusal, ...] = (
     Refusal(
-        pattern=r"device error: .*unknown device",
+        pattern=r"device error: [^\n]*unknown device",
         cause="the machine has no such GPU",
         remedy="`nvidia-smi -L` on the engine's machine lists them; name one with GPU=",
     ),
     Refusal(
         pattern=r"driver (?:rpc )?error: (?:timed out|failed to process request)",
         cause="the driver does not wake up in time for NVIDIA's hook, or one of its libraries is missing",
-        remedy="`sudo nvidia-smi -pm 1`, or `sudo systemctl start nvidia-persistenced`, keeps it awake; "
-        "where "
-        f"`nvidia-smi` answers at once all the same, {TELL_HOOK} names the library; else `sudo reboot`",
+        remedy="`sudo nvidia-smi -pm 1`, or `sudo systemctl start nvidia-persistenced`, keeps it loaded; if "
+        f"`nvidia-smi` already answers at once, {TELL_HOOK} names the library; else `sudo reboot`",
+    ),
+    Refusal(
+        pattern=r"nvml error: unknown error",
+        cause="the driver hangs on the engine's machine, outside any container either",
+        remedy=f"{AGAIN}; `nvidia-smi` there must work before the next try, and "
+        "`sudo dmesg | grep -iE 'xid|nvrm'` says what happened",
+    ),
+    Refusal(
+        # Of an image that was made from a running container, or that installed the driver.
+        pattern=r"mount error: [^\n]*/(?:lib)?(?:nvidia|cuda)[\w+.-]*: file exists",
+        cause="the image holds the driver's own libraries or programs, which have to be the machine's",
+        remedy="take another image (CUDA_IMAGE=, BASE_IMAGE=), or remove libnvidia-*, libcuda.so* and "
+        "nvidia-smi from it, such as `RUN rm -f /usr/lib/x86_64-linux-gnu/libnvidia-*` in its Dockerfile",
     ),
     Refusal(
         pattern=r"nvidia-container-cli(?:\.real)?: (?:\w+ error: )?cuda error: (?!no cuda-capable)",
-        cause="CUDA does not start on the engine's machine, outside any container either: its module for "
-        "memory "
-        "is not loaded, or the driver hangs (`nvidia-smi` alone may still work)",
+        cause="CUDA does not start on the engine's machine, outside any container either: the module "
+        "nvidia_uvm is not loaded, or the driver hangs (`nvidia-smi` alone may still work)",
         remedy="`sudo nvidia-modprobe -u -c=0` loads it; if that fails, `sudo reboot`, and then the driver "
         "again: "
         f"{INSTALL_DRIVER}",
@@ -202,12 +220,12 @@ HOOK: tuple[Refusal, ...] = (
         pattern=r"(?:nvml error|NVML): no permission"
         r"|/dev/nvidia[\w-]*\W+(?:permission denied|operation not permitted)",
         cause="the device nodes of the GPU are closed to whoever starts the container",
-        remedy="`ls -l /dev/nvidia*` shows whose they are: `sudo usermod -aG video,render $USER` and log in "
-        "again, or `sudo chmod a+rw /dev/nvidia*`; with SELinux `sudo setsebool -P "
+        remedy="`ls -l /dev/nvidia*` shows who may open them; if that is a group, `sudo usermod -aG GROUP "
+        "$USER` and log in again; else `sudo chmod a+rw /dev/nvidia*`; with SELinux `sudo setsebool -P "
         "container_use_devices=true`",
     ),
     Refusal(
-        pattern=r"nvidia-container-cli(?:\.real)?: mount error: .*no such file",
+        pattern=r"nvidia-container-cli(?:\.real)?: mount error: [^\n]*no such file",
         cause="a device, file or socket of the driver's that NVIDIA's hook mounts is not there",
         remedy="`sudo nvidia-modprobe -u -c=0` and `sudo nvidia-modprobe -m` make the devices, `sudo "
         "systemctl "
@@ -215,9 +233,8 @@ HOOK: tuple[Refusal, ...] = (
     ),
     Refusal(
         pattern=r"nvidia-container-cli(?:\.real)?: detection error: (?:open|path|stat)",
-        cause="the driver is half there: its list of libraries names some that were removed, or that root "
-        "may "
-        "not read",
+        cause="the driver is incomplete: the linker cache lists libraries that were removed or that root "
+        "can't read",
         remedy=f"`sudo ldconfig`; if that does not help, install the driver again: {INSTALL_DRIVER}",
     ),
 )
@@ -226,15 +243,15 @@ HOOK: tuple[Refusal, ...] = (
 WRAPPERS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"nvidia-container-cli(\.real)?: |Auto-detected mode as 'legacy'",
-        cause="NVIDIA's hook failed, with words that are not known here",
-        remedy=f"{TELL_HOOK} on the engine's machine says more, and {TRY_TOOLKIT} whether any container gets "
-        "the GPU",
+        cause="NVIDIA's hook failed with a message not listed here",
+        remedy=f"{TELL_HOOK} on the engine's machine gives details; {TRY_TOOLKIT} shows whether any "
+        "container gets the GPU",
     ),
     Refusal(
         pattern=r"error modifying OCI spec|NVIDIA Container Runtime",
-        cause="NVIDIA's runtime failed, with words that are not known here",
-        remedy="`sudo nvidia-ctk cdi generate > /dev/null` on the engine's machine says what it finds, and "
-        f"{TRY_TOOLKIT} whether any container gets the GPU",
+        cause="NVIDIA's runtime failed with a message not listed here",
+        remedy="`sudo nvidia-ctk cdi generate > /dev/null` on the engine's machine says what it finds; "
+        f"{TRY_TOOLKIT} shows whether any container gets the GPU",
     ),
 )
 """What stands around all the others, and alone where none of them is known."""

@@ -21,7 +21,7 @@ _LOCKED = (
     "`make images` builds the locked ones again; in an image or environment of your own "
     '`pip install "tensorflow[and-cuda]"`'
 )
-_OTHERS_LIBRARIES = "no other CUDA or cuDNN on LD_LIBRARY_PATH"
+_OTHERS_LIBRARIES = "LD_LIBRARY_PATH must not name another CUDA or cuDNN"
 _WHO = "`nvidia-smi` shows who uses the GPU's memory"
 
 TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
@@ -29,7 +29,7 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         pattern=r"CUDA_ERROR_UNSUPPORTED_PTX_VERSION|provided PTX was compiled with an unsupported toolchain"
         r"|cudaErrorUnsupportedPtxVersion",
         cause="the driver is older than the CUDA whose intermediate code (PTX) TensorFlow brings, and the "
-        "kernels that it refuses leave wrong results behind",
+        "kernels that it can't compile give wrong results",
         remedy=OLD_FOR_PTX,
     ),
     Refusal(
@@ -52,7 +52,7 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         remedy=_LOCKED,
     ),
     Refusal(
-        pattern=r"failed call to cuInit.*(?:UNKNOWN ERROR \((?:303|-1)\)|CUresult\(-1\))"
+        pattern=r"failed call to cuInit[^\n]*(?:UNKNOWN ERROR \((?:303|-1)\)|CUresult\(-1\))"
         r"|Could not load dynamic library 'libcuda\.so"
         r"|Could not find cuda drivers on your machine",
         cause="CUDA's driver library (libcuda.so.1) is not where TensorFlow runs: in a container, the GPU "
@@ -79,11 +79,11 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         "GPU is "
         "newer, or older, than what it was built for",
         remedy="`nvidia-smi --query-gpu=name,compute_cap --format=csv` shows its compute capability; "
-        f"{OTHER_BUILD}",
+        f"{OTHER_BUILD}; older than 6.0: {TOO_OLD}",
     ),
     Refusal(
-        pattern=r"CUDA_ERROR_INVALID_PTX|does not support target 'sm_1[0-9]{2}'|a PTX JIT compilation failed"
-        r"|cudaErrorInvalidPtx",
+        pattern=r"CUDA_ERROR_INVALID_PTX|does not support target 'sm_1\d\d\w?'|a PTX JIT compilation failed"
+        r"|cudaErrorInvalidPtx|Value 'sm_1\d\d\w?' is not defined for option 'gpu-name'",
         cause="this GPU is newer than this TensorFlow's CUDA can compile for",
         remedy=OTHER_BUILD,
     ),
@@ -105,8 +105,8 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"Unknown flags? in XLA_FLAGS",
         cause="XLA_FLAGS has a flag that this TensorFlow does not know",
-        remedy="nothing of your shell's gets there: the image that CUDA_IMAGE= names must not set XLA_FLAGS, "
-        "nor whatever starts it in a fleet",
+        remedy="your shell's XLA_FLAGS does not reach it: remove it from the image that CUDA_IMAGE= names, "
+        "or from whatever starts the container in a fleet",
     ),
     Refusal(
         pattern=r"kernel version \S+ does not match DSO version",
@@ -116,9 +116,9 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE"
         r"|forward compatibility was attempted|system has unsupported display driver"
-        r"|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub library|cuInit.*UNKNOWN ERROR \(34\)",
-        cause="libcuda and the kernel module are of versions that do not go together, or it is none of the "
-        "driver's (CUDA's compat libraries, or a stub)",
+        r"|CUDA_ERROR_STUB_LIBRARY|CUDA driver is a stub library|cuInit[^\n]*UNKNOWN ERROR \(34\)",
+        cause="libcuda and the kernel module are of versions that do not go together, or libcuda is not the "
+        "driver's own (CUDA's compat libraries, or a stub)",
         remedy="`sudo reboot` after a driver upgrade; `unset LD_LIBRARY_PATH` where it names CUDA's "
         "compat libraries or stubs",
     ),
@@ -134,12 +134,11 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         remedy="`echo quit | sudo nvidia-cuda-mps-control` ends it, and nobody else should compute there",
     ),
     Refusal(
-        pattern=r"failed call to cuInit.*(?:CUDA_ERROR_UNKNOWN|CUDA_ERROR_OPERATING_SYSTEM"
+        pattern=r"failed call to cuInit[^\n]*(?:CUDA_ERROR_UNKNOWN|CUDA_ERROR_OPERATING_SYSTEM"
         r"|CUDA_ERROR_NOT_INITIALIZED"
         r"|CUDA_ERROR_NOT_PERMITTED|unknown error)|OS call failed or operation not supported on this OS",
-        cause="the driver does not answer CUDA: its module for memory is not loaded, its devices are "
-        "closed to "
-        "this process, or it hangs",
+        cause="the driver does not answer CUDA: the module nvidia_uvm is not loaded, its devices are "
+        "closed to this process, or it hangs",
         remedy="`sudo modprobe nvidia_uvm`, and run again; a CDI specification must name /dev/nvidia-uvm; "
         "if that fails, `sudo reboot`",
     ),
@@ -152,33 +151,33 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
     Refusal(
         pattern=r"CUDA_ERROR_DEVICES?_UNAVAILABLE|all CUDA-capable devices are busy or unavailable"
         r"|cudaErrorDevicesUnavailable",
-        cause="another process has the GPU for itself, or it hangs",
-        remedy="`nvidia-smi` shows who computes there; `sudo nvidia-smi -c 0` lets several",
+        cause="another process holds the GPU exclusively, or the GPU hangs",
+        remedy="`nvidia-smi` shows who computes there; `sudo nvidia-smi -c 0` allows several processes",
     ),
     Refusal(
         pattern=r"CUDA_ERROR_ECC_UNCORRECTABLE|uncorrectable (?:ECC|NVLink) error"
         r"|CUDA_ERROR_NVLINK_UNCORRECTABLE"
         r"|CUDA_ERROR_CONTAINED",
         cause="the GPU's memory, or a link of it, is defective",
-        remedy="`nvidia-smi -q -d ECC,PAGE_RETIREMENT` shows it; `sudo nvidia-smi --gpu-reset`, or "
-        "rent another",
+        remedy="`nvidia-smi -q -d ECC,ROW_REMAPPER` shows it (before Ampere: PAGE_RETIREMENT); "
+        "`sudo nvidia-smi --gpu-reset`, or rent another",
     ),
     Refusal(
-        pattern=r"Loaded runtime CuDNN library: .* but source was compiled with"
+        pattern=r"Loaded runtime CuDNN library: [^\n]* but source was compiled with"
         r"|CUDNN_STATUS_\w*VERSION_MISMATCH",
         cause="cuDNN can't be used: another version than TensorFlow's own is loaded",
         remedy=f"{_OTHERS_LIBRARIES}; {_LOCKED}",
     ),
     Refusal(
-        pattern=r"(?:fail\w*|could not|can't) (?:to )?alloc\w* .{0,60}(?:on host|pinned host memory)",
-        cause="the machine's own memory does not hold what is to be copied to the GPU",
+        pattern=r"(?:fail\w*|could not|can't) (?:to )?alloc\w* [^\n]{0,60}(?:on host|pinned host memory)",
+        cause="the machine has too little memory for what is to be copied to the GPU",
         remedy="`free -h` shows how much there is; end what else uses it, or leave the cell out with ONLY=",
     ),
     Refusal(
         pattern=r"by allocator GPU_\d|Dst tensor is not initialized|Allocator \(GPU_\d\w*\) ran out of memory"
         r"|CUDA_ERROR_OUT_OF_MEMORY|cuMemAllocAsync failed to allocate|device:GPU:\d+ with 0 MB memory"
         r"|cudaErrorMemoryAllocation|Out of memory while trying to allocate|\w+_STATUS_ALLOC_FAILED",
-        cause="the GPU's memory does not hold it",
+        cause="not enough GPU memory",
         remedy="`nvidia-smi` shows who else uses that memory; else a GPU with more of it, or leave "
         "the cell out with ONLY=",
     ),
@@ -244,14 +243,14 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         remedy=OTHER_BUILD,
     ),
     Refusal(
-        pattern=r"(Failed to initialize NVML|nvml error): Unknown Error",
+        pattern=r"Failed to initialize NVML: Unknown Error",
         cause="the device was taken away, as from a container after a reload of systemd",
-        remedy="begin anew: `make bench RESUME=results/X` goes on; CDI prevents it; a rented instance: stop "
-        "it and start it; a machine of your own: `sudo reboot`",
+        remedy="continue in a new container: `make bench RESUME=results/X`; CDI prevents it; on a rented "
+        "instance, stop and start it (copy the results first); on a machine of your own `sudo reboot`",
     ),
     Refusal(
         pattern=r"CUDA_ERROR_\w+|cudaError[A-Z]\w+|CUDA error: ",
-        cause="CUDA failed, in a way that has no row here",
+        cause="CUDA failed with an error not listed here",
         remedy="`sudo dmesg | grep -i -e nvrm -e xid` may say why; `make bench` keeps TensorFlow's own "
         "words in "
         "logs/; ARMS=cpu measures without a GPU",
