@@ -108,7 +108,8 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "license it (`nvidia-smi -q` shows the License Status)",
         "memory-errors": "{arm}: the GPU's memory had {errors:,.0f} errors that ECC could not correct since "
         "the driver was loaded{failed:remapping} (`nvidia-smi -q -d ECC,ROW_REMAPPER`)",
-        "gpus-silent": "{arm}: {silent:.0f} of the machine's {gpus:.0f} GPUs do not answer the driver",
+        "gpus-silent": "{arm}: {silent:.0f} of the machine's {gpus:.0f} GPUs do not answer the driver, or it "
+        "does not list them (`nvidia-smi -L`)",
         "far-below-published": "{arm}: {precision:products} reach {share:share} of the published figure "
         "for a {part} ({published:{unit}/s}, {source}); check the clock and power limits, throttling, link "
         "width, whether TF32 is off, and which device it is",

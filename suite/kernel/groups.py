@@ -49,19 +49,20 @@ class _Mount:
     controllers: frozenset[str]
 
 
-def list_groups(controller: str, root: Path = Path("/")) -> list[Group]:
-    """The groups that bound this process in a controller (``cpu``, ``memory``, ``cpuset``): its own first,
-    the topmost that can be seen last.  Empty: none can be seen.
+def list_groups(controller: str, root: Path = Path("/"), pid: int | None = None) -> list[Group]:
+    """The groups that bound this process, or the one of that number, in a controller (``cpu``, ``memory``,
+    ``cpuset``): its own first, the topmost that can be seen from here last.  Empty: none can be seen.
 
     Which hierarchy has the controller is told by /proc/self/cgroup, where that is mounted by mountinfo.
     """
-    unified, path = _find_path(controller, read_text(root / "proc/self/cgroup"))
+    process = "self" if pid is None else str(pid)
+    unified, path = _find_path(controller, read_text(root / "proc" / process / "cgroup"))
     if path is None:
         return []
     chains = []
     for mount in _list_mounts(read_text(root / "proc/self/mountinfo"), root):
         if mount.unified == unified and (unified or controller in mount.controllers):
-            own = _locate(mount, path)
+            own = _locate(mount, path, os.getpid() if pid is None else pid)
             chains.append([] if own is None else list(_climb(mount.top, own)))
     # Another mount can show less of the hierarchy: a part of it that was bound elsewhere.
     return max(chains, key=len, default=[])
@@ -170,8 +171,8 @@ def _split(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.removesuffix(" (deleted)").split("/") if part)
 
 
-def _locate(mount: _Mount, text: str) -> Path | None:
-    """The folder of this process's group; None: it is not below what is mounted there.
+def _locate(mount: _Mount, text: str, pid: int) -> Path | None:
+    """The folder of a process's group; None: it is not below what is mounted there.
 
     Both paths are relative to the root of this process's cgroup namespace.  Where a mount begins above that,
     the names between are not told (Podman mounts no file system of the namespace's own); then it is the one
@@ -189,7 +190,7 @@ def _locate(mount: _Mount, text: str) -> Path | None:
     pattern = "/".join(["*"] * missing)
     for folder in sorted(mount.top.glob(pattern)):
         own = folder.joinpath(*names)
-        if str(os.getpid()) in read_text(own / "cgroup.procs").split():
+        if str(pid) in read_text(own / "cgroup.procs").split():
             return own
     return None
 

@@ -186,8 +186,13 @@ def _card(draw: Draw) -> Machine:
         # Hot, or a lottery: not every sound card comes to its highest clock.
         clock_mhz=clock * float(draw.uniform(0.88, 1.0)),
         clock_most_mhz=clock,
-        gpus=int(draw.choice([1, 1, 2, 4, 8])),
-        facts={"gpu.memory_errors": 0, "gpu.remapping_failed": False},
+        gpus=(gpus := int(draw.choice([1, 1, 2, 4, 8]))),
+        facts={
+            "gpu.memory_errors": 0,
+            "gpu.remapping_failed": False,
+            # Of a container's or a job's the bus says nothing.
+            "gpu.on_bus": gpus if draw.random() < 0.5 else None,
+        },
     )
 
 
@@ -198,6 +203,7 @@ def _raised(draw: Draw) -> Machine:
         (350.0, 310.0, 350.0),
         (150.0, 150.0, 162.0),
         (450.0, 450.0, 600.0),
+        (500.0, 450.0, 600.0),
     )
     return replace(_card(draw), watts=watts[draw.integers(len(watts))])
 
@@ -316,6 +322,9 @@ def _missing(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
     if machine.gpus > 1 and machine.watched:
         silent = replace(machine, facts={**machine.facts, "gpu.silent": 1})
         ways.append((silent, f"1 of the machine's {machine.gpus} GPUs do not answer"))
+        unlisted = {"gpu.count": machine.gpus - 1, "gpu.on_bus": machine.gpus}
+        fewer = replace(machine, facts={**machine.facts, **unlisted})
+        ways.append((fewer, f"1 of the machine's {machine.gpus} GPUs do not answer"))
     return ways[draw.integers(len(ways))]
 
 

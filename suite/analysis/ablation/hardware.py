@@ -16,7 +16,7 @@ from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.campaign.watched import sum_up
 from suite.analysis.result.arms import WatchedGpu
 from suite.analysis.result.numbers import derive_rate
-from suite.flags import Flag, raise_flag
+from suite.flags import Flag, Severity, raise_flag
 from suite.slices import read_virtual_gpu
 
 LANE: Mapping[float, float] = {
@@ -78,7 +78,10 @@ def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
     # Some cards are let with more than their default; whoever sets less than that has set something.
     is_set = limit != usual and is_under(limit, most, 1 - BELOW)
     if is_set or is_under(limit, usual, 1 - BELOW):
-        yield raise_flag("power-limited", where, limit=limit, **_drop(usual=usual, most=most))
+        # Over its default it is faster than such a card is sold as: worth knowing, and no fault.
+        severity: Severity | None = "info" if is_under(usual, limit) else None
+        known = _drop(usual=usual, most=most)
+        yield raise_flag("power-limited", where, severity=severity, limit=limit, **known)
     # The highest in any cell: large products run at less, and small ones at all that a free clock gives.
     clock, best = gpu.clock_mhz.high if gpu.clock_mhz else None, gpu.most_clock_mhz
     if clock is not None and best is not None and 0 <= clock < (1 - BELOW) * best:

@@ -5,7 +5,6 @@ Here stands all for which ``STOP_IF=unsound`` ends a campaign, each with the rea
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -16,9 +15,10 @@ from suite.analysis.ablation.hardware import find_hardware, is_under
 from suite.analysis.ablation.limits import BELOW, FAR, find_limits
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
+from suite.analysis.documents.busy import read_quota
 from suite.analysis.documents.read import LoadedCampaign
 from suite.flags import Flag, raise_flag
-from suite.model import Document, Scalar
+from suite.model import Document
 
 BUSY = 0.5
 """CPUs that others keep busy in the median cell: a machine's own services take far less."""
@@ -92,19 +92,13 @@ def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
     if (code := find_disturbance(document)) is not None:
         yield raise_flag("disturbed", where, codes=[code])
     # TensorFlow starts a thread for each CPU that it sees; a quota then stops them all now and again.
-    quota, used = (_read(document.facts.get(name)) for name in ("cpu.quota", "cpu.usable"))
-    if is_under(quota, used):
+    # A group above a container's own is seen from outside alone.
+    seen = (document.facts, document.telemetry.facts if document.telemetry else {})
+    quota = min(filter(None, map(read_quota, seen)), default=None)
+    used = document.facts.get("cpu.usable")
+    if isinstance(used, int | float) and is_under(quota, used):
         yield raise_flag("quota-short", where, quota=quota, used=used)
     # A neighbour that is at work in most cells is there for longer.
     foreign = [cpus for one in cells if (cpus := one.evidence.get("foreign_cpus")) is not None]
     if foreign and statistics.median(foreign) > BUSY:
         yield raise_flag("cpus-busy", where, busy=statistics.median(foreign))
-
-
-def _read(value: Scalar) -> float | None:
-    """A number that a document tells as a text, such as a quota, where there is one."""
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

@@ -83,6 +83,9 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
     generation, lanes = map(max, links) if all(links) else (None, None)
     most = [_number(facts.get(f"gpu.pcie_{name}_most")) for name in ("generation", "width")]
     most_generation, most_lanes = most if None not in most else (None, None)
+    count, silent, on_bus = (_number(facts.get(f"gpu.{n}")) for n in ("count", "silent", "on_bus"))
+    # The driver does not count a GPU that it could not start.
+    unlisted = 0.0 if on_bus is None or count is None else max(0.0, on_bus - count)
     return WatchedGpu(
         clock_mhz=_find_span(_gather(watched, "gpu.clock_sm_mhz")),
         most_clock_mhz=_number(facts.get("gpu.clock_sm_most_mhz")),
@@ -106,8 +109,8 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
         licensed=False if False in licences else (True if True in licences else None),
         memory_errors=_number(facts.get("gpu.memory_errors")),
         remapping_failed=facts.get("gpu.remapping_failed") is True or None,
-        count=_number(facts.get("gpu.count")),
-        silent=_number(facts.get("gpu.silent")),
+        count=None if count is None else count + unlisted,
+        silent=silent + unlisted if silent is not None else unlisted or None,
     )
 
 

@@ -7,6 +7,7 @@ control group that can't be seen from within.  Every ratio of a GPU to that arm 
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -88,11 +89,21 @@ def _find_bound(documents: Iterable[Document]) -> tuple[float, float] | None:
 
 
 def count_cores(facts: Mapping[str, Scalar]) -> float | None:
-    """The cores that a worker may use; where the kernel did not tell, at least so many.  None: unknown."""
+    """The cores that a worker may use, of a quota as many; where the kernel did not tell, at least so many.
+    None: unknown."""
     usable, cores = (_number(facts.get(f"cpu.{name}")) for name in ("usable", "cores_usable"))
     if usable is None:
         return None
-    return min(usable, cores or max(1.0, usable / THREADS_A_CORE))
+    return min(usable, cores or max(1.0, usable / THREADS_A_CORE), read_quota(facts) or math.inf)
+
+
+def read_quota(facts: Mapping[str, Scalar]) -> float | None:
+    """The CPU quota that a document tells as a text, in CPUs; None: there is none, or it is not known."""
+    try:
+        quota = float(str(facts.get("cpu.quota")))
+    except ValueError:
+        return None
+    return quota if math.isfinite(quota) else None
 
 
 def _find_taken(cell: CellResult, facts: Mapping[str, Scalar]) -> float:

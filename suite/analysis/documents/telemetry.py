@@ -62,7 +62,7 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
     ``gpu.mean_power_w`` is energy over time; ``gpu.slowdown_share`` and ``gpu.capped_share`` are of
     the time, by counters where the GPU has them, else by samples; ``gpu.other_processes`` the most
     that were seen at once; ``cpu.throttle_events`` how often a CPU slowed down for heat;
-    ``cpu.quota_share`` for how long a quota held back all that ran there, summed over CPUs.
+    ``cpu.quota_share`` for how long a quota of a group above the worker held it back, summed over CPUs.
     """
     found = {
         "gpu.mean_power_w": _grow_by_second(telemetry, "gpu.energy_j", window),

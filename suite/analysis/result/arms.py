@@ -70,7 +70,7 @@ class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     it and its board can do at best, ``default_clock_mhz`` what its applications get unless somebody asks.
     ``named``: nothing speaks against its being the worker's; False: that can't be told from outside.
     ``virtualization`` is the driver's mode, ``licensed`` whether a slice had its licence throughout.  Of
-    the ``count`` GPUs of the machine ``silent`` did not answer.
+    the ``count`` GPUs of the machine ``silent`` did not answer, or were on its bus and not listed.
     """
 
     clock_mhz: Span | None = None

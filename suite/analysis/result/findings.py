@@ -95,8 +95,8 @@ class Improvement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     the ``pairs`` of cells that differ in nothing else, so many are shown to be ``faster`` after it by more
     than the margin, and so many ``slower``.  The pair is from ``cell`` to where the ``gain`` is, and
     ``shows`` which of the two it is (None: neither, and no other pair is shown to be); a change that does
-    both stands there twice.  ``provisional``: the profile gives no verdicts, and what is shown rests on the
-    pair's own interval.
+    both stands there twice.  ``provisional``: the profile gives no verdicts, as its intervals rest on few
+    blocks.
     """
 
     change: Evidence

@@ -16,7 +16,7 @@ from suite.host.gpu import smi
 from suite.host.gpu.choice import Choice, find_choice, word_cards
 from suite.host.gpu.commands import OLD_DRIVER
 from suite.host.gpu.refusals import find_refusal
-from suite.host.gpu.request import LOOKED_AT, machine_gpus, no_gpu
+from suite.host.gpu.request import LOOKED_AT, count_on_bus, machine_gpus, no_gpu
 from suite.host.gpu.smi import FIELDS, Answer, Lost, Row
 from suite.host.gpu.texts.answers import ANSWERS, INFOROM, REPAIR, find_code
 from suite.host.gpu.texts.drivers import last_branch
@@ -249,6 +249,12 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
         yield f"caution: nvidia-smi says {word!r} for its {name}"
     for lost in _find_silent(answer):
         yield f"caution: {_lose(lost).what}; CUDA may fail on every GPU: {REPAIR}"
+    on_bus = count_on_bus(probe.machine.root, probe.question.environment) or 0
+    if (unlisted := on_bus - len(answer.rows) - len(answer.lost)) > 0:
+        yield (
+            f"caution: the PCI bus has {on_bus} NVIDIA GPUs, and nvidia-smi does not list {unlisted} of "
+            f"them: {REPAIR}"
+        )
     for pending in smi.find_pending(_read_details(probe, row)):
         yield f"caution: {pending}; {REPAIR}"
 

@@ -83,7 +83,7 @@ def _judge_binding(
             f"{aside}take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and reboot",
             **facts,
         )
-    given = cpus_withheld(cpus, machine.root)
+    given = cpus_withheld(cpus, machine.root, probe.question.environment)
     if given is None or not given[1]:
         return yes(text, **facts)
     every, withheld = given
@@ -125,13 +125,21 @@ _LIFT_OUTSIDE = (
 """The topmost group that can be seen is the one that whoever started all this has made."""
 
 
+_OF_USER = re.compile(r"/user\.slice(/user-\d+\.slice)?")
+"""The groups of all that a user has started: sessions, services, and the containers of a rootless engine."""
+
+
 def _find_quota(probe: Probe) -> groups.Bound | None:
     """The quota that would hold the worker back: a plain process is in this one's control groups; a container
-    on this machine has groups of its own, below the topmost that is seen from here."""
+    on this machine has groups of its own, below the topmost that is seen from here, and if the engine is the
+    user's, below those of the user as well."""
     seen = groups.list_groups("cpu", probe.machine.root)
     engine = probe.try_engine()
-    apart = engine is None or engine.isolation == "container"
-    return groups.find_quota(seen[-1:] if apart else seen)
+    if engine is not None and engine.isolation != "container":
+        return groups.find_quota(seen)
+    rootless = engine is not None and engine.describe().get("rootless")
+    users = [one for one in seen[:-1] if rootless and _OF_USER.fullmatch(one.name)]
+    return groups.find_quota([*users, *seen[-1:]])
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:

@@ -24,7 +24,7 @@ from suite.host.gpu.choice import (
 )
 from suite.host.gpu.commands import INSTALL_DRIVER
 from suite.host.gpu.texts.engine import JETSON, USE_JETSON
-from suite.host.machine.surroundings import find_container
+from suite.host.machine.surroundings import find_container, sees_every_device
 from suite.kernel import read_text, read_version
 
 CDI_KIND = "nvidia.com/gpu="
@@ -104,6 +104,26 @@ def pci_gpus(root: Path = Path("/")) -> tuple[str, ...]:
             and read_text(device / "class").startswith("0x03")
         )
     )
+
+
+def count_on_bus(
+    root: Path = Path("/"), environment: Mapping[str, str] | None = None
+) -> int | None:
+    """How many GPUs on the PCI bus NVIDIA's driver should list to this process; None: not all need be given
+    to it.
+
+    ``environment`` is that of this process unless given.
+    """
+    if not sees_every_device(os.environ if environment is None else environment, root):
+        return None
+    devices = root / "sys/bus/pci/devices"
+    return sum(not _is_lent(devices / address) for address in pci_gpus(root))
+
+
+def _is_lent(device: Path) -> bool:
+    """Whether it is a virtual machine's: a virtual function, or bound to a driver other than NVIDIA's."""
+    driver = device / "driver"
+    return (device / "physfn").exists() or (driver.exists() and driver.resolve().name != "nvidia")
 
 
 def is_jetson(root: Path = Path("/")) -> bool:

@@ -18,25 +18,39 @@ def cpus_allowed() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
-def cpus_withheld(
-    allowed: Iterable[int] = (), root: Path = Path("/")
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The CPUs that the control groups give to this process, and those among them on which it may not run
-    all the same: ``allowed`` (none: it is asked) is what `cpus_allowed` says.
+_ALLOCATED = ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE")
+"""How many CPUs a job has asked for, and has been given on this machine; each may be missing."""
 
-    A pinned shell, a batch system's binding, or CPUs that the kernel was told to isolate.  None: what the
-    groups give can't be seen.
+
+def cpus_withheld(
+    allowed: Iterable[int] = (),
+    root: Path = Path("/"),
+    environment: Mapping[str, str] | None = None,
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The CPUs that this process is given, and those among them on which it may not run all the same:
+    ``allowed`` (none: it is asked) is what `cpus_allowed` says.
+
+    The control groups give them, or else Slurm by binding alone, where it says in ``environment`` (this
+    process's unless given) that the job was to have no more.  What withholds some is a pinned shell, a
+    binding that nobody asked for, or CPUs that the kernel was told to isolate.  None: what the groups give
+    can't be seen.
     """
     given = groups.find_cpuset(groups.list_groups("cpuset", root))
     if given is None:
         return None
-    every = parse_cpus(given)
-    return every, tuple(sorted(set(every) - set(allowed or cpus_allowed())))
+    every, usable = parse_cpus(given), tuple(sorted(allowed or cpus_allowed()))
+    told = map((os.environ if environment is None else environment).get, _ALLOCATED)
+    # Slurm rounds up to whole cores.
+    if any(number and number.isdigit() and 0 < int(number) <= len(usable) for number in told):
+        every = tuple(cpu for cpu in every if cpu in usable)
+    return every, tuple(sorted(set(every) - set(usable)))
 
 
-def describe_binding(root: Path = Path("/")) -> dict[str, Scalar]:
+def describe_binding(
+    root: Path = Path("/"), environment: Mapping[str, str] | None = None
+) -> dict[str, Scalar]:
     """Facts for the document: how many cores this process is given, and of how many it may use no CPU."""
-    if (found := cpus_withheld(root=root)) is None:
+    if (found := cpus_withheld(root=root, environment=environment)) is None:
         return {}
     every, withheld = found
     cores = find_cores(every, root)

@@ -36,6 +36,11 @@ _BY_VARIABLE: Mapping[str, str] = {
     "CH_RUNNING": "charliecloud",
     "ECS_CONTAINER_METADATA_URI_V4": "ecs",
 }
+_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
+_OF_JOB = re.compile(r"/(slurm|pbs_jobs|lsf)", re.IGNORECASE)
+"""What batch systems set in their jobs, and how their control groups are named, which a login beside a job
+(``pam_slurm_adopt``) is in as well."""
+
 _COPIED = ".dockerenv"
 """The mark that stays in a machine made of an image (a virtual machine, a WSL distribution): it says nothing
 where the first process is systemd, since that boots."""
@@ -103,6 +108,19 @@ def find_marks(environment: Mapping[str, str], root: Path = Path("/")) -> list[s
     marks += [n for n, names in PROVIDERS.items() if any(known.get(v) for v in names)]
     marks += ["slurm"] if known.get("SLURM_JOB_ID") else []
     return list(dict.fromkeys(marks))
+
+
+def sees_every_device(environment: Mapping[str, str], root: Path = Path("/")) -> bool:
+    """Whether this process is given every device of its machine, as far as that can be told.
+
+    Not in a container, one that boots among them (LXC); nor in a batch job, whose control group can refuse
+    devices that /sys shows all the same.
+    """
+    known = {**_read_environment(root), **environment}
+    if any(map(known.get, _JOBS)) or _OF_JOB.search(read_text(root / "proc/self/cgroup")):
+        return False
+    rented = any(known.get(name) for names in PROVIDERS.values() for name in names)
+    return not rented and _find_engine(known, root) is None
 
 
 def _find_engine(known: Mapping[str, str], root: Path) -> str | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from suite.host.gpu.nvml import Gpu, NoLibrary, load_library
+from suite.host.gpu.request import count_on_bus
 from suite.host.machine.cpus import parse_cpus
 from suite.host.watch.sensors import HostSensors
 
@@ -38,13 +39,16 @@ class Owners:
         self._containers: set[str] = set()
         self._sessions: set[int] = set()
 
-    def tell(self, line: str) -> None:
-        """``container ID`` or ``process PID``, the first of its session; anything else is ignored."""
+    def tell(self, line: str) -> str | None:
+        """``container ID``, which is given back, or ``process PID``, the first of its session; anything else
+        is ignored."""
         kind, _, name = line.strip().partition(" ")
         if kind == "container" and name:
             self._containers.add(name)
-        elif kind == "process" and name.isdigit():
+            return name
+        if kind == "process" and name.isdigit():
             self._sessions.add(int(name))
+        return None
 
     def is_own(self, pid: int) -> bool | None:
         """Whether the process is the worker's; None: it can't be seen from here."""
@@ -68,15 +72,16 @@ def sample_until_told(
     every_s: float,
     wait: Wait,
     absent: Mapping[str, str],
+    on_bus: int | None = None,
     clock: Clock = time.monotonic,
 ) -> None:
     """Writes one line of facts, one a sample, and a last one about itself.
 
     The first says by ``clock`` when it began: the campaign's process reads the same clock, and knows what day
-    it was then.
+    it was then.  ``on_bus`` is how many GPUs the driver should list (None: not known).
     """
     began = clock()
-    facts: dict[str, Any] = {} if gpu is None else gpu.facts()
+    facts: dict[str, Any] = {} if gpu is None else {**gpu.facts(), "gpu.on_bus": on_bus}
     _write(out, {"began_s": began, "facts": {**facts, "sampler.every_s": every_s}})
 
     def look() -> None:
@@ -86,11 +91,15 @@ def sample_until_told(
             values |= gpu.sample(owners.is_own)
         _write(out, {"at_s": round(at_s, 4), "values": values})
 
+    def tell(line: str) -> None:
+        if container := owners.tell(line):
+            host.follow(container)
+
     due, told = began, True
     while told:
         look()
         due = max(due + every_s, clock())
-        told = _listen(due, wait, owners, clock)
+        told = _listen(due, wait, tell, clock)
     # Counters are wanted on both sides of the last cell, too.
     look()
     used = os.times()
@@ -99,17 +108,17 @@ def sample_until_told(
         "sampler.cpu_s": round(used.user + used.system, 4),
         "sampler.wall_s": round(clock() - began, 4),
     }
-    _write(out, {"facts": own, "absent": missing})
+    _write(out, {"facts": {**host.facts(), **own}, "absent": missing})
 
 
-def _listen(until: float, wait: Wait, owners: Owners, clock: Clock) -> bool:
+def _listen(until: float, wait: Wait, tell: Callable[[str], None], clock: Clock) -> bool:
     """Waits until then and takes what is told; False once nothing more will be."""
     while True:
         told = wait(max(0.0, until - clock()))
         if told is None:
             return False
         for line in told:
-            owners.tell(line)
+            tell(line)
         if clock() >= until:
             return True
 
@@ -159,6 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         every_s=options.every,
         wait=_wait_on(sys.stdin.fileno()),
         absent=absent,
+        on_bus=count_on_bus(),
     )
     return 0
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.kernel import groups, read_text
+from suite.model import Scalar
 
 MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -19,6 +20,10 @@ _HEAT = (
 their temperatures; what is found first is taken."""
 
 _CPU = "sys/devices/system/cpu"
+
+_TRIES = 20
+"""Samples in which the process of a container is looked for; an engine that makes no group of its name (a
+rootless one with version 1) has none."""
 
 
 class HostSensors:
@@ -43,13 +48,33 @@ class HostSensors:
         ]
         self._temperatures = _find_temperatures(root)
         # Whatever is above all others holds back containers as well, which can't see it themselves.
-        self._topmost = groups.list_groups("cpu", root)[-1:]
+        self._groups = groups.list_groups("cpu", root)[-1:]
+        self._sought: dict[str, int] = {}
+        self._quotas: list[float] = []
+        self._followed = False
+        self._throttled = groups.read_throttled(self._groups)
+        self._throttled_s = 0.0
         self.absent: dict[str, str] = {}
+
+    def follow(self, container: str) -> None:
+        """The groups of this container, and all above them, are watched as well from the next sample on.
+
+        From inside only those below the root of its namespace can be seen, which is mostly its own.
+        """
+        self._sought[container] = _TRIES
+
+    def facts(self) -> dict[str, Scalar]:
+        """``cpu.quota``: the least quota of the groups that bound the containers, in CPUs, or ``none``;
+        nothing where none of their groups was seen."""
+        if not self._followed:
+            return {}
+        return {"cpu.quota": f"{min(self._quotas):g}" if self._quotas else "none"}
 
     def sample(self) -> dict[str, float | None]:
         """Every series' value now: the CPUs' mean and least clock, the times that one of them has
-        slowed down for heat so far, the hottest sensor, and for how long a quota of all that runs here has
-        held it back so far, summed over CPUs."""
+        slowed down for heat so far, the hottest sensor, and for how long a quota above the worker has held
+        it back since the first look, summed over CPUs."""
+        self._find_containers()
         clocks = self._read_clocks()
         counts = [number for path in self._counts if (number := _number(path)) is not None]
         heat = [number for path in self._temperatures if (number := _number(path)) is not None]
@@ -58,19 +83,40 @@ class HostSensors:
             "cpu.clock_least_mhz": min(clocks, default=None),
             "cpu.throttle_events": sum(counts) if counts else None,
             "cpu.temperature_c": max(heat) / 1e3 if heat else None,
-            "cpu.throttled_s": max(groups.read_throttled(self._topmost).values(), default=None),
+            "cpu.throttled_s": self._count_throttled(),
         }
         reasons = {
             "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
             "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
             "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
             "cpu.temperature_c": "no sensor of the processor under /sys/class",
-            "cpu.throttled_s": "the topmost control group counts no throttling",
+            "cpu.throttled_s": "the control groups that are seen count no throttling",
         }
         for name, value in values.items():
             if value is None:
                 self.absent.setdefault(name, reasons[name])
         return values
+
+    def _find_containers(self) -> None:
+        for container, left in list(self._sought.items()):
+            pid = _find_process(self._root, container)
+            self._sought[container] = left - 1
+            if pid is not None or left == 1:
+                del self._sought[container]
+            above = [] if pid is None else groups.list_groups("cpu", self._root, pid)
+            if above:
+                self._followed = True
+                self._groups = list(dict.fromkeys([*self._groups, *above]))
+                if quota := groups.find_quota(above):
+                    self._quotas.append(quota.value)
+
+    def _count_throttled(self) -> float | None:
+        """Of groups within each other each waits with the one above it, so that the worst rise counts."""
+        now = groups.read_throttled(self._groups)
+        both = now.keys() & self._throttled.keys()
+        self._throttled_s += max([0.0, *(now[name] - self._throttled[name] for name in both)])
+        self._throttled = now
+        return self._throttled_s if now else None
 
     def _read_clocks(self) -> list[float]:
         """In MHz: what cpufreq says of each CPU, else the kernel's list of processors."""
@@ -85,6 +131,14 @@ class HostSensors:
             elif name.strip() == "cpu MHz" and cpu in self._clocked:
                 clocks.append(float(value))
         return clocks
+
+
+def _find_process(root: Path, container: str) -> int | None:
+    """A process of a container, by the name of its control group, which holds the engine's for it."""
+    for path in (root / "proc").glob("[0-9]*/cgroup"):
+        if container in read_text(path):
+            return int(path.parent.name)
+    return None
 
 
 def _find_temperatures(root: Path) -> list[Path]:

@@ -38,7 +38,7 @@ _SEEN: Mapping[str, str] = {
     "gpu.other_processes": "others on the GPU",
     "cpu.throttle_events": "CPU slowed, times",
     "throttled_share": "quota, share",
-    "cpu.quota_share": "quota of all, share",
+    "cpu.quota_share": "quota above, share",
     "steal_share": "steal, share",
     "pressure_share": "waited, share",
     "foreign_cpus": "others' CPUs",

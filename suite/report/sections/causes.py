@@ -181,10 +181,9 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     page.heading("Recommendations")
     names = name_cells(analysis.cells)
     beyond = f"by more than {show_share(analysis.margin)}"
+    sure = f"{beyond} (all pairs of an arm are one family, corrected by Holm)"
     if any(one.provisional for one in analysis.advice):
-        sure = f"{beyond} by its own 95 % CI (provisional: the profile gives no verdicts)"
-    else:
-        sure = f"{beyond} (all pairs of an arm are one family, corrected by Holm)"
+        sure += ", provisionally, as the profile gives no verdicts"
     page.paragraph(
         "Every two cells that differ in one thing that a script's author chooses, on the same arm and per "
         f"unit of work. A change helps where the time is shorter {sure}; each stands once, where it "

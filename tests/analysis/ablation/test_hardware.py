@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.ablation.hardware import HALF, LANE
+from suite.analysis.ablation.hardware import HALF, LANE, LEAST_COPY
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.bounds import PCIE
@@ -121,6 +121,10 @@ FOUND: Sequence[tuple[str, Change, str | None]] = [
     ("nearly all of the clock", watch(clock_sm_mhz=[300.0, 1750.0]), None),
     ("bad memory", watch({"gpu.memory_errors": 3}), "memory-errors"),
     ("a dead one beside it", watch({"gpu.count": 8, "gpu.silent": 1}), "gpus-silent"),
+    ("one that the driver does not list", watch({"gpu.count": 7, "gpu.on_bus": 8}), "gpus-silent"),
+    ("all of the bus", watch({"gpu.count": 8, "gpu.on_bus": 8}), None),
+    ("more than on the bus that is seen", watch({"gpu.count": 8, "gpu.on_bus": 0}), None),
+    ("a bus that tells of others' GPUs", watch({"gpu.count": 1, "gpu.on_bus": None}), None),
     ("a slice", slice_it(), "sliced"),
 ]
 
@@ -139,6 +143,40 @@ def test_what_is_told_of_a_gpu_from_both_sides(change: Change, code: str | None)
         assert f"{word(one)}." in " ".join(report.split())
 
 
+def test_gpus_that_do_not_answer_and_that_are_not_listed_are_added_up() -> None:
+    found = make(watch({"gpu.count": 7, "gpu.silent": 1, "gpu.on_bus": 8}))
+    (flag,) = found.hardware
+    assert "2 of the machine's 8 GPUs do not answer the driver, or it does not list them" in word(
+        flag
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "default", "most", "severity"),
+    [
+        (500.0, 450.0, 600.0, "info"),
+        (320.0, 310.0, 400.0, "info"),
+        (450.0, 450.0, 600.0, None),
+        (520.0, 450.0, 600.0, None),
+        (420.0, 450.0, 450.0, None),
+        (420.0, 450.0, 600.0, "caution"),
+        (360.0, 450.0, 600.0, "caution"),
+        (500.0, None, 600.0, "caution"),
+        (520.0, None, 600.0, None),
+        (360.0, 450.0, None, "caution"),
+    ],
+)
+def test_a_limit_over_the_default_is_told_and_no_caution(
+    limit: float, default: float | None, most: float | None, severity: str | None
+) -> None:
+    facts: Mapping[str, Scalar] = {
+        "gpu.power_limit_w": limit,
+        "gpu.power_limit_default_w": default,
+        "gpu.power_limit_most_w": most,
+    }
+    assert [one.severity for one in make(watch(facts)).hardware] == ([severity] if severity else [])
+
+
 def test_half_of_a_link_is_told_with_what_it_may_be() -> None:
     (flag,) = make(watch(pcie_width=[8.0, 8.0])).hardware
     assert word(flag) == (
@@ -146,6 +184,14 @@ def test_half_of_a_link_is_told_with_what_it_may_be() -> None:
         "Many types of rented machines are built that way, so only others of the same type show whether it "
         "is a fault"
     )
+
+
+def test_the_profile_that_a_renter_runs_first_shows_a_slow_link_in_both_directions() -> None:
+    quick = [one for one in COPIES if "quick" in one.profiles]
+    assert [one.price for one in quick if SIZES[one.id] >= LEAST_COPY] == ["copy-in", "copy-out"]
+    for price in ("copy-in", "copy-out"):
+        cells = [one for one in quick if one.price == price]
+        assert codes(make(watch(), trace(12.3), cells=cells).hardware) == ["link-slow"]
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,18 @@ def clocked(highest: float, default: float) -> Change:
     return watch({"gpu.clock_default_mhz": default}, clock_sm_mhz=[300.0, highest])
 
 
+def outside(quota: str) -> Change:
+    """A control group above the container's own has this quota."""
+    return changes.watch({"cpu.quota": quota}, {"cpu.clock_mhz": [3000.0, 3000.0]})
+
+
 UNLICENSED: Mapping[str, Scalar] = {"gpu.virtualization": "vgpu", "gpu.licensed": False}
 FOUND: Sequence[tuple[str, str, Change, str | None]] = [
     ("as it should be", "cuda", tell({}), None),
     ("nobody watched", "cuda", lambda one: replace(one, telemetry=None), None),
     ("a quota", "cpu", tell({"cpu.quota": "3.5"}), "quota-short"),
+    ("a quota seen from outside", "cpu", outside("3.5"), "quota-short"),
+    ("none seen from outside", "cpu", outside("none"), None),
     ("a quota of all", "cpu", tell({"cpu.quota": "4"}), None),
     ("no quota", "cpu", tell({"cpu.quota": "none"}), None),
     ("an unknown quota", "cpu", tell({"cpu.quota": None}), None),

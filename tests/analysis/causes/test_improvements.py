@@ -12,6 +12,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Improvement
 from suite.cells.cell import Cell, Choice, Param, Work
 from suite.cells.traits import ProfileName
+from suite.host.campaign.plan import PROFILES
 from suite.report.text.evidence import word_evidence
 from suite.worker import scenarios
 from tests import synthetic
@@ -31,8 +32,11 @@ def measure(
     host: Host = QUIET,
     seed: int = 7,
     profile: ProfileName = "standard",
+    **plan: Any,
 ) -> Analysis:
-    campaign = synthetic.make_campaign(arms=arms, cells=list(cells), seed=seed, profile=profile)
+    campaign = synthetic.make_campaign(
+        arms=arms, cells=list(cells), seed=seed, profile=profile, **plan
+    )
     return study(
         campaign, synthetic.make_documents(campaign, truth=truth, host=host, calibration=False)
     )
@@ -242,12 +246,16 @@ def test_a_gain_has_to_be_beyond_the_margin_and_not_only_beyond_1(
     assert found.gain.ratio.p < 0.01
 
 
-def test_a_profile_without_verdicts_has_its_own_intervals_and_says_so() -> None:
+def test_a_profile_without_verdicts_says_so() -> None:
     cells = choose("mlp.fallback")
     truth = {"none": 1e-3, "numpy_function": 5e-3}
-    for profile in ("quick", "standard"):
+    profiles: Sequence[ProfileName] = ("quick", "standard")
+    for profile in profiles:
         analysis = measure(
-            cells, lambda cell, _: truth[str(cell.params["python"])], profile=profile
+            cells,
+            lambda cell, _: truth[str(cell.params["python"])],
+            profile=profile,
+            blocks=PROFILES[profile].blocks,
         )
         assert {one.shows for one in analysis.advice} == {"faster"}
         assert all(one.provisional == (profile == "quick") for one in analysis.advice)
@@ -271,11 +279,20 @@ WORK = [one for one in CELLS if one.choices and not one.one_shot]
     "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.method) for n in range(3, 60))]
 )
 @pytest.mark.parametrize("between", [0.005, 0.03])
-def test_where_nothing_helps_nothing_is_told_to(seed: int, between: float) -> None:
+@pytest.mark.parametrize("profile", ["quick", "standard"])
+def test_where_nothing_helps_nothing_is_told_to(
+    seed: int, between: float, profile: ProfileName
+) -> None:
     """Every cell does its work at the same rate: 190 pairs, and none may be shown."""
     host = replace(TYPICAL, between=between)
     analysis = measure(
-        WORK, lambda cell, _: 1e-6 * cell.work.amount, arms=("cpu", "cuda"), host=host, seed=seed
+        WORK,
+        lambda cell, _: 1e-6 * cell.work.amount,
+        arms=("cpu", "cuda"),
+        host=host,
+        seed=seed,
+        profile=profile,
+        blocks=PROFILES[profile].blocks,
     )
     assert sum(one.pairs for one in analysis.advice) > 150
     assert [one for one in analysis.advice if one.shows] == []

@@ -58,6 +58,7 @@ HYPER: Mapping[str, Scalar] = {"cpu.usable": 16, "cpu.cores_usable": 8}
 UNTOLD: Mapping[str, Scalar] = {"cpu.usable": 16, "cpu.cores_usable": None}
 ONE: Mapping[str, Scalar] = {"cpu.usable": 1, "cpu.cores_usable": 1}
 HALF: Mapping[str, Scalar] = {"cpu.usable": 2, "cpu.cores_usable": 1}
+WIDE: Mapping[str, Scalar] = {"cpu.usable": 64, "cpu.cores_usable": 32}
 TWO: Mapping[str, Scalar] = {"cpu.usable": 2, "cpu.cores_usable": 2}
 
 
@@ -81,6 +82,12 @@ TWO: Mapping[str, Scalar] = {"cpu.usable": 2, "cpu.cores_usable": 2}
         (UNTOLD, {"own_cpus": 7.8}, False),
         (UNTOLD, {"own_cpus": 1.0}, True),
         ({"cpu.usable": None}, {"own_cpus": 1.0}, False),
+        # A quota is told as such.
+        ({**WIDE, "cpu.quota": "8"}, {"own_cpus": 8.0}, False),
+        ({**WIDE, "cpu.quota": "8"}, {"own_cpus": 4.0}, True),
+        ({**WIDE, "cpu.quota": "none"}, {"own_cpus": 8.0}, True),
+        ({**WIDE, "cpu.quota": None}, {"own_cpus": 8.0}, True),
+        ({**WIDE, "cpu.quota": "100"}, {"own_cpus": 30.0}, False),
         # Others' work and the hypervisor's share are told as such.
         (EIGHT, {"own_cpus": 3.0, "foreign_cpus": 4.9}, False),
         (EIGHT, {"own_cpus": 3.0, "steal_share": 0.5}, False),

@@ -13,7 +13,7 @@ from suite.host.doctor.finding import Unknown
 from suite.host.doctor.machine import Ran
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.smi import FIELDS
-from tests.fakes.doctor_machine import GPU_FILES, UUIDS, smi
+from tests.fakes.doctor_machine import GPU_FILES, UUIDS, line, smi
 from tests.host.doctor.rows import DEAD, NO_CUDA, SILENT, Row, a10g, hold, smi_fails, smi_says
 
 pytestmark = pytest.mark.simulated
@@ -128,6 +128,31 @@ ANSWERED: Mapping[str, Row] = {
 """What nvidia-smi answers, and what comes of it."""
 
 CONTAINER = {**GPU_FILES, "proc/2/comm": "bash"}
+ON_BUS = {
+    **GPU_FILES,
+    **{
+        f"sys/bus/pci/devices/0000:0{number}:00.0/{name}": text
+        for number in (1, 2)
+        for name, text in (("vendor", "0x10de"), ("class", "0x030200"))
+    },
+}
+"""Two GPUs."""
+
+JOB = {"environment": {"SLURM_JOB_ID": "7"}}
+BUS: Mapping[str, tuple[Row, bool]] = {
+    "a GPU on the bus that is not listed": (a10g(files=ON_BUS), True),
+    "all of the bus": (a10g(files=ON_BUS, smi=smi_says(smi(), smi(1))), False),
+    "one that does not answer": (
+        a10g(files=ON_BUS, smi=ends(15, smi(), f"{HANDLE}1: Lost")),
+        False,
+    ),
+    "a batch job's GPU": (a10g(files=ON_BUS, question=JOB), False),
+    "a system container's GPU": (
+        a10g(files={**ON_BUS, "run/systemd/container": "lxc"}),
+        False,
+    ),
+}
+"""Machines, and whether a GPU is missing from the driver's list."""
 
 
 def unlisted(marks: str, used: str, said: str, **of: Any) -> Row:
@@ -196,3 +221,12 @@ UNSEEN: Mapping[str, Row] = {
 @pytest.mark.parametrize("name", {**ANSWERED, **UNSEEN})
 def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
     hold({**ANSWERED, **UNSEEN}[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", BUS)
+def test_a_gpu_of_the_bus_that_the_driver_does_not_list_is_told(name: str, tmp_path: Path) -> None:
+    row, told = BUS[name]
+    found, _ = hold(row, tmp_path)
+    words = "caution: the PCI bus has 2 NVIDIA GPUs, and nvidia-smi does not list 1 of them: "
+    assert (words in line(found, "driver").text) is told
+    assert told or "PCI bus" not in line(found, "driver").text

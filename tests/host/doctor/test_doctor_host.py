@@ -13,6 +13,10 @@ from tests.fakes.groups import first, unified
 from tests.host.doctor.rows import Row, a10g, hold, plain
 
 QUOTA = unified("/user.slice/run-u1.scope", {"user.slice/run-u1.scope/cpu.max": "150000 100000"})
+USERS = unified(
+    "/user.slice/user-1000.slice/session-2.scope",
+    {"user.slice/user-1000.slice/cpu.max": "150000 100000"},
+)
 NOT_ASKED = "passthrough=- capability=- tensorflow=- "
 
 
@@ -61,6 +65,16 @@ ROWS: Mapping[str, Row] = {
         says={"cpu": "a quota of 0.5 CPUs", "engine": "CONTAINER, ENGINE NOT SEEN"},
     ),
     "a quota of the shell's, and an engine beside it": plain(files=QUOTA),
+    "a quota of the user's, and another user's engine": plain(files=USERS),
+    "a quota of the user's, and the user's own engine": plain(
+        files=USERS,
+        engine={"facts": {"rootless": True}},
+        marks="cpu=x",
+        says={"cpu": "1.5 CPUs throttles the control group /user.slice/user-1000.slice start from"},
+    ),
+    "a quota of the shell's, and the user's own engine": plain(
+        files=QUOTA, engine={"facts": {"rootless": True}}
+    ),
     "a quota of all that is here, as under LXC": plain(
         files=unified("/user.slice", {"cpu.max": "150000 100000"}),
         marks="cpu=x",
@@ -85,6 +99,15 @@ ROWS: Mapping[str, Row] = {
     ),
     "a pinned shell": plain(
         files=given("0-3"), marks="cpu=x", says={"cpu": "start from a shell that is not pinned"}
+    ),
+    "as many CPUs as a job has asked for, by binding alone": plain(
+        files=given("0-3"), question={"environment": {"SLURM_CPUS_PER_TASK": "2"}}
+    ),
+    "a job that has more CPUs, and is bound to two": plain(
+        files=given("0-3"),
+        question={"environment": {"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "4"}},
+        marks="cpu=x",
+        says={"cpu": "--cpu-bind=none"},
     ),
     "one thread of each core": plain(
         files=given("0-3", {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}),

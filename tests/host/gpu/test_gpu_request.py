@@ -38,6 +38,24 @@ def test_a_machine_without_a_gpu_says_where_it_looked(tmp_path: Path) -> None:
     assert caught.value.remedy
 
 
+def test_the_drivers_gpus_on_the_bus_are_counted(tmp_path: Path) -> None:
+    devices = tmp_path / "sys/bus/pci/devices"
+    for number in range(5):
+        device = f"sys/bus/pci/devices/0000:0{number}:00.0"
+        lay(tmp_path, {f"{device}/vendor": "0x10de", f"{device}/class": "0x030200"})
+    for number, driver in enumerate(("nvidia", "nvidia", "vfio-pci")):
+        lay(tmp_path, {f"sys/bus/pci/drivers/{driver}/bind": ""})
+        (devices / f"0000:0{number}:00.0/driver").symlink_to(
+            tmp_path / "sys/bus/pci/drivers" / driver
+        )
+    # A vGPU's host lists each of its slices there.
+    (devices / "0000:04:00.0/physfn").symlink_to(devices / "0000:00:00.0")
+    assert len(gpu.pci_gpus(tmp_path)) == 5
+    # The fourth has no driver at all, as one that the driver could not start.
+    assert gpu.count_on_bus(tmp_path, {}) == 3
+    assert gpu.count_on_bus(tmp_path, {"SLURM_JOB_ID": "7"}) is None
+
+
 def test_a_gpu_without_a_driver_is_no_machine_without_a_gpu(tmp_path: Path) -> None:
     for address, vendor, kind in (
         ("0000:01:00.0", "0x10de", "0x030200"),

@@ -57,9 +57,42 @@ def test_cores_that_are_given_and_withheld_are_counted(
     root = lay(tmp_path, files)
     for allowed, withheld in (("0-7", 0), ("0-3", 0), ("0,4", 3), ("1", 3)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, now=allowed: set(parse_cpus(now)))
-        assert describe_binding(root) == {"cores": 4, "cores_withheld": withheld}
+        assert describe_binding(root, {}) == {"cores": 4, "cores_withheld": withheld}
     # What its control groups give can't be seen.
     assert describe_binding(tmp_path / "elsewhere") == {}
+
+
+@pytest.mark.parametrize(
+    ("told", "allowed", "withheld"),
+    [
+        ({"SLURM_CPUS_PER_TASK": "4"}, "0-3", 0),
+        ({"SLURM_CPUS_ON_NODE": "4"}, "0-3", 0),
+        # A core's other thread comes with it.
+        ({"SLURM_CPUS_PER_TASK": "3"}, "0-3", 0),
+        # The whole machine was given, and the task bound to a core of it.
+        ({"SLURM_CPUS_ON_NODE": "16"}, "0-1", 7),
+        # A shell within the job was pinned.
+        ({"SLURM_CPUS_PER_TASK": "8", "SLURM_CPUS_ON_NODE": "8"}, "0-1", 7),
+        ({"SLURM_CPUS_PER_TASK": "", "SLURM_CPUS_ON_NODE": "many"}, "0-1", 7),
+        ({"SLURM_CPUS_PER_TASK": "0"}, "0-1", 7),
+        ({"SLURM_JOB_ID": "7"}, "0-1", 7),
+    ],
+)
+def test_what_a_job_has_asked_for_is_not_withheld(
+    told: dict[str, str],
+    allowed: str,
+    withheld: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sixteen CPUs, two a core; Slurm binds, and its control groups give all of them."""
+    siblings = {
+        f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list": f"{cpu & ~1}-{cpu | 1}"
+        for cpu in range(16)
+    }
+    root = lay(tmp_path, unified("/", {"cpuset.cpus.effective": "0-15"}) | siblings)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(parse_cpus(allowed)))
+    assert describe_binding(root, told)["cores_withheld"] == withheld
 
 
 def test_a_process_is_known_by_its_token() -> None:

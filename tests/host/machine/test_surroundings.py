@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.host.machine.surroundings import find_container, find_marks
+from suite.host.machine.surroundings import find_container, find_marks, sees_every_device
 from tests.fakes.tree import lay
 
 OVERLAY = (
@@ -112,6 +112,29 @@ def test_a_machine_of_ones_own_is_no_container(
     files: Mapping[str, str], variables: dict[str, str], tmp_path: Path
 ) -> None:
     assert find_container(variables, lay(tmp_path, {"proc/1/comm": "bash", **files})) is None
+
+
+@pytest.mark.parametrize(
+    ("files", "variables", "every"),
+    [
+        ({}, {}, True),
+        ({"proc/self/cgroup": "0::/user.slice/user-1000.slice/session-1.scope"}, {}, True),
+        (MARK, {}, False),
+        # What boots in a container has the machine's /sys, too.
+        ({"run/systemd/container": "lxc"}, {}, False),
+        ({}, {"VAST_CONTAINERLABEL": "C.1"}, False),
+        ({}, {"SLURM_JOB_ID": "7"}, False),
+        ({}, {"PBS_JOBID": "7"}, False),
+        # Logged in beside one's own job.
+        ({"proc/self/cgroup": "0::/system.slice/slurmstepd.scope/job_7/step_extern"}, {}, False),
+        ({"proc/self/cgroup": "9:devices:/slurm/uid_1000/job_7"}, {}, False),
+    ],
+)
+def test_in_a_container_or_a_job_not_every_device_need_be_ones_own(
+    files: Mapping[str, str], variables: dict[str, str], every: bool, tmp_path: Path
+) -> None:
+    root = lay(tmp_path, {"proc/1/comm": "bash", **files})
+    assert sees_every_device(variables, root) is every
 
 
 def test_every_mark_is_told_once(tmp_path: Path) -> None:

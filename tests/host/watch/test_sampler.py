@@ -50,6 +50,7 @@ def test_a_healthy_gpu_is_sampled_whole(tmp_path: Path) -> None:
     assert found.facts["driver.cuda"] == "12.4"
     assert found.facts["gpu.capability"] == "9.0"
     assert found.facts["gpu.power_limit_w"] == 700.0
+    assert found.facts["gpu.on_bus"] == 2
     unseen = ("clock_mhz", "clock_least_mhz", "throttle_events", "temperature_c", "throttled_s")
     assert set(found.absent) == {f"cpu.{name}" for name in unseen}
     text = wire.dump_document(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from suite.host.watch.sensors import HostSensors
-from tests.fakes.groups import unified
+from tests.fakes.groups import GROUPS, unified
 from tests.fakes.tree import lay
 
 CPU = "sys/devices/system/cpu/cpu{}"
@@ -25,6 +25,15 @@ SENSORS = {
 }
 HELD = unified("/a", {"a/cpu.stat": "throttled_usec 9000000", "cpu.stat": "throttled_usec 1500000"})
 """What holds back the sampler alone is not told; what holds back all that is here is."""
+CONTAINER = "c0ffee" * 8
+BOXED = {
+    **unified(
+        "/a", {"box.slice/cpu.max": "250000 100000", "box.slice/cpu.stat": "throttled_usec 7"}
+    ),
+    "proc/12/cgroup": "0::/b",
+    "proc/77/cgroup": f"0::/box.slice/docker-{CONTAINER}.scope",
+}
+"""A container below a quota that it can't see."""
 ZONE = {
     "sys/class/thermal/thermal_zone0/type": "x86_pkg_temp",
     "sys/class/thermal/thermal_zone0/temp": "65000",
@@ -38,11 +47,47 @@ def test_the_hosts_sensors(tmp_path: Path) -> None:
         "cpu.clock_least_mhz": 2000.0,
         "cpu.throttle_events": 6,
         "cpu.temperature_c": 71.0,
-        "cpu.throttled_s": 1.5,
+        "cpu.throttled_s": 0.0,
     }
     assert sensors.absent == {}
+    lay(tmp_path, {f"{GROUPS}/cpu.stat": "throttled_usec 4000000"})
+    assert sensors.sample()["cpu.throttled_s"] == 2.5
+    assert sensors.facts() == {}
     sensors = HostSensors((0,), lay(tmp_path, ZONE))
     assert sensors.sample()["cpu.temperature_c"] == 65.0
+
+
+def test_a_quota_above_a_container_is_seen_from_outside(tmp_path: Path) -> None:
+    sensors = HostSensors((0,), lay(tmp_path, BOXED))
+    assert sensors.sample()["cpu.throttled_s"] is None
+    sensors.follow(CONTAINER)
+    assert sensors.sample()["cpu.throttled_s"] == 0.0
+    assert sensors.facts() == {"cpu.quota": "2.5"}
+    # Its slice's waiting shows in its own group, too, and is the same.
+    own = f"{GROUPS}/box.slice/docker-{CONTAINER}.scope/cpu.stat"
+    lay(
+        tmp_path, {own: "throttled_usec 0", f"{GROUPS}/box.slice/cpu.stat": "throttled_usec 500007"}
+    )
+    assert sensors.sample()["cpu.throttled_s"] == 0.5
+    lay(tmp_path, {own: "throttled_usec 250000"})
+    lay(tmp_path, {f"{GROUPS}/box.slice/cpu.stat": "throttled_usec 1000007"})
+    assert sensors.sample()["cpu.throttled_s"] == 1.0
+
+
+def test_a_container_below_no_quota_or_without_a_group_of_its_name(tmp_path: Path) -> None:
+    free = {name: text for name, text in BOXED.items() if not name.endswith("cpu.max")}
+    sensors = HostSensors((0,), lay(tmp_path, free))
+    sensors.follow("another")
+    sensors.sample()
+    assert sensors.facts() == {}
+    sensors.follow(CONTAINER)
+    sensors.sample()
+    assert sensors.facts() == {"cpu.quota": "none"}
+    # It began after it was told of.
+    lay(tmp_path, {"proc/78/cgroup": "0::/box.slice/docker-another.scope"})
+    lay(tmp_path, {f"{GROUPS}/box.slice/cpu.max": "100000 100000"})
+    sensors.sample()
+    assert sensors.facts() == {"cpu.quota": "1"}
 
 
 def test_a_machine_without_sensors_says_so(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def watch(
         every_s=0.25,
         wait=now.wait,
         absent={},
+        on_bus=2,
         clock=now,
     )
     found = read_lines(out.getvalue().splitlines(), Span())

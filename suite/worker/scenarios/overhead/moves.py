@@ -9,14 +9,18 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Results, Scenario, cross
 from suite.model import Check
-from suite.worker.scenario.profiles import FULL, STANDARD
+from suite.worker.scenario.profiles import FULL, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
 """From one float, which is what fetching a loss moves, to 256 MiB."""
 
-COPIED_SOON = (4, 65_536, 1_048_576)
-"""The copies of the profile standard: from a loss to more than any of its batches."""
+COPIED_SOON = (4, 65_536)
+"""From the profile standard on: a loss, and a batch."""
+
+COPIED_FIRST = 1_048_576
+"""From the profile quick on: the smallest copy that shows a link's rate, and more than any batch of the
+profile standard."""
 
 SUMMED = 268_435_456
 
@@ -28,6 +32,13 @@ PROCESS = "/job:localhost/replica:0/task:0/device:"
 
 STRIP = 2**20
 """Numbers that the check of a sum looks at together."""
+
+
+def choose_profiles(bytes: int, **_: Param) -> Profiles:  # noqa: A002  the axis
+    """Whoever has just rented a machine runs the profile quick, and has to be told of a slow link."""
+    if bytes == COPIED_FIRST:
+        return QUICK
+    return STANDARD if bytes in COPIED_SOON else FULL
 
 
 def one_copy(bytes: int, **_: Param) -> Work:  # noqa: A002  the axis
@@ -128,7 +139,7 @@ COPY = Scenario(
     question="What does copying {bytes} bytes {direction} cost?",
     axes=("direction", "bytes"),
     points=cross(direction=("to-device", "from-device"), bytes=COPIED),
-    profiles=lambda bytes, **_: STANDARD if bytes in COPIED_SOON else FULL,  # noqa: A006  the axis
+    profiles=choose_profiles,
     work=one_copy,
     prepare=prepare_copy,
     role="overhead",
