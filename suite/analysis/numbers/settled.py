@@ -13,13 +13,21 @@ between releases, and what is left of two nearly equal numbers loses some (docs/
 Found = TypeVar("Found", bound=msgspec.Struct)
 
 
+def is_exact(value: float) -> bool:
+    """Whether a number is whole and has no more than `DIGITS` digits, as a count does.
+
+    Of larger ones nothing is known by their being whole: a rate of 6e14 FLOP/s is in one of eight cases.
+    """
+    return value.is_integer() and abs(value) < 10**DIGITS
+
+
 def settle(value: float) -> float:
-    """The number to `DIGITS` digits; a whole number, such as a count of bytes, stays what it is."""
-    return value if value.is_integer() else float(f"{value:.{DIGITS}g}")
+    """The number to `DIGITS` digits, which an exact one has already."""
+    return float(f"{value:.{DIGITS}g}")
 
 
 def hand_over(found: Found) -> Found:
-    """What was found, as a reader of its file gets it: every number settled."""
+    """What was found, as a reader of its file gets it: every float settled; integers stay what they are."""
     return msgspec.convert(_settle(msgspec.to_builtins(found)), type(found))
 
 

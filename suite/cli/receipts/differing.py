@@ -9,11 +9,11 @@ from itertools import zip_longest
 from os.path import commonprefix
 from typing import Any
 
-from suite.analysis.numbers.settled import settle
+from suite.analysis.numbers.settled import is_exact, settle
 from suite.report.exports.summary import lay_out
 
 TOLERANCE = 1e-8
-"""Two numbers that are not whole are the same where they differ by no larger share: another SciPy or
+"""Two numbers that are no counts are the same where they differ by no larger share: another SciPy or
 another processor computes some of the last of ten digits differently (docs/decisions/0045)."""
 
 _LEAST = 1e-15
@@ -77,10 +77,10 @@ def _walk(path: str, here: Any, anew: Any) -> Iterator[str | None]:
 
 
 def _are_near(here: float, anew: float) -> bool:
-    """Whether two numbers are the same but for their last digits; a whole one has none."""
+    """Whether two numbers are the same but for their last digits; an exact one has none."""
     if settle(here) == settle(anew):
         return True
-    if here.is_integer() or anew.is_integer():
+    if is_exact(here) or is_exact(anew):
         return abs(here - anew) <= _LEAST
     return abs(here - anew) <= max(_LEAST, TOLERANCE * abs(anew))
 

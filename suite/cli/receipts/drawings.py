@@ -7,10 +7,11 @@ axes by their share of these, whose own place depends on how wide letters come o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from xml.etree import ElementTree as ET
+
+from suite.cli.receipts.svg import list_unseen, read_svg
 
 PLACE = 4.0
 """Points, of 547 in a picture's width: matplotlib 3.8 to 3.11 put the same within 3.1 of each other."""
@@ -27,10 +28,19 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _DEFINED = frozenset({"path", "clipPath", "pattern"})
 """What stands in definitions and is seen only where it is referred to."""
 
+Letter = str
+"""A letter by its outline, which is the same in every release."""
+
+Ligatures = Mapping[Letter, Sequence[Letter]]
+"""What matplotlib draws as one outline since 3.11 (fi, fl and their like), and the letters in it."""
+
 Box = tuple[float, float, float, float]
 """Left, top, width and height, in points."""
 
 _PAGE: Box = (0.0, 0.0, 1.0, 1.0)
+
+_Spelled = tuple[Letter, "tuple[float, ...] | None"]
+"""A letter and its offset in its text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,29 +58,47 @@ class _Drawn:
     looks: tuple[float, ...] = ()
     colours: tuple[int, ...] = ()
     outline: tuple[float, ...] = ()
-    letters: tuple[str, ...] = ()
-    offsets: tuple[float, ...] = ()
+    letters: tuple[Letter, ...] = ()
+    offsets: tuple[tuple[float, ...], ...] = ()
 
 
-def find_drawn_otherwise(here: bytes, anew: bytes) -> str | None:
+def find_drawn_otherwise(here: bytes, anew: bytes, ligatures: Ligatures) -> str | None:
     """What of a picture is drawn otherwise than in the one that comes out; None: nothing that is seen."""
+    root = read_svg(anew)
+    new = list(_list_drawn(root))
     try:
-        old = list(_list_drawn(here))
-    except (ET.ParseError, ValueError, RecursionError):
+        given = read_svg(here)
+        old = list(_list_drawn(given))
+    except (ValueError, RecursionError):
         return "is no picture that was drawn here"
-    new = list(_list_drawn(anew))
     if len(old) != len(new):
         return f"draws {len(old)} elements, but {len(new)} come out"
-    ligatures = {letter for one in old for letter in one.letters} ^ {
-        letter for one in new for letter in one.letters
-    }
     for place, (one, other) in enumerate(zip(old, new, strict=True), start=1):
-        found = _find_difference(one, other)
-        if not found and not _read_same(one.letters, other.letters, ligatures):
-            found = "is another text"
+        found = _find_difference(one, other) or _compare_texts(
+            list(_spell(one, ligatures)), list(_spell(other, ligatures))
+        )
         if found:
             return f"element {place} of {len(new)} {found}"
+    if list_unseen(given) != list_unseen(root):
+        return "holds something besides what is drawn"
     return None
+
+
+def read_ligatures(svg: bytes, letters: Sequence[str], joined: Mapping[str, str]) -> Ligatures:
+    """The outlines of the ``joined`` and of what is in them.
+
+    Args:
+        svg: these ``letters``, each as a text, and as often as there are weights.
+        letters: letters and ligatures in their order.
+        joined: each ligature's letters.
+    """
+    drawn = [one.letters for one in _list_drawn(ET.fromstring(svg)) if one.letters]  # noqa: S314
+    found: dict[Letter, Sequence[Letter]] = {}
+    for start in range(0, len(drawn), len(letters)):
+        weight = drawn[start : start + len(letters)]
+        outlines = {letter: outline for letter, (outline,) in zip(letters, weight, strict=True)}
+        found |= {outlines[one]: [outlines[part] for part in joined[one]] for one in joined}
+    return found
 
 
 def _find_difference(one: _Drawn, other: _Drawn) -> str | None:
@@ -97,9 +125,7 @@ def _find_difference(one: _Drawn, other: _Drawn) -> str | None:
         *zip(one.forms, other.forms, strict=True),
         *zip(one.outline, other.outline, strict=True),
     ]
-    if len(one.letters) == len(other.letters):
-        pairs += zip(one.offsets, other.offsets, strict=True)
-    if any(abs(a - b) > _FORM + 0.02 * abs(b) for a, b in pairs):
+    if _are_formed_otherwise(pairs):
         return "has another form"
     if any(abs(a - b) > _LOOK for a, b in zip(one.looks, other.looks, strict=True)) or any(
         abs(a - b) > _COLOUR for a, b in zip(one.colours, other.colours, strict=True)
@@ -108,23 +134,27 @@ def _find_difference(one: _Drawn, other: _Drawn) -> str | None:
     return None
 
 
-def _read_same(one: Sequence[str], other: Sequence[str], ligatures: set[str]) -> bool:
-    """Whether texts are the same by their letters: matplotlib draws fi and fl as one since 3.11, which is
-    an outline that the other picture does not have."""
-    return all(
-        kind == "equal"
-        or (
-            {1} < {end - begin, stop - start} <= {1, 2, 3}
-            and ligatures.issuperset(one[begin:end] if end - begin == 1 else other[start:stop])
-        )
-        for kind, begin, end, start, stop in SequenceMatcher(
-            None, one, other, autojunk=False
-        ).get_opcodes()
-    )
+def _are_formed_otherwise(pairs: Iterable[tuple[float, float]]) -> bool:
+    return any(abs(a - b) > _FORM + 0.02 * abs(b) for a, b in pairs)
 
 
-def _list_drawn(svg: bytes) -> Iterator[_Drawn]:
-    root = ET.fromstring(svg)  # noqa: S314  no entity is expanded beyond expat's own limit
+def _spell(text: _Drawn, ligatures: Ligatures) -> Iterator[_Spelled]:
+    """A text's letters, each with its offset; those in a ligature have none but for the first."""
+    for letter, offset in zip(text.letters, text.offsets, strict=True):
+        first, *others = ligatures.get(letter, [letter])
+        yield first, offset
+        yield from ((other, None) for other in others)
+
+
+def _compare_texts(one: Sequence[_Spelled], other: Sequence[_Spelled]) -> str | None:
+    if [letter for letter, _ in one] != [letter for letter, _ in other]:
+        return "is another text"
+    offsets = [(a, b) for (_, a), (_, b) in zip(one, other, strict=True) if a and b]
+    pairs = [pair for a, b in offsets for pair in zip(a, b, strict=True)]
+    return "has its letters elsewhere" if _are_formed_otherwise(pairs) else None
+
+
+def _list_drawn(root: ET.Element) -> Iterator[_Drawn]:
     known: dict[str, ET.Element] = {}
     for one in root.iter():
         known.setdefault(one.get("id", ""), one)
@@ -145,7 +175,7 @@ def _draw(
         yield replace(
             drawn,
             letters=tuple(f"{each.words} {each.outline}" for each in every),
-            offsets=tuple(number for each in every for number in each.forms),
+            offsets=tuple(each.forms for each in every),
         )
         return
     if tag != "defs":
@@ -157,7 +187,9 @@ def _draw(
 
 def _find_box(axes: ET.Element) -> Box:
     """Where axes lie: their background is drawn first."""
-    path = next(one for one in axes.iter() if one.tag.endswith("}path"))
+    path = next((one for one in axes.iter() if one.tag.endswith("}path")), None)
+    if path is None:
+        raise ValueError("axes without a background")
     numbers = list(map(float, _NUMBER.findall(path.get("d", ""))))
     x, y = numbers[::2], numbers[1::2]
     box = min(x), min(y), max(x) - min(x), max(y) - min(y)

@@ -61,13 +61,23 @@ _RENTED = (
 _IS = r"""["']?\s*[:=#]+\s*["']?"""
 """Between a label and its value, in prose as in JSON."""
 
+_LABEL = r"(?<![a-z0-9])"
+"""Where a label begins: of a variable's name it may be the last words, as in WANDB_API_KEY."""
+
+_KEYS = "access|account|api|auth|private|secret|signing"
+_PASSES = "access|api|auth|bearer|github|gitlab|hf|jupyter|session"
+_SECRETS = rf"password|passwd|passphrase|secret|(?:{_KEYS})[\s_-]?key(?:[\s_-]?id)?|(?:{_PASSES})[\s_-]?token"
+
+_TIME = r"\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])-(?:[01]\d|2[0-3])(?:[0-5]\d){2}"
+"""A day and a time in twice six digits."""
+
 _FORMS = (
     # Secrets, and what leads to somebody's account.
     (r"\b(?:gh[oprsu]|hf|github_pat|glpat|xox[abps]|tskey|sk)[_-][\w-]{16,}", "secret"),
     (r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b", "secret"),
     (r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?", "secret"),
     (
-        rf"\b(?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token){_IS}[^\s\"',;]+",
+        rf"{_LABEL}(?:{_SECRETS}){_IS}[^\s\"',;]+",
         "secret",
     ),
     (
@@ -89,8 +99,14 @@ _FORMS = (
     ),
     (r"(?<![\w.@/-])[a-z_][\w.-]{0,31}@[a-z][\w-]{0,62}(?![\w.@:-])", "address"),
     (r"(?<![\w:.-])[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,19}(?![\w:-])", "address"),
+    # The same in other groups, as switches write it; in the name of a network's card; and InfiniBand's, which
+    # has 16 digits.  Four groups with colons that begin with a maker's number are a PCI device's ids.
     (r"(?<![\w.])[0-9a-f]{4}(?:\.[0-9a-f]{4}){2,3}(?![\w.])", "address"),
-    (rf"\bmac(?: address)?{_IS}[0-9a-f]{{12}}\b", "address"),
+    (r"(?<![\w.-])[0-9a-f]{4}(?:-[0-9a-f]{4}){2}(?![\w-])", "address"),
+    (rf"(?<![\w.-])(?!{_TIME})[0-9a-f]{{6}}-[0-9a-f]{{6}}(?![\w-])", "address"),
+    (rf"{_LABEL}mac(?:[\s_-]?addr(?:ess)?)?{_IS}[0-9a-f]{{12}}\b", "address"),
+    (r"\b(?:en|ib|sl|wl|ww)x[0-9a-f]{12}\b", "address"),
+    (r"(?<![\w:])(?!10de:|1002:|15b3:|8086:)[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:])", "address"),
     # Ids of machines, of their parts, and of what a cloud rents out.
     (r"(?<![0-9a-f])(?<!urn:uuid:)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", "uuid"),
     (r"\b(?:GPU|MIG)-[0-9a-f]{8}[0-9a-f-]*\b", "uuid"),
@@ -99,21 +115,28 @@ _FORMS = (
         rf"\b(?:{_AWS})-(?=[a-z]*\d)(?:[0-9a-f]{{8}}|[0-9a-f]{{17}}|[0-9a-z]{{19,22}})\b",
         "id",
     ),
+    (r"\b(?:disk|eni|ins|lhins|subnet|vpc)-(?=[a-z]*\d)[0-9a-z]{8}\b", "id"),
     (r"\barn:aws[\w-]*:\S+|\bocid1\.[\w.-]+", "id"),
     (r"\b(?:projects|subscriptions|resourcegroups)/[\w.:-]+(?:/[\w.-]+)*", "id"),
     # A machine's number in Google's cloud; the largest number that a kernel writes has as many digits.
     (r"(?<![\w.])(?!92233720368547)[1-9]\d{17,19}(?![\w.])", "id"),
     (
-        rf"\b(?:{_RENTED})[\s_-]?(?:id|name|number){_IS}[\w.:-]+",
+        rf"{_LABEL}(?:{_RENTED})[\s_-]?(?:id|name|number){_IS}[\w.:-]+",
         "id",
     ),
     (
-        rf"\b(?:serial(?:[\s_-]?(?:number|no\.?))?|asset[\s_-]?tag|service[\s_-]?tag|s/n){_IS}[\w-]+",
+        rf"{_LABEL}(?:serial(?:[\s_-]?(?:number|no\.?))?|asset[\s_-]?tag|service[\s_-]?tag|s/n){_IS}[\w-]+",
         "serial",
     ),
+    # What names a disk or its port for the whole world, as udev and smartctl write it.
+    (r"\b(?:nvme-)?(?:eui|naa)\.[0-9a-f]{16,32}\b|\bscsi-3[0-9a-f]{16,32}\b", "serial"),
+    (r"\bwwn-(?:0x)?[0-9a-f]{16,32}\b", "serial"),
+    # And InfiniBand's once more; what begins otherwise is an address in memory, or a mask.
+    (r"\b0x(?!0000|ffff)[0-9a-f]{16}\b", "address"),
     # Hosts and persons.
-    (rf"\b(?:hostname|node[\s_-]?name){_IS}[\w.-]+", "host"),
-    (rf"\b(?:user[\s_-]?name|logname){_IS}[\w.-]+", "user"),
+    (rf"{_LABEL}(?:host[\s_-]?name|node[\s_-]?name){_IS}[\w.-]+", "host"),
+    (rf"{_LABEL}(?:node[\s_-]?list|submit[_-]host){_IS}[\w.,\[\]-]+", "host"),
+    (rf"{_LABEL}(?:user[\s_-]?name|logname|(?:job|sudo)_user){_IS}[\w.-]+", "user"),
     (r"\bip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w-]+)*", "host"),
     (r"(?<![\w./:@=-])(?!localhost:)[a-z][\w-]*:\d{4,5}(?=/)", "host"),
     (

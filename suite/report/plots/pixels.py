@@ -1,7 +1,9 @@
-"""Whether a PNG shows what another one shows that another version of the library drew.
+"""Whether a PNG shows what another one shows, by the same version of the library or by another.
 
-Letters come out otherwise in every release, and push what is drawn about by some pixels.  So little squares
-are compared with those near them, and what has a colour, which is what was measured, more closely.
+The same version draws the same pixels, but for the edges of what is drawn, which processors round
+differently.  In another one letters come out otherwise and push what is drawn about by some pixels: then
+little squares are compared with those near them, and what has a colour, which is what was measured, more
+closely.
 """
 
 from __future__ import annotations
@@ -22,31 +24,62 @@ _COLOURED, _ANY = 0.27, 0.30
 """The most by which the mean colour of 2 × 2 squares, without its grey, and of 4 × 4 may differ, of 1.
 Between matplotlib 3.8 and 3.11: 0.18 and 0.21; where the strongest mark is missing: 0.35 and more."""
 
+_SAME = 0.25
+"""The same of a pixel and those that touch it, where the library is the same."""
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def find_shown_otherwise(here: bytes, anew: bytes) -> str | None:
-    """What a PNG shows otherwise than the one that comes out; None: nothing that is seen."""
+def find_shown_otherwise(here: bytes, anew: bytes, *, same: bool = False) -> str | None:
+    """What a PNG shows otherwise than the one that comes out; None: nothing that is seen.
+
+    ``same``: the same version of the library drew it, so that it is compared pixel by pixel.
+    """
     try:
-        parts = _list_parts(here)
-    except (ValueError, struct.error):
-        return "is no PNG, or one with something behind its end"
-    if parts != _list_parts(anew):
-        return "holds something else than a picture of this size"
-    try:
-        old, new = (imread(io.BytesIO(png), format="png") for png in (here, anew))
-    except (OSError, SyntaxError, ValueError):
-        return "can't be read as a PNG"
-    if old.shape != new.shape:
-        return "has another kind of colours"
-    old, new = (_shrink(one[..., :3].astype(np.float64)) for one in (old, new))
+        old, new = _read_both(here, anew)
+    except ValueError as error:
+        return str(error)
+    if same:
+        return _find_place(_measure(old, new, 1), _SAME, 1)
+    old, new = _shrink(old), _shrink(new)
     coloured = [one - one.min(axis=2, keepdims=True) for one in (old, new)]
     for (one, other), side, most in ((coloured, 2, _COLOURED), ((old, new), 4, _ANY)):
-        apart = _measure(_average(one, side), _average(other, side))
-        if apart.max() > most:
-            y, x = np.unravel_index(int(apart.argmax()), apart.shape)
-            return f"shows something else at {int(x) * _CELL}, {int(y) * _CELL} (pixels)"
+        found = _find_place(_measure(_average(one, side), _average(other, side)), most, _CELL)
+        if found:
+            return found
     return None
+
+
+def _read_both(here: bytes, anew: bytes) -> tuple[Array, Array]:
+    """The colours of both by row and column, of 1.
+
+    Raises:
+        ValueError: why they can't be compared.
+    """
+    try:
+        parts = _list_parts(here)
+    except (ValueError, struct.error) as error:
+        raise ValueError("is no PNG, or one with something behind its end") from error
+    if parts != _list_parts(anew):
+        raise ValueError("holds something else than a picture of this size")
+    try:
+        old, new = (imread(io.BytesIO(png), format="png") for png in (here, anew))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ValueError("can't be read as a PNG") from error
+    if old.shape != new.shape:
+        raise ValueError("has another kind of colours")
+    if (old[..., 3:] != new[..., 3:]).any():
+        # Whatever is behind it would be seen with it, and that is compared nowhere.
+        raise ValueError("is transparent where what comes out is not")
+    return old[..., :3].astype(np.float64), new[..., :3].astype(np.float64)
+
+
+def _find_place(apart: Array, most: float, side: int) -> str | None:
+    """Where squares of so many pixels along their side are farthest apart, if that is more than they may."""
+    if apart.max() <= most:
+        return None
+    y, x = np.unravel_index(int(apart.argmax()), apart.shape)
+    return f"shows something else at {int(x) * side}, {int(y) * side} (pixels)"
 
 
 def _list_parts(png: bytes) -> list[bytes]:
@@ -84,11 +117,11 @@ def _average(cells: Array, side: int) -> Array:
     return np.asarray((inside + whole[:-side, :-side]) / side**2)
 
 
-def _measure(one: Array, other: Array) -> Array:
-    """How far each square's colour is from that of the most alike one near it, either way."""
+def _measure(one: Array, other: Array, near: int = _NEAR) -> Array:
+    """How far each square's colour is from that of the most alike one ``near`` it, either way."""
     apart = []
     for a, b in ((one, other), (other, one)):
-        steps = range(-_NEAR, _NEAR + 1)
+        steps = range(-near, near + 1)
         moved = (np.abs(a - np.roll(b, (y, x), (0, 1))).max(axis=2) for y in steps for x in steps)
         apart.append(np.minimum.reduce(list(moved)))
     return np.asarray(np.maximum(*apart))

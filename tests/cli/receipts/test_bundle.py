@@ -220,6 +220,35 @@ def test_a_machine_that_is_called_after_a_word_of_ours_breaks_nothing(
         ("password=hunter2, NODE_NAME=gpu-07", "hidden-secret, hidden-host"),
         (r"C:\Users\mallory\x.txt gone", "hidden-path gone"),
         ("in ~mallory/work now", "in hidden-path now"),
+        # Labels that are the end of a variable's name.
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG ok", "AWS_SECRET_hidden-secret ok"),
+        ("WANDB_API_KEY=0123abcd, DB_PASSWORD=x", "WANDB_hidden-secret, DB_hidden-secret"),
+        ("AWS_SESSION_TOKEN=abc HF_TOKEN=x", "AWS_hidden-secret hidden-secret"),
+        ("RUNPOD_POD_ID=ab12, GCP_PROJECT_ID=acme-prod", "RUNPOD_hidden-id, GCP_hidden-id"),
+        ("cloud_instance_id: 1234567", "cloud_hidden-id"),
+        ("SLURMD_NODENAME=gpu-17 MY_HOSTNAME=box", "SLURMD_hidden-host MY_hidden-host"),
+        (
+            "SLURM_JOB_NODELIST=gpu-[17-18] SLURM_JOB_USER=eve",
+            "SLURM_JOB_hidden-host SLURM_hidden-user",
+        ),
+        ("board_serial=X7 eth0_mac=0242ac110002", "board_hidden-serial eth0_hidden-address"),
+        ("monkey=1, tokens=2, n_tokens: 3, rows/n: 4, turnkey_id=5", None),
+        # Cards of networks, in the forms of Huawei and HP, and as Linux and InfiniBand name them.
+        ("0011-2233-4455 up.", "hidden-address up."),
+        ("001122-334455, at 00163e-0a1b2c.", "hidden-address, at hidden-address."),
+        ("enx00163e0a1b2c, wlx00163e0a1b2c: up", "hidden-address, hidden-address: up"),
+        ("506b:4b03:00c2:e3a0 and 0x506b4b0300c2e3a0", "hidden-address and hidden-address"),
+        ("261121-093000 on enp5s0, 10de:2330:10de:16c1, ab12-cd34", None),
+        ("0x00007ffd5e3c1234, 0xffffffff81000000, 0xffffffffffffffff, 0x7ffd5e3c1234", None),
+        ("20261125T072147Z-sample-standard, 2026-11-25, 1-2-3, sm_90-sm_100", None),
+        # Tencent's machines, and disks.
+        (
+            "ins-r8hr2upy with disk-0ab1cd2e in vpc-9x8y7z6w",
+            "hidden-id with hidden-id in hidden-id",
+        ),
+        ("ins-tructed, disk-bandwidth, subnet-internal", None),
+        ("nvme-eui.0025385b11b0c2d1, wwn-0x5002538e40a1b2c3", "hidden-serial, hidden-serial"),
+        ("naa.5000c500a1b2c3d4 and scsi-3600508b1001c1234", "hidden-serial and hidden-serial"),
     ],
 )
 def test_what_identifies_is_told_from_what_looks_like_it(text: str, hidden: str | None) -> None:

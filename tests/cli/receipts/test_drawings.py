@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.image import imread, imsave
 
 from suite.cli.receipts import check as checks
-from suite.cli.receipts.drawings import find_drawn_otherwise
+from suite.cli.receipts import drawings
 from suite.cli.receipts.pictures import judge_pictures
 from suite.report.pictures.picture import Bar, Picture, Stacks
+from suite.report.plots import letters
 from suite.report.plots.files import render_png, render_svg
 from suite.report.plots.pixels import find_shown_otherwise
 from suite.report.plots.sheet import STYLE
@@ -60,6 +65,11 @@ def in_svg(old: str, new: str) -> Change:
     return change
 
 
+def find_drawn_otherwise(here: bytes, anew: bytes) -> str | None:
+    known = drawings.read_ligatures(letters.render_letters(), letters.LETTERS, letters.JOINED)
+    return drawings.find_drawn_otherwise(here, anew, known)
+
+
 def with_another_letter(svg: bytes) -> bytes:
     """The first letter of a text becomes the last one of all."""
     letters = re.findall(rb"#DejaVuSans-[0-9a-f]+", svg)
@@ -72,16 +82,35 @@ def with_chunk(kind: bytes) -> Change:
     return lambda png: png[:33] + part + png[33:]
 
 
-def wipe(png: bytes) -> bytes:
-    """Without what is drawn in its middle."""
-    import io
+def on_pixels(change: Callable[[Any], None]) -> Change:
+    """A PNG with other pixels, of which each is red, green, blue and alpha, of 1."""
 
-    import numpy as np
-    from matplotlib.image import imread, imsave
+    def changed(png: bytes) -> bytes:
+        pixels = np.array(imread(io.BytesIO(png)))
+        change(pixels)
+        return as_ours(pixels)
 
-    pixels = np.array(imread(io.BytesIO(png)))
+    return changed
+
+
+def wipe(pixels: Any) -> None:
+    """Nothing is drawn in the middle."""
     height, width = pixels.shape[:2]
     pixels[height // 2 : height * 3 // 4, width // 4 : width * 3 // 4] = 1
+
+
+def see_through(pixels: Any) -> None:
+    """What is drawn in the middle has its colours and is not seen."""
+    height, width = pixels.shape[:2]
+    pixels[height // 2 : height * 3 // 4, width // 4 : width * 3 // 4, 3] = 0
+
+
+def touch(pixels: Any) -> None:
+    """A pixel that differs and is not seen."""
+    pixels[0, 0, :3] -= 1 / 255
+
+
+def as_ours(pixels: Any) -> bytes:
     kept = io.BytesIO()
     imsave(kept, pixels, format="png", dpi=150)
     # As matplotlib writes our own: without what names its version.
@@ -94,22 +123,61 @@ def test_pictures_are_drawn_anew(pictured: Path, check: Check, drawing: None) ->
     assert "✓ pictures      2 files, drawn anew: the same bytes" in well(check(pictured)).out
 
 
-def test_where_others_of_its_kind_are_the_same_one_that_is_not_is_told() -> None:
-    drawn: dict[str, str | bytes] = {
-        f"plots/{name}.{ending}": picture
-        for name in ("matmul", "mlp")
-        for ending, picture in (("svg", render_svg(HONEST)), ("png", render_png(HONEST)))
-    }
-    there = {name: one.encode() if isinstance(one, str) else one for name, one in drawn.items()}
-    there["plots/mlp.svg"] = there["plots/mlp.svg"].replace(b"#222222", b"#222223")
-    told = judge_pictures(there, drawn, [*drawn], {})
-    assert told.troubles == (
-        "plots/mlp.svg: is not what comes out, and of the other SVG files 1 came out the same to the byte",
-    )
-    del there["plots/matmul.svg"], there["plots/matmul.png"]
-    told = judge_pictures(there, drawn, ["plots/mlp.svg", "plots/mlp.png"], {})
-    assert (told.troubles, told.unsure) == ((), False)
-    assert told.told.startswith("2 files, drawn anew: 1 by another version of matplotlib")
+def as_drawn(*names: str) -> dict[str, bytes]:
+    """An honest picture under these names, each as SVG and as PNG."""
+    files = (("svg", render_svg(HONEST).encode()), ("png", render_png(HONEST)))
+    return {f"plots/{name}.{end}": content for name in names for end, content in files}
+
+
+TOUCHED: dict[str, tuple[tuple[str, ...], dict[str, Change], list[str]]] = {
+    "an SVG beside another": (
+        ("matmul", "mlp"),
+        {"mlp.svg": in_svg("#222222", "#222223")},
+        ["mlp.svg"],
+    ),
+    # As matplotlib 3.9 and 3.10 draw the same PNGs, and other SVGs.
+    "the only SVG": (("mlp",), {"mlp.svg": in_svg("#222222", "#222223")}, []),
+    "a PNG beside another": (("matmul", "mlp"), {"mlp.png": on_pixels(touch)}, ["mlp.png"]),
+    "a letter in the only PNG": (
+        ("mlp",),
+        {"mlp.png": lambda _: render_png(bars(0.5, 0.3, 0.2, label="mlp.train, cpa"))},
+        ["mlp.png"],
+    ),
+    "a letter in one PNG, a pixel in the other": (
+        ("matmul", "mlp"),
+        {
+            "matmul.png": on_pixels(touch),
+            "mlp.png": lambda _: render_png(bars(0.5, 0.3, 0.2, label="mlp.train, cpa")),
+        },
+        ["mlp.png"],
+    ),
+    "both PNGs packed otherwise": (
+        ("matmul", "mlp"),
+        {"matmul.png": on_pixels(touch), "mlp.png": on_pixels(touch)},
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOUCHED)
+def test_a_picture_that_is_the_same_to_the_byte_vouches_for_all(name: str) -> None:
+    names, changes, wrong = TOUCHED[name]
+    drawn = as_drawn(*names)
+    there = {**drawn}
+    for file, change in changes.items():
+        there[f"plots/{file}"] = change(there[f"plots/{file}"])
+    found = judge_pictures(there, drawn, [*drawn], {})
+    assert [trouble.partition(":")[0] for trouble in found.troubles] == [
+        f"plots/{x}" for x in wrong
+    ]
+    assert not found.unsure
+    if not wrong:
+        number = len(drawn)
+        packed = f"{number} files, drawn anew: 2 packed otherwise, with the same pixels"
+        older = (
+            f"{number} files, drawn anew: 1 by another version of matplotlib, which look the same"
+        )
+        assert found.told.startswith(older if "mlp.svg" in changes else packed)
 
 
 def test_another_matplotlib_is_no_tampering(
@@ -134,12 +202,49 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "a script": ("svg", in_svg("</svg>", "<script>1</script></svg>"), "elements, but"),
     "an event": ("svg", in_svg('role="img"', 'role="img" onload="x()"'), "is another one"),
     "a style": ("svg", in_svg(r"\*\{", "*{opacity: 0; "), "is another one"),
-    "no picture": ("svg", lambda _: b"<svg", "its title or description"),
+    "no picture": ("svg", lambda _: b"<svg", "can't be read as SVG"),
     "something behind it": ("png", lambda png: png + b"more", "is no PNG"),
     "a part that moves": ("png", with_chunk(b"acTL"), "holds something else"),
     "half of it": ("png", lambda png: png[: len(png) // 2], "is no PNG"),
     "nothing": ("png", lambda _: b"", "is no PNG"),
-    "a part wiped": ("png", wipe, "shows something else at"),
+    "a part wiped": ("png", on_pixels(wipe), "shows something else at"),
+    "a part made transparent": ("png", on_pixels(see_through), "is transparent where"),
+    "a style sheet": (
+        "svg",
+        lambda svg: b'<?xml-stylesheet href="data:text/css,path{display:none}"?>' + svg,
+        "holds an instruction",
+    ),
+    "a document type": ("svg", lambda svg: b"<!DOCTYPE svg>" + svg, "holds an instruction"),
+    "another encoding": (
+        "svg",
+        lambda svg: svg.decode().encode("utf-16"),
+        "is no UTF-8",
+    ),
+    "axes without a background": (
+        "svg",
+        in_svg(r'(?s)<g id="axes_1">.*</g>', '<g id="axes_1"/>'),
+        "is no picture that was drawn here",
+    ),
+    "a style where no one looks": (
+        "svg",
+        in_svg(r"(translate[^>]*>\s*<defs>)", r"\1<style>use{opacity: 0}</style>"),
+        "holds something besides",
+    ),
+    "a letter that changes": (
+        "svg",
+        in_svg(r'(<use xlink:href="#DejaVuSans[^>]*) />', r"\1><set to='x' /></use>"),
+        "holds something besides",
+    ),
+    "a second reference": (
+        "svg",
+        in_svg(r"<use xlink:href", "<use href='#x' xlink:href"),
+        "holds something that is no SVG",
+    ),
+    "another language": (
+        "svg",
+        in_svg(r"<path ", "<path xmlns='x' "),
+        "holds something that is no SVG",
+    ),
 }
 
 
