@@ -8,7 +8,7 @@ A row is a kind of machine:
     spot = true                     # unless given, not
     instances = 3                   # one unless given; from three on the kind's spread is known
     bench = "PROFILE=standard"      # of `make bench`
-    bucket = "crossover-results"    # with store = "s3"
+    bucket = "crossover-results"    # with store = "s3"; bucket names are global: choose your own
     folder = "/shared/results"      # instead of the bucket, where all machines share one, as with Slurm
 """
 

@@ -129,7 +129,7 @@ def test_a_disk_that_fills_up_keeps_nothing_from_coming_home(
     assert status == 2, said
     assert re.match(r"a part: [2-5] of 6 blocks", table["first"][0]), said
     assert "No space left on device" in table["first"][1]
-    assert "first: make room there, and RESUME" in said
+    assert "first: make room there, and run the same command again" in said
     # It goes no further, and what is there is brought once more.
     status, said, table = finish(play("-e", "free_gb=0"))
     assert (status, table["first"][0].startswith("a part: ")) == (2, True), said
@@ -140,7 +140,7 @@ def test_a_disk_that_fills_up_keeps_nothing_from_coming_home(
 
 
 def test_what_fails_its_check_is_never_whole_and_what_is_whole_stays_what_it_is(
-    build: Callable[..., Machine], play_on: Callable[..., Play], worker: Path
+    build: Callable[..., Machine], play_on: Callable[..., Play], worker: Path, checkout: Path
 ) -> None:
     machine = build("first")
     play = play_on({"first": machine})
@@ -163,10 +163,33 @@ def test_what_fails_its_check_is_never_whole_and_what_is_whole_stays_what_it_is(
     assert status == 2, said
     assert table["first"][0] == "whole, of PROFILE=smoke"
     assert "it began without PRICE; PRICE=3 would change it" in table["first"][1]
-    # It is no trouble to what is asked for again; and all of it goes at a word.
-    status, said, table = finish(play("--tags", "clean"))
+    # Only measuring is refused: it is fetched again, and all of it goes at a word.
+    (log,) = checkout.glob("results/fleet/first/job.log")
+    log.unlink()
+    status, said, table = finish(play("--tags", "stop,fetch", "-e", other))
+    assert (status, table["first"]) == (0, ("whole", "")), said
+    assert log.exists()
+    status, said, table = finish(play("--tags", "clean", "-e", other))
     assert (status, table["first"]) == (0, ("whole", "")), said
     assert not machine.away.exists()
+
+
+def test_what_runs_is_removed_at_a_word_alone_and_stopped_before(
+    build: Callable[..., Machine], play_on: Callable[..., Play], worker: Path
+) -> None:
+    machine = build("first")
+    play = play_on({"first": machine})
+    running = play("-e", json.dumps({"bench": f"{bench_words(worker)} BLOCKS=99"}))
+    await_second_block(machine, running)
+    commands = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '"
+    status, said, table = finish(play("--tags", "clean"))
+    assert (status, table["first"][1]) == (2, "what it has measured has not all come home"), said
+    assert "-m suite bench" in machine.run("sh", "-c", commands), "it still runs"
+    status, said, _ = finish(play("--tags", "clean", "-e", "lose=true"))
+    assert status == 0, said
+    assert not machine.away.exists()
+    assert "-m suite bench" not in machine.run("sh", "-c", commands)
+    assert finish(running)[0] == 2, "nothing whole came home"
 
 
 def test_each_trouble_on_the_way_to_a_host_has_its_words(

@@ -37,7 +37,7 @@ ELSEWHERE = (
 )
 """Programs that this machine need not have: each says where it was called and with what."""
 
-COMMANDS = (*ELSEWHERE, "make", "echo", "mkdir", "fleet/job", "(", "FOLDERS_OF=")
+COMMANDS = (*ELSEWHERE, "make", "echo", "mkdir", "fleet/job", "(", "FOLDERS_OF=", "job=")
 
 SAYS = """\
 for word; do
@@ -48,9 +48,14 @@ for word; do
     esac
 done
 echo "${0##*/} $*" >>"$SAID"
-case "$*" in exec*" tar "*) tar -czf - --files-from=/dev/null ;; esac
+case "$*" in
+    exec*" tar "*) tar -czf - --files-from=/dev/null ;;
+    create*" -o name") echo job.batch/crossover-abcde ;;
+    "get job.batch/crossover-abcde "*conditions*) echo FailureTarget Failed ;;
+esac
 """
-"""What stands in for a program: the files that it is given must be there; of a pod, an empty archive."""
+"""What stands in for a program: the files that it is given must be there; of a pod, an empty archive; of a
+Job, that it has ended."""
 
 DRY = """\
 case "$*" in images | .venv/host.stamp | *CHECK=1) set -- --dry-run "$@" ;; esac

@@ -60,15 +60,15 @@ def await_second_block(machine: Machine, play: subprocess.Popen[str]) -> None:
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, dict[str, tuple[str, str]]]:
-    """Its exit status, all that it said, and the table: what came home, and why no more, by machine."""
+    """Its exit status, all that it said, and the table: what came home, and why not all, by machine."""
     said, _ = process.communicate()
     return process.returncode, said, read_table(said)
 
 
 def read_table(said: str) -> dict[str, tuple[str, str]]:
-    """The rows of the fleet's table: what came home, and why no more, by machine."""
+    """The rows of the fleet's table: what came home, and why not all, by machine."""
     head, *rows = f"machine {said.partition(chr(10) + 'machine ')[2]}".splitlines()
-    at = [head.index(name) for name in ("came home", "arms", "why no more")]
+    at = [head.index(name) for name in ("came home", "arms", "why not all")]
     table = {}
     for row in rows:
         if not row or row[at[0] - 1] != " " or ": " in row[: at[0]]:

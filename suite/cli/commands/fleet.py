@@ -1,4 +1,4 @@
-"""The command fleet: what came home of each machine, and why no more."""
+"""The command fleet: what came home of each machine, and why not all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ missing; 2 usage, or a whole campaign is another than the one asked for."""
     "--check", "checks", is_flag=True, help="check whole folders, as the command check does"
 )
 def fleet(fleet: Path | None, machines: Sequence[str], asked: str, *, checks: bool) -> int:
-    """What came home of each machine of a fleet, with which arms, and why no more.
+    """What came home of each machine of a fleet, with which arms, and why not all.
 
     FLEET is the folder that has a folder for each machine  [default: results/fleet].
     """
@@ -93,7 +93,7 @@ def _mind(row: Row, trouble: str | None) -> Row:
     return replace(row, came=f"{row.came}, but it failed its check", reason=reason, status=1)
 
 
-HEADERS = ("machine", "came home", "arms", "why no more")
+HEADERS = ("machine", "came home", "arms", "why not all")
 
 
 def draw_table(rows: Sequence[Row]) -> str:
@@ -116,7 +116,7 @@ def draw_table(rows: Sequence[Row]) -> str:
     told = [f"{', '.join(names)}: {remedy}" for remedy, names in remedies.items()]
     done = sum(row.status == 0 for row in rows)
     if done < len(rows):
-        told.insert(0, f"{done} of {len(rows)} need nothing more")
+        told.insert(0, f"{done} of {len(rows)} machines are done")
     return "\n".join([*map(str.rstrip, text.splitlines()), *map(shown, told)])
 
 

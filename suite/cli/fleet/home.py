@@ -11,7 +11,7 @@ from typing import Any
 from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
 from suite.cli.fleet.asked import CHANGES, find_other, word_begun
 from suite.cli.fleet.end import STOPPED, End, read_end
-from suite.cli.fleet.reasons import Reason
+from suite.cli.fleet.reasons import Reason, word_remedy
 from suite.errors import DocumentError
 from suite.model import PLAN, SURVEY, Campaign, Survey
 
@@ -23,7 +23,7 @@ REPORT = "report.md"
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A machine: what ``came`` home of it, with which ``arms``, and why no more.
+    """A machine: what ``came`` home of it, with which ``arms``, and why not all.
 
     ``status`` is 0 where nothing is missing (an unsound machine is not to be completed), 2 where a whole
     campaign is another than the one that is asked for, else 1.
@@ -57,6 +57,13 @@ class _Measured:
 def look_home(folder: Path, asked: Mapping[str, Any]) -> Row:
     """The row of a machine's folder, which need not exist; ``asked`` are the options of the campaign that
     is wanted, none where that is whichever is there."""
+    row = _look(folder, asked)
+    if row.reason is None:
+        return row
+    return replace(row, reason=replace(row.reason, remedy=word_remedy(row.reason.remedy)))
+
+
+def _look(folder: Path, asked: Mapping[str, Any]) -> Row:
     end, stopped = read_end(folder), read_end(folder, STOPPED)
     try:
         found = _find_measured(folder)
@@ -102,7 +109,8 @@ def _tell(
         of = " ".join(before or [f"PROFILE={found.plan.profile}"])
         why = Reason(
             what=f"it {word_begun(now, before)}; {' '.join(now)} {CHANGES}",
-            remedy="ask for what it began with, or name another fleet, which begins anew beside it",
+            remedy="ask for the same options again, or give the fleet another name to start a new "
+            "campaign beside it",
         )
         reason = why if now or refused is None else refused
         return replace(row, came=f"whole, of {of}", reason=reason, status=2)

@@ -35,12 +35,15 @@ def _kind(pattern: str, remedy: str, what: str = "") -> Kind:
 
 
 _KEY = (
-    "`ssh -i KEY USER@HOST` must work from here without a question: ansible_user and "
+    "`ssh -i KEY USER@HOST` must work from here without prompting: ansible_user and "
     "ansible_ssh_private_key_file of the inventory say who and with what; the key of a jump host belongs "
     "in ~/.ssh/config or in the agent"
 )
 _ROOM = "make room there (`df -h`, `docker system df`) and run it again: it goes on where it was"
-_WAY = "is the machine on, ansible_host and ansible_port right, and the port open for this address?"
+_WAY = (
+    "check that the machine is on, that ansible_host and ansible_port are right, and that the port is open "
+    "to your address"
+)
 _JUMP = (
     "`cd fleet/ansible && ssh -F ssh.cfg USER@JUMPHOST` says why: the key for it belongs in ~/.ssh/config "
     "or in the agent; it must allow forwarding (AllowTcpForwarding in its sshd_config) and reach that address"
@@ -51,14 +54,14 @@ _MIRROR = (
 )
 _REMOVE = "ssh-keygen -f .known_hosts -R ADDRESS"
 _DOCKER_GROUP = (
-    "`sudo usermod -aG docker USER` on the machine, then log in anew (here a minute passes until ssh does); "
-    "or ENGINE=local, without containers"
+    "`sudo usermod -aG docker USER` on the machine, then log in again (Ansible keeps its connection for a "
+    "minute: wait that long); or ENGINE=local, without containers"
 )
 
 KINDS = (
     _kind(
         r"host key (?:for|of) (?P<host>\S+) has changed|REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "if it was installed anew, or the address is another machine's now, remove the old key: "
+        "if it was reinstalled, or the address is another machine's now, remove the old key: "
         "`cd fleet/ansible && {remove}`; if you don't know why it changed, find out first",
         "its host key is not the one of the last time",
     ),
@@ -71,19 +74,25 @@ KINDS = (
     _kind(r"Too many authentication failures", "name the key: ansible_ssh_private_key_file"),
     _kind(
         r"Host key verification failed",
-        "nobody has accepted the key of that host yet, or of the jump host before it: log in once by hand",
+        "nobody has accepted the key of that host yet, or of the jump host before it: log in once by hand, "
+        "`cd fleet/ansible && ssh -F ssh.cfg USER@HOST`",
     ),
     _kind(r"Could not resolve hostname", "give its address as ansible_host in the inventory"),
     _kind(r"(?:stdio forwarding|channel \d+: open) failed|administratively prohibited", _JUMP),
+    # What ssh says, and ssh alone: pip and docker on a machine that it reached call their troubles the same.
+    _kind(r"^ssh: connect to host |^Connection timed out during banner exchange", _WAY),
+    _kind(r"UNKNOWN port 65535", _JUMP, "the jump host does not let us through"),
     _kind(
-        r"port \d+: (?:Connection refused|Connection timed out|No route to host|Network is unreachable)"
-        r"|Connection timed out|No route to host",
+        r"^(?:kex|ssh)_exchange_identification|^Connection (?:closed|reset) by"
+        r"|^Connection to \S+ port \d+ timed out|^Timeout, server \S+ not responding",
         _WAY,
     ),
-    _kind(r"UNKNOWN port 65535", _JUMP, "the jump host does not let us through"),
-    _kind(r"kex_exchange_identification|Connection (?:closed|reset) by", _WAY),
     _kind(r"No space left on device|Disk quota exceeded|\bno space: ", _ROOM),
-    _kind(r"Read-only file system", "the disk may be broken (`dmesg`): rent another machine"),
+    _kind(
+        r"Read-only file system",
+        "the disk may be broken (`dmesg`): rent another machine; in a container (Apptainer, a pod) the "
+        "folder must be on a writable mount",
+    ),
     _kind(r"permission denied .*docker.*sock|docker.*sock.*permission denied", _DOCKER_GROUP),
     _kind(
         r"Cannot connect to the Docker daemon",
@@ -104,12 +113,13 @@ KINDS = (
     ),
     _kind(
         r"Could not find a version that satisfies|No matching distribution found|Max retries exceeded"
+        r"|\bHTTPS?ConnectionPool\(|\bRetry\(total=|\bpip\._vendor\S+Error"
         r"|Temporary failure in name resolution|Could not connect to .*pypi|certificate verify failed",
         _MIRROR,
     ),
     _kind(
         r"\bOut of memory\b|\boom[-_]kill|MemoryError|Cannot allocate memory|^Killed$|rc=137",
-        "a machine with more memory, or less on it beside the campaign",
+        "use a machine with more memory, or stop what else runs there",
     ),
     _kind(r"^\s*[✗X] \w.*", ""),
     _kind(r"^\w+(?:\.\w+)*(?:Error|Exception|Interrupt)\b.*", ""),
@@ -133,11 +143,21 @@ _SAYS_SO = re.compile(
 )
 
 _BEFORE = re.compile(
-    r"^(?:(?:Task failed|Action failed|Data could not be sent to remote host \S+?|"
+    r"^(?:(?:Task failed|Action failed|"
+    r"Data could not be sent to remote host \S+ Make sure this host can be reached over ssh|"
     r"Failed to connect to the host via ssh): *)+",
     re.IGNORECASE,
 )
 """What an engine puts before somebody else's words."""
+
+_ELSEWHERE = {
+    r"`?(?:make bench )?\bRESUME(?:=[^\s`);,]*)?`? goes on(?: with a campaign)?": (
+        "run the same command again: it goes on where it was"
+    ),
+    r"`?(?:make bench )?\bRESUME(?:=[^\s`);,]*)?`?": "run the same command again",
+    r"name another folder with RESULTS=": "use a folder elsewhere",
+}
+"""Variables of `make bench` that `fleet/bench` refuses, and what takes their place."""
 
 
 def find_reason(text: str) -> Reason:
@@ -155,6 +175,13 @@ def find_reason(text: str) -> Reason:
     saying = [line for line in telling if _SAYS_SO.search(line)]
     what = saying[:1] or telling[-1:] or [line.strip() for line in lines[-1:]]
     return Reason(what="".join(what) or "no reason given")
+
+
+def word_remedy(remedy: str) -> str:
+    """What the suite says to do, as it is done in a fleet, whose engine names the folder."""
+    for pattern, words in _ELSEWHERE.items():
+        remedy = re.sub(pattern, words, remedy)
+    return remedy
 
 
 def _split(text: str) -> Iterator[str]:

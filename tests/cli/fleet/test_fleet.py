@@ -82,13 +82,21 @@ OTHER = (
         (2, "status 137\nKilled\n", "a part: 2 of 3 blocks cpu Killed", 1),
     ],
 )
-def test_a_row_says_what_came_home_and_why_no_more(
+def test_a_row_says_what_came_home_and_why_not_all(
     done: int, ended: str, row: str, status: int, *, make: Make, shell: Shell
 ) -> None:
     folder = make("gpu-1", done=done, ended=ended)
     found, rows, _ = table(shell, folder.parent)
     assert rows["gpu-1"].startswith(row)
     assert found == status
+
+
+def test_what_to_do_is_what_the_engine_takes(make: Make, shell: Shell) -> None:
+    """`fleet/bench` refuses RESUME: the same words go on with the campaign that is there."""
+    room = FULL.replace("make room", "make room there, and RESUME=… goes on with a campaign")
+    _, _, said = table(shell, make("gpu-1", done=2, ended=room).parent)
+    assert "gpu-1: make room there, and run the same command again: it goes on where it was" in said
+    assert "RESUME" not in said
 
 
 def test_an_arm_that_did_not_run_is_missing(make: Make, shell: Shell) -> None:
@@ -161,7 +169,7 @@ def test_a_machine_without_a_folder_has_a_row(make: Make, shell: Shell) -> None:
     fleet = make("gpu-1").parent
     status, rows, said = table(shell, fleet, "--machine", "gpu-1", "--machine", "gone")
     assert (status, rows["gone"]) == (1, "nothing –")
-    assert "1 of 2 need nothing more" in said
+    assert "1 of 2 machines are done" in said
 
 
 def test_a_check_finds_what_does_not_follow(make: Make, shell: Shell) -> None:
@@ -176,6 +184,7 @@ def test_a_check_finds_what_does_not_follow(make: Make, shell: Shell) -> None:
 def test_what_can_not_be_read_is_said(make: Make, shell: Shell, tmp_path: Path) -> None:
     folder = make("gpu-1")
     (folder / "run" / "cpu-01.json").write_text("{")
-    status, rows, _ = table(shell, folder.parent)
+    status, rows, said = table(shell, folder.parent)
     assert (status, rows["gpu-1"].startswith("can't be read – cpu-01.json")) == (1, True)
+    assert "measure again what it held (run the same command again)" in said
     assert shell.run("fleet", str(tmp_path / "nowhere")).status == 2
