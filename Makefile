@@ -89,7 +89,7 @@ images: $(VENV)/host.stamp ## build the images only
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
 	@$(PY) -m suite base $(call given,NAME)
 
-fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why no more (FLEET=results/fleet, CHECK=1)
+fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why not all (FLEET=results/fleet, CHECK=1)
 	@$(PY) -m suite fleet $(if $(FLEET),$(call quote,FLEET)) $(if $(CHECK),--check)
 
 fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
