@@ -2,7 +2,7 @@
 
 On x86 the processor has its name in itself; an ARM core has two numbers, its implementer and its part
 (fields of MIDR_EL1).  Their names, for cores of 64 bits and as their makers write them: util-linux,
-``sys-utils/lscpu-arm.c``; newer ones by Linux, ``arch/arm64/include/asm/cputype.h``.
+``sys-utils/lscpu-arm.c``, and for the newest a public copy of that table.
 """
 
 from __future__ import annotations
