@@ -15,7 +15,7 @@ TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 FAILURES: dict[str, tuple[dict[str, object], str, str]] = {
     "an old driver that refuses PTX": ({"refuse_ptx": 1, "driver": 12020}, "", "555 or later"),
     "a product that is wrong by 1 %": ({"wrong_by": 1.01}, "", "wrong result for a small product"),
-    "another process has the GPU": ({"hold": 1}, "", "another process has the GPU"),
+    "another process has the GPU": ({"hold": 1}, "", "another process holds the GPU"),
     "no memory at the first allocation": ({"full": 1}, "", "who else uses that memory"),
     "MIG on, and no instance": ({"mig": 1}, "", "MIG"),
     "a GPU that the wheel has no code for": ({"capability": "12.0"}, "", "12.0"),

@@ -50,7 +50,7 @@ STATES: Mapping[str, State] = {
     "a product that is wrong by 1 %": State(
         said="wrong result for a small product", plants={"wrong_by": 1.01}
     ),
-    "another process has the GPU": State(said="another process has the GPU", plants={"hold": 1}),
+    "another process has the GPU": State(said="another process holds the GPU", plants={"hold": 1}),
     "another process has the memory": State(said="who else uses that memory", plants={"full": 1}),
     "MIG on, and no instance": State(said="-mig 0", plants={"mig": 1}),
     "a module for memory that is not loaded": State(
