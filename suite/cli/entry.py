@@ -20,7 +20,7 @@ from suite.cells.traits import ProfileName
 from suite.cli.commands import archive, export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generate
-from suite.cli.commands.recheck import recheck
+from suite.cli.commands.recheck import CELLS, run_recheck
 from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude
@@ -52,9 +52,19 @@ def commands() -> None:
 
 @commands.command(epilog=EXITS)
 @campaign_options
+@click.option(
+    "--recheck",
+    metavar="FOLDER",
+    help="measure some cells of this campaign (or bundle) again: do they reproduce?",
+)
+@click.option("--n", type=click.IntRange(1), help=f"with --recheck: how many  [default: {CELLS}]")
 @engine_options
-def bench(**given: Any) -> int:
+def bench(recheck: str | None, n: int | None, **given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
+    if recheck is not None:
+        return run_recheck(recheck, n, given)
+    if n is not None:
+        raise UsageError("N is how many cells RECHECK measures again", "name a campaign: RECHECK=…")
     return run_bench(given, again=False)
 
 
@@ -219,7 +229,7 @@ _OTHERS = (
     *receipts.COMMANDS,
     *several.COMMANDS,
 )
-for _other in (*_OTHERS, generate, recheck):
+for _other in (*_OTHERS, generate):
     commands.add_command(_other)
 
 

@@ -123,6 +123,16 @@ def _name_some(named: str, folder: Path) -> str:
 Command = Callable[..., Any]
 
 
+def find_run(named: str, text: str) -> Path:
+    """The campaign's folder or bundle that a variable names.
+
+    Raises:
+        UsageError: it names neither.
+    """
+    path: Path = _Run(named, bundles=True).convert(text, None, None)
+    return path
+
+
 def run_argument(*, bundles: bool = False) -> Callable[[Command], Command]:
     """What adds RUN to a command: one campaign's folder, or with ``bundles`` a bundle as well.
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.shortlist import Offer
-from suite.analysis.several.shortlist import rank_machines
+from suite.analysis.result.several import Offer
+from suite.analysis.several.machines import compare_machines
 from suite.cells.cell import Work
 from suite.cli.archive.store import add
 from suite.cli.archive.tables import make_entries
@@ -30,7 +30,7 @@ from suite.folder import Folder
 from suite.model import Campaign, Document
 from suite.report.exports.parquet import open_duckdb
 from suite.report.exports.summary import render_json
-from suite.report.produce import build_shortlist
+from suite.report.produce import build_comparison
 from tests import synthetic
 from tests.changes import invoke
 from tests.twelve import TODAY
@@ -118,13 +118,13 @@ def _find_folders(place: Path) -> list[Path]:
     return sorted(place.glob("campaign-*"))
 
 
-def _rank(analyses: Sequence[Analysis]) -> dict[str, str]:
+def _rank(analyses: Sequence[Analysis]) -> dict[str, str | bytes]:
     """The shortlist's files, each type at a price of its own."""
     offers = [
         Offer(type=_name_type(n), hourly=1 + n / 1000, currency="USD", source="us", date=TODAY)
         for n in range(0, len(analyses), INSTANCES)
     ]
-    return build_shortlist(rank_machines(analyses, offers, asked=TODAY), analyses)
+    return build_comparison(compare_machines(analyses, offers, asked=TODAY), analyses)
 
 
 def read_resident() -> int:
@@ -144,7 +144,7 @@ def shortlist(place: Path) -> dict[str, float]:
     files = _rank(analyses)
     ranked = time.perf_counter() - begin
     found = {"analysed": analysed, "ranked": ranked, "resident": read_resident()}
-    found["page"] = len(files["shortlist.md"].encode())
+    found["page"] = len(str(files["compare.md"]).encode())
     found["summaries"] = 0
     for folder, one in zip(_find_folders(place), analyses, strict=True):
         text = render_json(one)

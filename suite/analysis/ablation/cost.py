@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from suite.analysis.ablation.catalogue import LARGEST, Catalogue, Values, divide, name_unit
+from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare
+from suite.analysis.observations import HOUR_S, LARGEST, MILLION
 from suite.analysis.result.limits import Cost, Price
 from suite.analysis.result.numbers import Estimate
 from suite.model import Campaign
-
-HOUR_S = 3600.0
-MILLION = 1e6
 
 
 def find_price(campaign: Campaign) -> Price | None:
@@ -39,7 +37,7 @@ def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Cost]:
             cell=one.cell.id,
             steps={arm: cost for arm, cost in steps.items() if cost},
             examples={arm: cost for arm, cost in examples.items() if cost},
-            turns=compare(
+            turns=find_paired_ratio(
                 catalogue.values(one, catalogue.gpu), catalogue.values(one, catalogue.cpu)
             ),
         )

@@ -12,7 +12,7 @@ from functools import partial
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide
 from suite.analysis.ablation.speedups import find_utilization
-from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place
+from suite.analysis.campaign.bounds import Place
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.documents.published import read_figures
 from suite.analysis.numbers.estimate import estimate
@@ -27,7 +27,7 @@ from suite.analysis.result.limits import (
     Utilization,
 )
 from suite.analysis.result.numbers import Estimate
-from suite.flags import Flag, raise_flag
+from suite.flags import IMPLAUSIBLE, Flag, raise_flag
 
 BELOW, ABOVE = 0.15, 0.10
 """In band: from 15 % under to 10 % over a published figure of the same precision and a similar size."""

@@ -13,8 +13,7 @@ from itertools import combinations, pairwise
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.ratio import scale_ratio
-from suite.analysis.numbers.verdict import judge
+from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Improvement, Shown, Speedup
 from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Ratio, cite
 from suite.cells.cell import Cell, Choice, Link, Stage

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.shortlist import Exclusion
+from suite.analysis.result.several import Exclusion
 from suite.flags import Flag, pick, raise_flag
 
 COPIED = 0.05
@@ -24,19 +24,25 @@ Instance = tuple[bool, list[Analysis]]
 
 
 def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]]:
-    """The campaigns that most others can stand beside, and the rest with the reason."""
-    content = _find_usual([one.suite.content for one in analyses])
-    method = _find_usual([_tell_method(one) for one in analyses])
+    """The campaigns that most others can stand beside, and the rest with the reason.
+
+    Of the same values under two identities one is a copy, and nobody can tell which: neither counts.
+    """
+    content = _find_usual([analysis.suite.content for analysis in analyses])
+    method = _find_usual([_describe_method(analysis) for analysis in analyses])
+    copies = _find_copies(analyses)
     admitted: list[Analysis] = []
     excluded = []
-    counts: dict[str, int] = {}
-    first: dict[tuple[str, float], str] = {}
-    for run, one in enumerate(analyses, start=1):
-        flag = _find_again(one, counts, first) or _find_other(one, content, method)
+    names: set[str] = set()
+    for run, analysis in enumerate(analyses, start=1):
+        name = analysis.campaign.id
+        flag = raise_flag("same-campaign") if name in names else copies.get(name)
+        flag = flag or _find_other(analysis, content, method)
+        names.add(name)
         if flag is None:
-            admitted.append(one)
+            admitted.append(analysis)
         else:
-            excluded.append(Exclusion(run=run, campaign=one.campaign.id, flag=flag))
+            excluded.append(Exclusion(run=run, campaign=name, flag=flag))
     return admitted, excluded
 
 
@@ -45,38 +51,44 @@ def _find_usual(found: Sequence[str]) -> str:
     return Counter(found).most_common(1)[0][0]
 
 
-def _tell_method(one: Analysis) -> str:
+def _describe_method(analysis: Analysis) -> str:
     """How a campaign measured, in a word for each part."""
-    plan = one.campaign
+    plan = analysis.campaign
     times = (f"warmup_s={plan.warmup_s:g}", f"measure_s={plan.measure_s:g}")
     names = []
     for name, fact in (("isolation", "isolation"), ("tensorflow", "tensorflow.version")):
-        values = {str(v) for arm in one.arms.values() for v in arm.facts.get(fact, ())}
+        values = {str(v) for arm in analysis.arms.values() for v in arm.facts.get(fact, ())}
         names.append(f"{name}={'/'.join(sorted(values))}")
     return " ".join((*times, *names))
 
 
-def _find_again(
-    one: Analysis, counts: dict[str, int], first: dict[tuple[str, float], str]
-) -> Flag | None:
-    """Why a campaign is one of those that were named before, under its name or another; and it is one of
-    them from now on.
+def _find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
+    """By campaign, why it is one of those whose values another has as well.
 
-    It is held against all of them at once: ``counts`` are their values, ``first`` is who had each value
-    first.
+    Of two that are of the same instance the later one is left out; of two identities both are.
     """
-    name = one.campaign.id
-    if name in counts:
-        return raise_flag("same-campaign")
-    results = ((cell.id, result) for cell in one.cells for result in cell.arms.values())
-    values = {(cell, value) for cell, result in results for value in result.values.values()}
-    counts[name] = len(values)
-    holders = Counter(first.setdefault(value, name) for value in values)
-    for other, count in counts.items():
-        share = holders[other] / max(1, min(len(values), count))
-        if share > COPIED and other != name:
-            return raise_flag("copied", share=share, campaign=other)
-    return None
+    by_name = {analysis.campaign.id: analysis for analysis in reversed(analyses)}
+    by_name = {name: by_name[name] for name in dict.fromkeys(a.campaign.id for a in analyses)}
+    values: dict[str, set[tuple[str, float]]] = {}
+    holders: dict[tuple[str, float], list[str]] = {}
+    flags: dict[str, Flag] = {}
+    for name, analysis in by_name.items():
+        results = ((cell.id, result) for cell in analysis.cells for result in cell.arms.values())
+        values[name] = {(id_, v) for id_, result in results for v in result.values.values()}
+        shared = Counter(holder for value in values[name] for holder in holders.get(value, ()))
+        for value in values[name]:
+            holders.setdefault(value, []).append(name)
+        for other, count in shared.items():
+            share = count / max(1, min(len(values[name]), len(values[other])))
+            if share <= COPIED:
+                continue
+            marks = _identify(analysis), _identify(by_name[other])
+            if marks[0] & marks[1]:
+                flags.setdefault(name, raise_flag("copied", share=share, campaign=other))
+            else:
+                for mine, theirs in ((name, other), (other, name)):
+                    flags[mine] = raise_flag("contradicts", share=share, campaign=theirs)
+    return flags
 
 
 def _find_other(one: Analysis, content: str, method: str) -> Flag | None:
@@ -84,7 +96,7 @@ def _find_other(one: Analysis, content: str, method: str) -> Flag | None:
         return raise_flag("none-counts")
     if one.suite.content != content:
         return raise_flag("other-suite", content=one.suite.content[:12], usual=content[:12])
-    if (ours := _tell_method(one)) != method:
+    if (ours := _describe_method(one)) != method:
         return raise_flag("other-method", ours=ours.split(), usual=method.split())
     if any(flag.code == "others-at-work" for flag in pick(one.flags, "caution")):
         return raise_flag("beside-others")

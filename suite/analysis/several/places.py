@@ -12,15 +12,14 @@ from functools import partial
 from statistics import geometric_mean, median
 
 from suite import __version__
-from suite.analysis.campaign.summarise import refuse_ratio
+from suite.analysis.compare import compare_pairs
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.settled import hand_over
+from suite.analysis.observations import Observation, observe, select, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.numbers import MARGIN, Ratio
 from suite.analysis.result.several import Contrast, Surveyed
-from suite.analysis.several.comparison import judge_cells
-from suite.flags import Flag, raise_flag
+from suite.flags import raise_flag
 from suite.model import Survey
 
 
@@ -131,20 +130,37 @@ def _contrast(
     both = [*base, *other]
     # Turns are paired by round, but no GPU's noise is measured by another's twins.
     margin = max([MARGIN, *(one.noise_floor or 0.0 for one in both)])
-    tables = [one.results(one.gpu_arm) for one in both]
-    found = {name: [table[name] for table in tables if name in table] for name in names}
-    ratios: dict[str, tuple[Ratio | Flag, tuple[Flag, ...]]] = {}
-    for name, results in found.items():
-        if len(results) < len(both) or not both:
-            ratios[name] = raise_flag("no-number"), ()
-            continue
-        values = [one.values for one in results]
-        ratio = compare(pool(values[: len(base)]), pool(values[len(base) :]))
-        ratios[name] = refuse_ratio(*results) or ratio or raise_flag("no-common-block"), ()
-    cells = judge_cells(both, found, ratios, margin)
+    names = list(names)
+    sides = [_pool_rows(side, names) for side in (base, other)]
+    cells = compare_pairs(
+        {name: (sides[0][name], sides[1][name]) for name in names},
+        margin=margin,
+        refused={} if both else {name: raise_flag("no-number") for name in names},
+    )
     told = (cells[name] for name in on_gpu)
     typical = middle(one.ratio for one in told if one.ratio and not one.invalid)
     return Contrast(margin=margin, cells=cells, typical=typical)
+
+
+def _pool_rows(side: Sequence[Analysis], names: Iterable[str]) -> dict[str, list[Observation]]:
+    """The observations of the GPU's arms, over several campaigns by block; none of a cell that one lacks."""
+    tables: list[dict[str, list[Observation]]] = []
+    for one in side:
+        rows: dict[str, list[Observation]] = {}
+        for row in select(observe(one), arm=one.gpu_arm):
+            rows.setdefault(row.cell, []).append(row)
+        tables.append(rows)
+    pooled = {}
+    for name in names:
+        groups = [rows[name] for rows in tables if name in rows]
+        values = pool([values_by_block(group) for group in groups])
+        flags = next((group[0].flags for group in groups if group[0].invalid), ())
+        pooled[name] = [
+            replace(groups[0][0], block=block, seconds=value, flags=flags)
+            for block, value in values.items()
+            if len(groups) == len(tables)
+        ]
+    return pooled
 
 
 def pool(values: Sequence[Mapping[int, float]]) -> dict[int, float]:

@@ -11,8 +11,8 @@ from suite.analysis.several.history import find_series
 from suite.cli.archive.tables import Entry
 from suite.errors import DocumentError, UsageError
 from suite.folder import Folder
+from suite.report.exports.facts import FACTS
 from suite.report.exports.parquet import open_duckdb
-from suite.report.exports.tidy import FACTS
 
 _MADE_OF = (*FACTS, "image", "suite_content", "cpus_used", "gpu")
 """The columns in which what has changed is looked for."""

@@ -18,14 +18,9 @@ from suite.analysis.result.campaign import Analysis
 from suite.cli.processes import in_processes
 from suite.manifest import hash_content
 from suite.model import Document
+from suite.report.exports.facts import FACTS, tell_facts
 from suite.report.exports.parquet import open_duckdb, write_parquet
-from suite.report.exports.tidy import (
-    FACTS,
-    list_rows,
-    name_machine_key,
-    tell_facts,
-    type_columns,
-)
+from suite.report.exports.tidy import list_rows, name_machine_key, type_columns
 
 
 def _as_tidy(*names: str) -> dict[str, type]:

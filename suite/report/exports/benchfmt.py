@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import derive_rate
+from suite.report.exports.facts import tell_facts
 from suite.report.exports.numbers import join, list_numbers
-from suite.report.exports.tidy import name_machine_key, tell_facts
+from suite.report.exports.tidy import name_machine_key
 from suite.report.render.plain import show_plainly
 from suite.report.text.units import name_rate
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from suite.analysis.result.campaign import Analysis
 from suite.report.exports.bencher import export_bencher
 from suite.report.exports.benchfmt import export_benchfmt
+from suite.report.exports.cells import export_csv
 from suite.report.exports.github import export_github
 from suite.report.exports.openmetrics import export_openmetrics
 from suite.report.exports.parquet import export_parquet
 from suite.report.exports.pyperf import export_pyperf
-from suite.report.exports.tidy import export_csv
 
 Export = Callable[[Analysis], Mapping[str, bytes]]
 """Makes the files of an analysis, by their names."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from operator import attrgetter
 
 from suite.analysis.result.campaign import Analysis
+from suite.report.exports.facts import tell_facts
 from suite.report.exports.numbers import list_numbers
-from suite.report.exports.tidy import name_machine_key, tell_facts
+from suite.report.exports.tidy import name_machine_key
 from suite.report.render.plain import show_plainly
 
 _GAUGES = {

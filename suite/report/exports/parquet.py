@@ -10,7 +10,7 @@ from typing import Any
 
 from suite.analysis.result.campaign import Analysis
 from suite.errors import NotInstalledError
-from suite.report.exports.tidy import list_rows, type_columns
+from suite.report.exports.cells import TYPES, list_rows
 
 _TYPES: Mapping[object, str] = {
     str: "VARCHAR",
@@ -24,10 +24,10 @@ _TYPES: Mapping[object, str] = {
 
 
 def export_parquet(analysis: Analysis) -> dict[str, bytes]:
-    """The tidy table as one Parquet file."""
+    """The table of observations as one Parquet file."""
     rows = list(list_rows(analysis))
     with open_duckdb() as database:
-        content = write_parquet(database, type_columns(rows), rows)
+        content = write_parquet(database, TYPES, rows)
     return {f"{analysis.campaign.folder}.parquet": content}
 
 

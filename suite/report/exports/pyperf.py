@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
+from suite.report.exports.facts import tell_facts
 from suite.report.exports.numbers import list_numbers, write_json
-from suite.report.exports.tidy import tell_facts
 from suite.report.text.wording import tell
 
 

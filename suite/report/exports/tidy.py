@@ -7,21 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from suite.analysis.result.arms import ArmAnalysis, Fact
+from suite.analysis.result.arms import ArmAnalysis
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
+from suite.report.exports.facts import FACTS, tell_facts
 from suite.report.exports.table import COLUMNS, Entry, Row, describe, write_table
 from suite.report.render.plain import show_plainly
 from suite.report.text.wording import name_banners
-
-FACTS: Mapping[str, tuple[str, ...]] = {
-    "driver": ("gpu.driver",),
-    "kernel": ("os.kernel",),
-    "microcode": ("cpu.microcode",),
-    "tensorflow": ("tensorflow.version",),
-    "engine": ("engine.product", "engine.version"),
-}
-"""Of what a machine and an arm are made, by column: the facts that tell it."""
 
 _CONTEXT: Mapping[str, type] = {
     "campaign": str,
@@ -93,15 +85,6 @@ def name_machine_key(analysis: Analysis) -> str:
     mark = hashlib.sha256("/".join(sorted({name, *told})).encode()).hexdigest()[:4] if told else ""
     plain = re.sub(r"[^a-z0-9]+", "-", show_plainly(name, 100).lower()).strip("-")
     return "-".join(filter(None, [plain or "unknown", mark]))
-
-
-def tell_facts(facts: Mapping[str, Sequence[Fact]]) -> dict[str, str | None]:
-    """The columns of `FACTS`, from all facts: several values where one changed meanwhile."""
-    told = {}
-    for column, names in FACTS.items():
-        known = ["; ".join(str(v) for v in facts.get(name, ()) if v is not None) for name in names]
-        told[column] = " ".join(filter(None, known)) or None
-    return told
 
 
 def _tell_context(analysis: Analysis, about: ArmAnalysis) -> dict[str, Entry]:

@@ -134,7 +134,26 @@ class Strips:
     arms: Mapping[str, tuple[Strip, ...]]
 
 
-Content = Sweeps | Dots | Stacks | Strips
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A mark at two values; ``best``: nothing is better in both."""
+
+    label: str
+    across: Mark
+    up: Mark
+    best: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """Points on two logarithmic axes, and what stands beside these."""
+
+    points: tuple[Point, ...]
+    across: str
+    up: str
+
+
+Content = Sweeps | Dots | Stacks | Strips | Scatter
 
 
 STEPS, PIPELINES = "decomposition", "pipelines"

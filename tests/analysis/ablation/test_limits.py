@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.bounds import IMPLAUSIBLE, find_impossible, find_places
+from suite.analysis.campaign.bounds import find_impossible, find_places
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell, Param, Work
-from suite.flags import find_invalid, raise_flag
+from suite.flags import IMPLAUSIBLE, find_invalid, raise_flag
 from suite.model import Document, Scalar
 from suite.report.exports.summary import render_json
 from suite.report.text.wording import name_banners, word, word_in_cell
