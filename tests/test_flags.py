@@ -300,7 +300,7 @@ def choose() -> Iterator[Versus]:
         another("suite", cells=(), suite=replace(first.suite, content="6" * 64)),
         another("method", 9.0, cells=()),
         another("crowd", cells=(), flags=(raise_flag("others-at-work", gpus=2),)),
-        another("short", cells=()),
+        another("short", cells=(), arms=strangers),
         another("ended", cells=(), arms=ended),
     ]
     asked = date(2026, 11, 23)
