@@ -12,7 +12,7 @@ from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
 
 ONE = ("report", "check", "bundle", "defend", "recheck", "export", "paper")
-SEVERAL = ("compare", "shortlist", "gate", "archive", "record")
+SEVERAL = ("compare", "shortlist", "gate")
 PACKED = ("check", "defend", "recheck", "export", "paper")
 """The commands that take a bundle as well."""
 
