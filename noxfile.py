@@ -160,12 +160,6 @@ def references(session: nox.Session) -> None:
     forward(session, "-m", "tests.bench.references")
 
 
-@nox.session(name="bench-scale")
-def bench_scale(session: nox.Session) -> None:
-    """Print how the analysis of 10, 100 and 1,000 documents scales; `-- fleet`: a shortlist too."""
-    forward(session, "-m", "tests.bench.scale")
-
-
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Make whatever comes from outside wrong, 13,000 times, and count what the suite answers."""
