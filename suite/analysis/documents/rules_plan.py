@@ -1,80 +1,59 @@
-"""What must hold in a plan, in a survey, and between a plan and its documents.  Pure."""
+"""What must hold in a plan, in a survey, and between a plan and its documents, beyond what a field may hold.
+
+Pure.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
-from suite.analysis.documents.arm_names import NAMED
-from suite.cells.cell import Cell
 from suite.model import Arm, Campaign, Document, Survey
-from suite.model.rules import (
-    Complaint,
-    demand_text,
-    judge_duration,
-    judge_durations,
-    judge_instant,
-    judge_name,
-    judge_range,
-    judge_reference,
-    judge_work,
-)
-from suite.ranges import LONGEST_LABEL, LONGEST_NAME
+from suite.model.rules import Complaint, judge_fields, judge_name, judge_repeated, judge_work
 
 
 def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     """The complaints about a campaign's plan on its own."""
-    yield from _judge_identity(plan)
-    yield from demand_text({"$.suite.version": plan.suite.version})
-    yield from demand_text({"$.suite.content": plan.suite.content})
-    yield from judge_instant("$.created", plan.created)
-    if plan.rechecks is not None and not _is_name(plan.rechecks):
-        yield "$.rechecks", f"{plan.rechecks[:LONGEST_NAME]!r} is no name of a folder"
+    yield from judge_fields("$", plan)
     if not plan.arms:
         yield "$.arms", "names no arm"
-    # What the report asks of an arm, such as to prove its GPU, goes by the arm's value; or by its name.
-    known = [one.name for one in plan.every_arm] or NAMED
-    for index, arm in enumerate(plan.arms):
-        if not arm or arm in plan.arms[:index]:
-            yield f"$.arms[{index}]", f"{arm!r} is empty or stands there twice"
-        elif arm not in known:
-            yield f"$.arms[{index}]", f"{arm!r} is none of {', '.join(known)}"
+    yield from judge_repeated("$.arms[{}]", plan.arms)
+    arms = [arm.name for arm in plan.every_arm]
+    for index, name in enumerate(plan.arms):
+        if name not in arms:
+            yield f"$.arms[{index}]", f"{name!r} is not an arm of $.every_arm ({', '.join(arms)})"
     yield from _judge_arms(plan)
-    yield from judge_range("$.blocks", plan.blocks, "blocks")
-    yield from judge_range("$.most_blocks", plan.most_blocks, "blocks")
-    yield from judge_range("$.at_once", plan.at_once, "at_once")
-    seen: set[str] = set()
+    cells = [cell.id for cell in plan.cells]
+    yield from judge_repeated("$.cells[{}].id", cells)
     for index, cell in enumerate(plan.cells):
-        if cell.id in seen:
-            yield f"$.cells[{index}].id", f"{cell.id} stands in this plan twice"
-        seen.add(cell.id)
-        yield from _judge_planned(f"$.cells[{index}]", cell)
-    yield from _judge_promises(plan)
-    yield from _judge_again(plan)
-    yield from _judge_by_arm(plan, seen)
+        path = f"$.cells[{index}]"
+        yield from judge_name(path, cell)
+        yield from judge_work(f"{path}.work", cell.work)
+        if cell.sweep is not None and cell.sweep not in cell.params:
+            yield f"{path}.sweep", f"{cell.sweep!r} is not an axis of this cell"
+    for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
+        for arm, of_cells in by_arm.items():
+            yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
+            for name in of_cells.keys() - set(cells):
+                yield f"$.{field}.{arm}.{name}", "is not a cell of this plan"
+    yield from _judge_again(plan, arms)
 
 
 def judge_survey(survey: Survey) -> Iterator[Complaint]:
     """The complaints about a survey's plan on its own."""
-    yield from _judge_identity(survey)
-    yield from demand_text({"$.suite.content": survey.suite.content})
-    yield from judge_instant("$.created", survey.created)
-    yield from judge_range("$.rounds", survey.rounds, "blocks")
+    yield from judge_fields("$", survey)
     if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
         yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
-    folders = [one.campaign for one in survey.members]
-    for index, name in enumerate(folders):
-        if not _is_name(name) or name in folders[:index]:
-            path = f"$.members[{index}].campaign"
-            yield path, f"{name!r} is no folder's name, or stands there twice"
-    turns = sorted((one.gpu, one.at_once) for one in survey.members)
+    folders = [member.campaign for member in survey.members]
+    yield from judge_repeated("$.members[{}].campaign", folders)
+    turns = sorted((member.gpu, member.at_once) for member in survey.members)
     if turns != sorted(product(survey.gpus, (False, True))):
         yield "$.members", "they are not one campaign alone and one at once for each GPU"
     for gpu in survey.gpus:
         cpus = survey.cpus.get(gpu, "")
         if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", cpus, re.ASCII):
-            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
+            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is not a list of CPUs"
 
 
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
@@ -83,45 +62,30 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
         ours, theirs = getattr(document.campaign, name), getattr(plan, name)
         if ours != theirs:
             yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
-    arm = document.invocation.arm
-    if all(one.name != arm for one in plan.every_arm):
-        yield (
-            "$.invocation.arm",
-            f"{arm!r} is no arm of campaign.json ({', '.join(plan.arms)})",
-        )
+    arms = [arm.name for arm in plan.every_arm]
+    yield from _judge_reference("$.invocation.arm", document.invocation.arm, arms)
     planned = {cell.id for cell in plan.cells}
     for index, cell in enumerate(document.cells):
         if cell.id not in planned:
             yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
 
 
-def _judge_identity(plan: Campaign | Survey) -> Iterator[Complaint]:
-    if not _is_name(plan.id):
-        yield "$.id", f"{plan.id[:LONGEST_NAME]!r} is no name of a folder"
-    yield from judge_range("$.seed", plan.seed, "seed")
-    if plan.label is not None and len(plan.label) > LONGEST_LABEL:
-        yield "$.label", f"has {len(plan.label)} characters; {LONGEST_LABEL} is the most"
-
-
-def _is_name(text: str) -> bool:
-    """Whether a name from outside, which becomes a path, stays within the folder of results."""
-    return len(text) <= LONGEST_NAME and re.fullmatch(r"\w[\w.-]*", text) is not None
+def _judge_reference(path: str, arm: str, arms: Iterable[str]) -> Iterator[Complaint]:
+    if arm not in arms:
+        yield path, f"{arm!r} is not an arm of campaign.json ({', '.join(arms)})"
 
 
 def _judge_arms(plan: Campaign) -> Iterator[Complaint]:
     """Whether the arms are what their names promise: a number stands under its arm's name."""
-    known: dict[str, Arm] = {}
+    yield from judge_repeated("$.every_arm[{}].name", [arm.name for arm in plan.every_arm])
+    by_name = {arm.name: arm for arm in plan.every_arm}
     for index, arm in enumerate(plan.every_arm):
         path = f"$.every_arm[{index}]"
-        if not _is_name(arm.name) or arm.name in known:
-            # Its documents and logs are called after it.
-            yield f"{path}.name", f"{arm.name[:LONGEST_NAME]!r} is no name, or stands there twice"
-        known[arm.name] = arm
-    for index, arm in enumerate(plan.every_arm):
-        path = f"$.every_arm[{index}]"
-        if arm.control in {None, "again"} if arm.name not in plan.arms else arm.control == "twin":
-            yield f"{path}.control", f"{arm.control!r} does not go with the arms that are compared"
-        yield from _judge_arm(path, arm, known.get(arm.of or ""))
+        compared = arm.name in plan.arms
+        if arm.control == "twin" if compared else arm.control in {None, "again"}:
+            group = "compared" if compared else "not compared"
+            yield f"{path}.control", f"{arm.control!r} does not go with an arm that is {group}"
+        yield from _judge_arm(path, arm, by_name.get(arm.of or ""))
 
 
 CPU_NAME = "cpu"
@@ -131,59 +95,27 @@ CPU_NAME = "cpu"
 def _judge_arm(path: str, arm: Arm, of: Arm | None) -> Iterator[Complaint]:
     if arm.control is None:
         if arm.of is not None:
-            yield f"{path}.of", f"{arm.of!r}, and the arm is no control"
+            yield f"{path}.of", f"is {arm.of!r}, but the arm is not a control"
         if not arm.gpu and CPU_NAME not in arm.name:
-            yield f"{path}.gpu", f"{arm.name!r} has no GPU, and does not say {CPU_NAME}"
+            yield f"{path}.gpu", f"{arm.name!r} has no GPU, so its name has to contain {CPU_NAME!r}"
         return
     if arm.name != f"{arm.of}-{arm.control}":
-        yield f"{path}.name", f"{arm.name!r} does not say that it is {arm.of!r}, {arm.control}"
+        yield f"{path}.name", f"{arm.name!r} is not {arm.of}-{arm.control}, which this control is"
     if arm.control == "hidden":
         if arm.gpu:
-            yield f"{path}.gpu", "the GPU is hidden, and it has one"
+            yield f"{path}.gpu", "is true, but the arm hides the GPU"
     elif of is None or (of.image, of.gpu) != (arm.image, arm.gpu):
-        yield f"{path}.of", f"{arm.of!r} is no arm with the same image and GPU"
+        yield f"{path}.of", f"{arm.of!r} is not an arm with the same image and GPU"
 
 
-def _judge_planned(path: str, cell: Cell) -> Iterator[Complaint]:
-    yield from judge_name(path, cell)
-    yield from judge_work(f"{path}.work", cell.work)
-    if cell.sweep is not None and cell.sweep not in cell.params:
-        yield f"{path}.sweep", f"{cell.sweep!r} is no axis of this cell"
-
-
-def _judge_by_arm(plan: Campaign, seen: set[str]) -> Iterator[Complaint]:
-    for arm, calls in plan.calls.items():
-        yield from judge_reference(f"$.calls.{arm}", arm, plan.arms, calls, seen)
-        for name, count in calls.items():
-            yield from judge_range(f"$.calls.{arm}.{name}", count, "calls")
-    for arm, excluded in plan.excluded.items():
-        yield from judge_reference(f"$.excluded.{arm}", arm, plan.arms, excluded, seen)
-        for name, exclusion in excluded.items():
-            yield from demand_text({f"$.excluded.{arm}.{name}.reason": exclusion.reason})
-
-
-def _judge_again(plan: Campaign) -> Iterator[Complaint]:
+def _judge_again(plan: Campaign, arms: Iterable[str]) -> Iterator[Complaint]:
     """Blocks that are measured again, each time by a higher number."""
-    known = [one.name for one in plan.every_arm] or NAMED
-    numbers: dict[int, int] = {}
-    for index, one in enumerate(plan.again):
+    repeats: dict[int, int] = {}
+    for index, again in enumerate(plan.again):
         path = f"$.again[{index}]"
-        yield from judge_reference(path, one.arm, known, (), set())
-        yield from judge_range(f"{path}.repeat", one.repeat, "repeat")
-        yield from judge_duration(f"{path}.pace", one.pace, zero=False)
-        if not 1 <= one.block <= plan.blocks:
-            yield f"{path}.block", f"{one.block} is no block of this plan, which has {plan.blocks}"
-        if one.repeat <= numbers.get(one.block, 0):
-            yield f"{path}.repeat", f"{one.repeat} was had before"
-        numbers[one.block] = one.repeat
-
-
-def _judge_promises(plan: Campaign) -> Iterator[Complaint]:
-    names = ("warmup_s", "measure_s", "budget_s")
-    yield from judge_durations("$", {name: getattr(plan, name) for name in names})
-    prediction = plan.prediction
-    names = ("before_s", "actual_s", "calibrated_s")
-    yield from judge_durations("$.prediction", {name: getattr(prediction, name) for name in names})
-    for index, value in enumerate(prediction.corrected_s):
-        yield from judge_duration(f"$.prediction.corrected_s[{index}]", value)
-    yield from judge_range("$.price", plan.price, "price")
+        yield from _judge_reference(f"{path}.arm", again.arm, arms)
+        if not 1 <= again.block <= plan.blocks:
+            yield f"{path}.block", f"{again.block} is not one of the plan's {plan.blocks} blocks"
+        if again.repeat <= repeats.get(again.block, 0):
+            yield f"{path}.repeat", f"{again.repeat} is not above the block's repeat before it"
+        repeats[again.block] = again.repeat

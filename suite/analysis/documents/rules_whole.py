@@ -34,8 +34,8 @@ def judge_whole(loaded: LoadedCampaign) -> Iterator[str]:
 
 def _judge_blocks(plan: Campaign, documents: Sequence[Document]) -> Iterator[str]:
     """Blocks follow each other, and every arm has its turn in each: only the last can be cut off."""
-    there = {(one.invocation.arm, one.invocation.block) for one in documents}
-    last = max((block for _, block in there), default=0)
+    present = {(document.invocation.arm, document.invocation.block) for document in documents}
+    last = max((block for _, block in present), default=0)
     if len(plan.prediction.corrected_s) > last:
         done = len(plan.prediction.corrected_s)
         yield f"{PLAN}: $.prediction.corrected_s: tells of {done} blocks; the last one here is {last}"
@@ -43,7 +43,7 @@ def _judge_blocks(plan: Campaign, documents: Sequence[Document]) -> Iterator[str
         if arm in plan.not_run:
             continue
         for block in range(1, last):
-            if (arm, block) not in there:
+            if (arm, block) not in present:
                 yield f"{document_name(arm, block)}: is missing, and block {last} is there"
 
 
@@ -59,11 +59,11 @@ def _judge_calls(name: str, plan: Campaign, document: Document) -> Iterator[str]
 
 def _judge_time(plan: Campaign, documents: Sequence[Document]) -> Iterator[str]:
     """The plan adds up what its containers took; of one that was cut off it may not know yet."""
-    if any(one.invocation.status != "complete" for one in documents):
+    if any(document.invocation.status != "complete" for document in documents):
         return
-    spent, told = math.fsum(map(container_seconds, documents)), plan.prediction.actual_s
-    if abs(spent - told) > _ROUNDING_S:
+    spent, planned = math.fsum(map(container_seconds, documents)), plan.prediction.actual_s
+    if abs(spent - planned) > _ROUNDING_S:
         yield (
-            f"{PLAN}: $.prediction.actual_s: {told:.2f} s, but the documents' containers took "
+            f"{PLAN}: $.prediction.actual_s: {planned:.2f} s, but the documents' containers took "
             f"{spent:.2f} s"
         )
