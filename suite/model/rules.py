@@ -139,7 +139,8 @@ def judge_keys(path: str, values: Iterable[str]) -> Iterator[Complaint]:
 
 def judge_fields(path: str, value: Any) -> Iterator[Complaint]:
     """What the annotations of a dataclass's fields forbid, in it and in all that it holds."""
-    judge = _find_judge(type(value))
+    kind: type = type(value)
+    judge = _find_judge(kind)
     if judge is not None:
         yield from judge(path, value)
 

@@ -222,7 +222,7 @@ def _find_unknown(path: str, value: Any, known: Any) -> Iterator[Complaint]:
         for key, item in value.items():
             if key not in known:
                 yield f"{path}.{key}", "is not a field that this version knows"
-            else:
+            elif isinstance(item, dict | list):
                 yield from _find_unknown(f"{path}.{key}", item, known[key])
     elif isinstance(value, list) and {dict, list} & set(map(type, value)):
         for index, (item, known_item) in enumerate(zip(value, known, strict=True)):

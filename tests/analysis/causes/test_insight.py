@@ -97,7 +97,10 @@ def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_i
     assert not found.posted
     assert found.steps[0].cell == "asked.slices/stage=traced/on=arm"
     # All that is right already.
-    assert found.steps[0].changes == ("as asked", "tracing no longer timed")
+    assert found.steps[0].changes == (
+        "the labels a column instead of a row",
+        "tracing no longer timed",
+    )
     assert found.steps[0].rules == found.steps[-1].rules[:0]
     assert found.steps[0].factor is None
 
