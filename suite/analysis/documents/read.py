@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
+from suite.analysis.documents.rules import judge_membership, judge_plan, judge_survey
 from suite.analysis.result.campaign import Analysis
 from suite.errors import DocumentError
 from suite.folder import MEND, Folder

@@ -1,15 +1,24 @@
-"""What must hold in a plan, in a survey, and between a plan and its documents, beyond what a field may hold.
+"""What must hold in a plan, in a survey, and between a plan and its documents, beyond a field's own range.
 
 Pure.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from suite.model import Arm, Campaign, Document, Survey
+from suite.model import (
+    PLAN,
+    Arm,
+    Campaign,
+    Document,
+    Survey,
+    container_seconds,
+    document_name,
+)
 from suite.model.rules import Complaint, judge_fields, judge_name, judge_repeated, judge_work
 
 
@@ -119,3 +128,55 @@ def _judge_again(plan: Campaign, arms: Iterable[str]) -> Iterator[Complaint]:
         if again.repeat <= repeats.get(again.block, 0):
             yield f"{path}.repeat", f"{again.repeat} is not above the block's repeat before it"
         repeats[again.block] = again.repeat
+
+
+_ROUNDING_S = 0.01
+"""Sums of container times agree to far less."""
+
+
+def judge_whole(
+    plan: Campaign, documents: Sequence[Document], controls: Sequence[Document]
+) -> Iterator[str]:
+    """What must hold between a plan and all its documents together: complaints with their file and field.
+
+    The analysis can do with less, since a campaign can be cut off; somebody who doubts a folder need not.
+    """
+    yield from _judge_blocks(plan, documents)
+    every_document = [*documents, *controls]
+    for document in every_document:
+        name, block = document.name, document.invocation.block
+        if block > plan.blocks:
+            yield f"{name}: $.invocation.block: {block}, but {PLAN} has {plan.blocks} blocks"
+        if document.campaign.label != plan.label:
+            yield f"{name}: $.campaign.label: is not that of {PLAN}"
+        if document.suite.content != plan.suite.content:
+            yield f"{name}: $.suite.content: is not that of {PLAN}"
+        yield from _judge_calls(name, plan, document)
+    # The plan adds up what its containers took; of one that was cut off it may not know yet.
+    spent, planned = math.fsum(map(container_seconds, every_document)), plan.prediction.actual_s
+    complete = all(document.invocation.status == "complete" for document in every_document)
+    if complete and abs(spent - planned) > _ROUNDING_S:
+        took = f"the documents' containers took {spent:.2f} s"
+        yield f"{PLAN}: $.prediction.actual_s: {planned:.2f} s, but {took}"
+
+
+def _judge_blocks(plan: Campaign, documents: Sequence[Document]) -> Iterator[str]:
+    """Blocks follow each other, and every arm has its turn in each: only the last can be cut off."""
+    present = {(document.invocation.arm, document.invocation.block) for document in documents}
+    last = max((block for _, block in present), default=0)
+    if (done := len(plan.prediction.corrected_s)) > last:
+        yield f"{PLAN}: $.prediction.corrected_s: tells of {done} blocks; the last one here is {last}"
+    for arm in plan.arms:
+        for block in range(1, last) if arm not in plan.not_run else ():
+            if (arm, block) not in present:
+                yield f"{document_name(arm, block)}: is missing, and block {last} is there"
+
+
+def _judge_calls(name: str, plan: Campaign, document: Document) -> Iterator[str]:
+    of = document.invocation
+    planned = plan.calls.get(plan.arm(of.arm).of or of.arm, {})
+    for index, cell in enumerate(document.cells):
+        calls, expected = cell.calls_per_sample, planned.get(cell.id)
+        if of.block and None not in {calls, expected} and calls != expected:
+            field = f"$.cells[{index}].calls_per_sample"
+            yield f"{name}: {field}: {calls}, but {PLAN} says {expected} for {cell.id}"
