@@ -130,8 +130,8 @@ def main() -> int:
             row = f"{door.name:28s} {answers.total():6d} {refused:7d} {accepted:8d} {wrong:6d}"
             sys.stdout.write(f"{row}\n")
             sys.stdout.flush()
-        elsewhere += [str(path) for path in Path(name).iterdir() if path != room]
-    strange = sorted(set(elsewhere))
+        around = [str(path) for path in Path(name).iterdir() if path != room]
+        strange = sorted({*elsewhere, *around})  # before the folder itself is removed
     sys.stdout.write(
         f"largest resident size {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB; "
         f"written elsewhere: {', '.join(strange) or 'nothing'}\n"
