@@ -7,7 +7,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
 BENCH := PROFILE BLOCKS BUDGET WAIT STOP_IF ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME RECHECK N BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS ROWS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET ARCHIVE MACHINE MACHINES FLEET CHECK
+KNOWN := $(BENCH) RUN RUNS ROWS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET MACHINES FLEET CHECK
 # make has an AS of its own, the assembler; conda's compilers put one into the environment.
 ifneq ($(origin AS),command line)
 AS :=
@@ -29,7 +29,7 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench aa list report compare check bundle defend export paper archive history doctor images base fleet fleet-tasks test lint clean generate sample lock
+.PHONY: help bench list report compare check bundle defend export paper doctor images base fleet fleet-tasks test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,9 +37,6 @@ help: ## list the targets
 
 bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: N=5 cells of it again)
 	@$(call nox,bench) $(call given,$(BENCH))
-
-aa: $(VENV)/host.stamp ## a campaign of one image against itself: every difference is false
-	@$(call nox,aa) $(call given,$(BENCH))
 
 list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers
 	@$(PY) -m suite list $(call given,ONLY PROFILE)
@@ -59,17 +56,11 @@ bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (SIGN=
 defend: $(VENV)/host.stamp ## how do you know? the evidence for one CELL of RUN=results/X (OUT)
 	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
 
-export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/archive.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
+export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/parquet.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
 	@$(PY) -m suite export $(call quote,RUN) $(call given,AS OUT)
 
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (SHEET=letter, OUT)
 	@$(PY) -m suite paper $(call quote,RUN) $(call given,SHEET OUT)
-
-archive: $(VENV)/archive.stamp ## add RUNS="results/X results/Y" to the archive (ARCHIVE, MACHINE)
-	@$(PY) -m suite archive $(foreach r,$(value RUNS),$(call text,$r)) $(call given,ARCHIVE MACHINE)
-
-history: $(VENV)/archive.stamp ## a CELL over time and machines, from the archive (ARCHIVE, MACHINE)
-	@$(PY) -m suite history $(call given,CELL MACHINE ARCHIVE)
 
 doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
 	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
@@ -92,7 +83,7 @@ test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENG
 lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
 	@$(call nox,lint)
 
-generate: $(VENV)/dev.stamp ## write what is made from the code anew: docs/cells.md, docs/record.md, the schemas, the README
+generate: $(VENV)/dev.stamp ## write what is made from the code anew: docs/cells.md, the schemas, the README
 	@$(call nox,generate)
 
 # The plan names the commit, so tracked files stay as they are until the new sample is there.
@@ -126,7 +117,7 @@ $(VENV)/host.stamp: requirements/host.txt | $(VENV)/venv.stamp
 	@$(call install,$<)
 	@touch $@
 
-$(VENV)/archive.stamp $(VENV)/paper.stamp: $(VENV)/%.stamp: requirements/%.txt $(VENV)/host.stamp
+$(VENV)/parquet.stamp $(VENV)/paper.stamp: $(VENV)/%.stamp: requirements/%.txt $(VENV)/host.stamp
 	@echo "setting up what $* needs in $(VENV) (once)" >&2
 	@$(call install,$<)
 	@touch $@

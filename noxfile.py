@@ -49,18 +49,6 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
-def aa(session: nox.Session) -> None:
-    """Run one image against itself; arguments are those of `python -m suite aa`."""
-    forward(session, "-m", "suite", "aa")
-
-
-@nox.session(name="telemetry-cost")
-def telemetry_cost(session: nox.Session) -> None:
-    """Measure what watching costs: one image against itself, its second half unwatched."""
-    forward(session, "-m", "suite", "aa", "--telemetry", "first")
-
-
-@nox.session
 def collate(session: nox.Session) -> None:
     """Rebuild the report of a campaign folder from its documents."""
     forward(session, "-m", "suite", "report")
@@ -70,18 +58,6 @@ def collate(session: nox.Session) -> None:
 def doctor(session: nox.Session) -> None:
     """Say what this machine can run and why not; arguments are those of `python -m suite doctor`."""
     forward(session, "-m", "suite", "doctor")
-
-
-@nox.session(name="second-build")
-def second_build(session: nox.Session) -> None:
-    """Run the CPU's image against a second build of its source; arguments are those of `bench`."""
-    forward(session, "-m", "tests.bench.second_build")
-
-
-@nox.session
-def record(session: nox.Session) -> None:
-    """Add finished campaigns of `aa` to the record of false verdicts, docs/record.md; `-- FOLDER …`."""
-    forward(session, "-m", "suite", "record")
 
 
 @nox.session
@@ -178,12 +154,6 @@ def references(session: nox.Session) -> None:
     forward(session, "-m", "tests.bench.references")
 
 
-@nox.session(name="bench-scale")
-def bench_scale(session: nox.Session) -> None:
-    """Print how the analysis of 10, 100 and 1,000 documents scales; `-- archive`, `-- fleet`: and these."""
-    forward(session, "-m", "tests.bench.scale")
-
-
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Make whatever comes from outside wrong, 13,000 times, and count what the suite answers."""
@@ -226,7 +196,7 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write what is made from the code anew: docs/cells.md, docs/record.md, the schemas, the README."""
+    """Write what is made from the code anew: docs/cells.md, the schemas, the README."""
     forward(session, "-m", "suite", "generate")
 
 
@@ -254,7 +224,7 @@ def lock(session: nox.Session) -> None:
         *("--output-file", "requirements/dev.txt"),
     )
     # As the tests have it, which come into the same environment.
-    for group in ("archive", "paper"):
+    for group in ("parquet", "paper"):
         session.run(
             *(*compile_, "--python-version", "3.10", "--group", group),
             *("--constraint", "requirements/dev.txt"),

@@ -1,4 +1,4 @@
-"""Words to JSON and back to plain values; the schema number and its history.
+"""Values to JSON and back to plain values; the schema number.
 
 Standard library only: the worker writes records with it inside the container.  Whatever JSON comes from
 outside is read by `parse_json` alone; turning plain values into words again, validated, is
@@ -20,14 +20,7 @@ from suite.model.rules import Complaint
 from suite.ranges import LENGTH, LENGTHS, LONGEST_KEY, LONGEST_TEXT
 
 SCHEMA = 2
-"""The number that every document and plan carries.
-
-History: 1, November 2026, the first.  2, the same month: the cells of a plan say what they are
-(`suite.cells`); what a plan of schema 1 leaves out stands in ``suite.analysis.documents.schema1``.
-"""
-
-READ = (1, SCHEMA)
-"""The schemas that this version reads."""
+"""The number that every document and plan carries; no other is read."""
 
 UUID = re.compile(r"\b(GPU|MIG)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b", re.IGNORECASE)
 

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from suite.analysis.documents.arm_names import NAMED, tell_arms
-from suite.analysis.documents.schema1 import tell_traits
 from suite.cells.cell import Cell, Param, Work, cell_id
-from suite.cells.traits import ProfileName
+from suite.cells.scenario import Point, Scenario
+from suite.cells.traits import PROFILES, ProfileName
 from suite.model import (
     Arm,
     Campaign,
@@ -34,15 +33,13 @@ from suite.model import (
     Prediction,
     Scalar,
     SuiteIdentity,
+    control_of,
 )
 from suite.wire import SCHEMA, dump_document
 from suite.worker import scenarios
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
 
 __all__ = ["QUIET", "SILENT", "TYPICAL", "Host"]
-
-CHOICES = {cell.name: cell.choices for cell in scenarios.cells()}
-"""What whoever writes a script chooses, by case: no plan of schema 1 says that."""
 
 CREATED = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
 SUITE = SuiteIdentity(version="0.1.0", commit="0" * 39 + "1", content="5" * 64)
@@ -52,12 +49,25 @@ Truth = Callable[[Cell, str], float]
 """The true seconds a call of a cell on an arm."""
 
 
+TRAITS = (
+    *("role", "kin", "headline", "larger", "precision", "device", "operations", "data", "dispatch"),
+    *("price", "priced", "links", "choices", "way"),
+)
+"""What a made-up cell has of the suite's own."""
+
+
 def make_cell(
     scenario: str, case: str, params: Mapping[str, Param], work: Work, **fields: object
 ) -> Cell:
-    """A declared cell in every profile, with what schema 1 tells of it, and the choices of its case."""
-    choices = CHOICES.get(f"{scenario}.{case}", {})
-    fields = {"choices": {a: one for a, one in choices.items() if a in params}, **fields}
+    """A cell in every profile, with what the suite declares of such a cell, and these fields."""
+    name = f"{scenario}.{case}"
+    declared = _declare(name, params)
+    traits = {trait: getattr(declared, trait) for trait in TRAITS} if declared else {"kin": name}
+    if declared:
+        counts = {field: value for field, value in vars(work).items() if value is not None}
+        work = replace(declared.work, **{"bytes": None, **counts})
+        choices = declared.choices.items()
+        traits["choices"] = {axis: choice for axis, choice in choices if axis in params}
     cell = Cell(
         id=cell_id(scenario, case, params),
         scenario=scenario,
@@ -65,9 +75,48 @@ def make_cell(
         params=dict(params),
         question=f"What does {case} take?",
         work=work,
-        profiles=["smoke", "quick", "standard", "full"],
+        profiles=list(PROFILES),
+        **traits,
     )
-    return replace(tell_traits(cell), **fields)  # type: ignore[arg-type]
+    return replace(cell, **fields)  # type: ignore[arg-type]
+
+
+def _declare(name: str, params: Mapping[str, Param]) -> Cell | None:
+    """What the suite says of a cell with these axes; None: it has no such case.
+
+    What is left out is as in the nearest of its cells, and is left out of the cells that it leads to.
+    """
+    points = [
+        (scenario, point)
+        for scenario in scenarios.SCENARIOS
+        if f"{scenario.family}.{scenario.case}" == name
+        for point in scenario.points
+    ]
+    if not points:
+        return None
+
+    def count_equal(candidate: tuple[Scenario, Point]) -> int:
+        return sum(params.get(axis) == value for axis, value in candidate[1].items())
+
+    scenario, point = max(points, key=count_equal)
+    given = {axis: value for axis, value in params.items() if axis in point and is_number(value)}
+    (cell,) = replace(scenario, points=({**point, **given},)).cells()
+    left_out = [f"/{axis}={value}" for axis, value in point.items() if axis not in params]
+    links = {
+        kind: [replace(link, to=_leave_out(link.to, left_out)) for link in links]
+        for kind, links in cell.links.items()
+    }
+    return replace(cell, links=links)
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float)
+
+
+def _leave_out(identity: str, axes: Iterable[str]) -> str:
+    for axis in axes:
+        identity = f"{identity}/".replace(f"{axis}/", "/").rstrip("/")
+    return identity
 
 
 def make_product(n: int, precision: str = "fp32") -> Cell:
@@ -93,7 +142,9 @@ def make_cells() -> list[Cell]:
         *(make_product(n) for n in (1000, 10, 100)),
         make_product(1000, "tf32"),
         *map(make_step, (8, 512)),
-        make_cell("asked", "fit", asked, epoch, asked_about=True, one_shot=True),
+        make_cell(
+            "asked", "fit", asked, epoch, asked_about=True, one_shot=True, way=None, links={}
+        ),
         make_cell("tfdata", "map", {"function": "numpy_function", "batch": 32}, batch),
         make_cell("overhead", "fence", {}, call),
         make_cell("overhead", "startup", {"stage": "import"}, start, one_shot=True),
@@ -128,7 +179,7 @@ def make_campaign(
     """A plan, marked as simulated."""
     arms = list(arms)
     cells = make_cells() if cells is None else cells
-    made = Campaign(
+    return Campaign(
         schema=SCHEMA,
         id="made-up",
         created=CREATED,
@@ -146,11 +197,25 @@ def make_campaign(
         calls={arm: {cell.id: 10 for cell in cells if not cell.one_shot} for arm in arms},
         command=f"make bench PROFILE={profile} SEED={seed}",
         simulated=True,
+        every_arm=make_arms(arms),
     )
-    if all(name in NAMED for name in arms):
-        return tell_arms(made)
-    every_arm = [NAMED.get(name, Arm(name=name, image=name, gpu=True)) for name in arms]
-    return replace(made, every_arm=every_arm)
+
+
+CPU = Arm(name="cpu", image="cpu", gpu=False)
+CUDA = Arm(name="cuda", image="cuda", gpu=True)
+HIDDEN = control_of(CUDA, "hidden")
+ARMS = {
+    arm.name: arm for plain in (CPU, CUDA, HIDDEN) for arm in (plain, control_of(plain, "again"))
+}
+
+
+def make_arms(names: Iterable[str]) -> list[Arm]:
+    """Arms of these names, with their controls; one that is none of `ARMS` has a GPU and no control."""
+    arms = [ARMS.get(name, Arm(name=name, image=name, gpu=True)) for name in names]
+    if not all(arm.name in ARMS for arm in arms):
+        return arms
+    hidden = [HIDDEN] if CPU in arms and CUDA in arms and HIDDEN not in arms else []
+    return [*arms, *(control_of(arm, "twin") for arm in arms), *hidden]
 
 
 def make_document(

@@ -175,7 +175,7 @@ STATES: Mapping[str, State] = {
     ),
     "an unknown arm": refused("--arms", "cpu tpu", python="well"),
     "an unknown arm, and no engine": refused("--arms", "tpu", variables=NOWHERE),
-    "an arm named twice": refused("--arms", "cpu cpu", python="well"),
+    "an arm named three times": refused("--arms", "cpu cpu cpu", python="well"),
     "a GPU of no notation": refused("--gpu", "first", python="well"),
     "every GPU where there is none": State(status=GPU, words=("--gpu", "all"), python="well"),
     "every GPU for no arm": refused("--gpu", "all", "--arms", "cpu", variables=NOWHERE),

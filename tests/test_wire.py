@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from suite import wire
-from suite.analysis.documents.read import _convert
+from suite.analysis.documents.read import convert
 from suite.cells.cell import Work, cell_id
 from suite.model import Campaign, CellResult, Document, Survey
 from tests import synthetic
@@ -56,7 +56,7 @@ def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
     @given(anything(kind))
     def comes_back(one: object) -> None:
         written = wire.dump_document(one)
-        read: Any = _convert("any.json", json.loads(written), kind)
+        read: Any = convert("any.json", json.loads(written), kind)
         assert read == one
         # Equal words can still differ in type (1 and true): the text can't.
         assert wire.dump_document(read) == written

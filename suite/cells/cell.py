@@ -116,9 +116,8 @@ class Cell:
     """One case with its parameters, as declared: what may be asked of every arm.
 
     ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` where it has a meaning only on
-    arms with a GPU (empty: on all; plans without ``every_arm`` have ``cuda`` there).  ``sweep`` is the
-    axis along which calibration climbs before it dares the next size.  A ``one_shot`` cell is of what
-    happens once: one sample an invocation, no warm-up.
+    arms with a GPU (empty: on all).  ``sweep`` is the axis along which calibration climbs before it dares
+    the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
     ``asked_about`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.

@@ -19,7 +19,7 @@ from suite.cli.terminal import Terminal, answer_kept
 from suite.content import SUITE
 from suite.errors import CrossoverError, DocumentError, UnsoundError
 from suite.flags import raise_flag
-from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
+from suite.host.campaign.arms import Arms, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
 from suite.host.campaign.listener import AnalysisHooks, Listener
 from suite.host.campaign.store import Store, Turn, only_campaign
@@ -77,7 +77,8 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
         GpuError: the GPU that it needs can't be had any more.
         DocumentError: its plan says of an arm that it runs in something else.
     """
-    names = [name for name in drawn.arms if drawn.arm(name).control != "again"]
+    planned = map(drawn.arm, drawn.arms)
+    names = [arm.of or arm.name if arm.control == "again" else arm.name for arm in planned]
     arms = resolve_arms(engine, names, gpu)
     run_in = {arm.image for arm in arms.run}
     for index, arm in enumerate(drawn.every_arm):
@@ -93,7 +94,7 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
                 f"{PLAN}: $.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}",
                 "begin a new campaign",
             )
-    return arms if names == drawn.arms else against_itself(arms)
+    return arms
 
 
 def make_conductor(

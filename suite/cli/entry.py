@@ -17,17 +17,16 @@ from tabulate import tabulate
 from suite import __version__, wire
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
-from suite.cli.commands import archive, export, fleet, receipts, several
+from suite.cli.commands import export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generate
 from suite.cli.commands.recheck import CELLS, run_recheck
-from suite.cli.commands.record import add_campaigns
 from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
-from suite.cli.runs import run_argument, runs_argument
+from suite.cli.runs import run_argument
 from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
@@ -65,18 +64,7 @@ def bench(recheck: str | None, n: int | None, **given: Any) -> int:
         return run_recheck(recheck, n, given)
     if n is not None:
         raise UsageError("N is how many cells RECHECK measures again", "name a campaign: RECHECK=…")
-    return run_bench(given, again=False)
-
-
-@commands.command(epilog=EXITS)
-@campaign_options
-@engine_options
-def aa(**given: Any) -> int:
-    """Run one arm (ARMS, cpu unless named) against itself: every difference is false.
-
-    For skeptics: whatever this finds is what the method gets wrong on this machine.
-    """
-    return run_bench(given, again=True)
+    return run_bench(given)
 
 
 @commands.command("list")
@@ -214,21 +202,7 @@ def clean() -> int:
     return 0
 
 
-@commands.command()
-@runs_argument()
-def record(runs: Sequence[Path]) -> int:
-    """Add the campaign folders RUNS, in which nothing differs, to the record of false verdicts."""
-    click.echo("\n".join(add_campaigns(runs, ROOT)))
-    return 0
-
-
-_OTHERS = (
-    *archive.COMMANDS,
-    *export.COMMANDS,
-    *fleet.COMMANDS,
-    *receipts.COMMANDS,
-    *several.COMMANDS,
-)
+_OTHERS = (*export.COMMANDS, *fleet.COMMANDS, *receipts.COMMANDS, *several.COMMANDS)
 for _other in (*_OTHERS, generate):
     commands.add_command(_other)
 

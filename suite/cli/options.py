@@ -66,7 +66,11 @@ CAMPAIGN: Options = {
         "help": "stop after the calibration if the machine proves unsound",
     },
     "budget": {"metavar": "TIME", "help": "begin no block that would cross it: 20m, 1h30m"},
-    "arms": {"metavar": "ARMS", "help": 'auto, or some of "cpu cuda cuda-hidden"  [default: auto]'},
+    "arms": {
+        "metavar": "ARMS",
+        "help": 'auto, or some of "cpu cuda cuda-hidden"; "cpu cpu" measures an arm against itself  '
+        "[default: auto]",
+    },
     "only": {
         "metavar": "GLOBS",
         "help": "only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
@@ -79,7 +83,7 @@ CAMPAIGN: Options = {
     },
     "telemetry": {
         "type": click.Choice(MODES),
-        "help": "monitor the machine; first: only the first arm of aa  [default: on]",
+        "help": "monitor the machine; first: not the second of 'cpu cpu'  [default: on]",
     },
     "seed": {"type": _whole("seed"), "help": "decides the order  [default: random]"},
     "label": {

@@ -102,25 +102,25 @@ _UNTOLD = ("results", "resume", "local_python", "seed", "wait")
 """Options that a command which repeats the campaign leaves out: folders of this machine among them."""
 
 
-def word_command(command: str, given: dict[str, Any]) -> str:
+def word_command(given: dict[str, Any]) -> str:
     """The command that repeats this campaign, as make takes it."""
     told = _list_given(given, [name for name in given if name not in _UNTOLD])
     words = [f"{name.upper()}={shlex.quote(text)}" for name, text in told.items()]
-    return " ".join([f"make {command}", *words])
+    return " ".join(["make bench", *words])
 
 
 def read_arms(text: str) -> tuple[str, ...]:
     """The arms that a text names.
 
     Raises:
-        UsageError: one is unknown or named twice, or none is named.
+        UsageError: as `check_arms`.
     """
     names = tuple(text.replace(",", " ").split())
     check_arms(names)
     return names
 
 
-def read_request(given: dict[str, Any], *, again: bool) -> Request:
+def read_request(given: dict[str, Any]) -> Request:
     """What is asked of a new campaign.
 
     Raises:
@@ -129,7 +129,7 @@ def read_request(given: dict[str, Any], *, again: bool) -> Request:
     gpu: str = given["gpu"] or "0"
     return Request(
         profile=cast(ProfileName, given["profile"] or "standard"),
-        arms=read_arms(given["arms"] or ("cpu" if again else AUTO)),
+        arms=read_arms(given["arms"] or AUTO),
         only=tuple((given["only"] or "").split()),
         blocks=given["blocks"],
         gpu=gpu if gpu == ALL_GPUS else single_gpu(gpu),
@@ -137,6 +137,6 @@ def read_request(given: dict[str, Any], *, again: bool) -> Request:
         label=given["label"],
         price=given["price"],
         price_currency=given["price_currency"],
-        command=word_command("aa" if again else "bench", given),
+        command=word_command(given),
         settings=read_settings(given),
     )

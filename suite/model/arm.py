@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
+
+from suite.ranges import NAME
 
 Control = Literal["twin", "again", "hidden"]
 """An arm of which the truth is known.  ``twin``: its arm's second, short invocation of a block.  ``again``:
@@ -20,7 +22,7 @@ class Arm:
     one that a person asks for by name can be of an arm that the plan does not have.
     """
 
-    name: str
+    name: Annotated[str, NAME]
     image: str
     gpu: bool
     tensorflow: str | None = None

@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
+from suite.ranges import FILLED, RANGES
 
 Scalar = str | int | float | bool | None
 """The value of one fact; ``None`` is "looked for and not there"."""
+
+Seconds = Annotated[float, RANGES["seconds"]]
+CallSeconds = Annotated[float, RANGES["call"]]
+Bytes = Annotated[int, RANGES["bytes"]]
+Filled = Annotated[str, FILLED]
+"""What `suite.model.rules` asks of a field beyond its type."""
 
 OutcomeName = Literal["measured", "skipped", "failed", "pending"]
 InvocationStatus = Literal["running", "complete", "interrupted"]
@@ -49,7 +56,7 @@ class Check:
 
     what: str
     value: float | None = None
-    tolerance: float | None = None
+    tolerance: Annotated[float, RANGES["tolerance"]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,18 +84,18 @@ class CellResult:
     started: datetime | None = None
     ended: datetime | None = None
     container: str | None = None
-    first_call_s: float | None = None
-    calls_per_sample: int | None = None
+    first_call_s: CallSeconds | None = None
+    calls_per_sample: Annotated[int, RANGES["calls"]] | None = None
     warmup_status: str | None = None
-    warmup_s: list[float] = field(default_factory=list)
-    samples_s: list[float] = field(default_factory=list)
-    enqueue_fraction: float | None = None
-    placement: dict[str, int] = field(default_factory=dict)
+    warmup_s: list[CallSeconds] = field(default_factory=list)
+    samples_s: list[CallSeconds] = field(default_factory=list)
+    enqueue_fraction: Annotated[float, RANGES["share"]] | None = None
+    placement: dict[str, Annotated[int, RANGES["count"]]] = field(default_factory=dict)
     elsewhere: list[str] = field(default_factory=list)
     check: Check | None = None
-    peak_memory_bytes: int | None = None
+    peak_memory_bytes: Bytes | None = None
     labels: list[str] = field(default_factory=list)
-    spent_s: dict[str, float] = field(default_factory=dict)
+    spent_s: dict[str, Seconds] = field(default_factory=dict)
     evidence: dict[str, float | None] = field(default_factory=dict)
     trace: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
@@ -110,16 +117,16 @@ def make_pending(cell: Cell) -> CellResult:
 class SuiteIdentity:
     """Which suite measured: its version, git commit (null outside a checkout) and content hash."""
 
-    version: str
+    version: Filled
     commit: str | None
-    content: str
+    content: Filled
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignIdentity:
     """Which campaign a document belongs to."""
 
-    id: str
+    id: Filled
     profile: ProfileName
     seed: int
     label: str | None
@@ -136,13 +143,13 @@ class Image:
     how it came about.
     """
 
-    id: str
+    id: Filled
     content: str | None
     base: str
     digests: list[str]
     lock: str
     origin: str
-    size_bytes: int | None = None
+    size_bytes: Bytes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,11 +161,11 @@ class Container:
     ``process``: that of the cells whose script was all that it ran.
     """
 
-    id: str
+    id: Filled
     started: datetime
     ended: datetime | None = None
     status: str | None = None
-    start_s: float | None = None
+    start_s: Seconds | None = None
     process: str | None = None
     facts: dict[str, Scalar] = field(default_factory=dict)
 
@@ -173,8 +180,8 @@ class Invocation:
     no duration here (null: nobody looked).
     """
 
-    arm: str
-    block: int
+    arm: Filled
+    block: Annotated[int, RANGES["block"]]
     isolation: Isolation
     image: Image
     engine: dict[str, Scalar]
@@ -183,7 +190,7 @@ class Invocation:
     started: datetime
     status: InvocationStatus
     ended: datetime | None = None
-    repeat: int = 0
+    repeat: Annotated[int, RANGES["repeat"]] = 0
     clock_jump_s: float | None = None
 
 
@@ -200,7 +207,7 @@ class Telemetry:
 
     started: datetime
     facts: dict[str, Scalar] = field(default_factory=dict)
-    at_s: list[float] = field(default_factory=list)
+    at_s: list[Seconds] = field(default_factory=list)
     series: dict[str, list[float | None]] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
 
@@ -220,7 +227,7 @@ class Document:
     facts: dict[str, Scalar]
     cells: list[CellResult]
     telemetry: Telemetry | None = None
-    spent_s: dict[str, float] = field(default_factory=dict)
+    spent_s: dict[str, Seconds] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -232,7 +239,8 @@ class Document:
 
 def facts_of(document: Document, container: str | None) -> dict[str, Scalar]:
     """What was seen in one container of an invocation; of one that is not known, the document's facts."""
-    own = next((one.facts for one in document.invocation.containers if one.id == container), {})
+    containers = document.invocation.containers
+    own = next((item.facts for item in containers if item.id == container), {})
     return {**document.facts, **own}
 
 
@@ -242,11 +250,13 @@ def container_seconds(document: Document) -> float:
     A container without an end (still running, or its end was never seen) counts until the last
     instant that its cells report.
     """
-    return math.fsum(lived_seconds(document, one) for one in document.invocation.containers)
+    return math.fsum(
+        lived_seconds(document, container) for container in document.invocation.containers
+    )
 
 
 def lived_seconds(document: Document, container: Container) -> float:
-    """The same of one of its containers."""
+    """The container time of one of an invocation's containers, in seconds."""
     ends = [
         cell.ended
         for cell in document.cells

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.model.arm import Arm
-from suite.model.document import SuiteIdentity
+from suite.model.document import CallSeconds, Filled, Seconds, SuiteIdentity
+from suite.ranges import LABEL, NAME, RANGES
+
+Name = Annotated[str, NAME]
+Blocks = Annotated[int, RANGES["blocks"]]
+Seed = Annotated[int, RANGES["seed"]]
+Label = Annotated[str, LABEL]
+"""What `suite.model.rules` asks of a field beyond its type."""
 
 PLAN = "campaign.json"
 """The file in a campaign's folder that holds its plan."""
@@ -26,10 +33,10 @@ class Prediction:
     ``corrected_s`` after each finished block; ``actual_s`` is the container time spent so far.
     """
 
-    before_s: float
-    calibrated_s: float | None = None
-    corrected_s: list[float] = field(default_factory=list)
-    actual_s: float = 0.0
+    before_s: Seconds
+    calibrated_s: Seconds | None = None
+    corrected_s: list[Seconds] = field(default_factory=list)
+    actual_s: Seconds = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +49,8 @@ class Again:
 
     arm: str
     block: int
-    pace: float
-    repeat: int
+    pace: CallSeconds
+    repeat: Annotated[int, RANGES["repeat"]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,36 +75,36 @@ class Campaign:
     """
 
     schema: int
-    id: str
+    id: Name
     created: datetime
     profile: ProfileName
-    seed: int
-    label: str | None
+    seed: Seed
+    label: Label | None
     arms: list[str]
-    blocks: int
+    blocks: Blocks
     cells: list[Cell]
     suite: SuiteIdentity
     prediction: Prediction
-    warmup_s: float
-    measure_s: float
-    budget_s: float
-    calls: dict[str, dict[str, int]] = field(default_factory=dict)
+    warmup_s: Seconds
+    measure_s: Seconds
+    budget_s: Seconds
+    calls: dict[str, dict[str, Annotated[int, RANGES["calls"]]]] = field(default_factory=dict)
     excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
     not_run: dict[str, str] = field(default_factory=dict)
     command: str = ""
     settings: dict[str, str] = field(default_factory=dict)
     stopped: str | None = None
     controls: list[str] = field(default_factory=list)
-    most_blocks: int | None = None
+    most_blocks: Blocks | None = None
     looks: list[Look] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
     simulated: bool = False
-    price: float | None = None
+    price: Annotated[float, RANGES["price"]] | None = None
     price_currency: str = "USD"
     survey: str | None = None
-    at_once: int = 1
+    at_once: Annotated[int, RANGES["at_once"]] = 1
     calibrated_by: str | None = None
-    rechecks: str | None = None
+    rechecks: Name | None = None
     every_arm: list[Arm] = field(default_factory=list)
 
     def arm(self, name: str) -> Arm:
@@ -106,11 +113,11 @@ class Campaign:
         Raises:
             KeyError: there is none.
         """
-        return {one.name: one for one in self.every_arm}[name]
+        return {arm.name: arm for arm in self.every_arm}[name]
 
     def first_counted(self, block: int) -> int:
         """The first repeat of a block's invocations that can count."""
-        return max((one.repeat for one in self.again if one.block == block), default=0)
+        return max((again.repeat for again in self.again if again.block == block), default=0)
 
     @property
     def gpu_arms(self) -> list[str]:
@@ -119,7 +126,7 @@ class Campaign:
 
     def find_arm(self, *, gpu: bool) -> Arm | None:
         """The first arm with a GPU, or without, that is no control; None: the plan has none."""
-        plain = (one for one in self.every_arm if one.control is None and one.gpu == gpu)
+        plain = (arm for arm in self.every_arm if arm.control is None and arm.gpu == gpu)
         return next(plain, None)
 
 
@@ -131,7 +138,7 @@ class SurveyMember:
 
     gpu: str
     at_once: bool
-    campaign: str
+    campaign: Name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,12 +152,12 @@ class Survey:
     """
 
     schema: int
-    id: str
+    id: Name
     created: datetime
     profile: ProfileName
-    seed: int
-    label: str | None
-    rounds: int
+    seed: Seed
+    label: Label | None
+    rounds: Blocks
     gpus: list[str]
     cpus: dict[str, str]
     members: list[SurveyMember]
@@ -176,4 +183,4 @@ class Excluded:
     """Why the blocks do not try a cell: the calibration's outcome (skipped or failed) and reason."""
 
     outcome: Literal["skipped", "failed"]
-    reason: str
+    reason: Filled

@@ -61,7 +61,6 @@ def resume(shell: Shell, *words: str, custom: str | None = None) -> Any:
         ("blocks", "2", "is not a campaign setting"),
         ("results", "/etc", "is not a campaign setting"),
         ("resume", "/etc", "is not a campaign setting"),
-        ("", "x", "is not a campaign setting"),
         ("engine", "/bin/sh", "'/bin/sh' is none of docker, local"),
         ("telemetry", "loud", "'loud' is none of"),
         ("cpus", "0-4000000000", "is not a list of CPUs: 4000000000 is more than 8191"),

@@ -12,7 +12,7 @@ from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
 
 ONE = ("report", "check", "bundle", "defend", "recheck", "export", "paper")
-SEVERAL = ("compare", "shortlist", "gate", "archive", "record")
+SEVERAL = ("compare", "shortlist", "gate")
 PACKED = ("check", "defend", "recheck", "export", "paper")
 """The commands that take a bundle as well."""
 
@@ -27,7 +27,7 @@ def hear(heard: Heard) -> str:
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A results folder with four campaigns, and something that is none."""
     folder = tmp_path / "results"
-    for name in ("20260101T000000Z-a", "20260104T000000Z-d", "20260103T000000Z-c", "archive"):
+    for name in ("20260101T000000Z-a", "20260104T000000Z-d", "20260103T000000Z-c", "empty"):
         (folder / name).mkdir(parents=True)
     for place in folder.glob("2026*"):
         (place / "campaign.json").touch()
@@ -76,7 +76,7 @@ def test_campaigns_one_folder_further_down_are_found_where_there_are_no_others(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("archive", "is not a campaign's folder: it is empty"),
+        ("empty", "is not a campaign's folder: it is empty"),
         (".", "is not a campaign's folder: it has no campaign.json"),
         ("nowhere", "nowhere: no such folder"),
         ("notes.txt", "is a file, and a campaign's folder is wanted"),

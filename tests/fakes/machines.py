@@ -6,12 +6,12 @@ the cells are those of the suite, by their ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
-from suite.cells.cell import Cell, Param, Work
-from suite.cells.traits import ProfileName
+from suite.cells.cell import Cell, Param, Way
+from suite.cells.traits import PROFILES, ProfileName
 from suite.model import Campaign, Document
 from suite.worker import scenarios
 from tests import synthetic
@@ -211,7 +211,7 @@ KEPT = (
     *(f"tfdata.triple/pipeline={name}/*" for name in ("parallel", "native", "numpy_function")),
     *("tfdata.slices/*/shuffle=on/prefetch=on", "overhead.startup/*"),
     *(f"overhead.{case}" for case in ("fence", "eager_op", "function_call", "graph_op")),
-    *("overhead.copy/*", "overhead.sum/*", "overhead.container"),
+    *("overhead.copy/*", "overhead.sum/*", "overhead.container", "mlp.retrace/*"),
     *(
         f"asked.{case}/*stage={stage}/*"
         for case, stages in {
@@ -224,31 +224,25 @@ KEPT = (
         for stage in stages
     ),
 )
-"""The cells that the analysis has something to say about: of scripts the stages that plans of schema 1 had,
-and no width at which even a sound GPU is idle."""
-
-
-NEWER = {"mlp.retrace"}
-"""The cases among them that no plan of schema 1 has."""
-
-DECLARED = ("arms", "sweep", "one_shot", "asked_about", "by_host")
-"""What even plans of schema 1 say of a cell."""
+"""The cells that the analysis has something to say about: of scripts these stages alone, and no width at
+which even a sound GPU is idle."""
 
 
 def make_cells() -> list[Cell]:
-    """Those of the suite, in every profile and with what schema 1 tells of them; newer ones as declared."""
-    older = [
-        synthetic.make_cell(
-            cell.scenario,
-            cell.case,
-            cell.params,
-            Work(amount=cell.work.amount, unit=cell.work.unit, bytes=cell.work.bytes),
-            **{name: getattr(cell, name) for name in DECLARED},
-        )
-        for cell in scenarios.cells()
-        if any(fnmatch(cell.id, pattern) for pattern in KEPT)
+    """Those of the suite, in every profile."""
+    cells = [
+        cell for cell in scenarios.cells() if any(fnmatch(cell.id, pattern) for pattern in KEPT)
     ]
-    return older + [cell for cell in scenarios.cells() if cell.name in NEWER]
+    ids = {cell.id for cell in cells}
+    return [
+        replace(cell, profiles=list(PROFILES), way=cell.way and keep_stages(cell.way, ids))
+        for cell in cells
+    ]
+
+
+def keep_stages(way: Way, ids: Collection[str]) -> Way:
+    """The way by the stages that these cells measure."""
+    return replace(way, stages=[stage for stage in way.stages if stage.cell in ids])
 
 
 def choose(cells: Sequence[Cell], *ids: str) -> list[Cell]:

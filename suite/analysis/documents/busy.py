@@ -32,9 +32,9 @@ THREADS_A_CORE = 2
 
 
 def find_idle(campaign: Campaign, counted: Mapping[str, Mapping[int, Document]]) -> Iterator[Flag]:
-    """What is to be said of a campaign whose CPU arms did not use the machine's cores; ``counted`` are the
+    """The flags of a campaign whose CPU arms did not use the machine's cores; ``counted`` are the
     documents that count, by arm and block."""
-    products = [one for one in campaign.cells if is_large(one)]
+    products = [cell for cell in campaign.cells if is_large(cell)]
     for arm in campaign.arms:
         if campaign.arm(arm).gpu:
             continue
@@ -63,16 +63,16 @@ def _find_least(
 ) -> tuple[float, float] | None:
     """The CPUs that were kept busy by the product that kept most busy, in the median invocation, and the
     cores that there are; None: enough, or not known."""
-    work = {one.id: one.work.amount for one in products}
-    seen: dict[str, list[tuple[float, float, float]]] = {}
+    work = {cell.id: cell.work.amount for cell in products}
+    shares: dict[str, list[tuple[float, float, float]]] = {}
     for document in documents:
         cores = count_cores(document.facts) or 0.0
         for cell in document.cells if cores > 1 else ():
             busy = cell.evidence.get("own_cpus")
             if busy and work.get(cell.id, 0.0) >= LEAST_WORK * cores:
                 share = (busy + _find_taken(cell, document.facts)) / cores
-                seen.setdefault(cell.id, []).append((share, busy, cores))
-    medians = map(statistics.median_low, seen.values())
+                shares.setdefault(cell.id, []).append((share, busy, cores))
+    medians = map(statistics.median_low, shares.values())
     share, busy, cores = max(medians, default=(1.0, 0.0, 0.0))
     return (busy, cores) if share < LEAST_SHARE else None
 
@@ -81,8 +81,8 @@ def _find_bound(documents: Iterable[Document]) -> tuple[float, float] | None:
     """The cores that the command could use, and those that its control group gives it; None: most of them,
     or not known."""
     for document in documents:
-        told = document.invocation.engine
-        given, withheld = (_number(told.get(name)) for name in ("cores", "cores_withheld"))
+        engine = document.invocation.engine
+        given, withheld = (_number(engine.get(name)) for name in ("cores", "cores_withheld"))
         if given and withheld and withheld >= MOST_WITHHELD * given:
             return given - withheld, given
     return None
@@ -98,7 +98,7 @@ def count_cores(facts: Mapping[str, Scalar]) -> float | None:
 
 
 def read_quota(facts: Mapping[str, Scalar]) -> float | None:
-    """The CPU quota that a document tells as a text, in CPUs; None: there is none, or it is not known."""
+    """The CPU quota in CPUs, which a document has as a text; None: there is none, or it is not known."""
     try:
         quota = float(str(facts.get("cpu.quota")))
     except ValueError:

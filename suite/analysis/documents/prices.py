@@ -28,13 +28,15 @@ def read_prices(path: Path, today: date) -> list[Offer]:
             offers = msgspec.toml.decode(folder.read(path.name), type=_Prices).price
     except (ValueError, RecursionError, DocumentError) as error:
         raise _refuse(path, str(error)) from error
-    seen = set()
-    for number, one in enumerate(offers):
-        if (one.type, one.terms) in seen:
-            raise _refuse(path, f"{one.type}, {one.terms}, stands twice - at `$.price[{number}]`")
-        if one.date > today:
-            raise _refuse(path, f"{one.date} is still to come - at `$.price[{number}].date`")
-        seen.add((one.type, one.terms))
+    listed = set()
+    for number, offer in enumerate(offers):
+        if (offer.type, offer.terms) in listed:
+            raise _refuse(
+                path, f"{offer.type}, {offer.terms}, stands twice - at `$.price[{number}]`"
+            )
+        if offer.date > today:
+            raise _refuse(path, f"{offer.date} is still to come - at `$.price[{number}].date`")
+        listed.add((offer.type, offer.terms))
     return offers
 
 

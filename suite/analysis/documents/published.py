@@ -35,12 +35,12 @@ class Figures:
     ) -> list[Figure]:
         """The figures of a part, of one precision or of all; none where there is no part."""
         return [
-            one
-            for one in self.figures
+            figure
+            for figure in self.figures
             if part is not None
-            and part.name in one.parts
-            and (one.quantity, one.kind) == (quantity, kind)
-            and precision in {None, one.precision}
+            and part.name in figure.parts
+            and (figure.quantity, figure.kind) == (quantity, kind)
+            and precision in {None, figure.precision}
         ]
 
 
@@ -81,12 +81,12 @@ def read_figures(path: Path = FIGURES) -> Figures:
 
 def _read_row(row: _Row) -> list[Figure]:
     """A row of the file holds the values of several precisions."""
-    found = []
-    alike = structs.asdict(row)
-    del alike["values"]
+    figures = []
+    common = structs.asdict(row)
+    del common["values"]
     for precision, value in row.values.items():
         low, high = value if isinstance(value, tuple) else (value, value)
         if not 0 <= low <= high < math.inf:
-            raise ValueError(f"{low} to {high} {row.unit} is no range of figures")
-        found.append(Figure(**alike, precision=precision, low=low, high=high))
-    return found
+            raise ValueError(f"{low} to {high} {row.unit} is not a range of figures")
+        figures.append(Figure(**common, precision=precision, low=low, high=high))
+    return figures

@@ -37,10 +37,10 @@ def join_document(document: Document) -> Document:
         document,
         telemetry=replace(telemetry, facts=facts),
         cells=[
-            replace(one, evidence={**one.evidence, **measure_window(telemetry, window)})
-            if (window := find_window(one, telemetry))
-            else one
-            for one in document.cells
+            replace(cell, evidence={**cell.evidence, **measure_window(telemetry, window)})
+            if (window := find_window(cell, telemetry))
+            else cell
+            for cell in document.cells
         ],
     )
 
@@ -64,7 +64,7 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
     that were seen at once; ``cpu.throttle_events`` how often a CPU slowed down for heat;
     ``cpu.quota_share`` for how long a quota of a group above the worker held it back, summed over CPUs.
     """
-    found = {
+    measured = {
         "gpu.mean_power_w": _grow_by_second(telemetry, "gpu.energy_j", window),
         "gpu.slowdown_share": _slowdown_share(telemetry, window),
         "gpu.capped_share": _capped_share(telemetry, window),
@@ -74,7 +74,7 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
         "cpu.throttle_events": _grow(telemetry, "cpu.throttle_events", window, whole=True),
         "cpu.quota_share": _grow_by_second(telemetry, "cpu.throttled_s", window),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in measured.items() if value is not None}
 
 
 def is_named(document: Document, telemetry: Telemetry) -> bool | None:
@@ -162,9 +162,9 @@ def _interpolate(points: Sequence[tuple[float, float]], at: float) -> float:
 
 
 def _grow_by_second(telemetry: Telemetry, name: str, window: Window) -> float | None:
-    """The same for each second of the window: of energy its power, of seconds their share."""
-    grown = _grow(telemetry, name, window)
-    return None if grown is None else grown / (window[1] - window[0])
+    """A counter's growth for each second of a window: of energy the power, of seconds their share."""
+    growth = _grow(telemetry, name, window)
+    return None if growth is None else growth / (window[1] - window[0])
 
 
 def _slowdown_share(telemetry: Telemetry, window: Window) -> float | None:
@@ -180,8 +180,8 @@ def _capped_share(telemetry: Telemetry, window: Window) -> float | None:
 
 
 def _share_of_samples(telemetry: Telemetry, window: Window, bits: int) -> float | None:
-    seen = pick(telemetry, "gpu.reasons_bits", window)
-    return sum(bool(int(value) & bits) for value in seen) / len(seen) if seen else None
+    reasons = pick(telemetry, "gpu.reasons_bits", window)
+    return sum(bool(int(value) & bits) for value in reasons) / len(reasons) if reasons else None
 
 
 def _median(values: Sequence[float]) -> float | None:

@@ -95,20 +95,18 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
     return Steady(kind="slowdown" if faster else "warmup", start=counted)
 
 
-def find_changes(
-    logs: Array, *, penalty: float, shortest: int, noise: float = LEAST_NOISE
-) -> tuple[int, ...]:
+def find_changes(logs: Array, *, penalty: float, shortest: int) -> tuple[int, ...]:
     """The change points of a series of logarithms: the indices at which a new level begins.
 
     By the exact l2 segmentation (Jackson et al. 2005, optimal partitioning).  The penalty is so many
     times ln n times the noise's variance, whose scale is the median absolute deviation of successive
-    differences, or ``noise`` where that is more: steps and drifts hardly touch it (Fryzlewicz 2014 on the
+    differences, or `LEAST_NOISE` where that is more: steps and drifts hardly touch it (Fryzlewicz 2014 on the
     penalty's form; more than his 2, since real samples are correlated).
     """
     differences = np.diff(logs)
     spread = _middle(np.abs(differences - _middle(differences)))
     # Centred and scaled, so that the sums of squares inside lose no digits.
-    signal = (logs - _middle(logs)) / max(noise, spread / _MAD)
+    signal = (logs - _middle(logs)) / max(LEAST_NOISE, spread / _MAD)
     return _segment(signal, shortest, penalty * math.log(len(logs)))
 
 

@@ -1,4 +1,4 @@
-"""The commands bench and aa: a campaign, or a survey of several GPUs, anew or gone on with."""
+"""The command bench: a campaign, or a survey of several GPUs, anew or gone on with."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from suite.cli.fleet.asked import demand_same_plan
 from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, Bounds, read_bounds, read_request, single_gpu
 from suite.errors import UnsoundError, UsageError
-from suite.host.campaign.arms import against_itself, resolve_arms
+from suite.host.campaign.arms import resolve_arms
 from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
 from suite.host.provision.overlay import CUSTOM
 from suite.worker import scenarios
 
 
-def run_bench(given: dict[str, Any], *, again: bool) -> int:
-    """Runs a campaign anew or goes on with one; ``again``: one arm against itself.
+def run_bench(given: dict[str, Any]) -> int:
+    """Runs a campaign anew or goes on with one.
 
     Returns:
         the exit status.
@@ -29,7 +29,7 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
     bounds = read_bounds(given)
     resume: Path | None = given["resume"]
     if resume is None:
-        return _bench_anew(given, bounds, again=again)
+        return _bench_anew(given, bounds)
     if given["results"] is not None:
         raise UsageError(
             f"RESUME goes on in {resume}; RESULTS would name another folder", "leave RESULTS out"
@@ -37,14 +37,9 @@ def run_bench(given: dict[str, Any], *, again: bool) -> int:
     return _bench_resumed(resume, given)
 
 
-def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
-    request = read_request(given, again=again)
+def _bench_anew(given: dict[str, Any], bounds: Bounds) -> int:
+    request = read_request(given)
     check_custom(given, request.arms)
-    if again and request.gpu == ALL_GPUS:
-        raise UsageError(
-            "GPU=all runs a campaign on every GPU, and aa compares one arm with itself",
-            "leave GPU=all out",
-        )
     check_survey(request.gpu, request.arms)
     with engine_alone(given, bounds) as here:
         engine, say = here.engine, here.terminal.say
@@ -52,7 +47,7 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
         if len(gpus) > 1:
             settle_gpu(given, engine, say)
             given = settle_custom(given, engine, [CUSTOM], say)
-            store = survey_anew(given, read_request(given, again=again), gpus, here)
+            store = survey_anew(given, read_request(given), gpus, here)
         else:
             if gpus:
                 say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
@@ -60,9 +55,8 @@ def _bench_anew(given: dict[str, Any], bounds: Bounds, *, again: bool) -> int:
                 given = {**given, "gpu": next(iter(gpus))}
             arms = resolve_arms(engine, request.arms, given["gpu"])
             given = given if arms.gpu is None else settle_gpu(given, engine, say)
-            arms = against_itself(arms) if again else arms
             given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
-            drawn = plan_campaign(read_request(given, again=again), arms, scenarios.cells())
+            drawn = plan_campaign(read_request(given), arms, scenarios.cells())
             for arm, why in drawn.not_run.items():
                 say(f"the arm {arm} is left out: {why}")
                 if bounds.stop_if_unsound:

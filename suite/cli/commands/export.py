@@ -12,8 +12,8 @@ from suite.cli.out import write_files
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import run_argument
 from suite.errors import UsageError
-from suite.report.exports.formats import EXPORTS, WHOLE
-from suite.report.exports.numbers import count_left_out
+from suite.report.exports.formats import EXPORTS
+from suite.report.exports.pyperf import count_left_out
 from suite.report.produce import print_report
 from suite.report.render.paper import SHEETS, Sheet
 
@@ -35,18 +35,17 @@ def _demand_form(_: click.Context, __: click.Parameter, form: str | None) -> str
 def export(run: Path, form: str, out: Path | None) -> int:
     """Write the campaign folder or bundle RUN in the form of another program.
 
-    Numbers that are INVALID or missing are left out where the form has no place for the reason, and
-    counted on standard error.
+    pyperf has no place for numbers that are INVALID or missing: they are left out, and counted on standard
+    error.
     """
     with unpacked(run) as folder:
         analysis = analyse_folder(folder)
     files = EXPORTS[form](analysis)
     write_files(files, out or run.parent)
-    left = count_left_out(analysis)
-    if left and form not in WHOLE:
-        told = ", ".join(f"{count} {what}" for what, count in left.items())
+    if form == "pyperf" and (left := count_left_out(analysis)):
+        counts = ", ".join(f"{count} {what}" for what, count in left.items())
         click.echo(
-            f"left out, by cell and arm: {told}; AS=csv has them, with the reasons", err=True
+            f"left out, by cell and arm: {counts}; AS=csv has them, with the reasons", err=True
         )
     return 0
 

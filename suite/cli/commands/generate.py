@@ -12,7 +12,6 @@ from suite import wire
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
 from suite.cells.families import SHOWN
-from suite.cli.commands.record import PAGE, write_page
 from suite.cli.conduct import ROOT
 from suite.errors import UsageError
 from suite.folder import Folder
@@ -59,7 +58,6 @@ def generated() -> dict[str, str]:
         _CELLS: head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         **{f"docs/{name}.json": wire.dump_document(one) for name, one in schemas.items()},
         "README.md": shown,
-        PAGE: write_page(ROOT),
     }
 
 

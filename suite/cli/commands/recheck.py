@@ -56,7 +56,7 @@ def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
         )
     plain = [name for name in campaign.arms if campaign.arm(name).control != "again"]
     wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
-    if not wanted or set(wanted) - set(plain):
+    if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain)}", "name some of these"
         )
@@ -76,7 +76,7 @@ def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
         arms = resolve_arms(engine, wanted, given["gpu"])
         given = given if arms.gpu is None else settle_gpu(given, engine, say)
         given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
-        drawn = plan_recheck(read_request(given, again=False), arms, scenarios.cells(), campaign)
+        drawn = plan_recheck(read_request(given), arms, scenarios.cells(), campaign)
         images = provide(engine, arms, say)
         store = Store.create(here.results, drawn.id)
         run_campaign(here, store, drawn, arms, images)

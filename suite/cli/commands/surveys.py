@@ -43,11 +43,13 @@ def check_survey(gpu: str | None, arms: Sequence[str]) -> None:
     """Whether an arm is asked for that a survey could be about.
 
     Raises:
-        UsageError: every GPU is asked for, and no arm that has one.
+        UsageError: every GPU is asked for, and no arm that has one, or one against itself.
     """
     known = known_arms()
     if gpu == ALL_GPUS and AUTO not in arms and not any(known[name].gpu for name in arms):
         raise UsageError("GPU=all, but no requested arm has a GPU", "leave GPU out")
+    if gpu == ALL_GPUS and len(set(arms)) < len(arms):
+        raise UsageError("GPU=all measures no arm against itself", "name one GPU")
 
 
 def find_gpus(engine: Engine) -> dict[str, Card]:

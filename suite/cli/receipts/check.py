@@ -16,7 +16,7 @@ from suite.analysis.documents.read import (
     load_survey,
     read_summary,
 )
-from suite.analysis.documents.rules_whole import judge_whole
+from suite.analysis.documents.rules import judge_whole
 from suite.analysis.result.campaign import Analysis
 from suite.cli.receipts.differing import compare_files
 from suite.cli.receipts.finding import Finding
@@ -98,7 +98,8 @@ def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Ite
     plan = loaded.campaign
     stopped = "" if last >= plan.blocks else "; it ended early" if plan.stopped else "; cut off"
     told = f"{last} of {show_things(plan.blocks, 'block')}{stopped}; calls and container time agree"
-    yield Finding(name="plan", told=told, troubles=tuple(judge_whole(loaded)))
+    troubles = tuple(judge_whole(plan, loaded.documents, loaded.controls))
+    yield Finding(name="plan", told=told, troubles=troubles)
     yield judge_cells(plan)
     # Where it lay when the report was made is no evidence: a copy may be called otherwise.
     analysis = analyse(replace(loaded, folder=_read_name(content) or loaded.folder))

@@ -45,15 +45,25 @@ def check_arms(wanted: Sequence[str]) -> None:
     """Whether these names make sense together; no machine is looked at.
 
     Raises:
-        UsageError: an arm is unknown or named twice, or none is named.
+        UsageError: an arm is unknown, or named twice beside others, or none is named.
     """
     known = known_arms()
     unknown = [name for name in wanted if name not in known]
-    if tuple(wanted) != (AUTO,) and (unknown or len(set(wanted)) != len(wanted) or not wanted):
+    repeated = len(set(wanted)) < len(wanted) and len(wanted) != 2
+    if tuple(wanted) != (AUTO,) and (unknown or repeated or not wanted):
         raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: each of {', '.join(known)} at most once, or {AUTO}",
+            f"ARMS={' '.join(wanted)!r}: each of {', '.join(known)} at most once, or {AUTO}; or one of "
+            "them twice and no other, which measures it against itself",
             'such as ARMS="cpu cuda"',
         )
+
+
+def name_arms(wanted: Sequence[str]) -> tuple[Arm, ...]:
+    """The arms of these names; one that is named a second time runs against itself, as a control."""
+    arms = [known_arms()[name] for name in wanted]
+    return tuple(
+        control_of(arm, "again") if arm in arms[:place] else arm for place, arm in enumerate(arms)
+    )
 
 
 def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
@@ -67,13 +77,13 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str | None) -> Arms
     """Which arms can run here, before any image is built; ``gpu`` as `Engine.find_gpu` takes it.
 
     Raises:
-        UsageError: an arm is unknown or named twice.
+        UsageError: as `check_arms`.
         GpuError: an arm that needs a GPU was named and there is none; or there is one and the
             engine won't pass it through.
     """
     check_arms(wanted)
     auto = tuple(wanted) == (AUTO,)
-    arms = auto_arms(gpu=True) if auto else tuple(known_arms()[name] for name in wanted)
+    arms = auto_arms(gpu=True) if auto else name_arms(wanted)
     try:
         request = engine.find_gpu(gpu) if any(arm.gpu for arm in arms) else None
     except NoGpuError as error:
@@ -82,18 +92,3 @@ def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str | None) -> Arms
         missed = {arm.name: error.what for arm in arms if arm.gpu}
         return Arms(run=auto_arms(gpu=False), not_run=missed)
     return Arms(run=arms, gpu=request)
-
-
-def against_itself(arms: Arms) -> Arms:
-    """One arm as two: whatever differs between them is false by construction.
-
-    Raises:
-        UsageError: there is more than one arm to begin with.
-    """
-    if len(arms.run) != 1:
-        raise UsageError(
-            f"one arm is compared with itself; {len(arms.run)} were asked for",
-            "name one with ARMS=",
-        )
-    (first,) = arms.run
-    return Arms(run=(first, control_of(first, "again")), gpu=arms.gpu)

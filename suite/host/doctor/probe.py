@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from suite.errors import CrossoverError, GpuError, NoGpuError
-from suite.host.campaign.arms import AUTO, auto_arms, known_arms
+from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.doctor.finding import Unknown
 from suite.host.doctor.machine import EVERY_GPU, Examined, Machine, Question
 from suite.host.engine import GpuRequest, Stock
@@ -157,8 +157,7 @@ class Probe:
 
     def named_arms(self) -> tuple[Arm, ...]:
         """The arms that were asked for by name."""
-        known = known_arms()
-        return tuple(known[name] for name in self.question.arms if name in known)
+        return () if self.question.arms == (AUTO,) else name_arms(self.question.arms)
 
     @once
     def other_tensorflow(self) -> str | None:

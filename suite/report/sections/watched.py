@@ -114,7 +114,7 @@ def _word_cost(watching: Watching | None) -> Iterator[Runs]:
 def _word_effect(effect: WatchEffect | None) -> Runs:
     if effect is None:
         unknown = "its effect on the numbers was not measured here ("
-        return unknown, Code("make aa TELEMETRY=first"), " does)"
+        return unknown, Code("make bench ARMS='cpu cpu' TELEMETRY=first"), " does)"
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
     told = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from suite.analysis.result.history import Point
 from suite.analysis.result.numbers import Estimate, Ratio, derive_rate
 
 _TIME = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
@@ -29,7 +28,7 @@ NO_NUMBER = "—"
 Ends = tuple[float, float | None, float | None]
 """A value, and the ends of its 95 % CI; None: there is none."""
 
-Known = float | Ends | Estimate | Ratio | Point
+Known = float | Ends | Estimate | Ratio
 """A number, alone or with its interval where it has one."""
 
 Steps = Sequence[tuple[float, str]]

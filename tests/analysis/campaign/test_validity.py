@@ -19,6 +19,7 @@ from suite.analysis.numbers.shape import classify_outliers, is_bimodal
 from suite.analysis.numbers.stopping import Precision, assess, is_precise
 from suite.analysis.result.cells import Outliers, tell_verdict
 from suite.analysis.result.numbers import Estimate, Verdict
+from suite.cells.cell import Link
 from suite.flags import KINDS, Flag, find_invalid, pick, raise_flag
 from suite.model import Document, Scalar
 from suite.report.text.wording import name_banners, tell, word, word_invalid
@@ -164,15 +165,12 @@ WORK = synthetic.make_cells()[0].work
 
 
 def test_the_honest_twin_is_the_cell_that_is_named() -> None:
-    honest, other = (synthetic.make_cell("matmul", "square", {"n": n}, WORK) for n in (9, 8))
-
-    def find(**params: str | int) -> object:
-        return find_honest(synthetic.make_cell("matmul", "extra", params, WORK), [honest, other])
-
-    assert find(n=9) == (honest, 1.05)
-    assert find(n=9, extra=10) == (honest, 1.1)
-    assert find(n=7) is None
-    assert find(n=9, extra="much") is None
+    honest, other = (synthetic.make_cell("made", "square", {"n": n}, WORK) for n in (9, 8))
+    links = {"honest": [Link(to=honest.id, words="")]}
+    extra = synthetic.make_cell("made", "extra", {}, WORK, excess=0.1, links=links)
+    assert find_honest(extra, [honest, other]) == (honest, 1.1)
+    assert find_honest(extra, [other]) is None
+    assert find_honest(replace(extra, excess=None), [honest, other]) is None
     assert find_honest(honest, [honest, other]) is None
 
 

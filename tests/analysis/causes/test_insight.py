@@ -14,7 +14,7 @@ from suite.analysis.documents.published import read_figures
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Decomposition, Spot, Triple, Waterfall
 from suite.analysis.result.limits import ANY, Quantity
-from suite.cells.cell import Cell, Work
+from suite.cells.cell import Cell, Work, cell_id
 from suite.flags import Flag, pick, raise_flag
 from suite.report.exports.summary import render_json
 from tests import synthetic
@@ -97,7 +97,10 @@ def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_i
     assert not found.posted
     assert found.steps[0].cell == "asked.slices/stage=traced/on=arm"
     # All that is right already.
-    assert found.steps[0].changes == ("as asked", "tracing no longer timed")
+    assert found.steps[0].changes == (
+        "the labels a column instead of a row",
+        "tracing no longer timed",
+    )
     assert found.steps[0].rules == found.steps[-1].rules[:0]
     assert found.steps[0].factor is None
 
@@ -429,9 +432,8 @@ def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, numbe
             cells.append(replace(one, work=Work(amount=number, unit=one.work.unit, bytes=number)))
         else:
             params = {name: number if name == axis else value for name, value in one.params.items()}
-            cells.append(
-                synthetic.make_cell(one.scenario, one.case, params, one.work, sweep=one.sweep)
-            )
+            identity = cell_id(one.scenario, one.case, params)
+            cells.append(replace(one, id=identity, params=params))
     cells = list({one.id: one for one in cells}.values())
     campaign = synthetic.make_campaign(cells=cells, blocks=3)
     documents = synthetic.make_documents(

@@ -1,4 +1,4 @@
-"""`bench` and `aa` as people call them: what a campaign leaves, and what is refused before any job."""
+"""`bench` as people call it: what a campaign leaves, and what is refused before any job."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_cpu_that_is_not_there_is_a_usage_error(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", ["bench", "doctor"])
-@pytest.mark.parametrize("arms", ["tpu", "cpu tpu", "cpu cpu", ","])
+@pytest.mark.parametrize("arms", ["tpu", "cpu tpu", "cpu cuda cpu", ","])
 def test_arms_that_make_no_sense_are_told_before_the_engine_is_looked_for(
     arms: str, command: str, shell: Shell
 ) -> None:

@@ -130,13 +130,11 @@ def test_numbers_of_a_mig_instance_are_kept_and_gone_on_with(shell: Shell) -> No
 
 def test_an_arm_against_itself_is_resumed_and_its_plan_is_not_changed(shell: Shell) -> None:
     shell.engine = FakeEngine()
-    short = ("--profile", "smoke", "--only", "overhead.f*")
-    begun = shell.run("aa", "--results", str(shell.results), *short)
-    assert begun.status == 0, begun.err
-    resumed = ("aa", "--resume", str(shell.folder()))
-    assert "PROFILE" in complaint(shell.run(*resumed, "--profile", "quick"), 2)
-    shell.engine = again = FakeEngine()
-    assert shell.run(*resumed, "--blocks", "2").status == 0
+    well(shell.bench_short("--arms", "cpu cpu"))
+    assert "ARMS='cpu cpu'" in shell.plan().command
+    assert "ARMS" in complaint(shell.resume("--arms", "cpu"), 2)
+    again = FakeEngine()
+    well(shell.resume("--blocks", "2", "--arms", "cpu cpu", engine=again))
     assert {asked_arm(job) for job in again.jobs} == {"cpu", "cpu-again"}
     assert shell.plan().arms == ["cpu", "cpu-again"]
 
@@ -159,7 +157,7 @@ def test_an_image_that_came_from_no_registry_is_named_as_it_was_given(shell: She
     assert shell.plan().settings["cuda_image"] == "vendor/tf:1"
 
 
-@pytest.mark.parametrize("command", ["bench", "aa", "images", "doctor"])
+@pytest.mark.parametrize("command", ["bench", "images", "doctor"])
 def test_a_cuda_image_for_no_arm_is_a_usage_error(command: str, shell: Shell) -> None:
     said = complaint(shell.run(command, "--arms", "cpu", "--cuda-image", "vendor/tf:1"), 2)
     assert "CUDA_IMAGE is for the arms cuda and cuda-hidden, and ARMS=cpu has neither" in said

@@ -213,8 +213,7 @@ def test_one_gpu_needs_no_survey(shell: Shell) -> None:
         (("bench", *WORDS), {"binds": False}, 3, "can't bind"),
         (("bench", *WORDS), {"gpu": None, "cards": ()}, 4, "no GPU"),
         (("bench", *WORDS), {"cards": ()}, 4, "nothing here lists"),
-        (("aa", *WORDS), {}, 2, "aa compares one arm with itself"),
-        (("aa", *WORDS, "--arms", "cpu"), {}, 2, "aa compares one arm with itself"),
+        (("bench", *WORDS, "--arms", "cuda cuda"), {}, 2, "no arm against itself"),
         (("doctor", "--gpu", "all", "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
     ],
 )

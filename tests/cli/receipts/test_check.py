@@ -108,7 +108,7 @@ MEASURED: dict[str, tuple[Tamper, str]] = {
     ),
     "a field that nobody knows": (
         edit("cpu-01.json", "$.suite", lambda old: {**old, "mood": "good"}),
-        "cpu-01.json: $.suite.mood: is no field",
+        "cpu-01.json: $.suite.mood: is not a field",
     ),
     "half a document": (
         lambda folder: (folder / "cpu-01.json").write_text('{"schema": 2, '),

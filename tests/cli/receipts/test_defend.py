@@ -75,7 +75,10 @@ def test_its_commands_measure_the_same_cell_again(honest: Path, shell: Shell) ->
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("make aa ARMS=cpu ONLY='a b' LABEL=x PRICE=1", "make aa ARMS=cpu ONLY=c.d/n=1 SEED=3"),
+        (
+            "make bench ARMS='cpu cpu' ONLY='a b' LABEL=x PRICE=1",
+            "make bench ARMS='cpu cpu' ONLY=c.d/n=1 SEED=3",
+        ),
         (
             "make bench BUDGET=20m BASE_IMAGE='a b' SEED=9",
             "make bench BASE_IMAGE='a b' ONLY=c.d/n=1 SEED=3",

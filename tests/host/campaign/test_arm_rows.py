@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.campaign.summarise import summarise
-from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.errors import EngineError, NoGpuError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
@@ -67,15 +65,6 @@ def test_a_lock_without_tensorflow_is_none(table: Path) -> None:
     (table.parent / "cuda-2.20.txt").write_text("tensorflow-metadata\n")
     with pytest.raises(EngineError, match=r"cuda-2\.20\.txt pins no TensorFlow"):
         read_specs(table)
-
-
-def test_arms_of_old_plans_are_those_of_today() -> None:
-    asked = [replace(arm, tensorflow=None) for arm in known_arms().values() if arm.name in NAMED]
-    twice = [control_of(arm, "again") for arm in asked]
-    assert {arm.name: arm for arm in [*asked, *twice]} == dict(NAMED)
-    for arms in (asked[:1], asked[:2], asked, [asked[0], twice[0]], asked[1:]):
-        old = replace(synthetic.make_campaign(arms=[arm.name for arm in arms]), every_arm=[])
-        assert tell_arms(old).every_arm == plan.add_controls(arms, ["a cell"])
 
 
 def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage: Stage) -> None:
@@ -137,25 +126,3 @@ def test_who_chose_an_images_packages_is_asked_for_its_tensorflow(known: Known) 
         "cpu-twin": ours,
         **dict.fromkeys(("cuda", "cuda-twin", "cuda-hidden")),
     }
-
-
-def test_a_campaign_of_names_goes_on_as_it_was_begun(stage: Stage) -> None:
-    """Of before arms were values: its twins and the hidden GPU's arm are those that it had."""
-    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda"), "0")
-    cells = [replace(one, control=True) for one in CELLS]
-    request = Request(profile="standard", seed=3, label="old", blocks=1)
-    begun = stage.run(campaign=plan_campaign(request, arms, cells), arms=arms)
-    assert len(stage.engine.jobs) == 2 + 5
-    path = stage.folder / "campaign.json"
-    written = json.loads(path.read_text())
-    assert written["arms"] == ["cpu", "cuda"]
-    assert [one["name"] for one in written.pop("every_arm")] == [
-        *("cpu", "cuda", "cpu-twin", "cuda-twin", "cuda-hidden")
-    ]
-    path.write_text(json.dumps(written))
-
-    loaded = stage.load()
-    assert loaded.campaign.every_arm == [replace(one, tensorflow=None) for one in begun.every_arm]
-    more = stage.go_on(blocks=2)
-    assert [asked_arm(job) for job in stage.engine.jobs] == plan.order_arms(more, 2)
-    assert json.loads(path.read_text())["every_arm"]

@@ -6,6 +6,7 @@ import pytest
 
 from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
+from suite.model import control_of
 from tests.fakes.engine import FakeEngine
 from tests.host.campaign.stage import BOTH, REQUEST
 
@@ -50,10 +51,18 @@ def test_arms_without_the_gpu_do_not_ask_for_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "wanted", [("gpu",), ("cpu", "cpu"), (), ("auto", "cpu"), ("cuda", "cpu", "cuda"), ("CPU",)]
+    "wanted",
+    [("gpu",), ("cpu", "cpu", "cpu"), (), ("auto", "cpu"), ("cuda", "cpu", "cuda"), ("CPU",)],
 )
 def test_unknown_and_doubled_arms_are_usage_errors(wanted: tuple[str, ...]) -> None:
     engine = FakeEngine(gpu=REQUEST)
     with pytest.raises(UsageError, match="cpu, cuda, cuda-hidden"):
         resolve_arms(engine, wanted, "0")
     assert engine.gpus_asked == []
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda"])
+def test_an_arm_that_is_named_twice_runs_against_itself(name: str) -> None:
+    first, second = resolve_arms(FakeEngine(gpu=REQUEST), (name, name), "0").run
+    assert first == known_arms()[name]
+    assert second == control_of(first, "again")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.errors import EngineError, GpuError, UsageError
+from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
-from suite.host.campaign.arms import Arms, against_itself
+from suite.host.campaign.arms import Arms, name_arms
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.provision.allowance import MEMORY_SHARE
 from suite.model import Campaign, container_seconds
@@ -279,15 +279,13 @@ def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> N
 
 
 def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) -> None:
-    twice = against_itself(CPU)
+    twice = Arms(run=name_arms(["cpu", "cpu"]))
     campaign = controlled(stage, twice, profile="smoke", blocks=1)
     ended = stage.run(campaign=campaign, arms=twice)
     assert stage.documents() == ["cpu-00", "cpu-01", "cpu-again-01"]
     assert {arm for arm, _ in stage.turns} == {"cpu", "cpu-again"}
     assert not any(is_on_gpu(job) for job in stage.engine.jobs)
     assert ended.calls["cpu"] == ended.calls["cpu-again"]
-    with pytest.raises(UsageError, match="2 were asked for"):
-        against_itself(twice)
 
 
 def spent(stage: Stage) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
-from suite.host.campaign.arms import Arms, against_itself, known_arms
+from suite.host.campaign.arms import Arms, known_arms, name_arms
 from suite.host.docker import leftovers
 from suite.host.docker.connect import Daemon
 from suite.host.docker.volumes import volume_labels
@@ -80,8 +80,8 @@ def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it
 
 
 def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage: Stage) -> None:
-    alone = Arms(run=(ARMS["cuda"],), gpu=GPU)
-    stage.run(lambda _: Life(words=[], code=139), arms=against_itself(alone))
+    twice = Arms(run=name_arms(["cuda", "cuda"]), gpu=GPU)
+    stage.run(lambda _: Life(words=[], code=139), arms=twice)
     assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
 
 
