@@ -124,8 +124,8 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     GPU's time over the CPU's.  ``cost`` is what a million units cost on the ``cheapest`` device, or on both
     where nobody can tell.  ``rank`` counts the choices that are cheaper (of a table without any price:
     faster) beyond doubt; None: there is no number to rank by, no interval, or a control failed.  ``best``
-    (in the file: ``pareto``): none is cheaper beyond doubt and as fast within the margin.  ``against`` is
-    its cost over the first one's (Welch).  Of a type each instance is one observation, and ``needed`` (in
+    (in the file: ``pareto``): none is cheaper beyond doubt and as fast within the margin.
+    Of a type each instance is one observation, and ``needed`` (in
     the file: ``instances_needed``) says how many of them would put the times and the ratio (``gpu/cpu``)
     within 5 %, by their spread.
     """
@@ -141,7 +141,6 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     crossover: Crossover | None = None
     cheapest: tuple[Device, ...] = ()
     cost: Estimate | None = None
-    against: Ratio | None = None
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
@@ -183,8 +182,8 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``rows`` says of what the tables are: of cells, with the ``pairs`` of arms that are compared; or of
     machines (and types of machines), with the ``choices`` and their ``rankings``.  ``bound`` is how much
-    slower cells may be, a share, where somebody asked, and ``minutes`` what it would take to settle those
-    that are undecided.  ``again`` is there where one campaign measured cells of the other once more.
+    slower cells may be, a share, where somebody asked, and ``lacking`` the columns that are then missing.
+    ``again`` is there where one campaign measured cells of the other once more.
     ``excluded`` (in the file: ``aside``) are the campaigns that count for no machine; ``asked`` is the day
     by which a price is old, ``workload`` what was asked for.
     """
@@ -197,7 +196,6 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pairs: tuple[Pair, ...] = ()
     bound: float | None = None
     lacking: tuple[str, ...] = ()
-    minutes: float | None = None
     again: Again | None = None
     asked: dt.date | None = None
     workload: str | None = None

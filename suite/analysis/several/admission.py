@@ -5,7 +5,6 @@ Recognised by what their documents hold: ids, values, and the hashes of machines
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -15,9 +14,6 @@ from suite.flags import Flag, pick, raise_flag
 
 COPIED = 0.05
 """Two campaigns that share so many of their values are one: no two measurements agree to the last digit."""
-
-_HASHED = re.compile("[0-9a-f]{8}")
-"""The label of a campaign that nobody gave one: a hash of the machine that the command ran on."""
 
 Instance = tuple[bool, list[Analysis]]
 """Whether it is known which instance it is, and its campaigns."""
@@ -91,14 +87,14 @@ def _find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
     return flags
 
 
-def _find_other(one: Analysis, content: str, method: str) -> Flag | None:
-    if not any(arm.blocks for arm in one.arms.values()):
+def _find_other(analysis: Analysis, content: str, method: str) -> Flag | None:
+    if not any(arm.blocks for arm in analysis.arms.values()):
         return raise_flag("none-counts")
-    if one.suite.content != content:
-        return raise_flag("other-suite", content=one.suite.content[:12], usual=content[:12])
-    if (ours := _describe_method(one)) != method:
+    if analysis.suite.content != content:
+        return raise_flag("other-suite", content=analysis.suite.content[:12], usual=content[:12])
+    if (ours := _describe_method(analysis)) != method:
         return raise_flag("other-method", ours=ours.split(), usual=method.split())
-    if any(flag.code == "others-at-work" for flag in pick(one.flags, "caution")):
+    if any(flag.code == "others-at-work" for flag in pick(analysis.flags, "caution")):
         return raise_flag("beside-others")
     return None
 
@@ -109,25 +105,23 @@ def group_instances(admitted: Sequence[Analysis]) -> list[Instance]:
     The same machine or the same GPU is the same instance; a campaign that tells neither stands alone.
     """
     groups: list[tuple[set[str], list[Analysis]]] = []
-    for one in admitted:
-        marks = _identify(one)
+    for analysis in admitted:
+        marks = _identify(analysis)
         near = [group for group in groups if group[0] & marks]
-        members = [member for _, found in near for member in found]
+        members = [member for _, analyses in near for member in analyses]
         for group in near:
             groups.remove(group)
             marks |= group[0]
-        groups.append((marks, [*members, one]))
+        groups.append((marks, [*members, analysis]))
     return [(bool(marks), members) for marks, members in groups]
 
 
-def _identify(one: Analysis) -> set[str]:
+def _identify(analysis: Analysis) -> set[str]:
     """The hashes by which a campaign's machine and GPU are recognised; none where nothing was told."""
-    found = set()
-    for arm in one.arms.values():
-        machines = arm.facts.get("engine.machine.id", ())
-        if arm.facts.get("engine.endpoint.here") == (True,) and not any(machines):
-            # From before documents told it.
-            machines = (one.campaign.label,) if _HASHED.fullmatch(one.campaign.label or "") else ()
-        found |= {f"machine {name}" for name in machines if name}
-        found |= {f"gpu {name}" for name in arm.facts.get("gpu.0.uuid", ()) if name}
-    return found
+    return {
+        f"{kind} {name}"
+        for arm in analysis.arms.values()
+        for kind, fact in (("machine", "engine.machine.id"), ("gpu", "gpu.0.uuid"))
+        for name in arm.facts.get(fact, ())
+        if name
+    }

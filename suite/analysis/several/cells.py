@@ -88,8 +88,6 @@ def compare_cells(
         ),
         again=again,
     )
-    if bound is not None:
-        versus = structs.replace(versus, minutes=_predict(versus, analyses))
     return hand_over(versus)
 
 
@@ -292,23 +290,3 @@ def _find_pair(text: str, columns: Sequence[Column]) -> tuple[Column, Column]:
             f"there are {', '.join(by_name)}",
         )
     return by_name[names[0]], by_name[names[1]]
-
-
-def _predict(versus: Versus, analyses: Sequence[Analysis]) -> float:
-    """The minutes that it takes to measure the undecided cells again, in all campaigns that are compared,
-    for as many blocks as the most undecided of them needs; by what a cell took in each campaign."""
-    needed = [
-        (pair, compared.bound.blocks)
-        for pair, _, compared in versus.pick("undecided")
-        if compared.bound and compared.bound.blocks
-    ]
-    blocks = max((count for _, count in needed), default=0)
-    seconds = 0.0
-    for pair, _ in needed:
-        for column in (pair.base, pair.other):
-            analysis = analyses[column.run - 1]
-            about = analysis.arms[column.arm]
-            turns = len(about.blocks) + about.calibrated
-            share = 1 / max(1, len(analysis.cells) * turns)
-            seconds += analysis.spent[column.arm].total_s * share * (blocks + 1)
-    return seconds / 60

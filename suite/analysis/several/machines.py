@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio, find_welch_ratio
+from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
 from suite.analysis.numbers.estimate import count_needed, estimate
 from suite.analysis.numbers.settled import hand_over
 from suite.analysis.observations import (
@@ -26,7 +26,7 @@ from suite.analysis.observations import (
 )
 from suite.analysis.result.campaign import SCHEMA, Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate, Ratio
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate
 from suite.analysis.result.several import (
     OLD_DAYS,
     Choice,
@@ -398,7 +398,7 @@ def _settle(rows: Sequence[_Row], *, priced: bool) -> list[Entry]:
     less = _find_less(ranked, priced=priced)
     settled = []
     for row in ranked:
-        mine, first = row.entry.choice, ranked[0]
+        mine = row.entry.choice
         beaten = [one for one in ranked if (one.entry.choice, mine) in less]
         ties = [
             one.entry.choice
@@ -411,7 +411,6 @@ def _settle(rows: Sequence[_Row], *, priced: bool) -> list[Entry]:
                 rank=1 + len(beaten),
                 ties=tuple(sorted(ties)),
                 best=not any(_is_as_fast(one, row) for one in beaten),
-                against=None if row is first else _relate(first, row, priced=priced),
             )
         )
     return [*settled, *(row.entry for row in rows if row not in ranked)]
@@ -458,15 +457,3 @@ def _is_as_fast(one: _Row, other: _Row) -> bool:
     """Whether a machine is as fast as another, within the margin."""
     times = [min(value.value for value in row.entry.seconds.values()) for row in (one, other)]
     return times[0] <= (1 + _find_margin(one, other)) * times[1]
-
-
-def _relate(base: _Row, other: _Row, *, priced: bool) -> Ratio | None:
-    """How many times as much the other costs, or takes; at another price of one machine exactly so."""
-    sides = [
-        values_by_block(row.rows, (lambda r: r.cost) if priced else (lambda r: r.seconds_per_work))
-        for row in (base, other)
-    ]
-    ratio = find_welch_ratio(sides[0].values(), sides[1].values())
-    if ratio and base.machine is other.machine:
-        return Ratio(value=ratio.value, low=ratio.value, high=ratio.value, n=ratio.n)
-    return ratio

@@ -5,7 +5,6 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 
 from __future__ import annotations
 
-import math
 import shlex
 import statistics
 from collections import Counter
@@ -165,20 +164,18 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
             ),
         ]
     )
-    _write_settling(page, versus, undecided)
+    _write_settling(page, undecided)
 
 
-def _write_settling(
-    page: Page, versus: Versus, undecided: Sequence[tuple[Pair, str, Comparison]]
-) -> None:
+def _write_settling(page: Page, undecided: Sequence[tuple[Pair, str, Comparison]]) -> None:
     """What would settle the undecided ones."""
     known = [(pair, cell, one.bound.blocks) for pair, cell, one in undecided if one.bound]
     open_ = [(pair, cell, blocks) for pair, cell, blocks in known if blocks]
     if open_:
         blocks = max(blocks for *_, blocks in open_)
         page.paragraph(
-            f"To settle {len(open_)} of the undecided, measure these cells again, {blocks} blocks each, some "
-            f"{math.ceil(versus.minutes or 0)} minutes for both sides together; once for each side:"
+            f"To settle {len(open_)} of the undecided, measure these cells again, {blocks} blocks each, once "
+            "for each side; the command says beforehand how long it takes:"
         )
         only = dict.fromkeys(cell for _, cell, _ in open_)
         arms = dict.fromkeys(pair.other.arm for pair, *_ in open_)

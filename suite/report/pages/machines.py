@@ -13,7 +13,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Estimate, derive_rate
 from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Versus
 from suite.report.pages import frame
-from suite.report.pictures.picture import Mark, Picture, Point, Scatter
+from suite.report.pictures.picture import Mark, Picture, Scatter
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.text.names import list_shared, name_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Runs, Strong, say_none
@@ -27,7 +27,6 @@ from suite.report.text.units import (
     show_seconds,
     show_size,
     show_things,
-    show_times,
 )
 from suite.report.text.wording import name_banners, word
 
@@ -91,7 +90,7 @@ def compose_machines(
     for picture in pictures:
         banner = f"{picture.banner}. " if picture.banner else ""
         page.figure(picture.name, alt=banner + picture.alt, caption=picture.caption)
-    _write_instances(page, versus, names)
+    _write_instances(page, versus)
     _write_differences(page, versus, by_id)
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
     workload = f" WORKLOAD={shlex.quote(versus.workload)}" if versus.workload else ""
@@ -111,7 +110,7 @@ def depict_machines(versus: Versus) -> list[Picture]:
 
 def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     scale, amount = find_scale(ranking)
-    points, told = [], []
+    points, told = dict[str, tuple[Mark, Mark]](), []
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
         cost, time = _scale_cost(entry, scale), _find_fastest(entry)
@@ -119,14 +118,9 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         if cost is None or time is None or rate is None:
             continue
         name = name_letter(entry.choice)
-        points.append(
-            Point(
-                label=name,
-                across=Mark(value=rate, struck=bool(choice.failed)),
-                up=Mark(value=cost.value, low=cost.low, high=cost.high, struck=bool(choice.failed)),
-                best=entry.best,
-            )
-        )
+        failed = bool(choice.failed)
+        up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=failed)
+        points[name] = Mark(value=rate, struck=failed), up
         told.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
     if not points:
         return None
@@ -142,7 +136,8 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         arms=(),
         banner=" · ".join(banners),
         content=Scatter(
-            points=tuple(points),
+            points=points,
+            best=tuple(name_letter(entry.choice) for entry in ranking.entries if entry.best),
             across=name_rate(ranking.work),
             up=f"{currency} for {amount} {ranking.unit}s",
         ),
@@ -334,8 +329,8 @@ def _show_rank(entry: Entry) -> str:
     return f"{entry.rank}{' ★' if entry.best else ''}{ties}"
 
 
-def _write_instances(page: Page, versus: Versus, names: Mapping[str, str]) -> None:
-    """How many instances stand behind each row, what it costs beside the first, and who says its price."""
+def _write_instances(page: Page, versus: Versus) -> None:
+    """How many instances stand behind each row, and who says its price."""
     page.heading("What stands behind the rows")
     page.paragraph(
         f"A row is about one instance, unless it says that {FEWEST} or more of a type were measured: then "
@@ -355,30 +350,15 @@ def _write_instances(page: Page, versus: Versus, names: Mapping[str, str]) -> No
                 "instances": unit if choice.known else f"{unit}, of an unknown machine",
                 "campaigns": "; ".join(" + ".join(group) for group in choice.instances),
                 "price by": f"{offer.source}, {offer.date.isoformat()}" if offer else "nobody",
-                **{
-                    f"times the first, {names[ranking.cell]}": _show_against(entry)
-                    for ranking in versus.rankings
-                    for entry in ranking.entries
-                    if entry.choice == number
-                },
             }
         )
-    page.table(
-        "Table: instances, campaigns and prices; and how many times as much a machine costs as the first.",
-        rows,
-    )
+    page.table("Table: instances, campaigns and prices.", rows)
     merged = dict.fromkeys(g for one in versus.choices for g in one.instances if len(g) > 1)
     page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
     page.bullets(
         f"Number {one.run}, {one.campaign}, is excluded: {word(one.flag)}."
         for one in versus.excluded
     )
-
-
-def _show_against(entry: Entry) -> str:
-    if entry.against:
-        return show_times(entry.against)
-    return "the first" if entry.rank else "not ranked"
 
 
 def _write_differences(page: Page, versus: Versus, by_id: Mapping[str, Analysis]) -> None:

@@ -135,20 +135,12 @@ class Strips:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
-    """A mark at two values; ``best``: nothing is better in both."""
-
-    label: str
-    across: Mark
-    up: Mark
-    best: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class Scatter:
-    """Points on two logarithmic axes, and what stands beside these."""
+    """By label a mark on each of two logarithmic axes, and what stands beside these; ``best`` are the labels
+    that nothing is better than."""
 
-    points: tuple[Point, ...]
+    points: Mapping[str, tuple[Mark, Mark]]
+    best: tuple[str, ...]
     across: str
     up: str
 

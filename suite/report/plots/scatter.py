@@ -19,21 +19,21 @@ def draw_scatter(picture: Picture, scatter: Scatter) -> Figure:
     figure = sheet.lay_out(picture, _HEIGHT)
     axes = figure.subplots()
     word = partial(show_tick, unit="")
-    sheet.scale_up(axes, "x", sheet.span_of(point.across for point in scatter.points), word)
+    sheet.scale_up(axes, "x", sheet.span_of(x for x, _ in scatter.points.values()), word)
     sheet.scale_up(
-        axes, "y", sheet.span_of(point.up for point in scatter.points), lambda v: f"{v:.3g}"
+        axes, "y", sheet.span_of(y for _, y in scatter.points.values()), lambda v: f"{v:.3g}"
     )
     axes.set_xlabel(scatter.across)
     axes.set_ylabel(scatter.up)
-    for point in scatter.points:
+    for label, (x, y) in scatter.points.items():
         look = {"color": sheet.INK, "marker": "o", "linestyle": "none"}
-        if not point.best:
+        if label not in scatter.best:
             look["markerfacecolor"] = "white"
-        across = sheet.tame(point.across.value)
-        sheet.draw_marks(axes, look, [across], [point.up], "y")
+        across = sheet.tame(x.value)
+        sheet.draw_marks(axes, look, [across], [y], "y")
         axes.annotate(
-            sheet.wrap(point.label, 12, 1),
-            (across, sheet.tame(point.up.value)),
+            sheet.wrap(label, 12, 1),
+            (across, sheet.tame(y.value)),
             xytext=(7, 4),
             textcoords="offset points",
             fontsize=8.5,

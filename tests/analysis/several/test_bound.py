@@ -116,7 +116,6 @@ def test_as_many_blocks_as_it_says_settle_what_is_undecided() -> None:
     blocks = int(re.findall(r"BLOCKS=(\d+) ", line)[0])
     settled = {cell for _, cell, one in undecided if one.bound and one.bound.blocks}
     assert set(re.findall(r"ONLY='?([^']*)", line)[0].split()) == settled
-    assert 0 < (versus.minutes or 0) * 60 < 2 * 2 * first.spent["cpu"].total_s * (blocks + 1)
     more = [
         make(name, truth, noisy, seed, blocks=blocks, twins=False)
         for name, seed, truth in (("a", 7, one_cell(1.0)), ("b", 8, one_cell(1.12)))

@@ -106,8 +106,6 @@ def test_without_any_price_the_fastest_is_first(base: Analysis) -> None:
     first, second = versus.rankings[0].entries
     assert [versus.choices[one.choice - 1].types for one in (first, second)] == [("a",), ("b",)]
     assert (first.rank, second.rank, second.best) == (1, 2, False)
-    assert second.against is not None
-    assert 1.5 < second.against.value < 2.6
     page = str(build_comparison(versus, made)["compare.md"])
     assert "(3 instances) is fastest" in page
 
