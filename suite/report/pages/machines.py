@@ -78,7 +78,7 @@ def compose_machines(
     page = frame.begin_page(
         f"{show_things(count, 'machine')} by what work costs",
         [flag for analysis in used for flag in analysis.flags],
-        ["What work costs on each machine, by its faster device; workload by workload:"],
+        ["What work costs, or takes, on each machine, by its faster device; workload by workload:"],
     )
     openings = (_open(versus, ranking, names[ranking.cell]) for ranking in versus.rankings)
     page.bullets([*openings, *_describe_unranked(versus)])
@@ -211,6 +211,8 @@ def _describe_unranked(versus: Versus) -> Iterable[str | Runs]:
 def _write_ranking(page: Page, versus: Versus, ranking: Ranking, name: str) -> None:
     page.heading(name)
     scale, amount = find_scale(ranking)
+    head, priced = f"{amount} {ranking.unit}s", ranking.priced
+    none = say_none("it has no price, or no time")
     rows: list[Row] = []
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
@@ -220,8 +222,7 @@ def _write_ranking(page: Page, versus: Versus, ranking: Ranking, name: str) -> N
             {
                 "machine": _describe(choice, entry),
                 "rank": _show_rank(entry),
-                f"{amount} {ranking.unit}s": cost or say_none("it has no price, or no time"),
-                "price an hour": _show_price(choice),
+                **({head: cost or none, "price an hour": _show_price(choice)} if priced else {}),
                 f"{name_rate(ranking.work)}, CPU / GPU": _show_rates(ranking, entry),
                 "GPU against CPU": _show_ratio(entry),
                 f"GPU wins from {ranking.axis or ''}".rstrip(): _show_crossover(entry),
