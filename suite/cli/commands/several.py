@@ -25,7 +25,7 @@ Exit status: 0, and with --slower: no cell of work is shown to be slower by over
 1 with --slower: one is, or a control failed, or no cell could be judged; 2 usage;
 5 a document can't be read."""
 )
-@runs_argument()
+@runs_argument
 @click.option(
     "--rows",
     type=click.Choice(["cell", "machine", "type"]),
