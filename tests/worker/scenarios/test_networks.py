@@ -13,15 +13,15 @@ import pytest
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks
 from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
-from suite.worker.scenarios.mlp.reference import name_training
 from suite.worker.scenarios.mlp.references import LOSSES
+from suite.worker.scenarios.mlp.train import count_flop, widen
 from suite.worker.scenarios.mlp.training import (
     CHECK_STEPS,
     CHECK_TOLERANCE,
     Trainer,
     check_losses,
+    name_training,
 )
-from suite.worker.scenarios.mlp.width import count_flop, widen
 from tests.worker.verdict import hear
 
 
