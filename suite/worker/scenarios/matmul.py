@@ -1,4 +1,4 @@
-"""matmul: the raw arithmetic, and the famous plot of time against size."""
+"""matmul: the raw arithmetic, and the famous plot of time against size; and a control of known extra work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.links import vary
-from suite.cells.scenario import Results, Scenario, cross
+from suite.cells.scenario import Scenario, cross, vary
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
 from suite.worker.scenario.choices import DATA_PLACE, PRECISION, XLA
-from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
@@ -45,15 +44,15 @@ BYTES = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0}
 """Bytes of an element as it is stored, by precision."""
 
 
-def work(n: int, **_: Param) -> Work:
+def product_work(n: int, **_: Param) -> Work:
     """2n³ floating-point operations: n multiplications and n additions an element."""
     return Work(amount=2.0 * n**3, unit="FLOP")
 
 
 def square_work(n: int, precision: str, **_: Param) -> Work:
-    """The same of one call, and the two matrices that it reads and the one that it writes."""
+    """The work of one call: the product, and the two matrices that it reads and the one that it writes."""
     size = BYTES[precision] * n * n
-    return replace(work(n), bytes_in=2 * size, bytes_out=size, launches=1.0)
+    return replace(product_work(n), bytes_in=2 * size, bytes_out=size, launches=1.0)
 
 
 def relative_error(left: Any, right: Any, product: Any) -> float:
@@ -228,12 +227,11 @@ SQUARE = Scenario(
     asked_about=lambda n, **rest: n in ASKED_ABOUT and rest == PLAIN,
     work=square_work,
     prepare=prepare,
-    role="work",
     kin=name_product,
     sweep="n",
     headline="time",
     larger=("n",),
-    proof=Results(),
+    proof="results",
     precision=lambda precision, **_: precision,
     data=lambda operands, **_: operands,
     dispatch=lambda xla, **_: "xla" if xla == "on" else "eager",
@@ -243,4 +241,61 @@ SQUARE = Scenario(
         **({"fewer": vary(xla="on")} if n in VARIED_SIZES and rest == PLAIN else {}),
     },
     choices={"precision": PRECISION, "operands": DATA_PLACE, "xla": XLA},
+)
+
+DECLARED = 20
+"""Products of a call, by both cells of the control: one does so many, the other one more, which is 5 %."""
+
+REPEATED_SIZE = 500
+"""Rows of the matrices.  On a CPU a product is arithmetic then, and a call takes a few hundredths of a
+second on two cores.  Each cell has its own copy of them, and where that lies in memory makes less
+difference than at 256 (0.3 and 1.5 % between processes)."""
+
+
+def repeated_work(n: int, **_: int) -> Work:
+    """The products that both declare, and not what one of them does beyond that."""
+    each = product_work(n)
+    return replace(each, amount=DECLARED * each.amount, launches=float(DECLARED))
+
+
+def prepare_repeated(*, device: str, n: int, products: int) -> Prepared:
+    """``products`` times the same eager ``tf.matmul`` of the same matrices: the same kernel each time.
+
+    A product with more rows is another kernel, whose time need not grow as its work does.
+    """
+    import tensorflow as tf
+
+    host = draw_operands(n)
+    here = lay(device, *host)
+    left, right = here.tensors
+
+    def step() -> Any:
+        for _ in range(products - 1):
+            tf.matmul(left, right)
+        return tf.matmul(left, right)
+
+    return Prepared(
+        step=step,
+        check=lambda product: check_product(host[0], host[1], product.numpy(), "fp32"),
+        resident=here,
+        enqueues=True,
+    )
+
+
+REPEATED = Scenario(
+    family="matmul",
+    case="repeated",
+    question="A control, declared as 20 products of {n} × {n}: what do {products} of them take?",
+    axes=("n", "products"),
+    points=cross(n=REPEATED_SIZE, products=(DECLARED, DECLARED + 1)),
+    profiles=STANDARD,
+    work=repeated_work,
+    prepare=prepare_repeated,
+    role="control",
+    kin=lambda n, products: f"products/{products} of {n}",
+    proof="results",
+    data="device",
+    dispatch="eager",
+    excess=lambda products, **_: products / DECLARED - 1 if products > DECLARED else None,
+    links={"honest": vary("without the one beyond what is declared", products=DECLARED)},
 )

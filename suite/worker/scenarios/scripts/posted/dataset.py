@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.worker.scenarios.asked.scripts.slices import Run
+from suite.worker.scenarios.scripts.posted.slices import Run
 
 EXAMPLES = 100_000
 BATCH = 32

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from suite.cells.cell import Param, Work
-from suite.cells.links import Target, cell, vary
-from suite.cells.scenario import Links, Point, Scenario, cross
-from suite.cells.traits import LinkName
+from suite.cells.scenario import Links, Point, Scenario, Target, cell, cross, vary
+from suite.cells.traits import FULL, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.choices import LARGER_BATCH, PREFETCH
-from suite.worker.scenario.posted import Nodes, Printed
-from suite.worker.scenario.profiles import FULL, QUICK, STANDARD, Profiles
-from suite.worker.scenario.scenario import Prepared, WrongResult
-from suite.worker.scenarios.asked.loops import prove
-from suite.worker.scenarios.asked.scripts import fit as script
-from suite.worker.scenarios.asked.stages import (
+from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
+from suite.worker.scenarios.mlp import train
+from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
+from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
+from suite.worker.scenarios.mlp.training import demand_all_finite
+from suite.worker.scenarios.scripts.loops import prove
+from suite.worker.scenarios.scripts.posted import fit as script
+from suite.worker.scenarios.scripts.waterfall import (
     FIRST_STEP,
     SCRIPT,
     On,
@@ -27,26 +28,6 @@ from suite.worker.scenarios.asked.stages import (
     pin,
     placed,
 )
-from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
-from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
-from suite.worker.scenarios.mlp.training import demand_all_finite
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timed:
-    """Which epoch of a fresh model is timed, and what is around it; by default as posted.
-
-    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has trained before.
-    ``model``: made outside of ``tf.device``, or on the device timed.
-    ``bar``: Keras shows how far it is.  ``epoch`` None: those once warm, one after the other.
-    """
-
-    process: Literal["fresh", "warm"] = "fresh"
-    model: Literal["anywhere", "placed"] = "anywhere"
-    bar: bool = True
-    epoch: int | None = 1
-
 
 STAGES = (
     Stage(SCRIPT, "everything as posted"),
@@ -116,9 +97,9 @@ def _bear_out(run: script.Run, half: str, *, epoch: int, **_: Param) -> Printed:
         import tensorflow as tf
 
         run.model.make_train_function(force=True)
-        with placement.watch() as seen, tf.device(half):
+        with placement.watch() as nodes, tf.device(half):
             run.model.fit(run.dataset.take(1), verbose=0)
-        return seen
+        return nodes
 
     def check() -> Check:
         losses = run.losses[half]
@@ -159,7 +140,7 @@ def _profiles(stage: str, batch: int, prefetch: str, on: On, **_: Param) -> Prof
 
 
 def _points(stage: Stage) -> tuple[Point, ...]:
-    """Of the script all epochs; it is the first that the way begins with."""
+    """Of the script all epochs; it is the first that the ladder begins with."""
     epochs: dict[str, Any] = {"epoch": range(1, script.EPOCHS + 1)} if stage.name == SCRIPT else {}
     return tuple(
         point
@@ -171,7 +152,6 @@ def _points(stage: Stage) -> tuple[Point, ...]:
 WATERFALL = Waterfall(
     case="fit",
     title="Model.fit, its first epoch",
-    posted=Timed(),
     stages=STAGES,
     warm="steady",
     axes=("stage", "epoch", "batch", "prefetch", "on"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.kernel import groups
+from suite.procfs import groups
 from tests.fakes.groups import GROUPS, first, unified
 from tests.fakes.tree import lay
 

@@ -1,4 +1,4 @@
-"""What the waterfalls share: stages one change away from each other, and where work is pinned."""
+"""What the waterfalls share: stages one change away from each other, and where their work is done."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from suite.cells.cell import Choice, Param, Way, cell_id
-from suite.cells.cell import Stage as StageOf
-from suite.cells.links import cell
-from suite.cells.scenario import Point, cross
-from suite.cells.traits import Effect, Removed
-from suite.worker.scenario.posted import Printed, list_halves
-from suite.worker.scenario.profiles import FULL, STANDARD, Profiles
+from suite.cells.cell import Choice, Ladder, Param, Step, cell_id
+from suite.cells.scenario import Point, cell, cross
+from suite.cells.traits import FULL, STANDARD, Effect, Profiles, Removed
+from suite.worker.scenario.scenario import Printed, list_halves
 
-Settings = TypeVar("Settings")
 Run = TypeVar("Run")
 
 On = Literal["arm", "cpu"]
 
 ARMS_OF: dict[On, tuple[str, ...]] = {"arm": (), "cpu": ("gpu",)}
-"""Where the work is pinned, and on which arms that has a meaning (none named: all): ``cpu`` is what
+"""Where the work is done, and on which arms that has a meaning (none named: all): ``cpu`` is what
 people compare a GPU with, and another thing than the CPU arm only beside a visible GPU."""
 
 
@@ -58,25 +54,65 @@ class Stage:
 
 
 def halves(stage: Stage) -> tuple[Point, ...]:
-    """The cells of a stage that has no other axis, with its work on the arm's device and pinned."""
+    """The cells of a stage that has no other axis, with its work on the arm's device and on the CPU."""
     return cross(stage=stage.name, on=stage.ons)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waterfall(Generic[Settings]):
+class Settings:
+    """What a script's timer holds, where its model is, and in which types its data are; by default as posted.
+    No case has all of these.
+
+    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has worked before.
+    ``model``: made outside of ``tf.device``, so that beside a GPU it lies there whichever device is then
+    named; or on the device that is timed.  ``fetch``: the product, or the loss of every step, is brought to
+    Python by ``.numpy()``.  ``first_call``: in the time, or before it.
+
+    Of products: ``execution`` has a graph and a session for each, or is eager; ``operands`` are created
+    inside the timer or before.  Of clones: which one of a process is timed.
+
+    Of loops that train: the ``optimizer``'s variables are made by the first trace, or before.  ``handed``:
+    model, optimizer and loss are arguments of the `tf.function`; or it closes over them.  ``labels``: of
+    shape (n,) or (n, 1).  ``bits`` of an input: NumPy's usual 64, or 32.  ``data`` and ``batch`` of slices.
+    ``timed`` of a dataset: a whole epoch with its tracing, one with the step traced before, or single steps
+    on a dataset that is there.
+
+    Of ``Model.fit``: with its progress ``bar``; which ``epoch`` of a fresh model is timed; None: those once
+    warm, one after the other.
+    """
+
+    process: Literal["fresh", "warm"] = "fresh"
+    model: Literal["anywhere", "placed"] = "anywhere"
+    fetch: bool = True
+    first_call: Literal["timed", "apart"] = "timed"
+    execution: Literal["session", "eager"] = "session"
+    operands: Literal["created inside", "created before"] = "created inside"
+    clone: Literal["the first", "later ones"] = "the first"
+    optimizer: Literal["unbuilt", "built"] = "unbuilt"
+    handed: bool = True
+    labels: Literal["row", "column"] = "row"
+    bits: Literal[64, 32] = 64
+    data: Literal["host", "device"] = "host"
+    batch: int = 10
+    timed: Literal["tracing and epoch", "epoch", "step"] = "tracing and epoch"
+    bar: bool = True
+    epoch: int | None = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waterfall:
     """The stages of a case, from what people post to what they meant to time.
 
     ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
-    ``posted`` are the settings of the first stage.  What is timed happens once in a process until the stage
+    What is timed happens once in a process until the stage
     ``warm``, so it has one sample an invocation.
-    ``axes`` are in the order of the ids; a stage can lack one.  ``over`` are those whose values have a way
+    ``axes`` are in the order of the ids; a stage can lack one.  ``over`` are those whose values have a ladder
     each.  ``make_points`` gives a stage's points; ``fair``, by these axes and ``on``, the cell of another
-    case that ends the way where the last stage has none.
+    case that ends the ladder where the last stage has none.
     """
 
     case: str
     title: str
-    posted: Settings
     stages: tuple[Stage, ...]
     warm: str
     unit: str = "example"
@@ -96,16 +132,16 @@ class Waterfall(Generic[Settings]):
         Raises:
             ValueError: there is no such stage.
         """
-        found = self.posted
+        settings = Settings()
         for stage in self.stages:
-            found = replace(found, **stage.change)  # type: ignore[type-var]
+            settings = replace(settings, **stage.change)
             if stage.name == name:
-                return found
+                return settings
         raise ValueError(f"no such stage: {name}")
 
     def is_cold(self, stage: Stage) -> bool:
         """Whether what a stage times happens once in a process."""
-        names = [one.name for one in self.stages]
+        names = [each.name for each in self.stages]
         return names.index(stage.name) < names.index(self.warm)
 
     def declare(
@@ -129,19 +165,19 @@ class Waterfall(Generic[Settings]):
             "role": lambda on, **_: "reference" if on == "cpu" else "work",
             "device": lambda on, **_: on,
             "one_shot": self.is_cold(stage),
-            "way": self.find_way,
+            "way": self.find_ladder,
         }
 
-    def find_way(self, **axes: Param) -> Way | None:
-        """The way of a cell: the stages in the same place, from the first that has a cell there; None: it is
-        not on it, or alone."""
+    def find_ladder(self, **axes: Param) -> Ladder | None:
+        """The ladder of a cell: the stages in the same place, from the first that has a cell there; None:
+        it is not on it, or alone."""
         place = {axis: axes[axis] for axis in (*self.over, "on")}
-        every = [(self._find_cell(one, place), one) for one in self.stages]
-        there = list(itertools.dropwhile(lambda one: one[0] is None, every))
-        if len(there) < 2 or cell_id("asked", self.case, axes) not in dict(there):
+        every = [(self._find_cell(stage, place), stage) for stage in self.stages]
+        measured = list(itertools.dropwhile(lambda pair: pair[0] is None, every))
+        if len(measured) < 2 or cell_id("asked", self.case, axes) not in dict(measured):
             return None
-        changes = ["as asked", *(one.new for _, one in there[1:])]
-        return Way(
+        changes = ["as asked", *(stage.new for _, stage in measured[1:])]
+        return Ladder(
             name=self.case,
             title=self.title,
             unit=self.unit,
@@ -149,15 +185,15 @@ class Waterfall(Generic[Settings]):
             fixed={axis: axes[axis] for axis in self.over},
             pinned=axes["on"] == "cpu",
             stages=[
-                StageOf(
+                Step(
                     cell=cell,
                     change=change,
-                    removes=_removes(one, axes["on"]),
-                    effect=_find_effect(one),
-                    costs=one.like.costs if one.like else "",
-                    called=one.like.larger if one.like else "",
+                    removes=_removes(stage, axes["on"]),
+                    effect=_find_effect(stage),
+                    costs=stage.like.costs if stage.like else "",
+                    called=stage.like.larger if stage.like else "",
                 )
-                for (cell, one), change in zip(there, changes, strict=True)
+                for (cell, stage), change in zip(measured, changes, strict=True)
             ],
         )
 
@@ -197,8 +233,8 @@ def by_half(
     halves, and ``bear_out`` finds the number of a half, and of the cell's other axes."""
 
     def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
-        made = run(list_halves(device))
-        return [bear_out(made, placed(device, axes["on"]), **axes) for axes in asked]
+        printed = run(list_halves(device))
+        return [bear_out(printed, placed(device, axes["on"]), **axes) for axes in asked]
 
     return post
 
@@ -213,8 +249,8 @@ def pin(step: Callable[[], Any], on: On) -> Callable[[], Any]:
         return step
     import tensorflow as tf
 
-    def pinned() -> Any:
+    def step_on_cpu() -> Any:
         with tf.device("/CPU:0"):
             return step()
 
-    return pinned
+    return step_on_cpu

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.kernel import VERSION_PROBE, find_version, read_version
+from suite.procfs import VERSION_PROBE, find_version, read_version
 from tests.fakes.tree import lay
 
 OPEN = """\

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.kernel import read_text
+from suite.procfs import read_text
 
 UNLIMITED_BYTES = 2**60
 """Version 1 writes "no limit" as the largest multiple of a page below 2**63."""

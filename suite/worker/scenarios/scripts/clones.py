@@ -6,29 +6,18 @@ happen only once in a process, on the arm's device; the CPU beside a GPU has the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Results, Scenario
+from suite.cells.scenario import Scenario
+from suite.cells.traits import QUICK, STANDARD
 from suite.model import Check
-from suite.worker.scenario.posted import Printed
-from suite.worker.scenario.profiles import QUICK, STANDARD
-from suite.worker.scenario.scenario import Prepared, WrongResult
-from suite.worker.scenarios.asked.scripts import clone as script
-from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, by_half, placed
+from suite.worker.scenario.scenario import Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timed:
-    """Which clone of a process is timed, and whether the process has done anything before."""
-
-    process: Literal["fresh", "warm"]
-    clone: Literal["the first", "later ones"]
-
+from suite.worker.scenarios.scripts.posted import clone as script
+from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, Stage, Waterfall, by_half, placed
 
 FIRST = "first"
 """The stage that the start-up sequence measures, as its own stage of the name ``clone``."""
@@ -46,7 +35,6 @@ STAGES = (
 WATERFALL = Waterfall(
     case="clone",
     title="a model cloned, once",
-    posted=Timed(process="fresh", clone="the first"),
     stages=STAGES,
     warm="again",
     unit="model",
@@ -79,7 +67,7 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:
 
 def list_weights(model: Any) -> list[Any]:
     """The tensors of a model's weights."""
-    return [one.value for one in model.weights]
+    return [variable.value for variable in model.weights]
 
 
 def check_clone(clone: Any, source: Any, place: str) -> Check:
@@ -120,7 +108,7 @@ SCENARIOS = tuple(
         question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
         work=Work(amount=1.0, unit="model"),
         kin="building/clone",
-        proof=None if stage.name == FIRST else Results(),
+        proof=None if stage.name == FIRST else "results",
         dispatch="eager",
         startup="clone" if stage.name == FIRST else None,
     )

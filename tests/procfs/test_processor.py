@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suite.kernel.processor import name_processor
+from suite.procfs.processor import name_processor
 
 
 def arm(*cores: tuple[int, int]) -> str:

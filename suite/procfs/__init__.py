@@ -1,4 +1,4 @@
-"""What the kernel tells of this machine in small files, to the host as in a container.
+"""What the kernel says of this machine in its small files (/proc, /sys), to the host as in a container.
 
 Standard library only.
 """

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, tzinfo
 
 import pytest
 
-from suite.kernel import clock
-from suite.worker.loop import counters, instants
+from suite import clock
+from suite.worker.loop import counters
 
 
 @pytest.fixture(params=[timedelta(days=-400), timedelta(hours=1)], ids=["back", "forward"])
@@ -22,7 +22,7 @@ def step(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         def now(cls, tz: tzinfo | None = None) -> Day:
             return super().now(tz) + by
 
-    instants.now()
+    clock.now()
     monkeypatch.setattr(clock, "datetime", Day)
     monkeypatch.setattr(time, "time", lambda: Day.now().timestamp())
     return by
@@ -30,10 +30,10 @@ def step(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def test_a_clock_that_is_set_moves_no_instant(step: timedelta) -> None:
     before = clock.datetime.now().astimezone() - step
-    started = instants.now()
+    started = clock.now()
     first = counters.read()
     found = counters.compare(first, counters.read())
-    ended = instants.now()
+    ended = clock.now()
     assert abs(started - before) < timedelta(seconds=5)
     assert timedelta(0) <= ended - started < timedelta(minutes=5)
     assert found["from_s"] is not None

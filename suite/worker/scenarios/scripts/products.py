@@ -7,40 +7,29 @@ script are fenced, as every sample here: on a GPU an unfenced timer sees the wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any
 
 from suite.cells.cell import Param, Work, cell_id
-from suite.cells.scenario import Results, Scenario, cross
+from suite.cells.scenario import Scenario, cross
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.posted import Nodes, Printed, list_halves
-from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
-from suite.worker.scenario.scenario import Prepared, Resident, WrongResult
-from suite.worker.scenarios.asked.scripts import matmul as script
-from suite.worker.scenarios.asked.stages import SCRIPT, On, Stage, Waterfall, pin, placed
-from suite.worker.scenarios.matmul import square
+from suite.worker.scenario.scenario import (
+    Nodes,
+    Prepared,
+    Printed,
+    Resident,
+    WrongResult,
+    list_halves,
+)
+from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp.networks import MATMUL
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timed:
-    """What is inside the timer beside the product; by default as posted.
-
-    ``process``: a ``fresh`` one runs the script and nothing else; one is ``warm`` that has multiplied before.
-    ``execution``: each product has a graph and a session of its own, or is eager.  ``fetch``: the product is
-    brought to Python.
-    """
-
-    process: Literal["fresh", "warm"] = "fresh"
-    execution: Literal["session", "eager"] = "session"
-    fetch: bool = True
-    first_call: Literal["timed", "apart"] = "timed"
-    operands: Literal["created inside", "created before"] = "created inside"
-
+from suite.worker.scenarios.scripts.posted import matmul as script
+from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, Stage, Waterfall, pin, placed
 
 STAGES = (
     Stage(SCRIPT, "everything as posted"),
@@ -67,7 +56,7 @@ ENDS = (100, 1000, 4000)
 def work(n: int, stage: str, on: On) -> Work:  # noqa: ARG001  the axes of the case
     """A product; where it is fetched, what is copied back."""
     return replace(
-        square.work(n), bytes_out=4.0 * n * n if WATERFALL.settings(stage).fetch else None
+        matmul.product_work(n), bytes_out=4.0 * n * n if WATERFALL.settings(stage).fetch else None
     )
 
 
@@ -80,15 +69,15 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
     """
     import tensorflow as tf
 
-    how = WATERFALL.settings(stage)
-    if how.execution == "session":
+    settings = WATERFALL.settings(stage)
+    if settings.execution == "session":
         return _prepare_session(placed(device, on), n)
     resident = None
 
     def create() -> list[Any]:
         return [tf.random.normal((n, n)) for _ in range(2)]
 
-    if how.operands == "created inside":
+    if settings.operands == "created inside":
 
         def step() -> list[Any]:
             operands = create()
@@ -108,55 +97,44 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
         return made
 
     return Prepared(
-        step=pin(fetching if how.fetch else step, on),
+        step=pin(fetching if settings.fetch else step, on),
         check=lambda made: check_matrices(*(matrix.numpy() for matrix in made)),
         tensors=list,
         resident=resident,
-        enqueues=not how.fetch,
+        enqueues=not settings.fetch,
     )
 
 
 def _prepare_session(place: str, n: int) -> Prepared:
     """A product in a graph and session of its own, which no eager tensor shows: so once more afterwards."""
-    again = _Again(place, n)
+    run_again, check = _witness(place, n)
     return Prepared(
         step=lambda: script.multiply(place, n),
-        check=lambda _: again.check(),
-        tensors=lambda _: again.find_products(),
+        check=lambda _: check(),
+        tensors=lambda _: [
+            SimpleNamespace(device=where) for op, where, _ in run_again() if op in MATMUL
+        ],
     )
 
 
-class _Again:
-    """The same graph in a session once more, untimed, its operands fetched as well."""
+def _witness(half: str, n: int) -> tuple[Callable[[], Nodes], Callable[[], Check]]:
+    """What runs the same graph in a session once more, untimed, its operands fetched as well, and gives the
+    nodes of what was executed; and the check of the product that it fetched, as of an eager one."""
+    matrices: list[Any] = []
 
-    def __init__(self, half: str, n: int) -> None:
-        self._half, self._n = half, n
-        self._matrices: list[Any] = []
-
-    def look(self) -> Nodes:
-        """Runs it; the nodes of what was executed."""
+    def run_again() -> Nodes:
         import tensorflow as tf
 
-        made = script.draw(self._half, self._n)
-        told = tf.compat.v1.RunMetadata()
+        product = script.draw(half, n)
+        metadata = tf.compat.v1.RunMetadata()
         options = tf.compat.v1.RunOptions(output_partition_graphs=True)
-        with tf.compat.v1.Session(graph=made.graph) as session:
-            session.run(made.initialiser)
-            fetched = [made.left, made.right, made.product]
-            self._matrices = session.run(fetched, options=options, run_metadata=told)
-        return placement.list_nodes(told.partition_graphs)
+        with tf.compat.v1.Session(graph=product.graph) as session:
+            session.run(product.initialiser)
+            fetches = [product.left, product.right, product.product]
+            matrices[:] = session.run(fetches, options=options, run_metadata=metadata)
+        return placement.list_nodes(metadata.partition_graphs)
 
-    def find_products(self) -> list[Any]:
-        """The products among them, each with its device."""
-        return [SimpleNamespace(device=place) for op, place, _ in self.look() if op in MATMUL]
-
-    def check(self) -> Check:
-        """As of an eager product.
-
-        Raises:
-            WrongResult: it is wrong.
-        """
-        return check_matrices(*self._matrices)
+    return run_again, lambda: check_matrices(*matrices)
 
 
 def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
@@ -165,12 +143,12 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     It always begins with the smallest size, which is the first in the process.
     """
     largest = max(cell["n"] for cell in asked)
-    seconds = script.run(list_halves(device), [n for n in square.ASKED_ABOUT if n <= largest])
+    seconds = script.run(list_halves(device), [n for n in matmul.ASKED_ABOUT if n <= largest])
     printed = []
     for cell in asked:
         half, n = placed(device, cell["on"]), cell["n"]
-        again = _Again(half, n)
-        printed.append(Printed(seconds=seconds[half][n], check=again.check, again=again.look))
+        again, check = _witness(half, n)
+        printed.append(Printed(seconds=seconds[half][n], check=check, again=again))
     return printed
 
 
@@ -180,10 +158,10 @@ def check_matrices(left: Any, right: Any, product: Any) -> Check:
     Raises:
         WrongResult: it is wrong, or they are.
     """
-    found = square.check_product(left, right, product, "fp32")
+    checked = matmul.check_product(left, right, product, "fp32")
     if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
         raise WrongResult("the operands are constant, not random")
-    return replace(found, what=f"{found.what}; operands random")
+    return replace(checked, what=f"{checked.what}; operands random")
 
 
 def _profiles(stage: str, n: int, **_: Param) -> Profiles:
@@ -201,15 +179,14 @@ def _profiles(stage: str, n: int, **_: Param) -> Profiles:
 WATERFALL = Waterfall(
     case="matmul",
     title="a product, timed with everything around it",
-    posted=Timed(),
     stages=STAGES,
     warm="first-call-apart",
     unit="product",
     by_call=True,
     axes=("n", "stage", "on"),
     over=("n",),
-    make_points=lambda stage: cross(stage=stage.name, on=stage.ons, n=square.ASKED_ABOUT),
-    fair=lambda n, **_: cell_id("matmul", "square", {"n": n, **square.PLAIN}),
+    make_points=lambda stage: cross(stage=stage.name, on=stage.ons, n=matmul.ASKED_ABOUT),
+    fair=lambda n, **_: cell_id("matmul", "square", {"n": n, **matmul.PLAIN}),
 )
 
 
@@ -219,10 +196,10 @@ SCENARIOS = tuple(
         profiles=_profiles,
         question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
         work=work,
-        kin=square.name_product,
+        kin=matmul.name_product,
         sweep="n",
         larger=("n",),
-        proof=MATMUL_PROOF if stage.name == SCRIPT else Results(),
+        proof=MATMUL_PROOF if stage.name == SCRIPT else "results",
         data="device",
         dispatch="eager",
     )
