@@ -9,7 +9,9 @@ import pytest
 
 from tests.share import draw_share
 
-TESTS = [(file, number) for file, count in {"a": 1, "b": 3, "c": 13}.items() for number in range(count)]
+TESTS = [
+    (file, number) for file, count in {"a": 1, "b": 3, "c": 13}.items() for number in range(count)
+]
 YEAR_ENDS = date(2026, 12, 30)
 
 

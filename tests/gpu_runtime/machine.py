@@ -148,7 +148,7 @@ def drop_compiled() -> None:
 
 
 def check_ended_well(done: subprocess.CompletedProcess[str], folder: Path) -> None:
-    """Holds a campaign to its end: what neighbours took of the CPU in this very minute is no fault of ours."""
+    """Holds a campaign to its end; what neighbours took of the CPU meanwhile is no fault of ours."""
     troubles = {
         flag["code"]
         for cell in json.loads((folder / "summary.json").read_text())["cells"]

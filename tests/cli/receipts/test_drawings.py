@@ -270,7 +270,9 @@ def test_a_changed_picture_is_found_also_by_another_matplotlib(
     ending, change, told = CHANGES[name]
     there = read_pictures(drawn)
     assert there.keys() == redrawn.keys()
-    texts = [one for one in read_svg(there["plots/matmul.svg"]) if one.tag.endswith(("title", "desc"))]
+    texts = [
+        one for one in read_svg(there["plots/matmul.svg"]) if one.tag.endswith(("title", "desc"))
+    ]
     words = {"plots/matmul.svg": [str(one.text) for one in texts]}
     changed = f"plots/matmul.{ending}"
     there[changed] = change(there[changed])
