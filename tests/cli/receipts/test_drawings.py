@@ -8,6 +8,7 @@ import shutil
 import struct
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,13 @@ def in_svg(old: str, new: str) -> Change:
     return change
 
 
+@cache
+def read_ligatures() -> drawings.Ligatures:
+    return drawings.read_ligatures(letters.render_letters(), letters.LETTERS, letters.JOINED)
+
+
 def find_drawn_otherwise(here: bytes, anew: bytes) -> str | None:
-    known = drawings.read_ligatures(letters.render_letters(), letters.LETTERS, letters.JOINED)
-    return drawings.find_drawn_otherwise(here, anew, known)
+    return drawings.find_drawn_otherwise(here, anew, read_ligatures())
 
 
 def with_another_letter(svg: bytes) -> bytes:
@@ -140,7 +145,7 @@ def test_pictures_are_drawn_anew(pictured: Path, check: Check, drawing: None) ->
 
 def as_drawn(*names: str) -> dict[str, bytes]:
     """An honest picture under these names, each as SVG and as PNG."""
-    files = (("svg", render_svg(HONEST).encode()), ("png", render_png(HONEST)))
+    files = list(zip(("svg", "png"), draw_honest("here"), strict=True))
     return {f"plots/{name}.{end}": content for name in names for end, content in files}
 
 
@@ -309,6 +314,16 @@ def bars(*shares: float, label: str = "mlp.train, cpu") -> Picture:
 
 
 HONEST = bars(0.5, 0.3, 0.2)
+STYLES = {"here": STYLE, "elsewhere": {**STYLE, **ANOTHER}}
+
+
+@cache
+def draw_honest(where: str) -> tuple[bytes, bytes]:
+    """The honest picture as SVG and as PNG, as matplotlib draws it there."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("suite.report.plots.sheet.STYLE", STYLES[where])
+        return render_svg(HONEST).encode(), render_png(HONEST)
+
 
 OTHERWISE: dict[str, tuple[Picture, bool]] = {
     "the same": (HONEST, False),
@@ -320,12 +335,11 @@ OTHERWISE: dict[str, tuple[Picture, bool]] = {
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_a_drawing_shows_is_compared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_drawing_shows_is_compared(name: str) -> None:
     shown, differs = OTHERWISE[name]
     svg, png = render_svg(shown).encode(), render_png(shown)
-    for style in (STYLE, {**STYLE, **ANOTHER}):
-        monkeypatch.setattr("suite.report.plots.sheet.STYLE", style)
-        assert bool(find_drawn_otherwise(svg, render_svg(HONEST).encode())) is differs
+    for honest_svg, honest_png in map(draw_honest, STYLES):
+        assert bool(find_drawn_otherwise(svg, honest_svg)) is differs
         # Letters are no more than grey in a PNG: of one letter it can't be told.
         if name != "another label":
-            assert bool(find_shown_otherwise(png, render_png(HONEST))) is differs
+            assert bool(find_shown_otherwise(png, honest_png)) is differs
