@@ -11,7 +11,7 @@ import pytest
 from suite.host.gpu.remedies import explain_worker
 from suite.model import AT_END, FINE
 from suite.worker.proof.libraries import CUSOLVER
-from tests.gpu_runtime.build import build
+from tests.gpu_runtime.build import install
 from tests.gpu_runtime.machine import GpuMachine
 
 EAGER = "overhead.eager_op"
@@ -102,7 +102,7 @@ def test_a_gpu_lost_in_mid_run_has_no_number(machine: GpuMachine) -> None:
 
 
 def test_of_two_gpus_the_one_that_was_named_computes(machine: GpuMachine) -> None:
-    build(machine.site, machine.folder, devices=2)
+    install(machine.folder, devices=2)
     heard = machine.work(*DESCRIBE, CUDA_VISIBLE_DEVICES="1")
     facts = heard.facts
     assert facts["gpu.0.pci"] == "0000:c1:00.0"

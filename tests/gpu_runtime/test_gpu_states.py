@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -17,7 +17,7 @@ import pytest
 from suite.errors import GpuError
 from suite.host.machine.lock import PLACE
 from tests.agreement import compare
-from tests.gpu_runtime.build import VERSION, build
+from tests.gpu_runtime.build import VERSION, install
 from tests.gpu_runtime.machine import GpuMachine, drop_compiled
 
 GPU, FAILED = GpuError.exit_status, 1
@@ -89,22 +89,17 @@ STATES: Mapping[str, State] = {
 }
 
 
-@pytest.fixture(scope="module")
-def machines(healthy: GpuMachine) -> Iterator[Mapping[int, GpuMachine]]:
-    """Machines by how many GPUs they have."""
-    two = replace(healthy, folder=healthy.folder.parent / "two-stand-ins")
-    build(two.site, two.folder, devices=2)
-    yield {1: healthy, 2: two}
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> Iterator[None]:
+    yield
     drop_compiled()
 
 
 @pytest.fixture
-def planted(
-    machines: Mapping[int, GpuMachine], tmp_path: Path, request: pytest.FixtureRequest
-) -> GpuMachine:
+def planted(machine: GpuMachine, request: pytest.FixtureRequest) -> GpuMachine:
     """The machine in the state that the test names."""
     state: State = STATES[request.getfixturevalue("name")]
-    machine = machines[state.devices].copy(tmp_path / "stand-ins")
+    install(machine.folder, state.devices)
     machine.plant(**state.plants)
     machine.remove(*state.missing)
     for old, new in state.smi.items():
