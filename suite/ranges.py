@@ -27,7 +27,6 @@ class Range:
 
 
 RANGES: Mapping[str, Range] = {
-    "at_once": Range(1, 64),  # no machine has more GPUs
     "block": Range(0, 99),
     "blocks": Range(1, 99),
     "budget": Range(0, 366 * 86_400),  # seconds

@@ -1,4 +1,4 @@
-"""What is going to be done, and how far it has come: the plan of a campaign, and that of a survey."""
+"""What is going to be done, and how far it has come: the plan of a campaign."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from suite.model.document import SuiteIdentity
 
 PLAN = "campaign.json"
 """The file in a campaign's folder that holds its plan."""
-
-SURVEY = "survey.json"
-"""The file that holds a survey's plan, in a folder of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +56,9 @@ class Campaign:
     registry's digest).  ``controls`` are the ids of the cells that the control invocations run, none in
     profiles that have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the
     intervals too wide; ``looks`` holds what each look saw.  ``again`` lists the blocks that are measured
-    again, in the order in which that was decided.  ``survey`` names the survey that the campaign
-    is a part of, ``rechecks`` the campaign of which it measures some cells again; ``at_once`` is how many
-    of its survey's campaigns are at work at the same time, each on a GPU of its own;
-    ``calibrated_by`` is the campaign that found K for this one, which then has no calibration.
+    again, in the order in which that was decided.  ``rechecks`` names the campaign of
+    which this one measures some cells again, ``calibrated_by`` the one that found K for this one, which then
+    has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.
     """
@@ -94,8 +90,6 @@ class Campaign:
     simulated: bool = False
     price: float | None = None
     price_currency: str = "USD"
-    survey: str | None = None
-    at_once: int = 1
     calibrated_by: str | None = None
     rechecks: str | None = None
     every_arm: list[Arm] = field(default_factory=list)
@@ -106,11 +100,11 @@ class Campaign:
         Raises:
             KeyError: there is none.
         """
-        return {one.name: one for one in self.every_arm}[name]
+        return {arm.name: arm for arm in self.every_arm}[name]
 
     def first_counted(self, block: int) -> int:
         """The first repeat of a block's invocations that can count."""
-        return max((one.repeat for one in self.again if one.block == block), default=0)
+        return max((again.repeat for again in self.again if again.block == block), default=0)
 
     @property
     def gpu_arms(self) -> list[str]:
@@ -118,47 +112,12 @@ class Campaign:
         return [name for name in self.arms if self.arm(name).gpu]
 
     def find_arm(self, *, gpu: bool) -> Arm | None:
-        """The first arm with a GPU, or without, that is no control; None: the plan has none."""
-        plain = (one for one in self.every_arm if one.control is None and one.gpu == gpu)
+        """The first arm with a GPU, or without, that is no control; None: the plan has none.
+
+        Of several GPUs it is the first: what a campaign says of causes, steps and limits is told of that one.
+        """
+        plain = (arm for arm in self.every_arm if arm.control is None and arm.gpu == gpu)
         return next(plain, None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SurveyMember:
-    """One campaign of a survey: the GPU that it is about (nvidia-smi's index, ``0:1`` for a MIG
-    instance), whether the others are at work at the same time, and its id, which is its folder's name.
-    """
-
-    gpu: str
-    at_once: bool
-    campaign: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Survey:
-    """The plan of a survey: the same campaign on each GPU of a machine in turn, and on all at once.
-
-    It goes round by round: in each, every GPU has a block alone, and all have one at once, in random
-    order.  The members stand next to it in the folder of results.  ``cpus`` are the CPUs that a GPU's
-    worker has while all are at work, by GPU, as the kernel writes them; alone it has all.
-    ``whole_cores`` is whether no two GPUs share a core; None: which CPUs are one core is not known.
-    """
-
-    schema: int
-    id: str
-    created: datetime
-    profile: ProfileName
-    seed: int
-    label: str | None
-    rounds: int
-    gpus: list[str]
-    cpus: dict[str, str]
-    members: list[SurveyMember]
-    suite: SuiteIdentity
-    whole_cores: bool | None = None
-    command: str = ""
-    settings: dict[str, str] = field(default_factory=dict)
-    stopped: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ from tests import aa_campaigns, golden_campaigns, synthetic
 from tests.fakes.engine import Life
 from tests.fuzz.mutations import ODD, mutate, mutate_lines
 from tests.host.campaign.flow import Flow
-from tests.rendering import report_folder, report_survey
+from tests.rendering import report_folder
 
 SAMPLES = sorted((SUITE.parent / "results" / "samples").iterdir())
 GIVEN: dict[str, Any] = {
@@ -109,19 +109,6 @@ def try_plan(at: Path, draw: Random) -> None:
     _change_one(folder, "campaign.json", draw)
     _encode(report_folder(folder, pictures=False).files)
     settle(GIVEN, load_campaign(folder).campaign)
-
-
-def try_survey(at: Path, draw: Random) -> None:
-    """A survey's plan or a campaign's of it, and the survey's report."""
-    kept = at.parent / "surveyed"
-    if not kept.exists():
-        from tests.analysis.several.test_places import EQUAL, write_survey
-
-        write_survey(kept, alone=EQUAL, at_once=EQUAL, blocks=2)
-    _copy(kept, at / "results")
-    (box,) = (path.parent for path in (at / "results").rglob("survey.json"))
-    _change_one(box, "survey.json", draw)
-    _encode(report_survey(box))
 
 
 def try_summary(at: Path, draw: Random) -> None:
@@ -294,7 +281,6 @@ DOORS = (
     Door(name="document", attempt=try_document),
     Door(name="campaign, with its report", attempt=try_campaign),
     Door(name="plan, with its report", attempt=try_plan),
-    Door(name="survey, with its report", attempt=try_survey),
     Door(name="summary.json", attempt=try_summary, statuses=(2, 5)),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
     Door(name="figures.toml", attempt=try_figures),

@@ -14,12 +14,12 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from suite.analysis.documents.arm_names import tell_arms
-from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
+from suite.analysis.documents.rules_plan import judge_membership, judge_plan
 from suite.analysis.documents.schema1 import tell_traits
 from suite.analysis.result.campaign import Analysis
 from suite.errors import DocumentError
 from suite.folder import MEND, Folder
-from suite.model import PLAN, SURVEY, Campaign, Document, Survey
+from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document, judge_range
 from suite.wire import READ, ROOT, Malformed, Place, decode_json, judge_values, parse_json, spell
 
@@ -30,7 +30,7 @@ _NAME = re.compile(r"(?P<arm>.+?)-(?P<block>\d+)(?:-r(?P<repeat>\d+))?\.json", r
 
 _READ = " and ".join(map(str, READ))
 
-Word = TypeVar("Word", Document, Campaign, Survey)
+Word = TypeVar("Word", Document, Campaign)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,26 +113,6 @@ def _load_plan(folder: Folder) -> Campaign:
     return tell_arms(plan)
 
 
-def is_survey(folder: Path) -> bool:
-    """Whether a folder is a survey's, and not a campaign's.
-
-    Raises:
-        DocumentError: there is no such folder.
-    """
-    with Folder.open(folder) as opened:
-        return opened.holds(SURVEY)
-
-
-def load_survey(folder: Path) -> Survey:
-    """The plan of a survey's folder.
-
-    Raises:
-        DocumentError: it can't be read or is refused.
-    """
-    with Folder.open(folder) as opened:
-        return _load(opened, SURVEY, Survey, judge_survey)
-
-
 def load_document(path: Path) -> Document:
     """One invocation's document, checked on its own.
 
@@ -156,19 +136,19 @@ def read_summary(text: str | bytes) -> Analysis:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of everything that is read here: a document, a plan, or a survey's plan."""
+    """The JSON Schema of everything that is read here: a document, or a plan."""
     references, definitions = msgspec.json.schema_components(
-        [Document, Campaign, Survey], ref_template="#/$defs/{name}"
+        [Document, Campaign], ref_template="#/$defs/{name}"
     )
     for definition in definitions.values():
         # Fields that this version does not know are refused, so the schema says so, too.
         definition["additionalProperties"] = False
         definition["description"] = " ".join(definition.get("description", "").split())
-    for name in ("Document", "Campaign", "Survey"):
+    for name in ("Document", "Campaign"):
         definitions[name]["properties"]["schema"] = {"enum": list(READ)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A document of one invocation, or the plan of a campaign or of a survey",
+        "title": "A document of one invocation, or the plan of a campaign",
         "anyOf": list(references),
         "$defs": definitions,
     }

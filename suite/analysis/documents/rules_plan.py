@@ -1,14 +1,13 @@
-"""What must hold in a plan, in a survey, and between a plan and its documents.  Pure."""
+"""What must hold in a plan, and between a plan and its documents.  Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import product
 
 from suite.analysis.documents.arm_names import NAMED
 from suite.cells.cell import Cell
-from suite.model import Arm, Campaign, Document, Survey
+from suite.model import Arm, Campaign, Document, name_invocation
 from suite.model.rules import (
     Complaint,
     demand_text,
@@ -43,7 +42,6 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     yield from _judge_arms(plan)
     yield from judge_range("$.blocks", plan.blocks, "blocks")
     yield from judge_range("$.most_blocks", plan.most_blocks, "blocks")
-    yield from judge_range("$.at_once", plan.at_once, "at_once")
     seen: set[str] = set()
     for index, cell in enumerate(plan.cells):
         if cell.id in seen:
@@ -53,28 +51,6 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     yield from _judge_promises(plan)
     yield from _judge_again(plan)
     yield from _judge_by_arm(plan, seen)
-
-
-def judge_survey(survey: Survey) -> Iterator[Complaint]:
-    """The complaints about a survey's plan on its own."""
-    yield from _judge_identity(survey)
-    yield from demand_text({"$.suite.content": survey.suite.content})
-    yield from judge_instant("$.created", survey.created)
-    yield from judge_range("$.rounds", survey.rounds, "blocks")
-    if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
-        yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
-    folders = [one.campaign for one in survey.members]
-    for index, name in enumerate(folders):
-        if not _is_name(name) or name in folders[:index]:
-            path = f"$.members[{index}].campaign"
-            yield path, f"{name!r} is no folder's name, or stands there twice"
-    turns = sorted((one.gpu, one.at_once) for one in survey.members)
-    if turns != sorted(product(survey.gpus, (False, True))):
-        yield "$.members", "they are not one campaign alone and one at once for each GPU"
-    for gpu in survey.gpus:
-        cpus = survey.cpus.get(gpu, "")
-        if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", cpus, re.ASCII):
-            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is no list of CPUs"
 
 
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
@@ -95,7 +71,7 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
             yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"
 
 
-def _judge_identity(plan: Campaign | Survey) -> Iterator[Complaint]:
+def _judge_identity(plan: Campaign) -> Iterator[Complaint]:
     if not _is_name(plan.id):
         yield "$.id", f"{plan.id[:LONGEST_NAME]!r} is no name of a folder"
     yield from judge_range("$.seed", plan.seed, "seed")
@@ -111,11 +87,14 @@ def _is_name(text: str) -> bool:
 def _judge_arms(plan: Campaign) -> Iterator[Complaint]:
     """Whether the arms are what their names promise: a number stands under its arm's name."""
     known: dict[str, Arm] = {}
+    files: set[str] = set()
     for index, arm in enumerate(plan.every_arm):
         path = f"$.every_arm[{index}]"
-        if not _is_name(arm.name) or arm.name in known:
-            # Its documents and logs are called after it.
+        # Its documents and logs are called after it.
+        file = name_invocation(arm.name, 0)
+        if not _is_name(file) or file in files:
             yield f"{path}.name", f"{arm.name[:LONGEST_NAME]!r} is no name, or stands there twice"
+        files.add(file)
         known[arm.name] = arm
     for index, arm in enumerate(plan.every_arm):
         path = f"$.every_arm[{index}]"
@@ -132,6 +111,8 @@ def _judge_arm(path: str, arm: Arm, of: Arm | None) -> Iterator[Complaint]:
     if arm.control is None:
         if arm.of is not None:
             yield f"{path}.of", f"{arm.of!r}, and the arm is no control"
+        if arm.name.partition(":")[2] != (arm.device or ""):
+            yield f"{path}.device", f"{arm.device!r} is not the GPU that {arm.name!r} names"
         if not arm.gpu and CPU_NAME not in arm.name:
             yield f"{path}.gpu", f"{arm.name!r} has no GPU, and does not say {CPU_NAME}"
         return
@@ -140,8 +121,13 @@ def _judge_arm(path: str, arm: Arm, of: Arm | None) -> Iterator[Complaint]:
     if arm.control == "hidden":
         if arm.gpu:
             yield f"{path}.gpu", "the GPU is hidden, and it has one"
-    elif of is None or (of.image, of.gpu) != (arm.image, arm.gpu):
-        yield f"{path}.of", f"{arm.of!r} is no arm with the same image and GPU"
+    elif of is None or _name_place(of) != _name_place(arm):
+        yield f"{path}.of", f"{arm.of!r} is not an arm with the same image and GPU"
+
+
+def _name_place(arm: Arm) -> tuple[object, ...]:
+    """What an arm and those that are of it share."""
+    return arm.image, arm.gpu, arm.device, arm.uuid
 
 
 def _judge_planned(path: str, cell: Cell) -> Iterator[Complaint]:
