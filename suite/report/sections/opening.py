@@ -212,7 +212,7 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, 
         head = f"{family}: {title}" if title else family
         row = {"family": head}
         row |= {f"{arm}, cells": count_outcomes(cells, arm) for arm in analysis.arms}
-        for other in analysis.others:
+        for other in analysis.leading:
             work = [one for one in cells if one.role == "work"]
             loss, win = _tell_ends(analysis, work, names, other)
             row |= {f"{other}'s largest loss": loss, f"{other}'s largest win": win}

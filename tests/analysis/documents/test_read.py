@@ -258,6 +258,8 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     (in_arm(2, "control", None), "$.every_arm[2].control: None does not go"),
     (in_arm(2, "name", "x"), "$.every_arm[2].name: 'x' does not say that it is"),
     (in_arm(3, "gpu", value=False), "$.every_arm[3].of: 'cuda' is not an arm with the same"),
+    (in_arm(1, "device", "1"), "$.every_arm[1].device: '1' is not the GPU that 'cuda'"),
+    (in_arm(3, "uuid", "x"), "$.every_arm[3].of: 'cuda' is not an arm with the same"),
     (in_arm(4, "gpu", value=True), "$.every_arm[4].gpu: the GPU is hidden, and it has"),
     (set_at("blocks", value=0), "$.blocks: 0 is less than 1"),
     (set_at("blocks", value=10**9), "$.blocks: 1000000000 is more than 99"),
