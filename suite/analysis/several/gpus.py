@@ -19,25 +19,25 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
     is told already.
     """
     firsts: dict[str, str] = {}
-    found: dict[str, Mapping[str, Comparison]] = {}
+    compared: dict[str, Mapping[str, Comparison]] = {}
     for arm in map(plan.arm, plan.arms):
         if arm.device is None:
             continue
         first = firsts.setdefault(name_kind(arm), arm.name)
         if first not in {arm.name, analysis.base}:
-            found[arm.name] = _compare(analysis, first, arm.name)
-    if not found:
+            compared[arm.name] = _compare(analysis, first, arm.name)
+    if not compared:
         return analysis
     return structs.replace(
         analysis,
         arms={
-            name: structs.replace(one, first_gpu=firsts[name_kind(plan.arm(name))])
-            if name in found
-            else one
-            for name, one in analysis.arms.items()
+            name: structs.replace(arm, first_gpu=firsts[name_kind(plan.arm(name))])
+            if name in compared
+            else arm
+            for name, arm in analysis.arms.items()
         },
         cells=tuple(
-            structs.replace(cell, gpus={arm: cells[cell.id] for arm, cells in found.items()})
+            structs.replace(cell, gpus={arm: cells[cell.id] for arm, cells in compared.items()})
             for cell in analysis.cells
         ),
     )
