@@ -33,20 +33,19 @@ from suite.analysis.campaign.watched import find_cost
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
-from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
+from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.numbers.settled import hand_over
 from suite.analysis.numbers.stopping import Precision, assess
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, set_down
 from suite.analysis.result.numbers import Ratio
-from suite.analysis.result.several import Gate, Surveyed, Versus
+from suite.analysis.result.several import Gate, Versus
 from suite.analysis.result.shortlist import Shortlist
 from suite.analysis.several.comparison import set_side_by_side
 from suite.analysis.several.gate import judge_gate
-from suite.analysis.several.places import compare_gpus, drop_unpaired
+from suite.analysis.several.gpus import compare_gpus
 from suite.analysis.several.shortlist import rank_machines
-from suite.folder import Folder
 
 Each = Callable[[Callable[[Path], Analysis], Sequence[Path]], Iterable[Analysis]]
 
@@ -108,22 +107,6 @@ def shortlist_folders(
     return rank_machines(analyses, offers, asked=asked, workload=workload), analyses
 
 
-def analyse_survey(folder: Path) -> tuple[Surveyed, dict[str, Analysis]]:
-    """The analysis of a survey, whose campaigns lie in folders beside its own, and theirs by their ids.
-
-    Raises:
-        DocumentError: its plan, or a campaign that it names, can't be read.
-    """
-    survey = load_survey(folder)
-    results = folder.resolve().parent
-    with Folder.open(results) as here:
-        begun = [one.campaign for one in survey.members if here.holds(one.campaign)]
-    loaded = {name: load_campaign(results / name) for name in begun}
-    kept, unpaired = drop_unpaired(survey, loaded)
-    analyses = {name: analyse(one) for name, one in kept.items()}
-    return compare_gpus(survey, analyses, unpaired), analyses
-
-
 def look(folder: Path) -> Precision:
     """The precision of a campaign so far, for stopping: sees intervals and no verdict.
 
@@ -183,7 +166,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
                 "prediction": Predicted(**_share(campaign.prediction, Predicted)),
             }
         ),
-        machine=find_machine(summary.loaded.documents),
+        machine=find_machine(summary.loaded),
         arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
         cpu=catalogue.cpu,
         gpu=catalogue.gpu,
@@ -212,7 +195,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         price=price,
         costs=tuple(find_costs(catalogue, price)),
     )
-    return hand_over(found)
+    return hand_over(compare_gpus(found, campaign))
 
 
 def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
-from suite.analysis.result.several import Gate, Surveyed, Versus
+from suite.analysis.result.several import Gate, Versus
 from suite.analysis.result.shortlist import Shortlist
 from suite.report.exports.summary import render_json
 from suite.report.exports.table import render_csv
@@ -16,7 +16,6 @@ from suite.report.pages.campaign import compose, compose_brief
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.gate import compose_gate
-from suite.report.pages.places import compose_survey, compose_survey_brief
 from suite.report.pages.receipt import compose_receipt, explain_excluded
 from suite.report.pages.shortlist import compose_shortlist
 from suite.report.pictures.picture import FOLDER, Picture
@@ -99,15 +98,6 @@ def build_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> dict[str,
     """The shortlist of some campaigns' machines: its files by name, each as text."""
     page = compose_shortlist(found, analyses)
     return {**_render_both("shortlist", page), "shortlist.json": render_json(found)}
-
-
-def build_survey_report(
-    found: Surveyed, analyses: Mapping[str, Analysis]
-) -> tuple[dict[str, str], str]:
-    """A survey's own files by name, and a few plain lines for a terminal; ``analyses`` by campaign."""
-    page = compose_survey(found, analyses)
-    files = {**_render_both("survey", page), "summary.json": render_json(found)}
-    return files, render_lines(compose_survey_brief(found))
 
 
 def _render_both(name: str, page: Page) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
 from suite.analysis.result.cells import ArmResult, CellAnalysis
@@ -170,10 +170,11 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``suite`` measured; ``analysed_by`` is the version of the one that analysed, without a commit, so that
     another checkout gives the same bytes.  ``arms`` are in the plan's order, and all are compared with
-    the first.  ``cpu`` and ``gpu`` are those that are each other's rivals.  ``flags`` are those of the
-    whole campaign and of every invocation that does not count.  ``troubled``: a cell failed, disagrees
-    or is INVALID.  ``margin`` is what a difference must exceed to count; ``noise_floor`` is None where no
-    twin ran; ``noise_unexplained`` is what of it the twins' own intervals leave.  ``spent`` is by arm,
+    the first.  ``cpu`` and ``gpu`` are those that are each other's rivals (of several GPUs the first).
+    ``flags`` are those of the whole campaign and of every invocation that does not count.
+    ``troubled``: a cell failed, disagrees or is INVALID.  ``margin`` is what a difference must exceed to
+    count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
+    intervals leave.  ``spent`` is by arm,
     those of controls too.  ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is
     None where none was given, and there are no ``costs`` then.  Durations in seconds, sizes in bytes, ratios
     of times: under 1 the arm is faster than the first.
@@ -221,9 +222,26 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return list(self.arms)[1:]
 
     @property
-    def gpu_arm(self) -> str:
-        """The first arm that has a GPU; of a campaign that has one."""
-        return next(name for name, one in self.arms.items() if one.gpu)
+    def leading(self) -> list[str]:
+        """The others, but of several GPUs the first alone."""
+        return [arm for arm in self.others if self.arms[arm].first_gpu is None]
+
+    @property
+    def by_gpu(self) -> list[Analysis]:
+        """The campaign with the first of several GPUs as the base of the others, for each image that ran on
+        them: what is told of arms is then told of one GPU against another.  None where the base of all is
+        that GPU's arm, or where there is one GPU.
+        """
+        views = []
+        for first in dict.fromkeys(one.first_gpu for one in self.arms.values() if one.first_gpu):
+            others = [name for name, one in self.arms.items() if one.first_gpu == first]
+            cells = (
+                structs.replace(cell, comparisons={arm: cell.gpus[arm] for arm in others})
+                for cell in self.cells
+            )
+            arms = {name: self.arms[name] for name in (first, *others)}
+            views.append(structs.replace(self, arms=arms, cells=tuple(cells)))
+        return views
 
     def results(self, arm: str) -> dict[str, ArmResult]:
         """What is known of the cells on one arm, by their ids."""

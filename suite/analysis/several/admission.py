@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.shortlist import Exclusion
-from suite.flags import Flag, pick, raise_flag
+from suite.flags import Flag, raise_flag
 
 COPIED = 0.05
 """Two campaigns that share so many of their values are one: no two measurements agree to the last digit."""
@@ -86,8 +86,6 @@ def _find_other(one: Analysis, content: str, method: str) -> Flag | None:
         return raise_flag("other-suite", content=one.suite.content[:12], usual=content[:12])
     if (ours := _tell_method(one)) != method:
         return raise_flag("other-method", ours=ours.split(), usual=method.split())
-    if any(flag.code == "others-at-work" for flag in pick(one.flags, "caution")):
-        return raise_flag("beside-others")
     return None
 
 

@@ -8,17 +8,17 @@ from typing import Any
 import click
 
 from suite.analysis.analyse import analyse, analyse_folder
-from suite.analysis.documents.read import is_survey, load_campaign
+from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
 from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.options import CAMPAIGN, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import run_argument
-from suite.cli.settings import read_bounds, read_request, single_gpu
+from suite.cli.settings import read_bounds, read_gpu, read_request
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
-from suite.host.campaign.arms import resolve_arms
+from suite.host.campaign.arms import ALL_GPUS, resolve_arms
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store
 from suite.report.pages.recheck import compose_recheck
@@ -54,20 +54,15 @@ def recheck(run: Path, number: int, **given: Any) -> int:
     given = {**dict.fromkeys(_OF_THE_PLAN), **given}
     bounds = read_bounds(given)
     with unpacked(run) as folder:
-        if is_survey(folder):
-            raise UsageError(f"{run} is a survey", "name one of its campaigns' folders")
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
-    if campaign.at_once > 1:
-        raise UsageError(
-            f"{campaign.id} was measured while other GPUs were at work, which can't be repeated",
-            "name the campaign of the same GPU alone",
-        )
-    plain = [name for name in campaign.arms if campaign.arm(name).control != "again"]
+    compared = map(campaign.arm, campaign.arms)
+    plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
     wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
     if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
         raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain)}", "name some of these"
+            f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain) or 'several GPUs'}",
+            "name some of these; what was measured on one of several GPUs can't be measured again",
         )
     seed = hash_samples(loaded)
     cells = draw_cells(before, wanted, number, seed)
@@ -79,11 +74,12 @@ def recheck(run: Path, number: int, **given: Any) -> int:
         "blocks": given["blocks"] or RECHECK_BLOCKS,
     }
     check_custom(given, wanted)
-    single_gpu(given["gpu"] or "0")
+    if read_gpu(given["gpu"] or "0") == ALL_GPUS:
+        raise UsageError("GPU=all is for `make bench`", "name one GPU: GPU=1")
     with engine_alone(given, bounds) as here:
         engine, say = here.engine, here.terminal.say
         arms = resolve_arms(engine, wanted, given["gpu"])
-        given = given if arms.gpu is None else settle_gpu(given, engine, say)
+        given = settle_gpu(given, engine, say) if arms.gpus else given
         given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
         drawn = plan_recheck(read_request(given), arms, scenarios.cells(), campaign)
         images = provide(engine, arms, say)

@@ -106,6 +106,7 @@ def tell_facts(facts: Mapping[str, Sequence[Fact]]) -> dict[str, str | None]:
 
 def _tell_context(analysis: Analysis, about: ArmAnalysis) -> dict[str, Entry]:
     plan, machine, price = analysis.campaign, analysis.machine, analysis.price
+    own = about.facts.get("gpu.0.name", ()) if about.device is not None else machine.gpus
     return {
         "campaign": plan.id,
         "created": plan.created.isoformat(),
@@ -114,7 +115,7 @@ def _tell_context(analysis: Analysis, about: ArmAnalysis) -> dict[str, Entry]:
         "cpu": machine.cpu,
         "cpus_used": machine.cpus_used,
         "memory_bytes": machine.memory_bytes,
-        "gpu": "; ".join(machine.gpus) or None,
+        "gpu": "; ".join(str(name) for name in own if name) or None,
         **tell_facts(about.facts),
         "image": "; ".join(str(one) for one in about.image.get("content", ()) if one) or None,
         "image_digest": " ".join(about.digests) or None,

@@ -19,7 +19,14 @@ from suite.report.sections.limits import (
     write_limit_flags,
     write_limits,
 )
-from suite.report.sections.opening import answer, list_by_family, name_machine, tell_when, warn
+from suite.report.sections.opening import (
+    answer,
+    list_by_family,
+    name_devices,
+    name_machine,
+    tell_when,
+    warn,
+)
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
 from suite.report.sections.tables.crossovers import write_crossovers
@@ -38,7 +45,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     base = analysis.base
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     _explain_banners(page, analysis)
-    page.paragraph(f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}")
+    page.paragraph(
+        f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}{name_devices(analysis)}"
+    )
     _write_answers(page, analysis)
     rows = list_by_family(analysis)
     own = any("on=arm" in words for row in rows for words in row.values())
@@ -59,8 +68,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
         Code("make defend RUN=folder CELL=receipt"),
         " shows the evidence behind a row.",
     )
-    for other in analysis.others:
-        page.paragraph(_explain_verdicts(analysis, other))
+    for view in (analysis, *analysis.by_gpu):
+        for other in view.others:
+            page.paragraph(_explain_verdicts(view, other))
     write_crossovers(page, analysis)
     write_tables(page, analysis)
     write_limits(page, analysis)

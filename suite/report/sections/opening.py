@@ -20,6 +20,7 @@ from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import (
     find_ends,
+    tell_comparison,
     tell_extremes,
     tell_sizes,
     tell_sureness,
@@ -40,6 +41,20 @@ def name_machine(machine: Machine) -> str:
         parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
     parts.append(", ".join(machine.gpus) or "no GPU seen")
     return "; ".join(parts)
+
+
+def name_devices(analysis: Analysis) -> str:
+    """Which GPU each arm has, where there are several, and which of them the causes are about."""
+    named = []
+    for arm, one in analysis.arms.items():
+        if one.device is not None:
+            known = (one.facts.get(f"gpu.0.{fact}", (None,))[0] for fact in ("name", "uuid"))
+            name, identity = (str(value or "") for value in known)
+            told = f"{name or 'name not recorded'}{f' ({identity})' if identity else ''}"
+            named.append(f"{arm} is GPU {one.device}, {told}")
+    if not named:
+        return ""
+    return f" GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
 
 
 def tell_when(analysis: Analysis) -> str:
@@ -83,7 +98,13 @@ def answer(analysis: Analysis) -> dict[str, list[str]]:
         # More blocks don't mend a control that fails.
         "Verdicts": tell_verdicts(analysis, settling=not failed),
         "By size": tell_sizes(analysis),
-        "Extremes": [one for other in analysis.others for one in tell_extremes(analysis, other)],
+        "Extremes": [one for other in analysis.leading for one in tell_extremes(analysis, other)],
+        "GPUs": [
+            sentence
+            for view in analysis.by_gpu
+            for other in view.others
+            for sentence in (tell_comparison(view, other), *tell_extremes(view, other))
+        ],
         "Certainty": [*tell_sureness(analysis), *([] if failed else tell_held(analysis))],
         "Software": tell_builds(analysis),
         "Causes": tell_losses(analysis),
@@ -191,7 +212,7 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, 
         head = f"{family}: {title}" if title else family
         row = {"family": head}
         row |= {f"{arm}, cells": count_outcomes(cells, arm) for arm in analysis.arms}
-        for other in analysis.others:
+        for other in analysis.leading:
             work = [one for one in cells if one.role == "work"]
             loss, win = _tell_ends(analysis, work, names, other)
             row |= {f"{other}'s largest loss": loss, f"{other}'s largest win": win}

@@ -25,6 +25,7 @@ SENTENCES: Mapping[str, str] = {
     "built-for-cpu": f"{_UNPROVEN} TensorFlow was built for CPU only {_FACT}",
     "no-gpu-device": f"{_UNPROVEN} TensorFlow had no GPU among its devices {_FACT}",
     "no-gpu-name": f"{_UNPROVEN} the GPU had no name {_FACT}",
+    "not-its-gpu": f"{_UNPROVEN} it is another GPU's than the arm's {_FACT}",
     "soft-placement": f"{_UNPROVEN} soft placement was on, so work could silently run on the CPU {_FACT}",
     "tf32-on": f"{_UNPROVEN} TF32 was on outside the cells that ask for it, so fp32 was not fp32 {_FACT}",
     "no-driver-version": f"{_UNPROVEN} CUDA's driver library in the worker's process did not report its "

@@ -19,7 +19,6 @@ _BANNERS: Mapping[str, str] = {
     "stand-in": "SIMULATED",
     "not-containerized": "NOT CONTAINERIZED",
     "container-unseen": "CONTAINER, ENGINE NOT SEEN",
-    "others-at-work": "WITH OTHER GPUS AT WORK",
     "cpus-idle": "CPU CORES IDLE",
     "cpus-withheld": "CPU CORES WITHHELD",
     "set-aside": "INVALID",

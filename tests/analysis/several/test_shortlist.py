@@ -22,7 +22,6 @@ from suite.analysis.result.shortlist import Choice, Entry, Offer, Shortlist
 from suite.analysis.several.shortlist import rank_machines
 from suite.content import SUITE
 from suite.errors import DocumentError, UsageError
-from suite.flags import raise_flag
 from suite.report.produce import build_shortlist
 from tests import twelve
 from tests.twelve import (
@@ -285,7 +284,7 @@ def test_a_label_can_say_the_type_and_the_campaigns_own_price_counts(
         rank([labelled, own], offer("mine", currency="EUR"))
 
 
-def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_out(
+def test_campaigns_of_another_method_or_named_twice_are_left_out(
     analyses: list[Analysis],
 ) -> None:
     base = analyses[6]
@@ -294,23 +293,19 @@ def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_ou
         pretend(base, 7, machine="m7"),
         campaign=structs.replace(base.campaign, id="7", measure_s=0.4),
     )
-    crowded = structs.replace(
-        pretend(base, 8, machine="m8"), flags=(raise_flag("others-at-work", gpus=2),)
-    )
     ended = pretend(base, 9, machine="m9")
     ended = structs.replace(
         ended, arms={name: structs.replace(arm, blocks={}) for name, arm in ended.arms.items()}
     )
     older = twelve.tell(pretend(base, 10, machine="m10"), {"tensorflow.version": "2.17.0"})
-    every = [*usual, hasty, crowded, usual[0], ended, older]
+    every = [*usual, hasty, usual[0], ended, older]
     found = rank(every, offer("a"))
     codes = {one.run: one.flag.code for one in found.excluded}
     assert codes == {
         3: "other-method",
-        4: "beside-others",
-        5: "same-campaign",
-        6: "none-counts",
-        7: "other-method",
+        4: "same-campaign",
+        5: "none-counts",
+        6: "other-method",
     }
     page = build_shortlist(found, every)["shortlist.md"]
     assert "tensorflow=2.17.0" in page
