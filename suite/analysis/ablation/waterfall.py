@@ -15,7 +15,7 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import judge
-from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
+from suite.analysis.result.findings import Finding, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Way
 from suite.cells.traits import Removed
@@ -34,23 +34,24 @@ class MeasuredStage:
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
     """Every waterfall of which at least two stages have a number, in the order of the plan."""
     places: dict[str, dict[bool, Way]] = {}
-    for one in catalogue.cells.values():
-        if (way := one.cell.way) is not None:
+    for summary in catalogue.cells.values():
+        if (way := summary.cell.way) is not None:
             places.setdefault(f"{way.name} {way.fixed}", {})[way.pinned] = way
     return [
-        found
+        waterfall
         for ways in places.values()
         for arm in catalogue.arms
         for _, way in sorted(ways.items())
-        if (found := _build(catalogue, way, arm)) is not None
+        if (waterfall := _build(catalogue, way, arm)) is not None
     ]
 
 
-def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[NaiveGap]:
+def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> Iterator[Finding]:
     """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number.
 
-    All of these comparisons are judged as one family, since a campaign has dozens; a profile that gives no
-    verdicts has none of them either.
+    Each gap comes before the changes that make a share of it beyond doubt, the largest first.  All of these
+    comparisons are judged as one family, since a campaign has dozens; a profile that gives no verdicts has
+    none of them either.
     """
     pairs = list(_pair(waterfalls, catalogue))
     ratios = {
@@ -62,30 +63,42 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[N
     verdicts = (
         judge(ratios, margin=catalogue.margin, invalid={}, level=OTHER_LEVEL) if judged else {}
     )
-    found = []
-    for place, (one, other, naive, fair) in enumerate(pairs):
+    for place, (waterfall, rival, naive, fair) in enumerate(pairs):
         both = [verdicts.get(f"{place} {end}") for end in ("naive", "fair")]
-        told, so = map(_find_side, both)
         off = naive.value / fair.value
-        found.append(
-            NaiveGap(
-                name=one.name,
-                title=one.title,
-                fixed=one.fixed,
-                other=one.spot,
-                base=other.spot,
-                naive=naive,
-                fair=fair,
-                factor=max(off, 1 / off),
-                reverses=told * so < 0,
-                invents=told != 0 and so == 0,
-                differs=told != 0 or so != 0,
-                provisional=None in both,
-                posted=one.posted and other.posted,
-                gone=_split(catalogue, one, other),
-            )
+        verdict = _judge_gap(*map(_find_side, both), provisional=None in both)
+        gap = Finding(
+            tag="gap",
+            arm=waterfall.spot.arm,
+            cell=waterfall.steps[0].cell,
+            against=rival.spot.arm,
+            value=naive,
+            beside=fair,
+            verdict=verdict,
+            provisional=None in both,
+            evidence=(cite("off-by", factor=max(off, 1 / off)),),
         )
-    return found
+        yield gap
+        for changes, share in _split(catalogue, waterfall, rival):
+            yield Finding(
+                tag="gone",
+                arm=gap.arm,
+                cell=gap.cell,
+                against=gap.against,
+                share=share,
+                evidence=(cite("changes", changes=changes),),
+            )
+
+
+def _judge_gap(naive: int, fair: int, *, provisional: bool) -> str:
+    """What a script misleads to: the wrong winner, or a difference where the fair numbers see none."""
+    if naive * fair < 0:
+        return "wrong-winner"
+    if naive and not fair:
+        return "invented"
+    if provisional:
+        return "unjudged"
+    return "off-by" if naive or fair else "alike"
 
 
 def _pair(
@@ -111,8 +124,11 @@ def _pair(
                 yield one, other, naive, fair
 
 
-def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Contribution, ...]:
-    """What makes the way from the script's difference of two places to the fair one.
+def _split(
+    catalogue: Catalogue, one: Waterfall, other: Waterfall
+) -> list[tuple[tuple[str, ...], float]]:
+    """The changes that make the way from the script's difference of two places to the fair one, and their
+    shares of it.
 
     In seconds a unit, block by block, at the stages that both have: those that make it shorter or longer
     by more than 0, as the 95 % CI (Student's t) has it.
@@ -130,11 +146,11 @@ def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Cont
             changes = []
     whole = _measure_shrinkage(stages[0][1], stages[-1][1])
     parts = [
-        Contribution(changes=made, share=part / whole)
+        (made, part / whole)
         for (_, before), (made, after) in pairwise(stages)
         if whole and (part := _measure_shrinkage(before, after))
     ]
-    return tuple(sorted(parts, key=lambda part: -part.share))
+    return sorted(parts, key=lambda part: -part[1])
 
 
 def _measure_shrinkage(before: Values, after: Values) -> float:
@@ -142,8 +158,8 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
     away = [before[block] - after[block] for block in after if block in before]
     if len(away) < FEWEST:
         return 0.0
-    found = estimate_difference(away)
-    return found.value if found.least > 0 or found.most < 0 else 0.0
+    shrinkage = estimate_difference(away)
+    return shrinkage.value if shrinkage.least > 0 or shrinkage.most < 0 else 0.0
 
 
 def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:

@@ -179,7 +179,7 @@ def _gather(
         evidence = (*evidence, after)
     # From the cell itself, not from the ablation at which the part was found.
     gains = [
-        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.how)
+        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.evidence[0])
         for part in parts
         if part.gain is not None
     ]

@@ -24,7 +24,7 @@ from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import Part, count_calls, mean_of
 from suite.analysis.causes.plain_cell import is_dispatch_bound
-from suite.analysis.result.findings import RuleName, Speedup
+from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Estimate, Evidence, Value, cite
 
 AGREES = 2.0
@@ -68,7 +68,7 @@ class Candidate:
     parts: tuple[Part, ...]
     seconds: Estimate | None
     evidence: tuple[Evidence, ...]
-    gain: Speedup | None = None
+    gain: Finding | None = None
 
 
 def cross_check(

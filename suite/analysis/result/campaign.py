@@ -9,15 +9,8 @@ from msgspec import Struct, field
 
 from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
 from suite.analysis.result.cells import ArmResult, CellAnalysis
-from suite.analysis.result.findings import (
-    BreakEven,
-    Decomposition,
-    Improvement,
-    NaiveGap,
-    Triple,
-    Waterfall,
-)
-from suite.analysis.result.limits import Cost, Limits, Price
+from suite.analysis.result.findings import Finding, Tag, Waterfall
+from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
@@ -174,8 +167,9 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     whole campaign and of every invocation that does not count.  ``troubled``: a cell failed, disagrees
     or is INVALID.  ``margin`` is what a difference must exceed to count; ``noise_floor`` is None where no
     twin ran; ``noise_unexplained`` is what of it the twins' own intervals leave.  ``spent`` is by arm,
-    those of controls too.  ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is
-    None where none was given, and there are no ``costs`` then.  Durations in seconds, sizes in bytes, ratios
+    those of controls too.  ``limits`` are rates above a theoretical peak, times under their bounds, and rates
+    far below what others measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``price``
+    is None where none was given, and no finding is a cost then.  Durations in seconds, sizes in bytes, ratios
     of times: under 1 the arm is faster than the first.
     """
 
@@ -199,16 +193,20 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     watching: Watching | None = None
     spent: Mapping[str, Spent]
     deaths: tuple[Death, ...] = ()
-    advice: tuple[Improvement, ...] = field(default=(), name="changes")
+    findings: tuple[Finding, ...] = ()
     waterfalls: tuple[Waterfall, ...] = ()
-    misled: tuple[NaiveGap, ...] = ()
-    steps: tuple[Decomposition, ...] = ()
-    triples: tuple[Triple, ...] = ()
-    repayments: tuple[BreakEven, ...] = ()
-    limits: Limits
+    limits: tuple[Flag, ...] = ()
     hardware: tuple[Flag, ...] = ()
     price: Price | None = None
-    costs: tuple[Cost, ...] = ()
+
+    def find(self, tag: Tag, **where: str) -> list[Finding]:
+        """The findings with a tag, in the plan's order, of which these fields have these values."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.tag == tag
+            and all(getattr(finding, name) == value for name, value in where.items())
+        ]
 
     @property
     def base(self) -> str:

@@ -12,9 +12,9 @@ from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
-    tell_hardware,
-    tell_impossible,
-    tell_limits,
+    describe_hardware,
+    describe_impossible,
+    describe_limits,
     write_costs,
     write_limit_flags,
     write_limits,
@@ -97,7 +97,11 @@ def compose_first(analysis: Analysis) -> Page:
     page.paragraph(f"Is this the machine you ordered? {machine}.")
     unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
     sound = ["Nothing was found that makes it unsound."]
-    told = [*tell_impossible(analysis), *tell_hardware(analysis), *tell_limits(analysis)]
+    told = [
+        *describe_impossible(analysis),
+        *describe_hardware(analysis),
+        *describe_limits(analysis),
+    ]
     first = [*tell_arms(analysis), *told]
     page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, from one uncounted invocation per arm:")

@@ -66,14 +66,19 @@ def _list_bars(analysis: Analysis) -> list[Bar]:
 
     A part that could not be told apart is in another one, and has no length.
     """
-    several = len({one.arm for one in analysis.steps}) > 1
+    steps = analysis.find("step")
+    parts: dict[tuple[str, str], dict[str, float]] = {}
+    for part in analysis.find("part"):
+        seconds = part.value.value if part.value else 0.0
+        parts.setdefault((part.cell, part.arm), {})[part.of] = seconds
+    several = len({step.arm for step in steps}) > 1
     names = name_cells(analysis.cells)
     return [
         Bar(
-            label=names[one.cell] + (f", {one.arm}" if several else ""),
-            parts={**{name: one.parts[name] or 0.0 for name in PARTS}, "rest": one.rest},
+            label=names[step.cell] + (f", {step.arm}" if several else ""),
+            parts={of: parts[step.cell, step.arm][of] for of in (*PARTS, "rest")},
         )
-        for one in analysis.steps
+        for step in steps
     ]
 
 

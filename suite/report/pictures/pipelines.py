@@ -88,14 +88,19 @@ def _mark_batch(cell: CellAnalysis, arm: str) -> Mark | None:
 
 def _state(analysis: Analysis) -> str:
     """Where the input costs most: ``cpu with numpy_function takes 35 times its computing``."""
-    ways = [
-        (one.together.value / one.compute_s, one.pipeline, one.arm)
-        for one in analysis.triples
-        if one.compute_s
+    alone = {
+        (part.cell, part.arm): part.number.value
+        for part in analysis.find("pipeline", of="model alone")
+    }
+    names = {cell.id: str(cell.params.get(AXIS)) for cell in analysis.cells}
+    slower = [
+        (whole.number.value / alone[whole.cell, whole.arm], names[whole.cell], whole.arm)
+        for whole in analysis.find("pipeline", of="together")
+        if alone.get((whole.cell, whole.arm))
     ]
-    if not ways:
+    if not slower:
         return "who waits for whom"
-    times, pipeline, arm = max(ways)
+    times, pipeline, arm = max(slower)
     return (
         f"with the {pipeline} pipeline a batch on {arm} takes {times:.3g} times as long as its "
         "computing"

@@ -15,7 +15,12 @@ from suite.analysis.result.numbers import Ratio, Verdict
 from suite.cells.families import name_title
 from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
 from suite.report.sections.controls import tell_failed, tell_held
-from suite.report.sections.limits import tell_cost, tell_hardware, tell_impossible, tell_limits
+from suite.report.sections.limits import (
+    describe_cost,
+    describe_hardware,
+    describe_impossible,
+    describe_limits,
+)
 from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.trust import tell_builds
 from suite.report.sections.verdict import (
@@ -69,7 +74,7 @@ def warn(analysis: Analysis) -> list[str]:
     return [
         *tell_wrong(analysis),
         *tell_failed(analysis),
-        *tell_impossible(analysis),
+        *describe_impossible(analysis),
         *(_end(word(one)) for one in idle if one.scope == "campaign"),
         *aside,
         *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
@@ -88,8 +93,8 @@ def answer(analysis: Analysis) -> dict[str, list[str]]:
         "Software": tell_builds(analysis),
         "Causes": tell_losses(analysis),
         "Improvements": tell_improvements(analysis),
-        "Cost": [tell_cost(analysis)],
-        "Hardware": [*tell_hardware(analysis), *tell_limits(analysis)],
+        "Cost": [describe_cost(analysis)],
+        "Hardware": [*describe_hardware(analysis), *describe_limits(analysis)],
         "Measured": account(analysis),
         "Scripts": tell_naive_gaps(analysis),
     }

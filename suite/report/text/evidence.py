@@ -9,6 +9,7 @@ from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence
 from suite.cells.traits import Effect
 from suite.report.text.filling import fill
+from suite.report.text.names import name_changes
 
 _UNPROVEN, _FACT = "not proven to be the GPU's:", "({fact}: {value})"
 
@@ -87,6 +88,15 @@ SENTENCES: Mapping[str, str] = {
     "same-model-elsewhere": "the same model takes {share:share} of it behind another pipeline",
     "model-takes-most": "the model alone takes most of the step",
     "neither-alone": "neither the input nor the model was measured alone",
+    # What a device is, and what is published of it.
+    "device": "[{device}][ ({part})]",
+    "product-figure": "{low:FLOP/s}[ to {high:FLOP/s}] ({source}, {date}[; {caveat}])",
+    "memory-figure": "{low:B/s}[ to {high:B/s}] ({source}, {date}[; {caveat}])",
+    # What a script misleads to, and what a change is.
+    "off-by": "off by a factor of {factor:.3g}",
+    "changes": "{changes:changes}",
+    "effect": "{effect:effect}[; costs {costs}]",
+    "shown-in": "{pairs} of {of}",
     # Why a part of a step can't be told.
     "no-call-price": "no cell measures the cost of a call; it is counted as compute",
     "no-copy": "neither the step with its data on the host nor a copy was measured",
@@ -144,6 +154,14 @@ CAUSES: Mapping[RuleName, CauseWords] = {
 
 CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
+GAPS: Mapping[str, str] = {
+    "wrong-winner": "the wrong winner",
+    "invented": "a difference where none is shown",
+    "unjudged": "provisional, without a verdict",
+    "alike": "neither tells them apart",
+}
+"""What a script misleads to, where it is more than a factor."""
+
 EFFECTS: Mapping[Effect, str] = {
     "timing": "nothing gained: only what is timed changes",
     "script": "the same results",
@@ -155,5 +173,9 @@ EFFECTS: Mapping[Effect, str] = {
 def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> str:
     """The evidence in one sentence, without a full stop; cells by their ``names``, or else by their ids."""
     known = names or {}
-    shown = {"cell": lambda cell: known.get(cell, cell)}
+    shown = {
+        "cell": lambda cell: known.get(cell, cell),
+        "changes": name_changes,
+        "effect": EFFECTS.__getitem__,
+    }
     return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values, shown) for one in found))
