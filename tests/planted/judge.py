@@ -96,10 +96,7 @@ def _of_summary(summary: dict[str, Any]) -> Iterator[str]:
         for found in one.get("crossovers", {}).values():
             if {"low", "high", "size"} & set(found):
                 yield f"summary.json: a crossover of {one['case']}"
-    for part in (
-        *("crossovers", "changes", "waterfalls", "misled", "steps", "triples", "repayments"),
-        *("limits", "costs"),
-    ):
+    for part in ("crossovers", "findings", "waterfalls", "limits"):
         yield from _of_part(f"summary.json: {part}", summary.get(part))
 
 

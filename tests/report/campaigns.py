@@ -143,7 +143,7 @@ def take_apart(
             of=of,
             unit="s",
             value=Estimate(value=seconds, low=None, high=None, n=3) if known else None,
-            share=seconds / whole if known else None,
+            share=seconds / (whole or 1.0) if known else None,
             evidence=() if known else (cite("no-input-alone"),),
         )
 

@@ -15,7 +15,7 @@ from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pip
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.numbers.ratio import compare
-from suite.analysis.result.findings import PARTS, Finding, PartName
+from suite.analysis.result.findings import PARTS, Finding, Meaning, PartName
 from suite.analysis.result.numbers import Estimate, Evidence, cite
 
 AGREES = 2.0
@@ -130,7 +130,7 @@ def find_break_evens(catalogue: Catalogue) -> Iterator[Finding]:
         # Only a saving that the interval bears out is one.
         repaid = longer > 0 and saving > 0 and ratio.least > 1
         at_once = saving > 0 and longer <= 0
-        verdict = "at once" if at_once else "never" if ratio.most <= 1 else "not shown"
+        verdict: Meaning = "at once" if at_once else "never" if ratio.most <= 1 else "not shown"
         yield Finding(
             tag="break-even",
             arm=gpu,
@@ -200,7 +200,7 @@ def _find_overlap(together: float, alone: float | None, compute: float | None) -
     return min(1.0, max(0.0, hidden))
 
 
-def _find_bound(found: Pipeline, quickest: float | None, *, hides: bool) -> tuple[str, Evidence]:
+def _find_bound(found: Pipeline, quickest: float | None, *, hides: bool) -> tuple[Meaning, Evidence]:
     """What a step waits for, and what says so.
 
     ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
@@ -221,7 +221,7 @@ def _find_bound(found: Pipeline, quickest: float | None, *, hides: bool) -> tupl
 
 def _compare_models(
     together: float, compute: float | None, quickest: float | None, longer_by: float
-) -> tuple[str, Evidence]:
+) -> tuple[Meaning, Evidence]:
     """The same by the model elsewhere, of which the step must take so many times the time."""
     if compute is not None and longer_by * compute <= together:
         return "input", cite("same-model-at-hand", share=compute / together)

@@ -15,7 +15,7 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import judge
-from suite.analysis.result.findings import Finding, Spot, Step, Waterfall
+from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Way
 from suite.cells.traits import Removed
@@ -90,7 +90,7 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> Iterat
             )
 
 
-def _judge_gap(naive: int, fair: int, *, provisional: bool) -> str:
+def _judge_gap(naive: int, fair: int, *, provisional: bool) -> Meaning:
     """What a script misleads to: the wrong winner, or a difference where the fair numbers see none."""
     if naive * fair < 0:
         return "wrong-winner"

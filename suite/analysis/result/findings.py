@@ -45,6 +45,31 @@ Tag = Literal[
 ]
 
 
+Meaning = Literal[
+    "",
+    "in",
+    "below",
+    "above",
+    "far below",
+    "input",
+    "compute",
+    "both",
+    "unexplained",
+    "after",
+    "at once",
+    "never",
+    "not shown",
+    "faster",
+    "slower",
+    "wrong-winner",
+    "invented",
+    "unjudged",
+    "off-by",
+    "alike",
+]
+"""What a finding means, by its tag; empty: nothing is shown, or there is nothing to decide."""
+
+
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that was found out about a cell on an arm: a row of the table of findings.
 
@@ -84,7 +109,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unit: str = ""
     beside: Estimate | None = None
     share: float | None = None
-    verdict: str = ""
+    verdict: Meaning = ""
     provisional: bool = False
     evidence: tuple[Evidence, ...] = ()
 

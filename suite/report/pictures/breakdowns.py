@@ -76,7 +76,7 @@ def _list_bars(analysis: Analysis) -> list[Bar]:
     return [
         Bar(
             label=names[step.cell] + (f", {step.arm}" if several else ""),
-            parts={of: parts[step.cell, step.arm][of] for of in (*PARTS, "rest")},
+            parts={of: parts[step.cell, step.arm].get(of, 0.0) for of in (*PARTS, "rest")},
         )
         for step in steps
     ]

@@ -93,7 +93,7 @@ def tell_improvements(analysis: Analysis) -> Iterator[str]:
 def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
     what, where, effect, *_ = change.evidence
     way = f"{names.get(change.cell, change.cell)} → {word_evidence(where, names=names)}"
-    training = effect.values["effect"] == "training"
+    training = effect.values.get("effect") == "training"
     besides = f"; {EFFECTS['training']}" if training else ""
     return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
 

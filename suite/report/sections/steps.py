@@ -73,8 +73,8 @@ def _write_pipelines(page: Page, analysis: Analysis, pipelines: list[Finding]) -
     params = {cell.id: cell.params for cell in analysis.cells}
 
     def describe_bound(row: list[Finding]) -> str:
-        together = next(part for part in row if part.of == "together")
-        return f"{_BOUNDS[together.verdict]}: {word_evidence(*together.evidence)}"
+        together = row[0]
+        return f"{_BOUNDS.get(together.verdict, together.verdict)}: {word_evidence(*together.evidence)}"
 
     columns: Columns = {
         "pipeline": lambda row: str(params[row[0].cell].get("pipeline")),

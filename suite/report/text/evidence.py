@@ -176,6 +176,6 @@ def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> s
     shown = {
         "cell": lambda cell: known.get(cell, cell),
         "changes": name_changes,
-        "effect": EFFECTS.__getitem__,
+        "effect": lambda effect: EFFECTS.get(effect, effect),
     }
     return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values, shown) for one in found))

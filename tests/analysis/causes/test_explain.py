@@ -98,7 +98,7 @@ def test_a_planted_cause_is_named_first_and_confirmed(rule: RuleName, host: Host
     assert (cause.rule, cause.confirmed) == (rule, rule not in UNSEEN)
     assert cause.evidence
     assert cause.gain
-    assert cause.gain.ratio.value > 1
+    assert cause.gain.number.value > 1
 
 
 SLOW_CALL = replace(GPU, fixed=8e-3, call=7.9e-3)

@@ -16,7 +16,7 @@ from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
 from suite.analysis.result.arms import Spent
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
-from suite.analysis.result.findings import Improvement, RuleName, Speedup
+from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
 from suite.report.pages.campaign import compose, compose_brief
@@ -386,27 +386,23 @@ def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -
     assert not said(change_cells(analysis, lose_winner), "measured variant")
 
 
-def make_change(**fields: Any) -> Improvement:
-    gain = Speedup(
-        how=cite("of-value", axis="prefetch", value="on"),
-        at="b",
-        ratio=Ratio(value=2.0, low=1.9, high=2.1, n=3),
-    )
-    change = cite("instead", now="prefetch", was="none")
+def make_change(effect: str = "script", **fields: Any) -> Finding:
+    shown = cite("shown-in", pairs=2, of=3)
     usual: dict[str, Any] = {
-        "change": change,
-        "effect": "script",
-        "costs": "",
         "arm": "cuda",
         "cell": "a",
-        "gain": gain,
-        "pairs": 3,
-        "faster": 2,
-        "slower": 0,
-        "shows": "faster",
-        "provisional": False,
+        "at": "b",
+        "value": Ratio(value=2.0, low=1.9, high=2.1, n=3),
+        "verdict": "faster",
+        "evidence": (
+            cite("instead", now="prefetch", was="none"),
+            cite("of-value", axis="prefetch", value="on"),
+            cite("effect", effect=effect),
+            shown,
+            shown,
+        ),
     }
-    return Improvement(**{**usual, **fields})
+    return Finding(tag="change", **{**usual, **fields})
 
 
 WORDS = "What speeds up cuda, against itself and per unit of work: "
@@ -415,17 +411,17 @@ WORDS = "What speeds up cuda, against itself and per unit of work: "
 def test_the_first_screen_tells_what_is_shown_to_help_the_gpu() -> None:
     made = analyse_made()
 
-    def tell(*advice: Improvement) -> list[str]:
-        return said(structs.replace(made, advice=advice), WORDS)
+    def tell(*changes: Finding) -> list[str]:
+        return said(structs.replace(made, findings=changes), WORDS)
 
     change = "prefetch instead of none (a → prefetch=on: 2.0× faster (1.9–2.1))"
     assert tell(make_change()) == [f"{WORDS}{change}."]
-    for other in ({"shows": None}, {"shows": "slower"}, {"arm": "cpu"}):
+    for other in ({"verdict": ""}, {"verdict": "slower"}, {"arm": "cpu"}):
         assert not tell(make_change(**other))
     # The input pipeline alone is the CPU's, also in the GPU's container.
     first, *rest = made.cells
     pinned = (structs.replace(first, id="a", pinned=True), *rest)
-    assert not said(structs.replace(made, cells=pinned, advice=(make_change(),)), WORDS)
+    assert not said(structs.replace(made, cells=pinned, findings=(make_change(),)), WORDS)
     (otherwise,) = tell(make_change(effect="training"))
     assert otherwise.endswith("(1.9–2.1); trains otherwise).")
     (many,) = tell(*[make_change() for _ in range(6)])
