@@ -166,7 +166,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
     summary = summarise(loaded)
     catalogue = open_catalogue(summary)
-    cases = {case.cell: case for case in explain(catalogue)}
+    cases = explain(catalogue)
     waterfalls = build_waterfalls(catalogue)
     campaign, conclusions = summary.campaign, summary.conclusions
     builds, everything = find_builds(summary), summary.loaded.every_document
@@ -235,8 +235,8 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
         verdict=verdict.name if verdict else None,
-        causes=case.causes if case else (),
-        standing=case.standing if case else None,
+        causes=case[1] if case else (),
+        standing=case[0] if case else None,
     )
 
 

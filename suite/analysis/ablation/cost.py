@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from suite.analysis.ablation.catalogue import LARGEST, Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
@@ -32,7 +33,8 @@ def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Finding]:
     for summary in catalogue.cells.values():
         if not summary.cell.priced:
             continue
-        name, costs = summary.cell.id, []
+        name, costs = summary.cell.id, list[Finding]()
+        find = partial(Finding, tag="cost", cell=name, unit=price.currency)
         for arm in catalogue.arms:
             measured = {
                 "steps": catalogue.steps(summary, arm),
@@ -41,11 +43,7 @@ def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Finding]:
             for of, seconds in measured.items():
                 if money := divide(seconds, 1 / second):
                     cost = estimate(list(money.values()))
-                    costs.append(
-                        Finding(
-                            tag="cost", arm=arm, cell=name, of=of, value=cost, unit=price.currency
-                        )
-                    )
+                    costs.append(find(arm=arm, of=of, value=cost))
         if not any(cost.of == "examples" for cost in costs):
             continue
         yield from costs

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec import structs
 
@@ -189,14 +190,13 @@ def _find_uses(
         if used is None:
             continue
         cell, rate = summary.cell, catalogue.rate(summary, arm) or 0.0
-        share, at = used
-        yield Finding(tag="use", arm=arm, cell=cell.id, at=at.cell.id, share=share)
-        of = f"{cell.precision} products"
+        find = partial(Finding, arm=arm, cell=cell.id)
+        yield find(tag="use", at=used[1].cell.id, share=used[0])
+        own = top.get(f"{cell.precision} products")
         peak = place.products.get(cell.precision)
-        if of in top and peak and cell.work.unit == "FLOP":
-            yield Finding(tag="of-peak", arm=arm, cell=cell.id, share=rate / peak.high)
-        if of in top and "memory" in top and cell.work.bytes_in and cell.work.bytes_out:
+        if own and peak and cell.work.unit == "FLOP":
+            yield find(tag="of-peak", share=rate / peak.high)
+        if own and "memory" in top and cell.work.bytes_in and cell.work.bytes_out:
             moved = cell.work.bytes_in + cell.work.bytes_out
-            roofline = min(top[of], top["memory"] * cell.work.amount / moved)
-            if roofline:
-                yield Finding(tag="of-roofline", arm=arm, cell=cell.id, share=rate / roofline)
+            if roofline := min(own, top["memory"] * cell.work.amount / moved):
+                yield find(tag="of-roofline", share=rate / roofline)

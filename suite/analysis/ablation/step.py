@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
+
+from msgspec import structs
 
 from suite.analysis.ablation.catalogue import Catalogue, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
@@ -37,31 +40,19 @@ def decompose_steps(catalogue: Catalogue) -> Iterator[Finding]:
             if below is None or whole is None or alone is None:
                 continue
             parts = _take_apart(catalogue, summary, below, arm, whole=whole, alone=alone)
-            name, n = summary.cell.id, len(catalogue.steps(summary, arm))
-            yield Finding(tag="step", arm=arm, cell=name, value=_point(whole, n), unit="s")
-            for of in PARTS:
-                part = parts[of]
+            n = len(catalogue.steps(summary, arm))
+            find = partial(Finding, arm=arm, cell=summary.cell.id, unit="s")
+            yield find(tag="step", value=_point(whole, n))
+            for of, part in parts.items():
                 if isinstance(part, Evidence):
-                    yield Finding(tag="part", arm=arm, cell=name, of=of, evidence=(part,))
+                    yield find(tag="part", of=of, evidence=(part,))
                 else:
-                    yield _part(arm, name, of, part, whole=whole, n=n)
+                    yield find(tag="part", of=of, value=_point(part, n), share=part / whole)
             rest = whole - math.fsum(part for part in parts.values() if isinstance(part, float))
             rest = rest if abs(rest) > _LAST_DIGITS * whole else 0.0
-            yield _part(arm, name, "rest", rest, whole=whole, n=n)
-
-
-def _part(arm: str, cell: str, of: str, seconds: float, *, whole: float, n: int) -> Finding:
-    unexplained = of == "rest" and abs(seconds) > UNEXPLAINED * whole
-    return Finding(
-        tag="part",
-        arm=arm,
-        cell=cell,
-        of=of,
-        value=_point(seconds, n),
-        unit="s",
-        share=seconds / whole,
-        verdict="unexplained" if unexplained else "",
-    )
+            found = find(tag="part", of="rest", value=_point(rest, n), share=rest / whole)
+            unexplained = abs(rest) > UNEXPLAINED * whole
+            yield structs.replace(found, verdict="unexplained") if unexplained else found
 
 
 def _point(value: float, n: int) -> Estimate:
@@ -85,13 +76,10 @@ def find_pipelines(catalogue: Catalogue) -> Iterator[Finding]:
             together = estimate(list(pipeline.together.values()))
             hides = summary.cell.data == "prefetched"
             bound, why = _find_bound(pipeline, min(others, default=None), hides=hides)
-            yield Finding(
-                tag="pipeline",
-                arm=arm,
-                cell=summary.cell.id,
+            find = partial(Finding, tag="pipeline", arm=arm, cell=summary.cell.id, unit="s")
+            yield find(
                 of="together",
                 value=together,
-                unit="s",
                 share=_find_overlap(together.value, pipeline.input, pipeline.compute),
                 verdict=bound,
                 evidence=(why,),
@@ -103,10 +91,7 @@ def find_pipelines(catalogue: Catalogue) -> Iterator[Finding]:
             }
             for of, seconds in alone.items():
                 if seconds is not None:
-                    value = _point(seconds, together.n)
-                    yield Finding(
-                        tag="pipeline", arm=arm, cell=summary.cell.id, of=of, value=value, unit="s"
-                    )
+                    yield find(of=of, value=_point(seconds, together.n))
 
 
 def find_break_evens(catalogue: Catalogue) -> Iterator[Finding]:
@@ -200,7 +185,9 @@ def _find_overlap(together: float, alone: float | None, compute: float | None) -
     return min(1.0, max(0.0, hidden))
 
 
-def _find_bound(found: Pipeline, quickest: float | None, *, hides: bool) -> tuple[Meaning, Evidence]:
+def _find_bound(
+    found: Pipeline, quickest: float | None, *, hides: bool
+) -> tuple[Meaning, Evidence]:
     """What a step waits for, and what says so.
 
     ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that

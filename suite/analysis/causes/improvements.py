@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Literal
 
 from msgspec import structs
 
@@ -18,13 +17,10 @@ from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.numbers.ratio import scale_ratio
 from suite.analysis.numbers.verdict import judge
-from suite.analysis.result.findings import Finding
+from suite.analysis.result.findings import Finding, Shown
 from suite.analysis.result.numbers import OTHER_LEVEL, Estimate, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Stage
 from suite.cells.traits import Effect
-
-Shown = Literal["faster", "slower", ""]
-"""What a pair of cells one change apart shows of the change; empty: neither."""
 
 MEASURED = ("work", "input")
 """The roles of cells that somebody wants faster; a price, a control or a reference is none."""

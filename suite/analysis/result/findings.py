@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from suite.analysis.result.limits import Band
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
 from suite.cells.traits import Removed
@@ -45,28 +46,10 @@ Tag = Literal[
 ]
 
 
-Meaning = Literal[
-    "",
-    "in",
-    "below",
-    "above",
-    "far below",
-    "input",
-    "compute",
-    "both",
-    "unexplained",
-    "after",
-    "at once",
-    "never",
-    "not shown",
-    "faster",
-    "slower",
-    "wrong-winner",
-    "invented",
-    "unjudged",
-    "off-by",
-    "alike",
-]
+Gap = Literal["wrong-winner", "invented", "unjudged", "off-by", "alike"]
+Repaid = Literal["after", "at once", "never", "not shown"]
+Shown = Literal["faster", "slower", ""]
+Meaning = Literal[Shown, Band, Gap, Repaid, "input", "compute", "both", "unexplained"]
 """What a finding means, by its tag; empty: nothing is shown, or there is nothing to decide."""
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Finding, RuleName, Standing, Waterfall
-from suite.analysis.result.numbers import Verdict
 from suite.report.text.evidence import CAUSES, CPU_IS_RIGHT, EFFECTS, word_evidence
 from suite.report.text.findings import Columns, format_number, show_evidence, write_findings
 from suite.report.text.names import name_cells
@@ -25,7 +24,7 @@ from suite.report.text.units import (
 
 
 def tell_losses(analysis: Analysis) -> Iterator[str]:
-    """What explains the cells that the GPU loses by a verdict, and where it wins the same work."""
+    """What explains the cells that the GPU loses by a verdict."""
     gpu = analysis.gpu or ""
     losses = [
         one
@@ -41,20 +40,6 @@ def tell_losses(analysis: Analysis) -> Iterator[str]:
     cells = show_things(len(losses), "cell")
     by = ", by the largest cause" if len(parts) > 1 else ""
     yield f"Why {gpu} loses {cells}{by}: {'; '.join(parts)}."
-    rival = gpu if gpu in analysis.others else analysis.cpu or ""
-    names = name_cells(analysis.cells)
-    judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
-    won = [
-        (names[winner], names[one.id])
-        for one in losses
-        if one.standing and (winner := one.standing.winner) and winner in judged
-    ]
-    if won:
-        better, lost = won[0]
-        yield (
-            f"For {len(won)} of them {gpu} wins at a measured variant of the same work, such as "
-            f"{better} instead of {lost}."
-        )
 
 
 def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:

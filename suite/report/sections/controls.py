@@ -14,8 +14,8 @@ from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Column, Page
-from suite.report.text.units import Quantity, end_sentence, show_part, show_share, show_things
-from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
+from suite.report.text.units import Quantity, show_part, show_share, show_things
+from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, word
 
 KINDS: Mapping[SteadyClass, str] = {
     "flat": "flat: steady from the first warm-up sample on",
@@ -106,8 +106,7 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
 
 def _word_floor(analysis: Analysis) -> Iterable[str]:
     if analysis.noise_floor is None:
-        margin = f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.others else ""
-        yield f"Noise floor: {NO_TWINS}.{margin}"
+        yield f"Noise floor: {NO_TWINS}."
         return
     cells = sum(len(one.ratios) for one in analysis.controls.twins)
     beyond = (
@@ -117,8 +116,7 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
     )
     yield (
         f"Noise floor: {show_share(analysis.noise_floor)}, the 95th percentile of |ratio − 1| over "
-        f"{cells} comparisons of a cell with itself; {beyond}. A difference has to be significant "
-        f"by its own interval and to exceed {show_share(analysis.margin)} to be called one."
+        f"{cells} comparisons of a cell with itself; {beyond}."
     )
 
 

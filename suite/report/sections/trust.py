@@ -17,9 +17,6 @@ from suite.report.text.page import Column, Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_things, show_whole
 from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
 
-_WANTED = ("warmup", "measure")
-"""The kinds that the campaign is run for."""
-
 _LISTED = 20
 """No list here is longer; the rest is counted."""
 
@@ -28,7 +25,6 @@ def write_trust(page: Page, analysis: Analysis) -> None:
     """The section "Validity"."""
     if analysis.invalid:
         page.paragraph(Strong("This campaign is INVALID"), f": {word_invalid(analysis.invalid)}.")
-    page.bullets(word_trust(analysis))
     page.bullets([*_word_blocks(analysis), *_word_prediction(analysis)])
     write_controls(page, analysis)
     write_steadiness(page, analysis)
@@ -100,11 +96,6 @@ def _write_times(page: Page, analysis: Analysis) -> None:
     page.columns(
         "Table: container time by kind, all invocations together, calibration included.", columns
     )
-    shares = [
-        f"{show_part(math.fsum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
-        for arm, one in spent.items()
-    ]
-    page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")
     over = [arm for arm, one in spent.items() if rests[arm] < -0.01 * one.total_s]
     if over:
         page.paragraph(
@@ -223,27 +214,3 @@ def _word_family(family: Family) -> str:
         f"without any GPU it took {statistics.median(ratios):.2f} times the time in the median of "
         f"{show_things(len(ratios), 'cell')}, {low:.2f} to {high:.2f} times"
     )
-
-
-def word_trust(analysis: Analysis) -> Iterable[str]:
-    """The same for those who ask whether to believe it: what to read instead."""
-    base = analysis.arms[analysis.base].build
-    for arm in analysis.software_differs:
-        build = analysis.arms[arm].build
-        pairs = [
-            f"{name} {build.versions[name]} instead of {base.versions[name]}"
-            for name in (build.others if build else ())
-            if build and base
-        ]
-        yield (
-            f"{arm} ran another build than {analysis.base}: "
-            f"{', '.join(pairs) or 'the same versions, built by somebody else'}."
-        )
-    elsewhere = _find_elsewhere(analysis)
-    if elsewhere:
-        gpu, hidden = _hide(analysis, elsewhere)
-        yield (
-            f"So a difference between them can come from the build as well as from the machine: "
-            f'{_word_share(analysis, elsewhere)}. ARMS="{hidden} {gpu}" compares CPU and GPU in '
-            "one build."
-        )

@@ -11,8 +11,7 @@ from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.limits import ANY
 from suite.analysis.result.numbers import MARGIN, Evidence, Verdict, VerdictName
 from suite.flags import KINDS, Flag, is_common, pick
-from suite.report.text.evidence import word_evidence
-from suite.report.text.filling import fill
+from suite.report.text.evidence import fill, word_evidence
 
 _BANNERS: Mapping[str, str] = {
     "simulated": "SIMULATED",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -34,7 +34,6 @@ from suite.report.sections.verdict import (
     tell_sureness,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
-from suite.report.text.names import name_cells
 from suite.report.text.page import Page
 from tests import synthetic
 from tests.changes import lose, plant
@@ -356,34 +355,6 @@ def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) ->
 def said(analysis: Analysis, words: str) -> list[str]:
     found = chain(tell_losses(analysis), tell_improvements(analysis), tell_naive_gaps(analysis))
     return [one for one in found if words in one]
-
-
-def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:
-    analysis = analyse_made()
-    names = name_cells(analysis.cells)
-    won = {
-        one.id: one.standing.winner
-        for one in analysis.work
-        if one.standing and one.standing.loses and one.standing.winner
-    }
-    winner, *_ = won.values()
-
-    def expected(found: Mapping[str, str]) -> list[str]:
-        words = f"For {len(found)} of them cuda wins at a measured variant of the same work"
-        pairs = [f"{names[better]} instead of {names[lost]}" for lost, better in found.items()]
-        return [f"{words}, such as {one}." for one in pairs[:1]]
-
-    assert said(analysis, "measured variant") == expected(won)
-    unjudged = change_cells(
-        analysis, lambda _, one: {"comparisons": {}} if one.id == winner else {}
-    )
-    fewer = {lost: better for lost, better in won.items() if better != winner}
-    assert said(unjudged, "measured variant") == expected(fewer)
-
-    def lose_winner(_: int, one: CellAnalysis) -> dict[str, Any]:
-        return {"standing": one.standing and structs.replace(one.standing, winner=None)}
-
-    assert not said(change_cells(analysis, lose_winner), "measured variant")
 
 
 def make_change(effect: str = "script", **fields: Any) -> Finding:

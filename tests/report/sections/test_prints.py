@@ -80,7 +80,7 @@ def hear(report: str) -> Sentences:
     """What a report says, by the rows of its tables."""
     found: Sentences = {kind: set() for kind in KINDS}
     for section in re.split(r"^### ", report, flags=re.MULTILINE)[1:]:
-        name, head = section.partition(":")[0], [""]
+        name, head = section.partition(":")[0], ["", ""]
         for line in re.findall(r"^\| (.*) \|$", section.partition("\n## ")[0], re.MULTILINE):
             cells = [cell.strip() for cell in line.split(" | ")]
             if cells[0] == "where":
