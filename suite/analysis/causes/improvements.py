@@ -142,13 +142,13 @@ def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
         and catalogue.values(one, arm)
     }
     lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
-    for one in cells.values():
-        yield from _follow_links(cells, one)
-        yield from _follow_stages(cells, one)
-        for axis, choice in one.cell.choices.items():
-            rest = {name: value for name, value in one.cell.params.items() if name != axis}
-            key = f"{one.cell.name} {axis} {rest} {choice}"
-            lines.setdefault(key, (axis, choice, []))[2].append(one)
+    for summary in cells.values():
+        yield from _follow_links(cells, summary)
+        yield from _follow_stages(cells, summary)
+        for axis, choice in summary.cell.choices.items():
+            rest = {name: value for name, value in summary.cell.params.items() if name != axis}
+            key = f"{summary.cell.name} {axis} {rest} {choice}"
+            lines.setdefault(key, (axis, choice, []))[2].append(summary)
     for axis, choice, line in lines.values():
         if choice.effect != "timing":
             yield from (_take_sizes if choice.larger else _take_values)(axis, choice, line)

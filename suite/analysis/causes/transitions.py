@@ -134,7 +134,9 @@ def _add_up(
     total = dict.fromkeys(arms, 0.0)
     for change in changes:
         index = next((i for i, one in enumerate(way.stages) if one.change == change), 0)
-        pair = [catalogue.cells.get(one.cell or "") for one in way.stages[index - 1 : index + 1]]
+        pair = [
+            catalogue.cells.get(stage.cell or "") for stage in way.stages[index - 1 : index + 1]
+        ]
         if index == 0 or not all(has_numbers(catalogue, one, arms) for one in pair):
             return None
         before, after = pair

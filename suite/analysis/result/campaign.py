@@ -92,7 +92,7 @@ class Family(Struct, frozen=True, kw_only=True):
     @property
     def signs(self) -> tuple[int, int]:
         """In how many cells the other was faster and slower, whatever the verdict."""
-        values = [one.value for one in self.ratios.values()]
+        values = [ratio.value for ratio in self.ratios.values()]
         return sum(one < 1 for one in values), sum(one > 1 for one in values)
 
 
@@ -149,10 +149,10 @@ class Controls(Struct, frozen=True, kw_only=True):
         """The codes of the controls that failed."""
         hidden = (self.cuda_hidden,) if self.cuda_hidden else ()
         found = {
-            "twins": any(one.flagged for one in self.twins),
-            "again": any(one.flagged for one in self.again),
+            "twins": any(family.flagged for family in self.twins),
+            "again": any(family.flagged for family in self.again),
             "hidden": any(one.flagged for one in hidden),
-            "extra-work": any(one.holds is False for one in self.extra_work),
+            "extra-work": any(extra.holds is False for extra in self.extra_work),
             "input-only": bool(self.input_differs),
         }
         return tuple(code for code, failed in found.items() if failed)
@@ -235,7 +235,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def main_sweeps(self) -> list[SweepAnalysis]:
         """The sweeps that a report opens with, in its order."""
-        return [one for one in self.sweeps if one.main]
+        return [sweep for sweep in self.sweeps if sweep.main]
 
     def compares(self, sweep: SweepAnalysis, other: str) -> bool:
         """Whether any cell of the sweep has a ratio of that arm to the first."""

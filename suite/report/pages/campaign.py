@@ -24,7 +24,7 @@ from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.trust import write_trust
-from suite.report.sections.watched import tell_arms
+from suite.report.sections.watched import describe_arms
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.units import end_sentence, show_share
@@ -102,7 +102,7 @@ def compose_first(analysis: Analysis) -> Page:
         *describe_hardware(analysis),
         *describe_limits(analysis),
     ]
-    first = [*tell_arms(analysis), *told]
+    first = [*describe_arms(analysis), *told]
     page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))

@@ -23,18 +23,18 @@ from suite.report.text.units import (
 )
 
 
-def tell_losses(analysis: Analysis) -> Iterator[str]:
+def describe_losses(analysis: Analysis) -> Iterator[str]:
     """What explains the cells that the GPU loses by a verdict."""
     gpu = analysis.gpu or ""
     losses = [
-        one
-        for one in analysis.work
-        if one.standing and one.standing.loses and not one.standing.provisional
+        cell
+        for cell in analysis.work
+        if cell.standing and cell.standing.loses and not cell.standing.provisional
     ]
     if not losses:
         return
-    first = Counter(one.causes[0].rule for one in losses)
-    sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
+    first = Counter(cell.causes[0].rule for cell in losses)
+    sure = Counter(cell.causes[0].rule for cell in losses if cell.causes[0].confirmed)
     rules = sorted(filter(first.get, CAUSES), key=lambda rule: -first[rule])
     parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
     cells = show_things(len(losses), "cell")
@@ -56,7 +56,7 @@ MOST_TOLD = 4
 """Changes on the first screen."""
 
 
-def tell_improvements(analysis: Analysis) -> Iterator[str]:
+def describe_improvements(analysis: Analysis) -> Iterator[str]:
     """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
     pinned = {cell.id for cell in analysis.cells if cell.pinned}
     arm = analysis.gpu or analysis.cpu or ""
@@ -83,7 +83,7 @@ def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
     return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
 
 
-def tell_naive_gaps(analysis: Analysis) -> Iterator[str]:
+def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
     """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
     against the CPU beside the GPU."""
     for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
@@ -124,11 +124,11 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     if cpu is None or gpu is None:
         return
     page.heading("Why the CPU wins where it does")
-    cases = [(one, one.standing) for one in analysis.cells if one.standing]
+    cases = [(cell, cell.standing) for cell in analysis.cells if cell.standing]
     losses = [case for case in cases if case[1].loses]
     wasted = [case for case in cases if not case[1].loses]
     if not losses:
-        pairs = ((one.arms[cpu], one.arms[gpu]) for one in analysis.cells)
+        pairs = ((cell.arms[cpu], cell.arms[gpu]) for cell in analysis.cells)
         judged = any(all(a.value is not None and not a.invalid for a in pair) for pair in pairs)
         page.paragraph(
             f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
@@ -246,5 +246,5 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
         if cause.rule != "unknown":
             told.append("confirmed" if cause.confirmed else "suspected")
         parts.append(", ".join(told))
-    notes = (f"{one.rule}: {word_evidence(*one.evidence, names=names)}" for one in causes)
+    notes = (f"{cause.rule}: {word_evidence(*cause.evidence, names=names)}" for cause in causes)
     return Cell("; then ".join(parts), tuple(notes))

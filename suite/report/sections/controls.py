@@ -32,20 +32,20 @@ def write_controls(page: Page, analysis: Analysis) -> None:
     page.heading("Controls", level=3)
     page.bullets(
         [
-            *_word_floor(analysis),
+            *_describe_floor(analysis),
             *(
-                f"Twins (A/A) of {one.base}, where any difference is false by construction: "
-                f"{_count_flags(one)}"
-                for one in analysis.controls.twins
+                f"Twins (A/A) of {family.base}, where any difference is false by construction: "
+                f"{_count_flags(family)}"
+                for family in analysis.controls.twins
             ),
             *(
-                f"{one.other} is {one.base} run once more (A/A), so any difference is false by "
-                f"construction: {_count_flags(one)}"
-                for one in analysis.controls.again
+                f"{family.other} is {family.base} run once more (A/A), so any difference is false by "
+                f"construction: {_count_flags(family)}"
+                for family in analysis.controls.again
             ),
-            *_word_hidden(analysis.controls),
-            *_word_extra(analysis.controls),
-            *_word_input(analysis.controls),
+            *_describe_hidden(analysis.controls),
+            *_describe_extra(analysis.controls),
+            *_describe_input(analysis.controls),
         ]
     )
 
@@ -55,7 +55,7 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
     page.heading("Steady state of the samples", level=3)
     counts = {
         arm: sum(
-            (Counter(one.arms[arm].steady) for one in analysis.cells if not one.one_shot),
+            (Counter(cell.arms[arm].steady) for cell in analysis.cells if not cell.one_shot),
             Counter[SteadyClass](),
         )
         for arm in analysis.arms
@@ -73,7 +73,7 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
         "one-shot cells left out.",
         columns,
     )
-    page.bullets(_word_outliers(analysis))
+    page.bullets(_describe_outliers(analysis))
 
 
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
@@ -89,7 +89,9 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     columns: list[Column] = [("family", families)]
     for arm, found in costs.items():
         # The dearest cell of each family comes last, and stays.
-        shares = sorted((found[one.id], one.id, one.scenario) for one in cells if one.id in found)
+        shares = sorted(
+            (found[cell.id], cell.id, cell.scenario) for cell in cells if cell.id in found
+        )
         shown = {kin: f"{100 * share:.2g} % ({names[cell]})" for share, cell, kin in shares}
         columns.append((arm, [shown.get(name, NO_NUMBER) for name in families]))
     page.columns(
@@ -104,11 +106,11 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     )
 
 
-def _word_floor(analysis: Analysis) -> Iterable[str]:
+def _describe_floor(analysis: Analysis) -> Iterable[str]:
     if analysis.noise_floor is None:
         yield f"Noise floor: {NO_TWINS}."
         return
-    cells = sum(len(one.ratios) for one in analysis.controls.twins)
+    cells = sum(len(family.ratios) for family in analysis.controls.twins)
     beyond = (
         "their own intervals explain it"
         if not analysis.noise_unexplained
@@ -120,31 +122,31 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
     )
 
 
-def tell_failed(analysis: Analysis) -> list[str]:
+def describe_failed(analysis: Analysis) -> list[str]:
     """What failed of what must not differ, before a word of who wins; nothing where all held."""
     controls = analysis.controls
     told = [
-        f"{family.base} run twice differs in {_word_flagged(family)}: {_doubt(_measure(family))}"
+        f"{family.base} run twice differs in {_describe_flagged(family)}: {_doubt(_measure(family))}"
         for family in (*controls.twins, *controls.again)
         if family.flagged
     ]
     hidden = controls.cuda_hidden
     if hidden and hidden.flagged:
         told.append(
-            f"{hidden.other} has no GPU and differs from {hidden.base} in "
-            f"{_word_flagged(hidden)}: that much of a difference can come from the image, not the hardware"
+            f"{hidden.other} has no GPU and differs from {hidden.base} in {_describe_flagged(hidden)}: "
+            "that much of a difference can come from the image, not the hardware"
         )
     told += [
-        f"known extra work on {one.arm} measured as {one.ratio.value:.3f} times the time for "
-        f"{one.truth:.3f} times the work, which its interval excludes: "
-        f"{_doubt(one.ratio.value / one.truth - 1)}"
-        for one in controls.extra_work
-        if one.holds is False
+        f"known extra work on {extra.arm} measured as {extra.ratio.value:.3f} times the time for "
+        f"{extra.truth:.3f} times the work, which its interval excludes: "
+        f"{_doubt(extra.ratio.value / extra.truth - 1)}"
+        for extra in controls.extra_work
+        if extra.holds is False
     ]
     differ = controls.input_differs
     if differ:
         cell, arm, _ = differ[0]
-        ratios = {one.id: one.ratios for one in analysis.cells}
+        ratios = {cell.id: cell.ratios for cell in analysis.cells}
         found = [ratios.get(name, {}).get(other) for name, other, _ in differ]
         off = max((abs(one.value - 1) for one in found if isinstance(one, Ratio)), default=0.0)
         count = len({one[0] for one in differ})
@@ -156,16 +158,16 @@ def tell_failed(analysis: Analysis) -> list[str]:
     return [f"A CONTROL FAILED: {one}." for one in told]
 
 
-def tell_held(analysis: Analysis) -> Iterable[str]:
+def describe_held(analysis: Analysis) -> Iterable[str]:
     """Which kinds of control held, by name where some did not run; of a campaign of which none failed."""
     controls = analysis.controls
     hidden = controls.cuda_hidden
-    judged = [one.base for one in controls.twins if one.verdicts]
+    judged = [family.base for family in controls.twins if family.verdicts]
     # What gave no verdict, or no interval, held nothing.
     kinds = {
         f"{' and '.join(judged)} run again": judged,
         "the CUDA image without its GPU": hidden and hidden.verdicts,
-        "one product more in 20": [one for one in controls.extra_work if one.holds],
+        "one product more in 20": [extra for extra in controls.extra_work if extra.holds],
         "input alone": any(controls.input_only.values()),
     }
     ran = [name for name, found in kinds.items() if found]
@@ -185,7 +187,7 @@ def _measure(family: Family) -> float:
     return max(abs(family.ratios[name].value - 1) for name in family.flagged)
 
 
-def _word_flagged(family: Family) -> str:
+def _describe_flagged(family: Family) -> str:
     of = show_things(len(family.verdicts), "cell")
     return f"{len(family.flagged)} of {of}, by up to {show_share(_measure(family))}"
 
@@ -193,7 +195,7 @@ def _word_flagged(family: Family) -> str:
 def _count_flags(family: Family) -> str:
     faster, slower = family.signs
     flags = len(family.flagged)
-    counts = Counter(one.name.lower() for one in family.verdicts.values())
+    counts = Counter(verdict.name.lower() for verdict in family.verdicts.values())
     shares = [f"{count} {name}" for name, count in sorted(counts.items())]
     text = (
         f"{flags} of {len(family.verdicts)} cells called faster or slower "
@@ -204,7 +206,7 @@ def _count_flags(family: Family) -> str:
     return f"{text}{names}."
 
 
-def _word_hidden(controls: Controls) -> Iterable[str]:
+def _describe_hidden(controls: Controls) -> Iterable[str]:
     family = controls.cuda_hidden
     if family is None:
         yield f"CUDA image without its GPU: not compared; {NO_HIDDEN}."
@@ -224,11 +226,11 @@ def _word_hidden(controls: Controls) -> Iterable[str]:
     )
 
 
-def _word_extra(controls: Controls) -> Iterable[str]:
+def _describe_extra(controls: Controls) -> Iterable[str]:
     if not controls.extra_work:
         yield f"Known extra work: {NO_EXTRA}."
-    for one in controls.extra_work:
-        yield f"Known extra work on {one.arm}: {_judge_extra(one)} ({one.cell})."
+    for extra in controls.extra_work:
+        yield f"Known extra work on {extra.arm}: {_judge_extra(extra)} ({extra.cell})."
 
 
 def _judge_extra(extra: ExtraWork) -> str:
@@ -247,7 +249,7 @@ def _judge_extra(extra: ExtraWork) -> str:
     return f"{times}; {ends} contains the true value, and not 1"
 
 
-def _word_input(controls: Controls) -> Iterable[str]:
+def _describe_input(controls: Controls) -> Iterable[str]:
     if not controls.input_only:
         yield f"Input-only cells: {NO_INPUT}."
         return
@@ -260,9 +262,9 @@ def _word_input(controls: Controls) -> Iterable[str]:
     )
 
 
-def _word_outliers(analysis: Analysis) -> Iterable[str]:
+def _describe_outliers(analysis: Analysis) -> Iterable[str]:
     for arm in analysis.arms:
-        results = [one.arms[arm] for one in analysis.cells]
+        results = [cell.arms[arm] for cell in analysis.cells]
         found = [one.outliers for one in results if one.outliers]
         samples = sum(one.n for one in found)
         mild, far = sum(one.mild for one in found), sum(one.far for one in found)

@@ -25,20 +25,20 @@ def write_trust(page: Page, analysis: Analysis) -> None:
     """The section "Validity"."""
     if analysis.invalid:
         page.paragraph(Strong("This campaign is INVALID"), f": {word_invalid(analysis.invalid)}.")
-    page.bullets([*_word_blocks(analysis), *_word_prediction(analysis)])
+    page.bullets([*_describe_blocks(analysis), *_describe_prediction(analysis)])
     write_controls(page, analysis)
     write_steadiness(page, analysis)
     write_timing_costs(page, analysis)
     write_telemetry(page, analysis)
     _write_times(page, analysis)
     page.heading("Containers that died", level=3)
-    deaths = list(_word_deaths(analysis))
+    deaths = list(_describe_deaths(analysis))
     page.bullets(_shorten(deaths) or ["None."])
     page.heading("Where the work ran", level=3)
     _write_placement(page, analysis)
 
 
-def _word_blocks(analysis: Analysis) -> Iterable[str]:
+def _describe_blocks(analysis: Analysis) -> Iterable[str]:
     campaign = analysis.campaign
     for arm, found in analysis.arms.items():
         blocks = sorted(found.blocks)
@@ -47,7 +47,7 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
             f"{arm}: {name_blocks(blocks) if blocks else 'no block'} of {campaign.blocks} planned; "
             f"{calibration if found.calibrated else 'no calibration'}."
         )
-        for flag in (one for one in analysis.excluded if one.where["arm"] == arm):
+        for flag in (flag for flag in analysis.excluded if flag.where["arm"] == arm):
             again = (
                 "a repeat took its place" if flag.values["repeated"] else "no repeat took its place"
             )
@@ -65,7 +65,7 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
     )
 
 
-def _word_prediction(analysis: Analysis) -> Iterable[str]:
+def _describe_prediction(analysis: Analysis) -> Iterable[str]:
     prediction = analysis.campaign.prediction
     actual = prediction.actual_s or math.fsum(one.total_s for one in analysis.spent.values())
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
@@ -104,7 +104,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         )
 
 
-def _word_deaths(analysis: Analysis) -> Iterable[str]:
+def _describe_deaths(analysis: Analysis) -> Iterable[str]:
     for death in analysis.deaths:
         text = (
             f"{death.arm}, block {death.block}: {death.status or 'ended in an unknown way'} "
@@ -153,22 +153,22 @@ def _shorten(items: list[str]) -> list[str]:
     return [*items[:_LISTED], f"… and {more} more."] if more > 0 else items
 
 
-def tell_builds(analysis: Analysis) -> list[str]:
+def describe_builds(analysis: Analysis) -> list[str]:
     """What a reader of the verdict has to know of the software; nothing where all is the lock's."""
     builds = {arm: one.build for arm, one in analysis.arms.items() if one.build}
     if not analysis.software_differs:
         return [
-            f"{arm} ran software not from the suite's locks: {_word_build(one)}."
+            f"{arm} ran software not from the suite's locks: {_describe_build(one)}."
             for arm, one in builds.items()
             if one.from_lock is False
         ]
-    ran = "; ".join(f"{arm} ran {_word_build(one)}" for arm, one in builds.items())
+    ran = "; ".join(f"{arm} ran {_describe_build(one)}" for arm, one in builds.items())
     told = [f"THE ARMS RAN DIFFERENT BUILDS: {ran}."]
     elsewhere = _find_elsewhere(analysis)
     if elsewhere:
         told.append(
             f"A ratio of {' or '.join(elsewhere)} to {analysis.base} mixes "
-            f"machine and build together; {_word_share(analysis, elsewhere)}."
+            f"machine and build together; {_describe_share(analysis, elsewhere)}."
         )
     alone = [arm for arm in analysis.software_differs if arm not in elsewhere]
     if alone:
@@ -177,7 +177,7 @@ def tell_builds(analysis: Analysis) -> list[str]:
     return told
 
 
-def _word_build(one: Build) -> str:
+def _describe_build(one: Build) -> str:
     """``TensorFlow 2.17.0, NumPy 1.26.4 (not from the lock)``."""
     listed = ", ".join(f"{name} {text}" for name, text in one.versions.items())
     origins = {True: " (from the lock)", False: " (not from the lock)", None: ""}
@@ -196,7 +196,7 @@ def _hide(analysis: Analysis, arms: Sequence[str]) -> tuple[str, str]:
     return next((one.plain, one.without_gpu) for one in every if one.without_gpu)
 
 
-def _word_share(analysis: Analysis, arms: Sequence[str]) -> str:
+def _describe_share(analysis: Analysis, arms: Sequence[str]) -> str:
     family = analysis.controls.cuda_hidden
     gpu, hidden = _hide(analysis, arms)
     if family is None or not family.ratios or family.other != hidden:
@@ -204,11 +204,11 @@ def _word_share(analysis: Analysis, arms: Sequence[str]) -> str:
             f"{hidden}, the same build without its GPU, would show the build's share and was "
             f'not measured beside them (ARMS="cpu {gpu} {hidden}", or the standard profile)'
         )
-    return f"the build's share, by the control {hidden}: {_word_family(family)}"
+    return f"the build's share, by the control {hidden}: {_describe_family(family)}"
 
 
-def _word_family(family: Family) -> str:
-    ratios: Sequence[float] = [one.value for one in family.ratios.values()]
+def _describe_family(family: Family) -> str:
+    ratios: Sequence[float] = [ratio.value for ratio in family.ratios.values()]
     low, high = min(ratios), max(ratios)
     return (
         f"without any GPU it took {statistics.median(ratios):.2f} times the time in the median of "

@@ -10,7 +10,7 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.model import NOT_FROM_LOCK, Document, Scalar
 from suite.report.produce import build_report
-from suite.report.sections.trust import tell_builds
+from suite.report.sections.trust import describe_builds
 from tests import synthetic
 from tests.changes import Change, keep, plant, swap_image, tell
 from tests.rendering import study
@@ -54,7 +54,7 @@ def forget(*names: str) -> Change:
 def test_without_a_known_difference_there_is_nothing_to_say(change: Change) -> None:
     analysis = make(vendor=(), change=change)
     assert analysis.software_differs == ()
-    assert tell_builds(analysis) == []
+    assert describe_builds(analysis) == []
 
 
 def begin_silent(one: Document) -> Document:
@@ -101,14 +101,14 @@ def begin_silent(one: Document) -> Document:
 def test_other_builds_are_told_plainly(how: dict[str, Any], builds: tuple[str, ...]) -> None:
     analysis = make(**how)
     assert analysis.software_differs
-    told = " ".join(tell_builds(analysis))
+    told = " ".join(describe_builds(analysis))
     assert [words for words in builds if words not in told] == []
 
 
 @pytest.mark.parametrize("vendor", [("cuda", "cuda-hidden"), ("cpu", "cuda")])
 def test_arms_of_one_build_are_told_where_it_came_from_alone(vendor: tuple[str, ...]) -> None:
     analysis = make(vendor, vendor)
-    told = tell_builds(analysis)
+    told = describe_builds(analysis)
     assert len(told) == 2
     assert all("ran software not from the suite's locks" in one for one in told)
 
@@ -116,7 +116,7 @@ def test_arms_of_one_build_are_told_where_it_came_from_alone(vendor: tuple[str, 
 @pytest.mark.parametrize(("lock", "told"), [("", False), (NOT_FROM_LOCK, True)])
 def test_where_an_image_came_from_counts_where_it_is_known(lock: str, told: bool) -> None:
     analysis = make(vendor=("cuda",), facts={}, lock=lock, change=forget())
-    said = " ".join(tell_builds(analysis))
+    said = " ".join(describe_builds(analysis))
     assert ("cuda ran unknown versions (not from the lock)" in said) is told
     assert ("DIFFERENT BUILDS" in said) is told
 

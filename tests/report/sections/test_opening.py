@@ -22,7 +22,7 @@ from suite.flags import raise_flag
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
-from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
+from suite.report.sections.causes import describe_improvements, describe_losses, describe_naive_gaps
 from suite.report.sections.opening import account, list_by_family, warn
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
@@ -325,7 +325,7 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 
 
 def test_what_stands_first_of_two_causes_is_called_the_largest_alone() -> None:
-    causes = next(tell_losses(analyse_made()))
+    causes = next(describe_losses(analyse_made()))
     assert ("by the largest cause" in causes) == (causes.count("confirmed") > 1)
 
 
@@ -348,12 +348,14 @@ def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) ->
         confirmed = lost.index(one.id) < sure
         return {"causes": (structs.replace(one.causes[0], rule=rule, confirmed=confirmed),)}
 
-    told = next(tell_losses(change_cells(analysis, blame)))
+    told = next(describe_losses(change_cells(analysis, blame)))
     assert told == f"Why cuda loses 2 cells: {words}."
 
 
 def said(analysis: Analysis, words: str) -> list[str]:
-    found = chain(tell_losses(analysis), tell_improvements(analysis), tell_naive_gaps(analysis))
+    found = chain(
+        describe_losses(analysis), describe_improvements(analysis), describe_naive_gaps(analysis)
+    )
     return [one for one in found if words in one]
 
 
