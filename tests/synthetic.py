@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.analysis.documents.arm_names import NAMED, describe_arms
+from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.analysis.documents.schema1 import tell_traits
 from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.cells.traits import ProfileName
@@ -148,7 +148,7 @@ def make_campaign(
         simulated=True,
     )
     if all(name in NAMED for name in arms):
-        return describe_arms(made)
+        return tell_arms(made)
     every_arm = [NAMED.get(name, Arm(name=name, image=name, gpu=True)) for name in arms]
     return replace(made, every_arm=every_arm)
 

@@ -19,7 +19,7 @@ NAMED = {
 """Every arm that a plan could have, by name."""
 
 
-def describe_arms(plan: Campaign) -> Campaign:
+def tell_arms(plan: Campaign) -> Campaign:
     """The plan with every arm as a value, where it had names alone.
 
     Raises:

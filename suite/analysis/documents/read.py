@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from suite.analysis.documents.arm_names import describe_arms
+from suite.analysis.documents.arm_names import tell_arms
 from suite.analysis.documents.rules_plan import judge_membership, judge_plan, judge_survey
 from suite.analysis.documents.schema1 import tell_traits
 from suite.analysis.result.campaign import Analysis
@@ -110,7 +110,7 @@ def _load_plan(folder: Folder) -> Campaign:
     plan = _load(folder, PLAN, Campaign, judge_plan)
     if plan.schema == 1:
         plan = replace(plan, cells=list(map(tell_traits, plan.cells)))
-    return describe_arms(plan)
+    return tell_arms(plan)
 
 
 def is_survey(folder: Path) -> bool:

@@ -145,11 +145,11 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     names = name_cells(analysis.cells)
     provisional = any(standing.provisional for _, standing in losses)
     note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
-    parts = sum(one.role != "work" for one, _ in losses)
+    parts = sum(cell.role != "work" for cell, _ in losses)
     of = f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
     page.table(
         f"Table: every cell in which {gpu} is slower than {cpu}, and why{of if parts else ''}.{note}",
-        [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
+        [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses],
     )
     if wasted:
         page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
@@ -158,12 +158,12 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "precision; the shares are of what they take beyond that rate.",
             [
                 {
-                    "cell": names[one.id],
+                    "cell": names[cell.id],
                     f"{gpu} against {cpu}": show_relative(standing.ratio),
                     "of its best": show_share(standing.use or 0.0),
-                    "cause": _name_causes(one.causes, names),
+                    "cause": _name_causes(cell.causes, names),
                 }
-                for one, standing in wasted
+                for cell, standing in wasted
             ],
         )
 
@@ -213,23 +213,23 @@ def write_advice(page: Page, analysis: Analysis) -> None:
 
 
 def _list_case(
-    one: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
+    cell: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
 ) -> Row:
     # Without the arms' names, which stand in the column's head.
     ratio = show_relative(standing.ratio)
     ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
-    advice = CPU_IS_RIGHT if standing.hopeless else CAUSES[one.causes[0].rule].advice
-    gains = [cause.gain for cause in one.causes if cause.gain is not None]
+    advice = CPU_IS_RIGHT if standing.hopeless else CAUSES[cell.causes[0].rule].advice
+    gains = [cause.gain for cause in cell.causes if cause.gain is not None]
     # What helps where the GPU wins all the same at no variant would be no help.
     if gains and not standing.hopeless:
         times = format_number(gains[0])
         advice += f": {times} a unit of work {word_evidence(*gains[0].evidence)}"
-    if standing.winner is not None and standing.winner != one.id:
+    if standing.winner is not None and standing.winner != cell.id:
         advice += f"; {gpu} wins at {names[standing.winner]}"
     return {
-        "cell": names[one.id],
+        "cell": names[cell.id],
         f"{gpu} against {cpu}": ratio,
-        "cause": _name_causes(one.causes, names),
+        "cause": _name_causes(cell.causes, names),
         "recommendation, and what it gains": advice,
     }
 
@@ -238,13 +238,13 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
     """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``; the evidence is below."""
     parts = []
     for cause in causes:
-        told: list[str] = [cause.rule]
+        words: list[str] = [cause.rule]
         if cause.seconds is not None:
-            told.append(show_seconds(cause.seconds))
+            words.append(show_seconds(cause.seconds))
         if cause.share is not None:
-            told.append(show_share(cause.share))
+            words.append(show_share(cause.share))
         if cause.rule != "unknown":
-            told.append("confirmed" if cause.confirmed else "suspected")
-        parts.append(", ".join(told))
+            words.append("confirmed" if cause.confirmed else "suspected")
+        parts.append(", ".join(words))
     notes = (f"{cause.rule}: {word_evidence(*cause.evidence, names=names)}" for cause in causes)
     return Cell("; then ".join(parts), tuple(notes))

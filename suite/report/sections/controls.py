@@ -79,7 +79,7 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
     """The dearest timing of each family: an empty fence as a share of a sample."""
     page.heading("Timing overhead", level=3)
-    costs = {arm: one.timing for arm, one in analysis.arms.items()}
+    costs = {arm: details.timing for arm, details in analysis.arms.items()}
     if not any(costs.values()):
         page.paragraph("Unknown: no document says what an empty fence costs.")
         return
@@ -125,18 +125,18 @@ def _describe_floor(analysis: Analysis) -> Iterable[str]:
 def describe_failed(analysis: Analysis) -> list[str]:
     """What failed of what must not differ, before a word of who wins; nothing where all held."""
     controls = analysis.controls
-    told = [
+    failures = [
         f"{family.base} run twice differs in {_describe_flagged(family)}: {_doubt(_measure(family))}"
         for family in (*controls.twins, *controls.again)
         if family.flagged
     ]
     hidden = controls.cuda_hidden
     if hidden and hidden.flagged:
-        told.append(
+        failures.append(
             f"{hidden.other} has no GPU and differs from {hidden.base} in {_describe_flagged(hidden)}: "
             "that much of a difference can come from the image, not the hardware"
         )
-    told += [
+    failures += [
         f"known extra work on {extra.arm} measured as {extra.ratio.value:.3f} times the time for "
         f"{extra.truth:.3f} times the work, which its interval excludes: "
         f"{_doubt(extra.ratio.value / extra.truth - 1)}"
@@ -147,15 +147,17 @@ def describe_failed(analysis: Analysis) -> list[str]:
     if differ:
         cell, arm, _ = differ[0]
         ratios = {cell.id: cell.ratios for cell in analysis.cells}
-        found = [ratios.get(name, {}).get(other) for name, other, _ in differ]
-        off = max((abs(one.value - 1) for one in found if isinstance(one, Ratio)), default=0.0)
+        compared = [ratios.get(name, {}).get(other) for name, other, _ in differ]
+        off = max(
+            (abs(ratio.value - 1) for ratio in compared if isinstance(ratio, Ratio)), default=0.0
+        )
         count = len({one[0] for one in differ})
         cells = "1 input-only cell differs" if count == 1 else f"{count} input-only cells differ"
-        told.append(f"{cells} on {arm}, such as {cell}: {_doubt(off)}")
-    results = [one for cell in analysis.cells for one in cell.arms.values()]
-    flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]
-    told += dict.fromkeys(word(flag) for flag in flags)
-    return [f"A CONTROL FAILED: {one}." for one in told]
+        failures.append(f"{cells} on {arm}, such as {cell}: {_doubt(off)}")
+    results = [result for cell in analysis.cells for result in cell.arms.values()]
+    flags = [flag for result in results for flag in result.invalid if flag.code == "changed"]
+    failures += dict.fromkeys(word(flag) for flag in flags)
+    return [f"A CONTROL FAILED: {failure}." for failure in failures]
 
 
 def describe_held(analysis: Analysis) -> Iterable[str]:
@@ -253,7 +255,7 @@ def _describe_input(controls: Controls) -> Iterable[str]:
     if not controls.input_only:
         yield f"Input-only cells: {NO_INPUT}."
         return
-    flagged = [f"{cell} {one.name} on {arm}" for cell, arm, one in controls.input_differs]
+    flagged = [f"{cell} {verdict.name} on {arm}" for cell, arm, verdict in controls.input_differs]
     yield (
         f"Input-only cells, which run on the CPU whatever the arm: {len(flagged)} of "
         f"{len(controls.input_only)} faster or slower by over {100 * MARGIN:.0f} %"

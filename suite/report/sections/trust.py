@@ -40,12 +40,12 @@ def write_trust(page: Page, analysis: Analysis) -> None:
 
 def _describe_blocks(analysis: Analysis) -> Iterable[str]:
     campaign = analysis.campaign
-    for arm, found in analysis.arms.items():
-        blocks = sorted(found.blocks)
+    for arm, details in analysis.arms.items():
+        blocks = sorted(details.blocks)
         calibration = "its calibration is kept and not counted"
         yield (
             f"{arm}: {name_blocks(blocks) if blocks else 'no block'} of {campaign.blocks} planned; "
-            f"{calibration if found.calibrated else 'no calibration'}."
+            f"{calibration if details.calibrated else 'no calibration'}."
         )
         for flag in (flag for flag in analysis.excluded if flag.where["arm"] == arm):
             again = (
@@ -55,7 +55,7 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
                 f"{arm}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
                 f"excluded: {word(flag)}; {again}."
             )
-        for block, status in found.blocks.items():
+        for block, status in details.blocks.items():
             if status != "complete":
                 yield f"{arm}: block {block} is {status}."
     yield (
@@ -67,7 +67,7 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
 
 def _describe_prediction(analysis: Analysis) -> Iterable[str]:
     prediction = analysis.campaign.prediction
-    actual = prediction.actual_s or math.fsum(one.total_s for one in analysis.spent.values())
+    actual = prediction.actual_s or math.fsum(times.total_s for times in analysis.spent.values())
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
     if prediction.calibrated_s is not None:
         parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
@@ -84,19 +84,19 @@ def _describe_prediction(analysis: Analysis) -> Iterable[str]:
 def _write_times(page: Page, analysis: Analysis) -> None:
     page.heading("Where the container time went", level=3)
     spent = analysis.spent
-    there = {kind for one in spent.values() for kind in one.kinds}
+    there = {kind for times in spent.values() for kind in times.kinds}
     kinds = [*filter(there.__contains__, SPENT), *sorted(there - set(SPENT))]
-    rests = {arm: one.total_s - math.fsum(one.kinds.values()) for arm, one in spent.items()}
+    rests = {arm: times.total_s - math.fsum(times.kinds.values()) for arm, times in spent.items()}
     named = [SPENT.get(kind, kind) for kind in kinds]
     columns: list[Column] = [("kind", [*named, "the rest, not itemised", "all"])]
-    for arm, one in spent.items():
-        took = [*(one.kinds.get(kind, 0.0) for kind in kinds), rests[arm], one.total_s]
+    for arm, times in spent.items():
+        took = [*(times.kinds.get(kind, 0.0) for kind in kinds), rests[arm], times.total_s]
         columns.append((arm, [Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took]))
-        columns.append((f"{arm}, share", [show_part(seconds, one.total_s) for seconds in took]))
+        columns.append((f"{arm}, share", [show_part(seconds, times.total_s) for seconds in took]))
     page.columns(
         "Table: container time by kind, all invocations together, calibration included.", columns
     )
-    over = [arm for arm, one in spent.items() if rests[arm] < -0.01 * one.total_s]
+    over = [arm for arm, times in spent.items() if rests[arm] < -0.01 * times.total_s]
     if over:
         page.paragraph(
             f"On {', '.join(over)} the items add up to more than the containers' own "
@@ -126,8 +126,8 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
             "cells": show_whole(placed.cells),
             "nodes": show_whole(placed.nodes),
         }
-        for arm, one in analysis.arms.items()
-        for device, placed in one.placement.items()
+        for arm, details in analysis.arms.items()
+        for device, placed in details.placement.items()
     ]
     if not rows:
         page.paragraph("No document says on which devices the work ran.")
@@ -141,8 +141,8 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
         _shorten(
             [
                 f"Not on the cell's own device: {arm}: {cell}: {', '.join(names)}."
-                for arm, one in analysis.arms.items()
-                for cell, names in one.elsewhere.items()
+                for arm, details in analysis.arms.items()
+                for cell, names in details.elsewhere.items()
             ]
         )
     )
@@ -155,33 +155,33 @@ def _shorten(items: list[str]) -> list[str]:
 
 def describe_builds(analysis: Analysis) -> list[str]:
     """What a reader of the verdict has to know of the software; nothing where all is the lock's."""
-    builds = {arm: one.build for arm, one in analysis.arms.items() if one.build}
+    builds = {arm: details.build for arm, details in analysis.arms.items() if details.build}
     if not analysis.software_differs:
         return [
-            f"{arm} ran software not from the suite's locks: {_describe_build(one)}."
-            for arm, one in builds.items()
-            if one.from_lock is False
+            f"{arm} ran software not from the suite's locks: {_describe_build(build)}."
+            for arm, build in builds.items()
+            if build.from_lock is False
         ]
-    ran = "; ".join(f"{arm} ran {_describe_build(one)}" for arm, one in builds.items())
-    told = [f"THE ARMS RAN DIFFERENT BUILDS: {ran}."]
+    ran = "; ".join(f"{arm} ran {_describe_build(build)}" for arm, build in builds.items())
+    sentences = [f"THE ARMS RAN DIFFERENT BUILDS: {ran}."]
     elsewhere = _find_elsewhere(analysis)
     if elsewhere:
-        told.append(
+        sentences.append(
             f"A ratio of {' or '.join(elsewhere)} to {analysis.base} mixes "
             f"machine and build together; {_describe_share(analysis, elsewhere)}."
         )
     alone = [arm for arm in analysis.software_differs if arm not in elsewhere]
     if alone:
         why = "the same GPU is in both" if analysis.arms[alone[0]].gpu else "no GPU is in it"
-        told.append(f"A ratio of {' or '.join(alone)} shows the build alone: {why}.")
-    return told
+        sentences.append(f"A ratio of {' or '.join(alone)} shows the build alone: {why}.")
+    return sentences
 
 
-def _describe_build(one: Build) -> str:
+def _describe_build(build: Build) -> str:
     """``TensorFlow 2.17.0, NumPy 1.26.4 (not from the lock)``."""
-    listed = ", ".join(f"{name} {text}" for name, text in one.versions.items())
+    listed = ", ".join(f"{name} {text}" for name, text in build.versions.items())
     origins = {True: " (from the lock)", False: " (not from the lock)", None: ""}
-    return f"{listed or 'unknown versions'}{origins[one.from_lock]}"
+    return f"{listed or 'unknown versions'}{origins[build.from_lock]}"
 
 
 def _find_elsewhere(analysis: Analysis) -> list[str]:

@@ -35,8 +35,8 @@ def write_telemetry(page: Page, analysis: Analysis) -> None:
 
 def describe_arms(analysis: Analysis) -> Iterator[str]:
     """What was seen of the machine on each arm, and what was not."""
-    for arm, found in analysis.arms.items():
-        seen, blocks = found.watched, len(found.blocks)
+    for arm, details in analysis.arms.items():
+        seen, blocks = details.watched, len(details.blocks)
         if not seen.blocks:
             why = "; ".join(seen.reasons) or "no document yet"
             yield f"{arm}: clocks, power, heat and throttling unknown: {why}."
@@ -45,11 +45,13 @@ def describe_arms(analysis: Analysis) -> Iterator[str]:
         less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
         parts = [*(_describe_gpu(seen.gpu) if seen.gpu else ()), *_describe_cpu(seen)]
         yield f"{arm}{less}: {'; '.join(parts)}."
-        told = dict(seen.absent)
-        missing = [f"{name} ({reason})" for name, reason in told.items()]
-        if any(one.code == "sliced" and one.where["arm"] == arm for one in analysis.hardware):
-            of_card = [name for name in told if name.startswith("gpu.")]
-            others = [f"{name} ({reason})" for name, reason in told.items() if name not in of_card]
+        absent = dict(seen.absent)
+        missing = [f"{name} ({reason})" for name, reason in absent.items()]
+        if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
+            of_card = [name for name in absent if name.startswith("gpu.")]
+            others = [
+                f"{name} ({reason})" for name, reason in absent.items() if name not in of_card
+            ]
             missing = [f"{len(of_card)} readings of the card, as on any slice", *others]
         if missing:
             yield f"{arm}: unknown here: {join_first(_LISTED, missing)}."
@@ -117,11 +119,11 @@ def _describe_effect(effect: WatchEffect | None) -> Runs:
         return unknown, Code("make aa TELEMETRY=first"), " does)"
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
-    told = (
+    text = (
         f"measured against {effect.arm}, which ran without it and takes {middle:.3f} times "
         f"as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}{unseen}"
     )
-    return (told,)
+    return (text,)
 
 
 def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:

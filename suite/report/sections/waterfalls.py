@@ -61,6 +61,7 @@ def _list_steps(waterfall: Waterfall) -> Iterator[Row]:
     place = name_place(waterfall.spot)
     where = ", ".join(filter(None, [list_values(waterfall.fixed), place]))
     first, last = waterfall.steps[0], waterfall.steps[-1]
+    several = len(waterfall.steps) > 2
     for step in waterfall.steps:
         changes = step.changes
         if step is first and not waterfall.posted:
@@ -70,7 +71,7 @@ def _list_steps(waterfall: Waterfall) -> Iterator[Row]:
             "what changed": "; ".join(changes),
             f"time per {waterfall.unit}": show_seconds(step.value),
             "against the previous step": "" if step.factor is None else show_gain(step.factor),
-            "in all": show_gain(waterfall.factor) if step is last else "",
+            "in all": show_gain(waterfall.factor) if step is last and several else "",
         }
 
 

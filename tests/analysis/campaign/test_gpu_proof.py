@@ -13,7 +13,7 @@ import pytest
 
 from suite.analysis.campaign import proof
 from suite.analysis.campaign.proof import AS_POSTED, DEMANDS, Withheld, find_unproven, is_simulated
-from suite.analysis.documents.arm_names import NAMED, describe_arms
+from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.flags import KINDS
@@ -39,7 +39,7 @@ def planned(identity: str) -> Cell:
 
 DOCUMENT = synthetic.make_document(CAMPAIGN, "cuda", 1)
 PRODUCT = next(one for one in DOCUMENT.cells if one.scenario == "matmul")
-TWICE = describe_arms(replace(CAMPAIGN, arms=[*NAMED], every_arm=[]))
+TWICE = tell_arms(replace(CAMPAIGN, arms=[*NAMED], every_arm=[]))
 """A plan with every arm that had a name before arms were values, and each one's twin."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.campaign.summarise import summarise
-from suite.analysis.documents.arm_names import NAMED, describe_arms
+from suite.analysis.documents.arm_names import NAMED, tell_arms
 from suite.errors import EngineError, NoGpuError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
@@ -75,7 +75,7 @@ def test_arms_of_old_plans_are_those_of_today() -> None:
     assert {arm.name: arm for arm in [*asked, *twice]} == dict(NAMED)
     for arms in (asked[:1], asked[:2], asked, [asked[0], twice[0]], asked[1:]):
         old = replace(synthetic.make_campaign(arms=[arm.name for arm in arms]), every_arm=[])
-        assert describe_arms(old).every_arm == plan.add_controls(arms, ["a cell"])
+        assert tell_arms(old).every_arm == plan.add_controls(arms, ["a cell"])
 
 
 def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage: Stage) -> None:
