@@ -197,9 +197,11 @@ COLUMN = re.compile(
     r"\b(cuda(?!-hidden)(-again|-twin)?|GPU \d+)"
     r"(, (time per call|rate|first call|of its best|at once over)| against | is\b)"
     r"|\bagainst (\d+:)?cuda(?!-hidden)\b"
+    r"|^(the script says|as asked, in a warm process|timed fairly)$"
     r"|^(spread|mean|\d+ at once do|at once is)$"
 )
-"""The heads of columns that hold numbers of an arm with a GPU; the last are a survey's."""
+"""The heads of columns that hold numbers of an arm with a GPU; of two places of a script one is, and the last
+are a survey's."""
 
 
 def _of_tables(name: str, tables: Iterable[Table]) -> Iterator[str]:
