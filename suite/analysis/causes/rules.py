@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Trace
 from suite.analysis.ablation.overheads import (
-    MeasuredCost,
+    Overhead,
     copy_cost,
     dispatch_cost,
     start_cost,
@@ -114,7 +114,7 @@ def _agree(one: float, other: float) -> bool:
 
 
 def _costs_agree(
-    part: Part, paid: Sequence[MeasuredCost | None], arms: Arms, times: float = 1.0
+    part: Part, paid: Sequence[Overhead | None], arms: Arms, times: float = 1.0
 ) -> bool:
     """Whether so many times a cost, the GPU's beyond the CPU's, is what the part takes."""
     known = [times * cost.seconds for cost in paid if cost is not None]
