@@ -14,9 +14,9 @@ from suite import __version__
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.cost import find_costs, find_price
 from suite.analysis.ablation.hardware import find_hardware
-from suite.analysis.ablation.limits import find_limits
+from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
-from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_triples
+from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
 from suite.analysis.campaign.accounting import add_up, find_deaths
 from suite.analysis.campaign.consistency import counted_documents
@@ -149,11 +149,11 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
     summary = summarise(loaded)
     catalogue = open_catalogue(summary)
-    cases = {case.cell: case for case in explain(catalogue)}
+    cases = explain(catalogue)
     waterfalls = build_waterfalls(catalogue)
     campaign, conclusions = summary.campaign, summary.conclusions
     builds, everything = find_builds(summary), summary.loaded.every_document
-    price = find_price(campaign)
+    price, limits = find_price(campaign), find_limits(catalogue, summary.places)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
     found = Analysis(
         schema=SCHEMA,
@@ -184,16 +184,19 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             arm: add_up([one for one in everything if one.invocation.arm == arm]) for arm in arms
         },
         deaths=tuple(find_deaths(everything)),
-        advice=tuple(find_improvements(catalogue)),
+        findings=(
+            *find_improvements(catalogue),
+            *find_naive_gaps(waterfalls, catalogue),
+            *decompose_steps(catalogue),
+            *find_pipelines(catalogue),
+            *find_break_evens(catalogue),
+            *limits,
+            *find_costs(catalogue, price),
+        ),
         waterfalls=tuple(waterfalls),
-        misled=tuple(find_naive_gaps(waterfalls, catalogue)),
-        steps=tuple(decompose_steps(catalogue)),
-        triples=tuple(find_triples(catalogue)),
-        repayments=tuple(find_break_evens(catalogue)),
-        limits=find_limits(catalogue, summary.places),
+        limits=tuple(flag_limits(catalogue, summary.places, limits)),
         hardware=tuple(find_hardware(summary, catalogue)),
         price=price,
-        costs=tuple(find_costs(catalogue, price)),
     )
     return hand_over(compare_gpus(found, campaign))
 
@@ -215,8 +218,8 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
         verdict=verdict.name if verdict else None,
-        causes=case.causes if case else (),
-        standing=case.standing if case else None,
+        causes=case[1] if case else (),
+        standing=case[0] if case else None,
     )
 
 

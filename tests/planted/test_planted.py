@@ -697,7 +697,7 @@ ALL_FILES = ("exit status 0", "summary.json", "cells.csv", "report.md", "report.
         (
             write_down(keep),
             ALL_FILES,
-            ("verdict", "a ratio", "crossover", "the picture", "limits", "in words"),
+            ("verdict", "a ratio", "crossover", "the picture", "findings", "in words"),
         ),
         (
             write_down(keep, arms=("cuda", "cuda-again")),

@@ -12,9 +12,9 @@ from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
-    tell_hardware,
-    tell_impossible,
-    tell_limits,
+    describe_hardware,
+    describe_impossible,
+    describe_limits,
     write_costs,
     write_limit_flags,
     write_limits,
@@ -31,7 +31,7 @@ from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.trust import write_trust
-from suite.report.sections.watched import tell_arms
+from suite.report.sections.watched import describe_arms
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.units import end_sentence, show_share
@@ -107,8 +107,12 @@ def compose_first(analysis: Analysis) -> Page:
     page.paragraph(f"Is this the machine you ordered? {machine}.")
     unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
     sound = ["Nothing was found that makes it unsound."]
-    told = [*tell_impossible(analysis), *tell_hardware(analysis), *tell_limits(analysis)]
-    first = [*tell_arms(analysis), *told]
+    told = [
+        *describe_impossible(analysis),
+        *describe_hardware(analysis),
+        *describe_limits(analysis),
+    ]
+    first = [*describe_arms(analysis), *told]
     page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))

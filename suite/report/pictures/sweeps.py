@@ -44,7 +44,7 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
             family.reading.format(Unit=unit.capitalize()),
             *([shaded] if any(panel.spans for panel in panels) else []),
         ],
-        told=[text for panel in panels for text in _tell_ends(panel, word)],
+        told=[text for panel in panels for text in _describe_ends(panel, word)],
         missing=[text for sweep, panel in drawn for text in _list_missing(sweep, panel)],
         tables=[family.name],
     )
@@ -87,7 +87,7 @@ def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalys
     return which + ("; ".join(said) or "too few numbers to say anything")
 
 
-def _tell_ends(panel: Panel[float], word: Callable[[float], str]) -> Iterator[str]:
+def _describe_ends(panel: Panel[float], word: Callable[[float], str]) -> Iterator[str]:
     """By arm the numbers of the first and the last size that have one."""
     for arm, found in panel.found.items():
         told = [
