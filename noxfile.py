@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import nox
@@ -60,10 +61,14 @@ def doctor(session: nox.Session) -> None:
     forward(session, "-m", "suite", "doctor")
 
 
+PARALLEL = ("-n", "auto", "--maxprocesses", "8", "--dist", "loadgroup")
+"""pytest on each core, a file's tests on one."""
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run every test that this machine can run, on each of its cores."""
-    forward(session, "-m", "pytest", "-n", "auto", "--maxprocesses", "8", "--dist", "loadgroup")
+    forward(session, "-m", "pytest", *PARALLEL)
 
 
 @nox.session
@@ -88,18 +93,12 @@ def gpu_runtime(session: nox.Session) -> None:
 
 @nox.session(name="gpu-containers")
 def gpu_containers(session: nox.Session) -> None:
-    """Try the main job through containers, on an engine with a stand-in for NVIDIA's hook.
+    """Try the main job through containers, and what goes wrong on rented machines, with a stand-in's GPU.
 
     Needs root, an engine and a base image (BASE_IMAGE), and 30 GB of disk beside the CUDA wheels; what
     is missing is a skip that says so, or a failure with REQUIRE_GPU_RUNTIME=1.
     """
     forward(session, "-m", "pytest", "-m", "gpu_containers", "tests/gpu_runtime")
-
-
-@nox.session(name="gpu-failures")
-def gpu_failures(session: nox.Session) -> None:
-    """Try what goes wrong on rented GPU machines, one by one, in the same way; it needs the same."""
-    forward(session, "-m", "pytest", "-m", "gpu_failures", "tests/gpu_runtime")
 
 
 FLEET = ".nox/fleet"
@@ -122,9 +121,8 @@ def fleet(session: nox.Session) -> None:
 @nox.session
 def method(session: nox.Session) -> None:
     """Hold the method to its rates and coverage by simulation, and try the analysis on more of the same."""
-    forward(
-        session, "-m", "pytest", "-m", "method", "tests/bench", "tests/analysis", "tests/report"
-    )
+    folders = ("tests/bench", "tests/analysis", "tests/report")
+    forward(session, "-m", "pytest", *PARALLEL, "-m", "method", *folders)
 
 
 @nox.session
@@ -167,6 +165,31 @@ def lint(session: nox.Session) -> None:
     session.run("python", "-m", "ruff", "format", "--check", ".")
     session.run("python", "-m", "mypy")
     session.run("python", "-c", "from importlinter.cli import lint_imports_command as lint; lint()")
+    for warning in warn_of_size(Path("suite")):
+        session.warn(warning)
+
+
+LONG_LINES, FULL_MODULES = 300, 12
+"""A longer file, or a folder with more modules, is worth a question; no wall is to be drawn for its sake."""
+
+
+def warn_of_size(root: Path) -> list[str]:
+    """The files and folders below that are large, each with the question that it raises."""
+    files = sorted(root.rglob("*.py"))
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    folders = Counter(path.parent for path in files if path.name != "__init__.py")
+    return [
+        *(
+            f"{path} has {lines} lines: is it one story?"
+            for path, lines in lengths.items()
+            if lines > LONG_LINES
+        ),
+        *(
+            f"{folder} has {modules} modules: is it one room?"
+            for folder, modules in folders.items()
+            if modules > FULL_MODULES
+        ),
+    ]
 
 
 AUDIT = ("uv", "tool", "run", "--exclude-newer", "2026-11-01", "pip-audit==2.10.1")

@@ -14,10 +14,13 @@ SUITE = Path(__file__).resolve().parent
 
 def worker_files(suite: Path = SUITE) -> list[Path]:
     """The source files that go into the image, sorted: the words, and the worker's room."""
-    shared = [suite / f"{name}.py" for name in ("__init__", "content", "errors", "ranges", "wire")]
+    shared = [
+        suite / f"{name}.py"
+        for name in ("__init__", "clock", "content", "errors", "ranges", "wire")
+    ]
     rooms = (
         path
-        for room in ("cells", "kernel", "model", "worker")
+        for room in ("cells", "model", "procfs", "worker")
         for path in (suite / room).rglob("*.py")
     )
     return sorted([*shared, *rooms])

@@ -77,7 +77,6 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "{content}, that of the others {usual}",
         "other-method": "measured with another method than the others: {ours:names}, not {usual:names}",
         "none-counts": "no block of it counts",
-        "beside-others": "other GPUs of its machine were busy at the same time",
     },
     # Of a whole campaign: told in the title and over every table.
     ("caution", "campaign"): {
@@ -94,8 +93,6 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "`make doctor` looks for isolated CPUs, limits on threads, and quotas",
         "cpus-withheld": "{arm}: only {used:.0f} of the {cores:.0f} CPU cores available here could be used "
         "(a pinned shell, taskset, Slurm's binding, or isolated CPUs), so CPU times are of these alone",
-        "others-at-work": "{gpus} GPUs of this machine ran this campaign at the same time, each with its "
-        "share of the CPUs and the memory: the survey compares it with the same GPU running alone",
     },
     # What a GPU is, how it is set, and how fast; what of it makes a machine unsound is said in
     # ``analysis/ablation/soundness``.

@@ -45,7 +45,6 @@ class Text:
 
 
 RANGES: Mapping[str, Range] = {
-    "at_once": Range(1, 64),  # no machine has more GPUs
     "block": Range(0, 99),
     "blocks": Range(1, 99),
     "budget": Range(0, 366 * 86_400),  # seconds
@@ -84,6 +83,7 @@ LONGEST_TEXT = 100_000
 """Characters.  Names become those of files; the longest texts are what a container said last."""
 
 NAME = Text("a valid name of a folder", r"\w[\w.-]*", LONGEST_NAME)
+ARM = Text("a valid name of an arm", r"\w[\w.:-]*", LONGEST_NAME)
 LABEL = Text("a label", ".*", LONGEST_LABEL)
 FILLED = Text("a text", r".*\S.*", LONGEST_TEXT)
 """A name from outside that becomes a path must stay within the folder of results; some texts must not be

@@ -11,7 +11,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,13 @@ from suite.host.campaign import request
 from suite.host.machine.identity import SALT
 from suite.host.machine.lock import PLACE
 from suite.model import SuiteIdentity
+from tests.share import draw_share
 
 ALLOWED = (
     "engine",
     "engines",
     "fleet",
     "gpu_containers",
-    "gpu_failures",
     "gpu_runtime",
     "processes",
 )
@@ -45,17 +46,41 @@ FOLDERS = {
 FILES = {
     **dict.fromkeys(("test_cublas", "test_page", "test_structure", "test_tasks")),
     "test_gpu_containers": "gpu_containers",
-    "test_gpu_containers_failing": "gpu_failures",
+    "test_gpu_containers_failing": "gpu_containers",
 }
 """The files in them that have another one, or None: they need nothing."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("a share of the tests")
+    group.addoption(
+        "--one-in", type=int, default=1, metavar="N", help="run one in N of each file's tests"
+    )
+    group.addoption(
+        "--day",
+        type=date.fromisoformat,
+        default=datetime.now(timezone.utc).date(),
+        metavar="YYYY-MM-DD",
+        help="the day that says which (default: today); N days in a row run all",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    parts, day = config.option.one_in, config.option.day
+    if parts == 1:
+        return None
+    return f"one in {parts} of each file's tests, as --one-in={parts} --day={day} draws them"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     """Marks the tests; where several processes test, whatever needs the engine is one group, and so is
     each other file.
 
-    First, as pytest-xdist looks for groups afterwards.
+    Before pytest-xdist looks for groups, and pytest for the markers that were asked for; what is left then
+    is what a share is drawn of.
     """
     for item in items:
         folder = item.path.relative_to(HERE).parts[0]
@@ -64,6 +89,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if hasattr(config, "workerinput"):
             group = "engine" if item.get_closest_marker("engine") else item.path.stem
             item.add_marker(pytest.mark.xdist_group(group))
+    yield
+    drawn = draw_share(items, config.option.one_in, config.option.day, lambda item: item.path)
+    if len(drawn) < len(items):
+        kept = set(drawn)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = drawn
 
 
 # As `suite.report.plots` does it, for tests that load matplotlib first: nothing in anybody's home.

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from suite.analysis.analyse import analyse, analyse_folder, analyse_survey, compare_folders
+from suite.analysis.analyse import analyse, analyse_folder, compare_folders
 from suite.analysis.campaign.summarise import Summary, summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
 from suite.model import Campaign, Document
 from suite.report.pages.campaign import compose
-from suite.report.produce import Report, build_comparison, build_report, build_survey_report
+from suite.report.produce import Report, build_comparison, build_report
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 
@@ -43,11 +43,6 @@ def report_folder(folder: Path, *, pictures: bool = True) -> Report:
 def report_comparison(folders: Sequence[Path]) -> dict[str, str | bytes]:
     """The files of a comparison."""
     return build_comparison(*compare_folders(folders, asked=date(2026, 11, 23)))
-
-
-def report_survey(folder: Path) -> dict[str, str]:
-    """The files of a survey."""
-    return build_survey_report(*analyse_survey(folder))[0]
 
 
 def render_markdown(analysis: Analysis, undrawn: str | None = None) -> str:

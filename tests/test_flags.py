@@ -183,7 +183,7 @@ CAMPAIGNS = [
     ),
     in_blocks(invoke(clock_jump_s=-3600.0)),
     in_blocks(grow(0, 24), grow(24, None)),
-    in_blocks(tell({"gpu.simulated": True}), at_once=2),
+    in_blocks(tell({"gpu.simulated": True})),
     in_blocks(it_broke, in_step(calls_per_sample=9)),
     in_blocks(in_step(work=Work(amount=9.0, unit="example"))),
     in_blocks(in_step(check=Check(what="a sum", value=41.0, tolerance=1e-6))),
@@ -299,7 +299,6 @@ def choose() -> Iterator[Versus]:
         another("copy"),
         another("suite", cells=(), suite=replace(first.suite, content="6" * 64)),
         another("method", 9.0, cells=()),
-        another("crowd", cells=(), flags=(raise_flag("others-at-work", gpus=2),)),
         another("short", cells=(), arms=strangers),
         another("ended", cells=(), arms=ended),
     ]

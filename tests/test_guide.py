@@ -39,6 +39,7 @@ ENVIRONMENT = {
     "FLEET_TOOLS": "tests/fleet/conftest.py",
     "CROSSOVER_SALT": "suite/host/machine/identity.py",
     "CROSSOVER_SCRATCH": "suite/worker/scenario/scratch.py",
+    "DAY": ".ci/run",
     "CUDA_CACHE_PATH": "suite/host/provision/volumes.py",
     "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",
     "DOCKER_HOST": "suite/host/docker/endpoint.py",

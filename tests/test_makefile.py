@@ -49,9 +49,8 @@ def test_help_lists_what_people_need_and_is_the_default() -> None:
 def test_every_listed_target_exists_and_every_target_is_listed() -> None:
     targets = listed()
     assert len(set(targets)) == len(targets)
-    for target in targets:
-        done = make("-n", target)
-        assert done.returncode == 0, done.stderr
+    done = make("-n", *targets)
+    assert done.returncode == 0, done.stderr
     phony = re.findall(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
     assert set(" ".join(phony).split()) == set(targets)
 
@@ -124,7 +123,7 @@ def test_what_was_given_is_forwarded_whatever_is_in_it(words: tuple[str, ...], l
     assert " ".join(done.stdout.splitlines()[-1].split()) == line
 
 
-PLACES = ["a b", "a$HOME", "it's", 'a "b"', "50%", "#1", "ü", "a;b", "a&b", "(a)", "a" * 150]
+PLACES = ["a b$HOME it's 50%", 'a "b" #1 ü', "a;b&c (d)", "a" * 150]
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -26,9 +26,9 @@ WHOLE = {
     "worker/loop/counters.py": "known",
     "worker/loop/trace.py": "end - begin for begin, end in spans",
     "worker/scenario/scratch.py": "page & 1 for page in residency",
-    "worker/scenarios/asked/scripts/dataset.py": "traces.values()",
-    "worker/scenarios/asked/scripts/slices.py": "traces.values()",
-    "worker/scenarios/mlp/width.py": "sizes",
+    "worker/scenarios/scripts/posted/dataset.py": "traces.values()",
+    "worker/scenarios/scripts/posted/slices.py": "traces.values()",
+    "worker/scenarios/mlp/train.py": "sizes",
 }
 """What else is whole, by file, or of what nothing but its being finite is asked (``wire.py``)."""
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from suite import wire
 from suite.analysis.documents.read import convert
 from suite.cells.cell import Work, cell_id
-from suite.model import Campaign, CellResult, Document, Survey
+from suite.model import Campaign, CellResult, Document
 from tests import synthetic
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda m: timezone(timedelta(minutes=m)))
@@ -50,7 +50,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
     return PLAIN[kind]
 
 
-@pytest.mark.parametrize("kind", [Document, Campaign, Survey])
+@pytest.mark.parametrize("kind", [Document, Campaign])
 def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
     @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
     @given(anything(kind))

@@ -14,9 +14,9 @@ from suite import __version__
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.cost import find_costs, find_price
 from suite.analysis.ablation.hardware import find_hardware
-from suite.analysis.ablation.limits import find_limits
+from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
-from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_triples
+from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
 from suite.analysis.campaign.accounting import add_up, find_deaths
 from suite.analysis.campaign.consistency import counted_documents
@@ -33,18 +33,17 @@ from suite.analysis.campaign.watched import find_cost
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
-from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
+from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.numbers.settled import hand_over
 from suite.analysis.numbers.stopping import Precision, assess
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
-from suite.analysis.result.several import Surveyed, Versus
+from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
+from suite.analysis.several.gpus import compare_gpus
 from suite.analysis.several.machines import choose_rows, compare_machines
-from suite.analysis.several.places import compare_gpus, drop_unpaired
 from suite.errors import UsageError
-from suite.folder import Folder
 
 Rows = Literal["cell", "machine", "type"]
 
@@ -110,22 +109,6 @@ def compare_again(before: Analysis, now: Analysis, seed: str) -> Versus:
     return compare_cells([before, now], seed=seed)
 
 
-def analyse_survey(folder: Path) -> tuple[Surveyed, dict[str, Analysis]]:
-    """The analysis of a survey, whose campaigns lie in folders beside its own, and theirs by their ids.
-
-    Raises:
-        DocumentError: its plan, or a campaign that it names, can't be read.
-    """
-    survey = load_survey(folder)
-    results = folder.resolve().parent
-    with Folder.open(results) as here:
-        begun = [one.campaign for one in survey.members if here.holds(one.campaign)]
-    loaded = {name: load_campaign(results / name) for name in begun}
-    kept, unpaired = drop_unpaired(survey, loaded)
-    analyses = {name: analyse(one) for name, one in kept.items()}
-    return compare_gpus(survey, analyses, unpaired), analyses
-
-
 def look(folder: Path) -> Precision:
     """The precision of a campaign so far, for stopping: sees intervals and no verdict.
 
@@ -168,11 +151,11 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
     summary = summarise(loaded)
     catalogue = open_catalogue(summary)
-    cases = {case.cell: case for case in explain(catalogue)}
+    cases = explain(catalogue)
     waterfalls = build_waterfalls(catalogue)
     campaign, conclusions = summary.campaign, summary.conclusions
     builds, everything = find_builds(summary), summary.loaded.every_document
-    price = find_price(campaign)
+    price, limits = find_price(campaign), find_limits(catalogue, summary.places)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
     found = Analysis(
         schema=SCHEMA,
@@ -185,7 +168,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
                 "prediction": Predicted(**_share(campaign.prediction, Predicted)),
             }
         ),
-        machine=find_machine(summary.loaded.documents),
+        machine=find_machine(summary.loaded),
         arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
         cpu=catalogue.cpu,
         gpu=catalogue.gpu,
@@ -203,18 +186,21 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             arm: add_up([one for one in everything if one.invocation.arm == arm]) for arm in arms
         },
         deaths=tuple(find_deaths(everything)),
-        advice=tuple(find_improvements(catalogue)),
+        findings=(
+            *find_improvements(catalogue),
+            *find_naive_gaps(waterfalls, catalogue),
+            *decompose_steps(catalogue),
+            *find_pipelines(catalogue),
+            *find_break_evens(catalogue),
+            *limits,
+            *find_costs(catalogue, price),
+        ),
         waterfalls=tuple(waterfalls),
-        misled=tuple(find_naive_gaps(waterfalls, catalogue)),
-        steps=tuple(decompose_steps(catalogue)),
-        triples=tuple(find_triples(catalogue)),
-        repayments=tuple(find_break_evens(catalogue)),
-        limits=find_limits(catalogue, summary.places),
+        limits=tuple(flag_limits(catalogue, summary.places, limits)),
         hardware=tuple(find_hardware(summary, catalogue)),
         price=price,
-        costs=tuple(find_costs(catalogue, price)),
     )
-    return hand_over(found)
+    return hand_over(compare_gpus(found, campaign))
 
 
 def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
@@ -237,8 +223,8 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
         verdict=verdict.name if verdict else None,
-        causes=case.causes if case else (),
-        standing=case.standing if case else None,
+        causes=case[1] if case else (),
+        standing=case[0] if case else None,
     )
 
 

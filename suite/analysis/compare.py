@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import structs
-from msgspec.structs import asdict
 from scipy import special
 
 from suite.analysis.numbers.estimate import (
@@ -282,7 +281,7 @@ def _make_ratio(moments: Moments, n: int) -> Ratio:
     # Without a spread there is nothing to judge a mean of 0 by.
     if n >= FEWEST and moments.error > 0:
         p = 2 * float(special.stdtr(moments.freedom, -abs(moments.mean) / moments.error))
-    return Ratio(**asdict(outer), inner_low=inner.low, inner_high=inner.high, p=p)
+    return structs.replace(outer, inner_low=inner.low, inner_high=inner.high, p=p)
 
 
 # --- Verdicts -----------------------------------------------------------------------------------------

@@ -208,7 +208,8 @@ def _describe_arm(analysis: Analysis, about: ArmAnalysis) -> dict[str, object]:
         "machine_type": _join_fact(about, "engine.machine.type"),
         "cpu": machine.cpu,
         "cpus": machine.cpus_used,
-        "gpu": "; ".join(machine.gpus) or None,
+        # Of an arm on one of several GPUs its own.
+        "gpu": _join_fact(about, "gpu.0.name") if about.device else "; ".join(machine.gpus) or None,
         "suite": analysis.suite.content,
         "tensorflow": _join_fact(about, "tensorflow.version"),
         "price_hourly": price.hourly if price else None,

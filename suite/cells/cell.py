@@ -12,8 +12,8 @@ from suite.cells.traits import (
     Effect,
     Headline,
     LinkName,
+    Overhead,
     Precision,
-    Price,
     ProfileName,
     Removed,
     Role,
@@ -78,7 +78,7 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class Step:
     """One step from a script to the fair number: what changes in it, and which cause that removes.
 
     ``cell`` measures it; None: no cell does, and what changes counts at the next one.  ``effect``
@@ -95,11 +95,11 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
-    """The stages from what people time to what they meant to time; each of its cells holds all.
+class Ladder:
+    """The steps from what people time to what they meant to time; each of its cells holds all.
 
     ``title`` says what they do; times are given a ``unit``, of the work or, where ``by_call``, a call.
-    ``fixed`` are the axes whose values have a way each.  ``pinned``: the work is on the CPU beside a GPU.
+    ``fixed`` are the axes whose values have a ladder each.  ``pinned``: the work is on the CPU beside a GPU.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Way:
     by_call: bool
     fixed: dict[str, Param]
     pinned: bool
-    stages: list[Stage]
+    stages: list[Step]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,16 +156,16 @@ class Cell:
     operations: list[str] = field(default_factory=list)
     data: Data | None = None
     dispatch: Dispatch | None = None
-    price: Price | None = None
+    price: Overhead | None = None
     priced: bool = False
     control: bool = False
     excess: float | None = None
     links: dict[LinkName, list[Link]] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
-    way: Way | None = None
+    way: Ladder | None = None
 
     @property
-    def beside_gpu(self) -> bool:
+    def needs_gpu(self) -> bool:
         """Whether it has a meaning only on an arm with a GPU."""
         return bool(self.arms)
 
@@ -180,7 +180,7 @@ class Cell:
         return self.kin.partition("/")[0]
 
     @property
-    def pinned(self) -> bool:
+    def on_cpu(self) -> bool:
         """Whether its work is the CPU's on every arm.
 
         A copy back ends in the host's memory, and is the device's work all the same.

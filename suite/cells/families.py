@@ -20,8 +20,8 @@ class Family:
 
 
 FAMILIES = {
-    one.name: one
-    for one in (
+    family.name: family
+    for family in (
         Family(
             name="matmul",
             title="the raw arithmetic of matrix products",
@@ -52,6 +52,6 @@ SHOWN = (FAMILIES["matmul"], WAYS)
 
 
 def name_title(family: str) -> str | None:
-    """What a family is about; None: it is not one of ours."""
-    found = FAMILIES.get(family)
-    return found.title if found else None
+    """What a family is about; None: it is not one of the suite's."""
+    known = FAMILIES.get(family)
+    return known.title if known else None

@@ -1,4 +1,4 @@
-"""What a scenario declares of its cells; needs no TensorFlow.
+"""What a scenario declares of its cells, and which others they are compared with; needs no TensorFlow.
 
 ``prepare(device=…, **params)`` does everything untimed and returns a
 `suite.worker.scenario.scenario.Prepared`.  It imports TensorFlow inside, so that listing and planning are
@@ -11,20 +11,20 @@ import fnmatch
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from suite.cells.cell import Cell, Choice, Link, Param, Way, Work, cell_id
-from suite.cells.links import Target, resolve
+from suite.cells.cell import Cell, Choice, Ladder, Link, Param, Work, cell_id
 from suite.cells.traits import (
     PROFILES,
     Data,
     Device,
     Dispatch,
+    Effect,
     Headline,
     LinkName,
+    Overhead,
     Precision,
-    Price,
-    ProfileName,
+    Profiles,
     Role,
 )
 
@@ -33,7 +33,49 @@ T = TypeVar("T")
 Declared: TypeAlias = T | Callable[..., T]
 """What a scenario declares of all its cells, or as a function of their axes."""
 
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Another cell: of a case by all its axes, or (``name`` None) of the same case, with some changed."""
+
+    name: str | None
+    axes: Mapping[str, Param]
+    words: str
+    effect: Effect | None = None
+    costs: str = ""
+
+
 Links = Mapping[LinkName, Target | Sequence[Target]]
+
+
+def vary(words: str | None = None, **axes: Param) -> Target:
+    """The cell that differs in these axes alone; none where that is the cell itself.
+
+    ``words`` say what is different there; without them ``with axis=value``.
+    """
+    changes = ", ".join(f"{axis}={value}" for axis, value in axes.items())
+    return Target(name=None, axes=axes, words=f"with {changes}" if words is None else words)
+
+
+def cell(name: str, words: str = "", **axes: Param) -> Target:
+    """The cell of a case (``family.case``), by all its axes in their declared order."""
+    return Target(name=name, axes=axes, words=words)
+
+
+def resolve(target: Target, name: str, params: Mapping[str, Param]) -> Link | None:
+    """The link from the cell of this case and these parameters; None: it would lead to itself.
+
+    Raises:
+        ValueError: the case has no such axis.
+    """
+    if target.name is None and not set(target.axes) <= set(params):
+        raise ValueError(f"{name} has not all of the axes {', '.join(target.axes)}")
+    axes = target.axes if target.name else {**params, **target.axes}
+    if target.name is None and axes == dict(params):
+        return None
+    family, _, case = (target.name or name).partition(".")
+    to = cell_id(family, case, axes)
+    return Link(to=to, words=target.words, effect=target.effect, costs=target.costs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +93,9 @@ class Ops:
     like: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Results:
-    """The cell's work is eager, or one kernel of XLA's: its results lie where it was done."""
-
+Proof: TypeAlias = Ops | Literal["results"] | None
+"""How the device of a cell's work is shown: by the nodes of its graphs; by its ``results``, which lie where
+they were made (eager work, or one kernel of XLA's); None: there is no operation."""
 
 Point = Mapping[str, Param]
 """One cell of a scenario: the value of every axis."""
@@ -63,7 +104,7 @@ Point = Mapping[str, Param]
 def cross(**axes: Param | Sequence[Param]) -> tuple[Point, ...]:
     """The points of every combination of the axes' values, the last axis the fastest."""
     values = [[v] if isinstance(v, str | int | float) else v for v in axes.values()]
-    return tuple(dict(zip(axes, found, strict=True)) for found in itertools.product(*values))
+    return tuple(dict(zip(axes, point, strict=True)) for point in itertools.product(*values))
 
 
 def _apply(declared: Declared[T], axes: Mapping[str, Param]) -> T:
@@ -79,12 +120,11 @@ class Scenario:
     as keywords; None: the host measures it, or the start-up sequence, whose stage is ``startup`` or,
     without it, the one that the axis ``stage`` names.
     ``script`` takes the place of ``prepare`` in cells with a ``process``: it takes ``device`` and ``asked``,
-    the axes of every cell asked for, and returns a `suite.worker.scenario.posted.Printed` of each.
+    the axes of every cell asked for, and returns a `suite.worker.scenario.scenario.Printed` of each.
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
-    ``proof`` is how the device of the work is shown, to the worker as to whoever reads its records: `Ops`,
-    `Results`, or None: there is no operation.
+    ``kin`` is the case unless it is said.  ``proof`` serves the worker as it does whoever reads its records.
     """
 
     family: str
@@ -94,10 +134,10 @@ class Scenario:
     points: tuple[Point, ...]
     work: Declared[Work]
     prepare: Callable[..., Any] | None
-    role: Declared[Role]
-    kin: Declared[str]
-    proof: Declared[Ops | Results | None]
-    profiles: Declared[tuple[ProfileName, ...]] = ("full",)
+    role: Declared[Role] = "work"
+    kin: Declared[str] = ""
+    proof: Declared[Proof]
+    profiles: Declared[Profiles] = ("full",)
     arms: Declared[tuple[str, ...]] = ()
     asked_about: Declared[bool] = False
     sweep: str | None = None
@@ -113,12 +153,12 @@ class Scenario:
     device: Declared[Device] = "arm"
     data: Declared[Data | None] = None
     dispatch: Declared[Dispatch | None] = None
-    price: Declared[Price | None] = None
+    price: Declared[Overhead | None] = None
     priced: Declared[bool] = False
     control: Declared[bool] = False
     excess: Declared[float | None] = None
     links: Declared[Links] = field(default_factory=dict)
-    way: Declared[Way | None] = None
+    way: Declared[Ladder | None] = None
     choices: Declared[Mapping[str, Choice]] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
@@ -136,7 +176,7 @@ class Scenario:
             cells.append(self._make({axis: point[axis] for axis in self.axes}))
         return cells
 
-    def proof_of(self, params: Mapping[str, Param]) -> Ops | Results | None:
+    def proof_of(self, params: Mapping[str, Param]) -> Proof:
         """How the device of the work is shown of the cell with these axes."""
         return _apply(self.proof, params)
 
@@ -152,6 +192,7 @@ class Scenario:
             question=self.question.format(**params),
             profiles=[name for name in PROFILES if name in profiles],
             arms=list(_apply(self.arms, params)),
+            kin=_apply(self.kin, params) or self.case,
             larger=list(self.larger),
             operations=_list_operations(proof),
             choices=dict(_apply(self.choices, params)),
@@ -162,27 +203,27 @@ class Scenario:
 
 _TRAITS = (
     *("case", "asked_about", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
-    *("work", "role", "kin", "precision", "device", "data", "dispatch", "price", "priced"),
-    *("control", "excess", "way"),
+    *("work", "role", "precision", "device", "data", "dispatch", "price", "priced", "control"),
+    *("excess", "way"),
 )
 """The fields that a cell has from its scenario, as they are or for its axes."""
 
 
-def _list_operations(proof: Ops | Results | None) -> list[str]:
+def _list_operations(proof: Proof) -> list[str]:
     if not isinstance(proof, Ops):
         return []
-    named = (name for group in proof.groups for name in group)
+    names = (name for group in proof.groups for name in group)
     return [
         *proof.like,
-        *(name for name in named if not any(fnmatch.fnmatchcase(name, one) for one in proof.like)),
+        *(n for n in names if not any(fnmatch.fnmatchcase(n, like) for like in proof.like)),
     ]
 
 
 def _resolve(links: Links, name: str, params: Mapping[str, Param]) -> dict[LinkName, list[Link]]:
-    found: dict[LinkName, list[Link]] = {}
+    resolved: dict[LinkName, list[Link]] = {}
     for kind, targets in links.items():
         several = [targets] if isinstance(targets, Target) else targets
-        there = [link for one in several if (link := resolve(one, name, params)) is not None]
-        if there:
-            found[kind] = there
-    return found
+        others = [link for to in several if (link := resolve(to, name, params)) is not None]
+        if others:
+            resolved[kind] = others
+    return resolved

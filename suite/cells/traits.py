@@ -8,6 +8,17 @@ ProfileName = Literal["smoke", "quick", "standard", "full"]
 
 PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)
 
+Profiles = tuple[ProfileName, ...]
+"""The profiles that hold a cell: mostly one of them, and all that are larger."""
+
+SMOKE: Profiles = ("smoke", "quick", "standard", "full")
+QUICK: Profiles = ("quick", "standard", "full")
+STANDARD: Profiles = ("standard", "full")
+FULL: Profiles = ("full",)
+
+NOT_QUICK: Profiles = ("smoke", "standard", "full")
+"""Of what the smoke profile has only so that every path runs."""
+
 Role = Literal["work", "input", "overhead", "control", "reference"]
 """What a cell is in the suite for: ``work`` that somebody wants done; ``input``: a pipeline, with a model
 behind it or without; ``overhead``: a price that explains the rest; ``control``: its truth is known;
@@ -28,7 +39,7 @@ Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 Dispatch = Literal["eager", "graph", "xla", "keras"]
 """How a call is handed over; ``keras``: by functions that Keras makes, which are graphs."""
 
-Price = Literal[
+Overhead = Literal[
     "fence",
     "eager",
     "graph",
@@ -73,4 +84,4 @@ faster; of the ``script``, whose results stay what they were; or of the ``traini
 (another batch, precision or order)."""
 
 Removed = Literal["overhead", "transfer", "fallback", "start-up"]
-"""The cause that a stage of a waterfall takes away."""
+"""The cause that a step of a waterfall takes away."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.analysis.analyse import analyse_folder, analyse_survey, look, look_first, look_for_odd
+from suite.analysis.analyse import analyse_folder, look, look_first, look_for_odd
 from suite.analysis.campaign.validity import asks_for_repeat
-from suite.analysis.documents.read import is_survey
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.settings import Bounds
 from suite.cli.terminal import Terminal, answer_kept
 from suite.content import SUITE
-from suite.errors import CrossoverError, DocumentError, UnsoundError
+from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
 from suite.host.campaign.conductor import Conductor
@@ -26,10 +25,10 @@ from suite.host.campaign.store import Store, Turn, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.provision.bill import name_bill, write_bill
 from suite.host.watch.observe import make_observer
-from suite.model import PLAN, Campaign, Document, Image
+from suite.model import PLAN, Campaign, Document, Image, name_kind
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import POSSIBLE_FILES
-from suite.report.produce import build_report, build_survey_report, draw
+from suite.report.produce import build_report, draw
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
@@ -74,16 +73,24 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
     """The arms of a campaign that goes on.
 
     Raises:
-        GpuError: the GPU that it needs can't be had any more.
+        GpuError: a GPU that it needs can't be had any more, or is another one by now.
         DocumentError: its plan says of an arm that it runs in something else.
     """
-    planned = map(drawn.arm, drawn.arms)
-    names = [arm.of or arm.name if arm.control == "again" else arm.name for arm in planned]
+    planned = [drawn.arm(name) for name in drawn.arms]
+    # A GPU's arms are of one kind; what runs against itself is named twice.
+    names = list(dict.fromkeys(name_kind(arm) for arm in planned if arm.control != "again"))
+    names += [arm.of for arm in planned if arm.control == "again" and arm.of]
     arms = resolve_arms(engine, names, gpu)
+    known = {**known_arms(), **{arm.name: arm for arm in arms.run}}
     run_in = {arm.image for arm in arms.run}
     for index, arm in enumerate(drawn.every_arm):
         # Twins and the second of two alike are as the arm that they are of, by the rules of plans.
-        named = arm if arm.control in {"twin", "again"} else known_arms().get(arm.name)
+        named = arm if arm.control in {"twin", "again"} else known.get(arm.name)
+        if arm.device is not None and (named is None or len({named.uuid, arm.uuid} - {None}) > 1):
+            raise GpuError(
+                f"the GPU of the arm {arm.name} is not GPU {arm.device} of this machine any more",
+                "go on where the campaign began, or begin a new one; `nvidia-smi -L` lists the GPUs",
+            )
         if named is None or (named.image, named.gpu) != (arm.image, arm.gpu):
             raise DocumentError(
                 f"{PLAN}: $.every_arm[{index}]: {arm.name!r} differs from docker/images.toml",
@@ -94,7 +101,8 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
                 f"{PLAN}: $.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}",
                 "begin a new campaign",
             )
-    return arms
+    # A GPU that the machine has got since then is none of the plan's.
+    return replace(arms, run=tuple(arm for arm in arms.run if arm.name in drawn.arms))
 
 
 def make_conductor(
@@ -107,14 +115,7 @@ def make_conductor(
     bounds: Bounds,
     listener: Listener,
 ) -> Conductor:
-    """The conductor of a campaign.
-
-    One of several at once writes no report by itself, which would disturb the others, and repeats
-    nothing, since the others would not be at work beside the repeat.  No campaign of a survey measures a
-    block again for its pace: its rounds go on together.  The images' bills of materials lie in
-    the folder from then on.
-    """
-    single = drawn.at_once == 1
+    """The conductor of a campaign; the images' bills of materials lie in the folder from then on."""
     store.write_plan(drawn)  # first: a folder without its plan is none to go on with
     store.write_reports({name_bill(name): write_bill(name, one) for name, one in images.items()})
     return Conductor(
@@ -128,10 +129,10 @@ def make_conductor(
         listener=listener,
         hooks=AnalysisHooks(
             # Pictures take seconds, which the campaign would pay for after every block.
-            build_reports=lambda: write_reports(store, pictures=False) if single else None,
+            build_reports=lambda: write_reports(store, pictures=False),
             interim_look=lambda: _look(store),
-            disturbed=lambda document: _word_disturbance(document) if single else None,
-            find_odd=lambda: look_for_odd(store.folder) if drawn.survey is None else None,
+            disturbed=_word_disturbance,
+            find_odd=lambda: look_for_odd(store.folder),
             look_first=lambda: _tell_first(store, listener.say, stop=bounds.stop_if_unsound),
         ),
         observe=make_observer(engine, bounds.telemetry),
@@ -175,36 +176,23 @@ def run_campaign(
         here.engine, store, drawn, arms, images, bounds=here.bounds, listener=here.terminal
     )
     here.terminal.heard = here.turn.expect
-    with reporting(store.folder, lambda: write_reports(store), here.terminal.say):
-        conductor.run(resumed)
-
-
-@contextlib.contextmanager
-def reporting(folder: Path, write: Callable[[], object], say: Say) -> Iterator[None]:
-    """However what is within ends, what was measured by then gets its report, which ``write`` makes."""
     try:
-        yield
+        conductor.run(resumed)
     except (KeyboardInterrupt, CrossoverError, OSError):
         with contextlib.suppress(CrossoverError, OSError):
             # The first trouble is the one to tell about; a report that can't be made of half a
             # campaign is not.
-            write()
-            say(f"what was measured is in {shown(folder)}")
+            write_reports(store)
+            here.terminal.say(f"what was measured is in {shown(store.folder)}")
         raise
 
 
 def write_reports(store: Store, *, pictures: bool = True) -> tuple[str, bool, list[str]]:
-    """Writes every file of the report, the quick ones first: of a survey its own, and none of its campaigns'.
+    """Writes every file of the report, the quick ones first.
 
     Returns:
-        its lines for a terminal, whether the campaign is troubled, or one of the survey's, and the files.
+        its lines for a terminal, whether the campaign is troubled, and the files.
     """
-    if is_survey(store.folder):
-        found, analyses = analyse_survey(store.folder)
-        files, terminal = build_survey_report(found, analyses)
-        store.write_reports(files)
-        store.pin()
-        return terminal, any(one.troubled for one in analyses.values()), list(files)
     report = build_report(analyse_folder(store.folder), pictures=pictures)
     store.write_reports(report.files)
     drawn = draw(report)
@@ -216,8 +204,8 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[str, bool, li
 
 
 def conclude(store: Store) -> int:
-    """Writes the report of a campaign or a survey and tells of it: its summary, its files and, in
-    the last line, where."""
+    """Writes the report of a campaign and tells of it: its summary, its files and, in the last line,
+    where."""
     terminal, troubled, names = write_reports(store)
     where = shown(store.folder)
     answer_kept(f"{terminal}\n{', '.join(names)} are in\n{where}", where)

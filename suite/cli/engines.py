@@ -7,9 +7,8 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from suite.cli.settings import ALL_GPUS
 from suite.errors import UsageError
-from suite.host.campaign.arms import known_arms
+from suite.host.campaign.arms import ALL_GPUS, known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import FIRST, read_visible, shorten_name, word_visible

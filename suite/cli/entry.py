@@ -21,16 +21,15 @@ from suite.cli.commands import export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generate
 from suite.cli.commands.recheck import CELLS, run_recheck
-from suite.cli.commands.surveys import check_survey
 from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.runs import run_argument
-from suite.cli.settings import ALL_GPUS, read_arms, single_gpu
+from suite.cli.settings import read_arms, read_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
-from suite.host.campaign.arms import AUTO, auto_arms, known_arms
+from suite.host.campaign.arms import ALL_GPUS, AUTO, auto_arms, known_arms
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
@@ -144,9 +143,8 @@ def doctor(arms: str, gpu: str | None, results: Path | None, *, as_json: bool, *
 
     The exit status is 0 if bench would run, else the status it would exit with.
     """
-    names = read_arms(arms or AUTO)
+    names = read_arms(arms or AUTO, gpu)
     check_custom(given, names)
-    check_survey(gpu, names)
     # Every GPU: as bench, not without one.
     if gpu == ALL_GPUS and AUTO in names:
         names = tuple(arm.name for arm in auto_arms(gpu=True))
@@ -161,7 +159,7 @@ def doctor(arms: str, gpu: str | None, results: Path | None, *, as_json: bool, *
             if given["local_python"] and given["engine"] == "auto"
             else given["engine"],
             arms=names,
-            gpu=gpu if gpu in {None, ALL_GPUS} else single_gpu(gpu),
+            gpu=None if gpu is None else read_gpu(gpu),
             cuda_image=given["cuda_image"],
             environment=os.environ,
         ),

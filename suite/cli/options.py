@@ -78,7 +78,7 @@ CAMPAIGN: Options = {
     "cpus": {"metavar": "LIST", "help": "the CPUs that the worker may use: 0-3  [default: all]"},
     "gpu": {
         "metavar": "GPU",
-        "help": "an index, a UUID, a MIG instance (0:1), or all: each in turn, then at once  [default: 0, "
+        "help": "an index, a UUID, a MIG instance (0:1), or all: an arm on each  [default: 0, "
         "or without docker the first of CUDA_VISIBLE_DEVICES]",
     },
     "telemetry": {

@@ -13,7 +13,7 @@ from typing import Any
 
 from suite import wire
 from suite.cli.engines import name_engine, settle_custom
-from suite.cli.settings import ALL_GPUS, NAMED, SETTINGS, read_settings, single_gpu
+from suite.cli.settings import NAMED, SETTINGS, read_gpu, read_settings
 from suite.errors import DocumentError, UsageError
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import read_visible
@@ -21,7 +21,7 @@ from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import SALT, hide, read_salt
 from suite.host.provision.overlay import CUSTOM
 from suite.host.watch.observe import MODES
-from suite.model import PLAN, SURVEY, Campaign, Document, Survey
+from suite.model import PLAN, Campaign, Document
 
 _HASH = re.compile(r"(sha256|hmac):[0-9a-f]{16}")
 _IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
@@ -29,9 +29,9 @@ _IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
 
 
 def settle(
-    given: dict[str, Any], begun: Campaign | Survey, documents: Iterable[Document] = ()
+    given: dict[str, Any], begun: Campaign, documents: Iterable[Document] = ()
 ) -> dict[str, Any]:
-    """The options with which a campaign or a survey goes on, as it began.
+    """The options with which a campaign goes on, as it began.
 
     Raises:
         DocumentError: the plan holds no proper settings, or names what the command line does not.
@@ -44,7 +44,7 @@ def settle(
         complaint = _judge(name, value)
         if complaint is not None:
             raise DocumentError(
-                f"{_plan(begun)}: $.settings.{name[:99]}: {complaint}", "begin a new campaign"
+                f"{PLAN}: $.settings.{name[:99]}: {complaint}", "begin a new campaign"
             )
     if "engine" in settings:
         given = {**given, "engine": name_engine(given)}
@@ -70,7 +70,7 @@ def settle(
     return {**given, **{name: value for name, value in plain.items() if name not in now}}
 
 
-def _demand_same_secret(begun: Campaign | Survey, documents: Iterable[Document]) -> None:
+def _demand_same_secret(begun: Campaign, documents: Iterable[Document]) -> None:
     """Refuses to go on with other hashes of a GPU than the campaign has: no number of it would count.
 
     Raises:
@@ -99,8 +99,8 @@ def _judge(name: str, value: str) -> str | None:
     try:
         if name == "cpus":
             parse_cpus(value)
-        elif name == "gpu" and value != ALL_GPUS and not _HASH.fullmatch(value):
-            single_gpu(value)
+        elif name == "gpu" and not _HASH.fullmatch(value):
+            read_gpu(value)
     except UsageError as error:
         return error.what
     words = {"engine": ("docker", "local", "inside"), "telemetry": MODES}.get(name)
@@ -112,12 +112,7 @@ def _judge(name: str, value: str) -> str | None:
     return None
 
 
-def _plan(begun: Campaign | Survey) -> str:
-    """The file that says how it began."""
-    return PLAN if isinstance(begun, Campaign) else SURVEY
-
-
-def _demand_named(now: Mapping[str, str], begun: Campaign | Survey) -> None:
+def _demand_named(now: Mapping[str, str], begun: Campaign) -> None:
     """Refuses to go on where what runs is not what the campaign began with."""
     settings = begun.settings
     differing = [name for name in NAMED if now.get(name) != settings.get(name)]
@@ -133,14 +128,14 @@ def _demand_named(now: Mapping[str, str], begun: Campaign | Survey) -> None:
     add = "".join(f" {n.upper()}={known[n]}" for n in differing if n in settings)
     remedies = [f"a folder never decides what runs; to use the same, add{add}"] if add else []
     remedies += [f"leave {name.upper()} out" for name in differing if name not in settings]
-    raise DocumentError(f"{_plan(begun)}: {what}", "; ".join(remedies))
+    raise DocumentError(f"{PLAN}: {what}", "; ".join(remedies))
 
 
 def demand_same_custom(
     given: dict[str, Any],
     engine: Engine,
     images: Collection[str],
-    begun: Campaign | Survey,
+    begun: Campaign,
     say: Say,
 ) -> None:
     """Holds what CUDA_IMAGE means now against the digest that the plan names.

@@ -12,7 +12,7 @@ import click
 
 from suite.cli.conduct import ROOT, shown
 from suite.errors import UsageError
-from suite.model import PLAN, SURVEY
+from suite.model import PLAN
 
 RESULTS = ROOT / "results"
 
@@ -21,8 +21,8 @@ _LISTED = 3
 
 
 class _Run(click.Path):
-    """A campaign's folder, or a survey's, as a person names it: links on the way to it are theirs, and those
-    in it nobody follows.
+    """A campaign's folder as a person names it: links on the way to it are theirs, and those in it nobody
+    follows.
 
     ``bundles``: a bundle will do.  ``named`` is the variable that makes it known.
     """
@@ -66,7 +66,7 @@ class _Run(click.Path):
                 f"{self.named}={shown(path)} is a bundle, and the folder itself is wanted",
                 f"unpack it: unzip {shown(path)}, and name the folder that comes out",
             )
-        ours = path.name in {PLAN, SURVEY} or os.path.lexists(path.parent / PLAN)
+        ours = path.name == PLAN or os.path.lexists(path.parent / PLAN)
         here = f"name the folder that it is in: {self.named}={shown(path.parent)}"
         raise UsageError(
             f"{self.named}={shown(path)} is a file, and a campaign's folder is wanted",
@@ -78,7 +78,7 @@ def _demand_campaign(path: Path, named: str) -> None:
     # What can't be looked into, reading it says why.
     if not os.access(path, os.R_OK | os.X_OK):
         return
-    if any(os.path.lexists(path / name) for name in (PLAN, SURVEY)):
+    if os.path.lexists(path / PLAN):
         return
     told = f"it has no {PLAN}" if any(path.iterdir()) else "it is empty"
     within = path if list_campaigns(path) else RESULTS

@@ -16,16 +16,13 @@ from suite.cells.traits import ProfileName
 from suite.content import hash_lines
 from suite.errors import UsageError
 from suite.host.campaign import durations
-from suite.host.campaign.arms import AUTO, check_arms
+from suite.host.campaign.arms import ALL_GPUS, AUTO, check_arms
 from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
 from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import hide, read_salt
 from suite.host.watch.observe import Mode
 from suite.ranges import LONGEST_NAME
-
-ALL_GPUS = "all"
-"""The value of GPU that asks for a survey."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,17 +52,19 @@ def read_bounds(given: dict[str, Any]) -> Bounds:
     )
 
 
-def single_gpu(text: str) -> str:
-    """The one GPU that a text names.
+def read_gpu(text: str) -> str:
+    """The GPU that a text names, or `ALL_GPUS`.
 
     Raises:
         UsageError: it names none, or several.
     """
-    how = "name one: GPU=1, GPU=GPU-…, or a MIG instance: GPU=0:1, GPU=MIG-…"
     if text == ALL_GPUS:
-        raise UsageError("GPU=all is for `make bench`", how)
+        return text
     if not NOTATION.fullmatch(text) or len(text) > LONGEST_NAME:
-        raise UsageError(f"GPU={text[:LONGEST_NAME]!r} does not name one GPU", how)
+        raise UsageError(
+            f"GPU={text[:LONGEST_NAME]!r} does not name one GPU",
+            "name one: GPU=1, GPU=GPU-…, or a MIG instance: GPU=0:1, GPU=MIG-…; or GPU=all",
+        )
     return text
 
 
@@ -83,19 +82,19 @@ def read_settings(given: dict[str, Any]) -> dict[str, str]:
         UsageError: the secret of the hashes is none.
     """
     read_salt()  # refused here, and not once the first document is to be written
-    found = _list_given(given, SETTINGS)
-    if "local_python" in found:
-        place = str(Path(found["local_python"]).absolute())
-        found["local_python"] = hide(f"sha256:{hash_lines([place])[:16]}")
-    return found
+    settings = _list_given(given, SETTINGS)
+    if "local_python" in settings:
+        place = str(Path(settings["local_python"]).absolute())
+        settings["local_python"] = hide(f"sha256:{hash_lines([place])[:16]}")
+    return settings
 
 
 def _list_given(given: dict[str, Any], names: Iterable[str]) -> dict[str, str]:
     """Those of these options that were given, as text; a GPU's UUID as a hash."""
-    found = {name: str(given[name]) for name in names if given[name] not in {None, "auto"}}
-    if "-" in found.get("gpu", ""):
-        found["gpu"] = hide(wire.hash_uuid(found["gpu"]))
-    return found
+    options = {name: str(given[name]) for name in names if given[name] not in {None, "auto"}}
+    if "-" in options.get("gpu", ""):
+        options["gpu"] = hide(wire.hash_uuid(options["gpu"]))
+    return options
 
 
 _UNTOLD = ("results", "resume", "local_python", "seed", "wait")
@@ -104,19 +103,19 @@ _UNTOLD = ("results", "resume", "local_python", "seed", "wait")
 
 def word_command(given: dict[str, Any]) -> str:
     """The command that repeats this campaign, as make takes it."""
-    told = _list_given(given, [name for name in given if name not in _UNTOLD])
-    words = [f"{name.upper()}={shlex.quote(text)}" for name, text in told.items()]
+    options = _list_given(given, [name for name in given if name not in _UNTOLD])
+    words = [f"{name.upper()}={shlex.quote(text)}" for name, text in options.items()]
     return " ".join(["make bench", *words])
 
 
-def read_arms(text: str) -> tuple[str, ...]:
-    """The arms that a text names.
+def read_arms(text: str, gpu: str | None) -> tuple[str, ...]:
+    """The arms that a text names, where they go with the value of GPU.
 
     Raises:
         UsageError: as `check_arms`.
     """
     names = tuple(text.replace(",", " ").split())
-    check_arms(names)
+    check_arms(names, gpu)
     return names
 
 
@@ -126,13 +125,13 @@ def read_request(given: dict[str, Any]) -> Request:
     Raises:
         UsageError: an option makes no sense.
     """
-    gpu: str = given["gpu"] or "0"
+    gpu = read_gpu(given["gpu"] or "0")
     return Request(
         profile=cast(ProfileName, given["profile"] or "standard"),
-        arms=read_arms(given["arms"] or AUTO),
+        arms=read_arms(given["arms"] or AUTO, gpu),
         only=tuple((given["only"] or "").split()),
         blocks=given["blocks"],
-        gpu=gpu if gpu == ALL_GPUS else single_gpu(gpu),
+        gpu=gpu,
         seed=given["seed"],
         label=given["label"],
         price=given["price"],

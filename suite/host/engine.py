@@ -48,16 +48,14 @@ class Slice:
 class Card:
     """A GPU of the engine's machine; ``index`` is nvidia-smi's, by PCI address.
 
-    ``pci`` is its address as the kernel writes it (``0000:01:00.0``) and ``cpus`` the logical CPUs
-    that are near it.  ``mig`` says whether it is cut into ``slices``.  None: not known.  ``uuid``
-    never enters a document.
+    ``pci`` is its address as the kernel writes it (``0000:01:00.0``).  ``mig`` says whether it is cut into
+    ``slices``.  None: not known.  ``uuid`` never enters a document.
     """
 
     index: int
     name: str | None = None
     uuid: str | None = None
     pci: str | None = None
-    cpus: tuple[int, ...] | None = None
     mig: bool | None = None
     slices: tuple[Slice, ...] = ()
 
@@ -218,10 +216,6 @@ class Engine(Protocol):
 
     def cpus(self) -> tuple[int, ...]:
         """The logical CPUs that a run may use by default, ascending."""
-
-    @property
-    def binds_cpus(self) -> bool:
-        """Whether a run can be bound to some of the CPUs."""
 
     def memory_bytes(self) -> int | None:
         """The memory of the engine's machine; None where it does not say."""

@@ -4,7 +4,7 @@ Frozen, keyword-only dataclasses; the standard library only, because the measure
 loads this folder too.  Durations are seconds, sizes are bytes, instants carry their UTC offset.
 """
 
-from suite.model.arm import Arm, Control, control_of
+from suite.model.arm import Arm, Control, control_of, name_kind, on_device
 from suite.model.document import (
     AT_END,
     CACHE,
@@ -30,15 +30,14 @@ from suite.model.document import (
     facts_of,
     lived_seconds,
     make_pending,
+    name_files,
+    name_invocation,
 )
 from suite.model.plan import (
     PLAN,
-    SURVEY,
     Again,
     Campaign,
     Excluded,
     Look,
     Prediction,
-    Survey,
-    SurveyMember,
 )

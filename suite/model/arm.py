@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from suite.ranges import NAME
+from suite.ranges import ARM
 
 Control = Literal["twin", "again", "hidden"]
 """An arm of which the truth is known.  ``twin``: its arm's second, short invocation of a block.  ``again``:
@@ -20,17 +20,40 @@ class Arm:
     ``image`` is a row of docker/images.toml.  ``tensorflow`` is the version that the image's lock pins;
     None: not known, such as where somebody else chose it.  A ``control`` is one ``of`` another arm;
     one that a person asks for by name can be of an arm that the plan does not have.
+
+    Where a campaign has several GPUs, ``device`` is the one that this arm is given, as ``GPU=`` takes it
+    (``1``, or ``0:1`` for a MIG instance), and ``uuid`` the hash of its UUID (None: nothing told it);
+    without a device an arm has the GPU that the whole campaign has, or none.
     """
 
-    name: Annotated[str, NAME]
+    name: Annotated[str, ARM]
     image: str
     gpu: bool
     tensorflow: str | None = None
     control: Control | None = None
     of: str | None = None
+    device: str | None = None
+    uuid: str | None = None
+
+
+def on_device(arm: Arm, device: str, uuid: str | None) -> Arm:
+    """The arm on one of several GPUs: ``cuda:1``."""
+    return replace(arm, name=f"{arm.name}:{device}", device=device, uuid=uuid)
+
+
+def name_kind(arm: Arm) -> str:
+    """What the arm is called whichever GPU it has: ``cuda`` of ``cuda:1``."""
+    return arm.name.partition(":")[0]
 
 
 def control_of(arm: Arm, control: Control) -> Arm:
-    """The arm as a control, under the arm's name and what it is for: ``cpu-twin``, ``cuda-hidden``."""
-    gpu = arm.gpu and control != "hidden"
-    return replace(arm, name=f"{arm.name}-{control}", gpu=gpu, control=control, of=arm.name)
+    """The arm as a control, under the arm's name and what it is for: ``cpu-twin``, ``cuda-hidden``.
+
+    With its GPU hidden an arm is the same beside every GPU: that of ``cuda:1`` is ``cuda-hidden``, too.
+    """
+    if control != "hidden":
+        return replace(arm, name=f"{arm.name}-{control}", control=control, of=arm.name)
+    plain = name_kind(arm)
+    return replace(
+        arm, name=f"{plain}-hidden", gpu=False, control=control, of=plain, device=None, uuid=None
+    )

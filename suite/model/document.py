@@ -41,9 +41,20 @@ CACHE = "cuda.cache"
 ``files`` and ``bytes``."""
 
 
+def name_files(arm: str) -> str:
+    """What an arm is called in names of files: ``cuda-1`` of ``cuda:1``, since not every file system takes a
+    colon."""
+    return arm.replace(":", "-")
+
+
+def name_invocation(arm: str, block: int, repeat: int = 0) -> str:
+    """What the files of an invocation are called: ``cpu-01``; ``cpu-03-r1`` for its first repeat."""
+    return f"{name_files(arm)}-{block:02d}" + (f"-r{repeat}" if repeat else "")
+
+
 def document_name(arm: str, block: int, repeat: int = 0) -> str:
-    """The file of an invocation: ``cpu-01.json``; ``cpu-03-r1.json`` for its first repeat."""
-    return f"{arm}-{block:02d}" + (f"-r{repeat}" if repeat else "") + ".json"
+    """The file of an invocation's document: ``cpu-01.json``."""
+    return name_invocation(arm, block, repeat) + ".json"
 
 
 @dataclass(frozen=True, kw_only=True)

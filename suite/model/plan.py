@@ -1,4 +1,4 @@
-"""What is going to be done, and how far it has come: the plan of a campaign, and that of a survey."""
+"""What is going to be done, and how far it has come: the plan of a campaign."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ Label = Annotated[str, LABEL]
 
 PLAN = "campaign.json"
 """The file in a campaign's folder that holds its plan."""
-
-SURVEY = "survey.json"
-"""The file that holds a survey's plan, in a folder of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +63,9 @@ class Campaign:
     registry's digest).  ``controls`` are the ids of the cells that the control invocations run, none in
     profiles that have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the
     intervals too wide; ``looks`` holds what each look saw.  ``again`` lists the blocks that are measured
-    again, in the order in which that was decided.  ``survey`` names the survey that the campaign
-    is a part of, ``rechecks`` the campaign of which it measures some cells again; ``at_once`` is how many
-    of its survey's campaigns are at work at the same time, each on a GPU of its own;
-    ``calibrated_by`` is the campaign that found K for this one, which then has no calibration.
+    again, in the order in which that was decided.  ``rechecks`` names the campaign of
+    which this one measures some cells again, ``calibrated_by`` the one that found K for this one, which then
+    has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.
     """
@@ -101,8 +97,6 @@ class Campaign:
     simulated: bool = False
     price: Annotated[float, RANGES["price"]] | None = None
     price_currency: str = "USD"
-    survey: str | None = None
-    at_once: Annotated[int, RANGES["at_once"]] = 1
     calibrated_by: str | None = None
     rechecks: Name | None = None
     every_arm: list[Arm] = field(default_factory=list)
@@ -125,47 +119,12 @@ class Campaign:
         return [name for name in self.arms if self.arm(name).gpu]
 
     def find_arm(self, *, gpu: bool) -> Arm | None:
-        """The first arm with a GPU, or without, that is no control; None: the plan has none."""
+        """The first arm with a GPU, or without, that is not a control; None: the plan has none.
+
+        Of several GPUs it is the first: what a campaign says of causes, steps and limits is told of that one.
+        """
         plain = (arm for arm in self.every_arm if arm.control is None and arm.gpu == gpu)
         return next(plain, None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SurveyMember:
-    """One campaign of a survey: the GPU that it is about (nvidia-smi's index, ``0:1`` for a MIG
-    instance), whether the others are at work at the same time, and its id, which is its folder's name.
-    """
-
-    gpu: str
-    at_once: bool
-    campaign: Name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Survey:
-    """The plan of a survey: the same campaign on each GPU of a machine in turn, and on all at once.
-
-    It goes round by round: in each, every GPU has a block alone, and all have one at once, in random
-    order.  The members stand next to it in the folder of results.  ``cpus`` are the CPUs that a GPU's
-    worker has while all are at work, by GPU, as the kernel writes them; alone it has all.
-    ``whole_cores`` is whether no two GPUs share a core; None: which CPUs are one core is not known.
-    """
-
-    schema: int
-    id: Name
-    created: datetime
-    profile: ProfileName
-    seed: Seed
-    label: Label | None
-    rounds: Blocks
-    gpus: list[str]
-    cpus: dict[str, str]
-    members: list[SurveyMember]
-    suite: SuiteIdentity
-    whole_cores: bool | None = None
-    command: str = ""
-    settings: dict[str, str] = field(default_factory=dict)
-    stopped: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,13 @@ from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
-from suite.analysis.result.several import Surveyed, Versus
+from suite.analysis.result.several import Versus
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.machines import compose_machines, depict_machines
-from suite.report.pages.places import compose_survey, compose_survey_brief
 from suite.report.pages.receipt import compose_receipt, explain_excluded
 from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.samples import depict_samples
@@ -99,15 +98,6 @@ def build_comparison(
         "compare.json": render_json(versus),
         **_draw("compare", page, shown),
     }
-
-
-def build_survey_report(
-    found: Surveyed, analyses: Mapping[str, Analysis]
-) -> tuple[dict[str, str], str]:
-    """A survey's own files by name, and a few plain lines for a terminal; ``analyses`` by campaign."""
-    page = compose_survey(found, analyses)
-    files = {**_render_both("survey", page), "summary.json": render_json(found)}
-    return files, render_lines(compose_survey_brief(found))
 
 
 def _render_both(name: str, page: Page) -> dict[str, str]:

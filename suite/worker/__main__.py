@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from suite import __version__, wire
+from suite.clock import now
 from suite.model import AT_END, FINE, Scalar
 from suite.worker.session.channel import Channel
 from suite.worker.session.startup import Refused
@@ -82,10 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     numpy_s = (time.perf_counter_ns() - began) / 1e9
     del np
     requests = _requests(parser, getattr(options, "cells", []))
-    _demand_one_process(parser, options.command, {one.cell.process for one in requests})
+    _demand_one_process(parser, options.command, {request.cell.process for request in requests})
     channel = Channel()
-    from suite.worker.loop.instants import now
-
     channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid(), at=now())
     if options.command == "script":
         return _run_script(channel, requests, gpu=options.gpu)
@@ -97,7 +96,7 @@ def _run_cells(
 ) -> int:
     """Starts TensorFlow as every arm has it, tells what is here, and measures the cells, if any."""
     from suite.worker.loop.measure import Loop
-    from suite.worker.proof import compile_cache, facts, gpu
+    from suite.worker.proof import facts, gpu, libraries
     from suite.worker.session import cell, session, startup
 
     began = time.perf_counter_ns()
@@ -116,7 +115,7 @@ def _run_cells(
     import tensorflow as tf
 
     loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
-    found = {
+    own_facts = {
         **facts.machine_facts(),
         **facts.tensorflow_facts(),
         "fence_s": loop.fence_s,
@@ -124,7 +123,7 @@ def _run_cells(
         **looked,
     }
     spent_s = looked_s + (time.perf_counter_ns() - began) / 1e9
-    channel.send("facts", facts=found, seconds=spent_s)
+    channel.send("facts", facts=own_facts, seconds=spent_s)
 
     lost = None
     if options.command == "measure":
@@ -135,10 +134,10 @@ def _run_cells(
     if device != CPU:
         began = time.perf_counter_ns()
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
-        found |= {} if lost else gpu.loaded_versions()
-        found |= {**facts.switches(), **compile_cache.facts("end")}
-        found[AT_END] = lost or gpu.find_trouble(device) or FINE
-        channel.send("facts", facts=found, seconds=(time.perf_counter_ns() - began) / 1e9)
+        own_facts |= {} if lost else gpu.loaded_versions()
+        own_facts |= {**facts.switches(), **libraries.cache_facts("end")}
+        own_facts[AT_END] = lost or gpu.find_trouble(device) or FINE
+        channel.send("facts", facts=own_facts, seconds=(time.perf_counter_ns() - began) / 1e9)
     if lost:
         sys.stderr.write(f"the GPU is lost: {lost}\n")
         return EXIT_LOST
@@ -175,12 +174,12 @@ def _tell_unable(channel: Channel, error: Exception) -> int:
 def _look_before(*, gpu: bool) -> dict[str, Scalar]:
     """What has to be done before TensorFlow starts, which fills the compile cache and wants the library and
     the compilers, and outside of what is timed."""
-    from suite.worker.proof import compile_cache, libraries
+    from suite.worker.proof import libraries
 
     if not gpu:
         return {}
     return {
-        **compile_cache.facts("start"),
+        **libraries.cache_facts("start"),
         **libraries.open_unfound(),
         **libraries.lead_with_compilers(),
     }

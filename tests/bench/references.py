@@ -16,15 +16,14 @@ import numpy as np
 from suite.cells.cell import Cell
 from suite.content import SUITE
 from suite.worker import scenarios
-from suite.worker.scenarios.asked import dataset, slices
-from suite.worker.scenarios.mlp import fallback, width
+from suite.worker.scenarios.mlp import fallback
 from suite.worker.scenarios.mlp import train as mlp
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, weights
 from suite.worker.scenarios.mlp.networks import examples as draw_examples
-from suite.worker.scenarios.mlp.reference import name_training
-from suite.worker.scenarios.mlp.training import CHECK_STEPS
+from suite.worker.scenarios.mlp.training import CHECK_STEPS, name_training
+from suite.worker.scenarios.scripts import loops
 from suite.worker.scenarios.tfdata import triple
-from suite.worker.scenarios.tfdata.pipelines import Input, Pipeline
+from suite.worker.scenarios.tfdata.pipelines import Pipeline
 
 FILE = SUITE / "worker" / "scenarios" / "mlp" / "references.py"
 
@@ -139,22 +138,22 @@ def find_run(cell: Cell) -> Run | None:
         count = mlp.EXAMPLES.get((network.name, batch), network.examples)
         inputs, labels = examples(network, max(count, batch))
     elif case == "mlp.width":
-        network, steps = width.widen(int(params["width"])), width.WIDE_STEPS
+        network, steps = mlp.widen(int(params["width"])), mlp.WIDE_STEPS
         inputs, labels = examples(network, batch)
     elif case == "mlp.fallback":
         inputs, labels = examples(A, batch)
         inputs = fallback.squash_by_numpy(inputs)
     elif case == "asked.slices":
-        network, batch = B, slices.WATERFALL.settings(str(params["stage"])).batch
-        inputs, labels = examples(B, slices.EXAMPLES)
+        network, batch = B, loops.SLICES.settings(str(params["stage"])).batch
+        inputs, labels = examples(B, loops.EXAMPLES)
     elif case == "asked.dataset":
-        network, batch = B, dataset.BATCH
+        network, batch = B, loops.BATCH
         inputs, labels = examples(B, B.examples)
     elif case == "tfdata.to_device" or (case == "tfdata.triple" and params["part"] == "together"):
-        plain = Pipeline(batch=batch, prefetch="on")
-        maker = triple.PIPELINES.get(str(params.get("pipeline")), lambda _: plain)
-        source = Input(maker(batch))
-        inputs, labels = source.expected(batch).astype(np.float32), source.labels
+        source = Pipeline(batch=batch, prefetch="on")
+        if case == "tfdata.triple":
+            source = triple.make_pipeline(str(params["pipeline"]), batch)
+        inputs, labels = source.expected(batch).astype(np.float32), source.examples[1]
     elif case in {"mlp.loop", "asked.fit"}:
         batch, steps = A.examples, 1
         inputs, labels = examples(A, A.examples)

@@ -10,7 +10,6 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.cli import conduct, entry
-from suite.cli.commands import surveys
 from suite.cli.entry import main
 from suite.host.watch.observe import Observe
 from suite.model import Campaign
@@ -38,7 +37,6 @@ class Shell:
         self.opened: list[dict[str, Any]] = []
         for module in (conduct, entry):
             monkeypatch.setattr(module, "open_engine", self._open)
-        monkeypatch.setattr(surveys, "connect", lambda given: self._open(given, None))
         self.watched: list[str] = []
         monkeypatch.setattr(conduct, "make_observer", self._observe)
 

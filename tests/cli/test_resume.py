@@ -170,9 +170,7 @@ def test_what_an_arm_runs_in_is_not_taken_from_a_folder(
 
 
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
-@pytest.mark.parametrize(
-    "place", ["logs", "plots", "summary.json", "cpu-01.json", "campaign.json", "survey.json"]
-)
+@pytest.mark.parametrize("place", ["logs", "plots", "summary.json", "cpu-01.json", "campaign.json"])
 def test_a_folder_made_to_attack_is_refused_and_nothing_outside_is_touched(
     place: str, plant: Plant, shell: Shell, begun: Path, tmp_path: Path
 ) -> None:

@@ -310,14 +310,12 @@ class FakeEngine:
         isolation: Isolation = "container",
         memory: int | None = 8 * 2**30,
         cards: tuple[Card, ...] = (),
-        binds: bool = True,
         here: bool | None = True,
         custom: str | None = None,
         kind: EngineKind | None = None,
     ) -> None:
         self._here = here
         self.cards = cards
-        self.binds = binds
         self.scripts = list(scripts)
         self.otherwise = otherwise or Worker()
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
@@ -359,10 +357,6 @@ class FakeEngine:
 
     def cpus(self) -> tuple[int, ...]:
         return (0, 1)
-
-    @property
-    def binds_cpus(self) -> bool:
-        return self.binds
 
     def memory_bytes(self) -> int | None:
         return self._memory

@@ -96,9 +96,6 @@ def test_words_become_options_of_a_campaign_that_begins_or_goes_on(
     assert say(place, "bench", str(results), *words) == (
         f"[-m][suite][bench][--resume][{results}/x]{options}"
     )
-    (results / "survey").mkdir()
-    (results / "survey" / "survey.json").touch()
-    assert f"[--resume][{results}/survey]" in say(place, "bench", str(results))
 
 
 def test_an_environment_that_can_not_be_made_is_told_with_what_make_said(

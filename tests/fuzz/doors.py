@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from suite.kernel.clock import Span
 
 from suite.analysis.analyse import compare_folders
 from suite.analysis.documents.published import read_figures
@@ -32,14 +33,13 @@ from suite.host.machine.identity import find_types, parse_cloud
 from suite.host.machine.lines import split_lines
 from suite.host.provision.images import DOCKER, read_specs
 from suite.host.watch.observe import read_lines
-from suite.kernel.clock import Span
 from suite.report.produce import build_comparison
 from suite.wire import dump_document, dump_record
 from tests import golden_campaigns, synthetic
 from tests.fakes.engine import Life
 from tests.fuzz.mutations import ODD, mutate, mutate_lines
 from tests.host.campaign.flow import Flow
-from tests.rendering import report_folder, report_survey
+from tests.rendering import report_folder
 
 SAMPLES = sorted((SUITE.parent / "results" / "samples").iterdir())
 GIVEN: dict[str, Any] = {
@@ -107,19 +107,6 @@ def try_plan(at: Path, draw: Random) -> None:
     _change_one(folder, "campaign.json", draw)
     _encode(report_folder(folder, pictures=False).files)
     settle(GIVEN, load_campaign(folder).campaign)
-
-
-def try_survey(at: Path, draw: Random) -> None:
-    """A survey's plan or a campaign's of it, and the survey's report."""
-    kept = at.parent / "surveyed"
-    if not kept.exists():
-        from tests.analysis.several.test_places import EQUAL, write_survey
-
-        write_survey(kept, alone=EQUAL, at_once=EQUAL, blocks=2)
-    _copy(kept, at / "results")
-    (box,) = (path.parent for path in (at / "results").rglob("survey.json"))
-    _change_one(box, "survey.json", draw)
-    _encode(report_survey(box))
 
 
 def try_summary(at: Path, draw: Random) -> None:
@@ -287,7 +274,6 @@ DOORS = (
     Door(name="document", attempt=try_document),
     Door(name="campaign, with its report", attempt=try_campaign),
     Door(name="plan, with its report", attempt=try_plan),
-    Door(name="survey, with its report", attempt=try_survey),
     Door(name="summary.json", attempt=try_summary),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
     Door(name="figures.toml", attempt=try_figures),

@@ -107,13 +107,12 @@ def list_names(library: Path) -> list[str]:
     return [row[2].partition("@")[0] for row in rows if row[1] in "TtWi"]
 
 
-def build(site: Path, folder: Path, devices: int = 1) -> None:
-    """Makes the folder anew.
+def build(site: Path, folder: Path) -> None:
+    """Makes the folder of a machine with one GPU anew.
 
     Args:
         site: the site-packages of an environment that has the CUDA wheels, whose headers they need.
         folder: what is to hold ``driver``, ``site``, ``proc``, ``bin`` and ``devices``.
-        devices: how many GPUs there are.
     """
     shutil.rmtree(folder, ignore_errors=True)
     headers = [site / "nvidia" / name / "include" for name in HEADERS]
@@ -125,6 +124,12 @@ def build(site: Path, folder: Path, devices: int = 1) -> None:
         compile_library(source, target, headers, driver, site / "nvidia" / place)
     for name in ("stand_in_preamble.py", "stand_in_preamble.pth"):
         shutil.copy(HERE / "preamble" / name, folder / "site" / name)
+    install(folder, devices=1)
+
+
+def install(folder: Path, devices: int) -> None:
+    """Gives the machine so many GPUs, of which nothing is planted."""
+    shutil.rmtree(folder / "proc", ignore_errors=True)
     rows, cards = [NAMES], {}
     for index in range(devices):
         bus = 0x81 + 0x40 * index

@@ -29,7 +29,7 @@ from suite.host.provision.images import STAND_IN, find_spec
 from tests.commands import run_python
 from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook
-from tests.gpu_runtime.build import build
+from tests.gpu_runtime.build import build, install
 from tests.gpu_runtime.machine import GpuMachine
 from tests.gpu_runtime.rented import Rented
 from tests.lacking import lack
@@ -151,6 +151,6 @@ def fresh(rented: Rented) -> Iterator[Rented]:
 @pytest.fixture
 def two_gpus(rented: Rented) -> Iterator[Rented]:
     """The rented machine with a second GPU."""
-    rented.install(2)
+    install(rented.machine.folder, devices=2)
     yield rented
-    rented.install(1)
+    install(rented.machine.folder, devices=1)

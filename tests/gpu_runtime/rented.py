@@ -18,7 +18,6 @@ from docker.errors import NotFound
 
 from suite.content import SUITE
 from tests.fakes.daemons import Daemon
-from tests.gpu_runtime.build import build
 from tests.gpu_runtime.machine import GpuMachine, environ
 
 EAGER = "overhead.eager_op"
@@ -58,10 +57,6 @@ class Rented:
         path.unlink(missing_ok=True)
         if what:
             path.write_text(what)
-
-    def install(self, devices: int) -> None:
-        """Another number of GPUs."""
-        build(self.machine.site, self.machine.folder, devices=devices)
 
     def suite(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`python -m suite …` on that machine."""

@@ -14,7 +14,7 @@ from docker.errors import APIError
 
 from suite.host.engine import LABEL
 from tests.fakes.daemons import build_image
-from tests.gpu_runtime.machine import list_troubles
+from tests.gpu_runtime.machine import check_ended_well
 from tests.gpu_runtime.rented import (
     EAGER,
     ONE_CELL,
@@ -30,24 +30,21 @@ PRODUCT = "matmul.square/n=10/*"
 
 @pytest.fixture(scope="module")
 def watched(rented: Rented) -> tuple[Path, list[dict[str, Any]]]:
-    """The folder of a quick campaign of all three arms, one block; and every container of it."""
+    """The folder of a short campaign of all three arms, one block; and every container of it."""
     with watch_containers(rented) as containers:
-        results = rented.machine.folder.parent / "quick"
+        results = rented.machine.folder.parent / "campaign"
         done = rented.make(
-            "bench", PROFILE="quick", ARMS="cpu cuda cuda-hidden", BLOCKS="1", RESULTS=str(results)
+            "bench", PROFILE="smoke", ARMS="cpu cuda cuda-hidden", BLOCKS="1", RESULTS=str(results)
         )
     folder = find_folder(results)
-    troubles = list_troubles(folder)
-    # What neighbours took of the CPU in this very minute is no fault of ours, and make knows one failure.
-    assert done.returncode == (2 if troubles else 0), done.stderr[-3000:]
-    assert troubles <= {"steal"}
+    check_ended_well(done, folder)
     # "It ends with the folder's name."
     assert done.stdout.strip().splitlines()[-1].endswith(folder.name)
     return folder, containers
 
 
 @pytest.fixture(scope="module")
-def quick(watched: tuple[Path, list[dict[str, Any]]]) -> Path:
+def campaign(watched: tuple[Path, list[dict[str, Any]]]) -> Path:
     return watched[0]
 
 
@@ -70,9 +67,9 @@ def test_the_images_are_there_and_are_not_built_again(rented: Rented) -> None:
     assert done.stderr.count("reused") == 2
 
 
-def test_every_cell_of_all_three_arms_is_measured_and_proven(quick: Path) -> None:
+def test_every_cell_of_all_three_arms_is_measured_and_proven(campaign: Path) -> None:
     for arm in ("cpu", "cuda", "cuda-hidden"):
-        document = load(quick, f"{arm}-01.json")
+        document = load(campaign, f"{arm}-01.json")
         bad = {
             cell["id"]: cell["reason"]
             for cell in document["cells"]
@@ -80,41 +77,39 @@ def test_every_cell_of_all_three_arms_is_measured_and_proven(quick: Path) -> Non
         }
         assert bad == {}, arm
         assert document["invocation"]["isolation"] == "container"
-    cuda, hidden = (load(quick, f"{arm}-01.json")["facts"] for arm in ("cuda", "cuda-hidden"))
+    cuda, hidden = (load(campaign, f"{arm}-01.json")["facts"] for arm in ("cuda", "cuda-hidden"))
     assert cuda["tensorflow.devices"] == "CPU:0, GPU:0"
     assert cuda["gpu.simulated"] is True
     assert hidden["tensorflow.devices"] == "CPU:0"
     assert "gpu.0.name" not in hidden
 
 
-def test_the_hidden_arm_is_as_fast_as_the_cpu_image(quick: Path) -> None:
+def test_the_hidden_arm_is_as_fast_as_the_cpu_image(campaign: Path) -> None:
     cells = {
         arm: {
             cell["id"]: statistics.median(cell["samples_s"])
-            for cell in load(quick, f"{arm}-01.json")["cells"]
+            for cell in load(campaign, f"{arm}-01.json")["cells"]
         }
         for arm in ("cpu", "cuda-hidden")
     }
-    both = set(cells["cpu"]) & set(cells["cuda-hidden"])
-    ratios = [cells["cuda-hidden"][one] / cells["cpu"][one] for one in both]
-    assert len(ratios) >= 20
+    both = cells["cpu"].keys() & cells["cuda-hidden"].keys()
+    ratios = [cells["cuda-hidden"][cell] / cells["cpu"][cell] for cell in both]
     assert 0.67 < statistics.median(ratios) < 1.5
-    assert sum(0.5 < one < 2 for one in ratios) >= 0.9 * len(ratios)
 
 
 def test_every_container_is_confined(watched: tuple[Path, list[dict[str, Any]]]) -> None:
-    quick, containers = watched
+    campaign, containers = watched
     ours = [
         one["id"]
-        for path in quick.glob("c*-0*.json")
-        for one in load(quick, path.name)["invocation"]["containers"]
+        for path in campaign.glob("c*-0*.json")
+        for one in load(campaign, path.name)["invocation"]["containers"]
     ]
     assert len(ours) >= 6
     assert set(ours) <= {one["Id"] for one in containers}
     with_gpu = {
         one["id"]
-        for path in quick.glob("cuda-0*.json")
-        for one in load(quick, path.name)["invocation"]["containers"]
+        for path in campaign.glob("cuda-0*.json")
+        for one in load(campaign, path.name)["invocation"]["containers"]
     }
     for one in containers:
         limits = one["HostConfig"]
@@ -127,17 +122,17 @@ def test_every_container_is_confined(watched: tuple[Path, list[dict[str, Any]]])
         assert one["Config"]["User"] == "10001:10001"
 
 
-def test_the_report_is_simulated_and_has_no_number_of_the_gpu(quick: Path) -> None:
-    report = (quick / "report.md").read_text()
+def test_the_report_is_simulated_and_has_no_number_of_the_gpu(campaign: Path) -> None:
+    report = (campaign / "report.md").read_text()
     assert "SIMULATED" in report.splitlines()[0]
-    for cell in load(quick, "summary.json")["cells"]:
+    for cell in load(campaign, "summary.json")["cells"]:
         assert set(cell["arms"]) == {"cpu", "cuda", "cuda-hidden"}
         for arm, one in cell["arms"].items():
             meant = not (arm != "cuda" and "on=cpu" in cell["id"])
             assert (one.get("value") is None) == (arm == "cuda" or not meant), (arm, cell["id"])
 
 
-def test_nothing_of_the_campaign_is_left_in_the_engine(quick: Path, rented: Rented) -> None:
+def test_nothing_of_the_campaign_is_left_in_the_engine(campaign: Path, rented: Rented) -> None:
     assert rented.left() == []
     with closing(rented.client) as client:
         kept = client.volumes()["Volumes"] or []
@@ -147,7 +142,7 @@ def test_nothing_of_the_campaign_is_left_in_the_engine(quick: Path, rented: Rent
 
 
 def test_a_campaign_whose_container_died_with_it_goes_on(
-    quick: Path, rented: Rented, tmp_path: Path
+    campaign: Path, rented: Rented, tmp_path: Path
 ) -> None:
     results = tmp_path / "resumed"
     only = ("--only", f"{EAGER} {PRODUCT}")
@@ -172,7 +167,7 @@ def test_a_campaign_whose_container_died_with_it_goes_on(
     before = (folder / "cpu-00.json").read_bytes()
 
     done = rented.suite("bench", "--resume", str(folder))
-    assert done.returncode == 0, done.stderr[-2000:]
+    check_ended_well(done, folder)
     document = load(folder, "cuda-01.json")
     assert document["invocation"]["status"] == "complete"
     assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
@@ -182,7 +177,7 @@ def test_a_campaign_whose_container_died_with_it_goes_on(
 
     # Two campaigns of this machine side by side; no number of what is no GPU.
     out = tmp_path / "compared"
-    done = rented.suite("compare", str(quick), str(folder), "--out", str(out))
+    done = rented.suite("compare", str(campaign), str(folder), "--out", str(out))
     assert done.returncode == 0, done.stderr
     assert "SIMULATED" in (out / "compare.md").read_text()
     told = load(out, "compare.json")
@@ -206,7 +201,7 @@ def test_an_image_that_brings_its_own_tensorflow_gets_the_gpu(
         # What stands on an image of ours is not ours.
         build_image(client, files, tag="vendor/tensorflow:1", labels={LABEL: ""})
     done, folder = rented.bench(tmp_path / "laid", *ONE_CELL, "--cuda-image", "vendor/tensorflow:1")
-    assert done.returncode == 0, done.stderr[-2000:]
+    check_ended_well(done, folder)
     document = load(folder, "cuda-01.json")
     assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
     assert document["facts"]["gpu.simulated"] is True
@@ -215,26 +210,23 @@ def test_an_image_that_brings_its_own_tensorflow_gets_the_gpu(
 
 def test_a_gpu_is_given_by_its_uuid(two_gpus: Rented, tmp_path: Path) -> None:
     done, folder = two_gpus.bench(tmp_path / "uuid", *ONE_CELL, "--gpu", "GPU-22222222")
-    assert done.returncode == 0, done.stderr[-2000:]
+    check_ended_well(done, folder)
     assert load(folder, "cuda-01.json")["facts"]["gpu.0.pci"] == "0000:c1:00.0"
     assert "22222222-2222" not in "".join(path.read_text() for path in folder.glob("*.json"))
 
 
-def test_all_gpus_are_surveyed_alone_and_at_once(two_gpus: Rented, tmp_path: Path) -> None:
+def test_each_of_several_gpus_is_an_arm(two_gpus: Rented, tmp_path: Path) -> None:
     done = two_gpus.suite(
         *("bench", "--results", str(tmp_path), *ONE_CELL[:4]),
         *("--arms", "cuda", "--only", EAGER, "--gpu", "all"),
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    (survey,) = tmp_path.glob("*/survey.json")
-    plan = load(survey.parent, "survey.json")
-    assert plan["gpus"] == ["0", "1"]
-    seen = {}
-    for member in plan["members"]:
-        document = load(tmp_path / member["campaign"], "cuda-01.json")
+    folder = find_folder(tmp_path)
+    assert load(folder, "campaign.json")["arms"] == ["cuda:0", "cuda:1"]
+    addresses = []
+    for name in ("cuda-0-01.json", "cuda-1-01.json"):
+        document = load(folder, name)
         assert {cell["outcome"] for cell in document["cells"]} == {"measured"}
-        seen[member["gpu"], member["at_once"]] = document["facts"]["gpu.0.pci"]
-    one, other = "0000:81:00.0", "0000:c1:00.0"
-    expected = {("0", False): one, ("0", True): one, ("1", False): other, ("1", True): other}
-    assert seen == expected
-    assert "SIMULATED" in (survey.parent / "survey.md").read_text()
+        addresses.append(document["facts"]["gpu.0.pci"])
+    assert addresses == ["0000:81:00.0", "0000:c1:00.0"]
+    assert "SIMULATED" in (folder / "report.md").read_text()

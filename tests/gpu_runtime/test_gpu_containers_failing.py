@@ -8,18 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.agreement import compare
+from tests.gpu_runtime.machine import check_ended_well
 from tests.gpu_runtime.rented import EAGER, ONE_CELL, Rented, find_folder, load, wait_until
 
 TRAIN = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 
 FAILURES: dict[str, tuple[dict[str, object], str, str]] = {
+    # What fails inside of TensorFlow alone is tried without containers, in `test_gpu_states.py`.
     "an old driver that refuses PTX": ({"refuse_ptx": 1, "driver": 12020}, "", "555 or later"),
-    "a product that is wrong by 1 %": ({"wrong_by": 1.01}, "", "wrong result for a small product"),
     "another process has the GPU": ({"hold": 1}, "", "another process holds the GPU"),
-    "no memory at the first allocation": ({"full": 1}, "", "who else uses that memory"),
     "MIG on, and no instance": ({"mig": 1}, "", "MIG"),
-    "a GPU that the wheel has no code for": ({"capability": "12.0"}, "", "12.0"),
-    "the module is not loaded": ({"init": 999}, "", "modprobe nvidia_uvm"),
     "the driver is newer than its module": (
         {},
         "refuse nvidia-container-cli: initialization error: nvml error: driver/library version mismatch",
@@ -77,8 +75,7 @@ def test_a_hook_that_hangs_is_a_gpu_that_is_not_to_be_had(fresh: Rented, tmp_pat
     assert "Traceback" not in done.stderr
     # Where it answers again, the next campaign runs, and sweeps what the engine could not remove.
     fresh.say()
-    again, _ = fresh.bench(tmp_path / "again", *ONE_CELL)
-    assert again.returncode == 0, again.stderr[-2000:]
+    check_ended_well(*fresh.bench(tmp_path / "again", *ONE_CELL))
     assert fresh.left() == []
 
 
@@ -98,17 +95,19 @@ def test_a_gpu_lost_between_two_blocks_costs_no_other_arm(fresh: Rented, tmp_pat
 
     def lose() -> None:
         def is_over() -> bool:
-            path = find_folder(results) / "cuda-01.json"
-            return (
-                path.exists() and load(path.parent, path.name)["invocation"]["status"] == "complete"
+            # Once both arms have had their turns, those that a disturbance had repeated, too.
+            plan = find_folder(results) / "campaign.json"
+            return plan.exists() and bool(
+                load(plan.parent, plan.name).get("prediction", {}).get("corrected_s")
             )
 
-        wait_until(is_over, "the GPU's first block", lambda: not ended.is_set())
+        wait_until(is_over, "the end of block 1", lambda: not ended.is_set())
         fresh.say("refuse nvidia-container-cli: device error: unknown device id: 0")
 
     losing = threading.Thread(target=lose)
     losing.start()
-    done, folder = fresh.bench(results, *ONE_CELL[:2], "--blocks", "2", *ONE_CELL[4:])
+    # Of three blocks, so that one begins after the loss, however soon the second did.
+    done, folder = fresh.bench(results, *ONE_CELL[:2], "--blocks", "3", *ONE_CELL[4:])
     ended.set()
     losing.join()
     assert done.returncode == 4, done.stderr[-2000:]
@@ -119,5 +118,6 @@ def test_a_gpu_lost_between_two_blocks_costs_no_other_arm(fresh: Rented, tmp_pat
     assert (folder / "report.md").exists()
     fresh.say()
     mended = fresh.suite("bench", "--resume", str(folder))
-    assert mended.returncode == 0, mended.stderr[-2000:]
-    assert load(folder, "cuda-02.json")["invocation"]["status"] == "complete"
+    check_ended_well(mended, folder)
+    for name in ("cuda-02", "cuda-03"):
+        assert load(folder, f"{name}.json")["invocation"]["status"] == "complete"

@@ -11,7 +11,7 @@ import pytest
 from suite.host.gpu.remedies import explain_worker
 from suite.model import AT_END, FINE
 from suite.worker.proof.libraries import CUSOLVER
-from tests.gpu_runtime.build import build
+from tests.gpu_runtime.build import install
 from tests.gpu_runtime.machine import GpuMachine
 
 EAGER = "overhead.eager_op"
@@ -101,29 +101,8 @@ def test_a_gpu_lost_in_mid_run_has_no_number(machine: GpuMachine) -> None:
     assert unseen.status == 0
 
 
-@pytest.mark.parametrize(
-    ("planted", "text"),
-    [
-        ({"capability": "12.0"}, "compute capability 12.0"),
-        ({"hold": 1}, "another process holds the GPU exclusively"),
-        ({"init": 999}, "modprobe nvidia_uvm"),
-        ({"init": 803}, "versions that do not go together"),
-        ({"full": 1}, "not enough GPU memory"),
-    ],
-    ids=str,
-)
-def test_a_gpu_that_cannot_be_used_says_why(
-    machine: GpuMachine, planted: dict[str, object], text: str
-) -> None:
-    machine.plant(**planted)
-    heard = machine.work(*DESCRIBE)
-    assert heard.status == EXIT_REFUSED
-    error = explain_worker(heard.refused, heard.diary)
-    assert text in f"{error.what} {error.remedy}"
-
-
 def test_of_two_gpus_the_one_that_was_named_computes(machine: GpuMachine) -> None:
-    build(machine.site, machine.folder, devices=2)
+    install(machine.folder, devices=2)
     heard = machine.work(*DESCRIBE, CUDA_VISIBLE_DEVICES="1")
     facts = heard.facts
     assert facts["gpu.0.pci"] == "0000:c1:00.0"

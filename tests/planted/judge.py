@@ -44,35 +44,25 @@ def find_numbers(folder: Path | None, status: int) -> list[str]:
 
 
 def find_compared(folder: Path) -> list[str]:
-    """The same in what stands over several campaigns: a comparison's files, or a survey's."""
-    name, data = (
-        ("survey", "summary") if (folder / "survey.md").exists() else ("compare", "compare")
-    )
-    told = json.loads((folder / f"{data}.json").read_text(encoding="utf-8"))
-    return [*_of_contrasts(f"{data}.json", told), *_of_pages(folder, name)]
+    """The same in what stands over several campaigns: a comparison's files."""
+    told = json.loads((folder / "compare.json").read_text(encoding="utf-8"))
+    return [*_of_pairs("compare.json", told["pairs"]), *_of_pages(folder, "compare")]
 
 
 def _is_pair_of_gpu(pair: dict[str, Any]) -> bool:
     return any(is_of_gpu(pair[side]["arm"]) for side in ("base", "other"))
 
 
-def _of_contrasts(where: str, told: dict[str, Any]) -> Iterator[str]:
-    named = [told["at_once_all"]] if "at_once_all" in told else []
-    for part in ("apart", "at_once"):
-        named += told.get(part, {}).values()
-    # A survey is of the arm with a GPU alone; a comparison says which arms its pairs are of.
-    named += [one for one in told.get("pairs", ()) if _is_pair_of_gpu(one)]
-    for contrast in named:
-        for identity, one in contrast["cells"].items():
+def _of_pairs(where: str, pairs: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for pair in filter(_is_pair_of_gpu, pairs):
+        for identity, one in pair["cells"].items():
             verdict = one["verdict"] and one["verdict"]["name"]
             if verdict not in {None, "INVALID"}:
                 yield f"{where}: {identity}: verdict {verdict}"
             if one["ratio"] is not None and not one.get("invalid"):
                 yield f"{where}: {identity}: a ratio"
-        if contrast.get("typical", contrast.get("distance_median")) is not None:
+        if pair.get("distance_median") is not None:
             yield f"{where}: a typical ratio"
-    if told.get("spreads"):
-        yield f"{where}: spreads"
 
 
 def _of_pages(folder: Path, name: str) -> Iterator[str]:
@@ -96,10 +86,7 @@ def _of_summary(summary: dict[str, Any]) -> Iterator[str]:
         for found in one.get("crossovers", {}).values():
             if {"low", "high", "size"} & set(found):
                 yield f"summary.json: a crossover of {one['case']}"
-    for part in (
-        *("crossovers", "changes", "waterfalls", "misled", "steps", "triples", "repayments"),
-        *("limits", "costs"),
-    ):
+    for part in ("crossovers", "findings", "waterfalls", "limits"):
         yield from _of_part(f"summary.json: {part}", summary.get(part))
 
 
@@ -111,6 +98,9 @@ def _of_cell(cell: dict[str, Any]) -> Iterator[str]:
     for arm, one in cell["comparisons"].items():
         if is_of_gpu(arm) and one["verdict"] and one["verdict"]["name"] != "INVALID":
             yield f"verdict {one['verdict']['name']}"
+    for one in cell.get("gpus", {}).values():
+        if one["ratio"] is not None and not one.get("invalid"):
+            yield "a ratio of GPUs"
     if cell["ratio"] is not None and not invalid:
         yield "a ratio"
     if "standing" in cell:
@@ -144,8 +134,8 @@ def _of_csv(text: str) -> Iterator[str]:
 
 Table = list[list[str]]
 
-NAMED = re.compile(r"\bcuda(?!-hidden)\b|\bGPU( \d+)? alone\b|\bat once\b", re.IGNORECASE)
-"""How a sentence names an arm with a GPU, or, in a survey, a GPU."""
+NAMED = re.compile(r"\bcuda(?!-hidden)\b", re.IGNORECASE)
+"""How a sentence names an arm with a GPU."""
 CLAIM = re.compile(
     r"\d×|\d times\b|\d % (more|less)|\b(as fast|breaks even|wins|loses|win|loss)\b"
     r"|\b(faster|slower|equivalent)\b"
@@ -189,12 +179,13 @@ def _read_cell(cell: Element) -> str:
 
 
 COLUMN = re.compile(
-    r"\b(cuda(?!-hidden)(-again|-twin)?|GPU \d+)"
-    r"(, (time per call|rate|first call|of its best|at once over)| against | is\b)"
+    r"\bcuda(?!-hidden)(:\d+)?(-again|-twin)?"
+    r"(, (time per call|rate|first call|of its best)| against | beside | is\b)"
     r"|\bagainst (\d+:)?cuda(?!-hidden)\b"
-    r"|^(spread|mean|\d+ at once do|at once is)$"
+    r"|^(the script says|as asked, in a warm process|timed fairly)$"
+    r"|^(spread|mean)$"
 )
-"""The heads of columns that hold numbers of an arm with a GPU; the last are a survey's."""
+"""The heads of columns that hold numbers of an arm with a GPU; of two places of a script one is."""
 
 
 def _of_tables(name: str, tables: Iterable[Table]) -> Iterator[str]:

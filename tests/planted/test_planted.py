@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from suite import wire
-from suite.analysis.documents.read import load_document
 from suite.cli import conduct
 from suite.cli.entry import main
 from suite.content import SUITE
@@ -28,17 +27,16 @@ from suite.host.gpu import remedies
 from suite.host.gpu import request as gpu
 from suite.model import AT_END, Document, Image, SuiteIdentity
 from suite.report import produce as collating
-from suite.wire import dump_document
 from tests import synthetic
 from tests.analysis.documents.test_telemetry import FACTS as TELEMETRY
 from tests.analysis.documents.test_telemetry import HEALTHY, HOST_ONLY, Series, watch
-from tests.analysis.several.test_places import write_survey
 from tests.changes import keep
 from tests.changes import tell as tell_facts
 from tests.engine.conftest import api, base, cpu_image, engine
 from tests.fakes.daemons import build_image
 from tests.fakes.engine import FakeEngine, Life, Script, Worker, is_on_gpu, record
 from tests.fakes.tree import lay
+from tests.gpus import hash_gpu, make_gpus
 from tests.planted.judge import find_compared, find_numbers
 
 __all__ = ["api", "base", "cpu_image", "engine"]
@@ -494,20 +492,21 @@ def set_beside(change: Callable[[Document], Document]) -> Callable[[Ground], Non
     return act
 
 
-def survey(change: Callable[[Document], Document]) -> Callable[[Ground], None]:
-    """Three GPUs, alone and at once; each document is changed, then the survey's report is made."""
+def on_gpus(change: Callable[[Document], Document]) -> Callable[[Ground], None]:
+    """A campaign of three GPUs, whose documents of GPUs are changed; then its report anew."""
 
     def act(ground: Ground) -> None:
-        factors = {"0": 1.0, "1": 1.0, "2": 1.08}
-        folder = write_survey(ground.results, alone=factors, at_once=factors, blocks=5)
-        for path in ground.results.glob("box-*/cuda-*.json"):
-            path.write_text(dump_document(change(load_document(path))), encoding="utf-8")
-        ground.named = ground.results / "box-gpu0"
+        campaign, documents = make_gpus({"0": 1.0, "1": 1.0, "2": 1.08}, change=change)
+        ground.named = synthetic.write_campaign(ground.results / "gpus", campaign, documents)
         ground.run("report", str(ground.named))
-        ground.run("report", str(folder))
-        ground.over = folder
 
     return act
+
+
+def swap_gpus(document: Document) -> Document:
+    """What lies there under a GPU's arm is of the next one."""
+    device = document.invocation.arm.rpartition(":")[2]
+    return tell_facts({"gpu.0.uuid": hash_gpu(str((int(device) + 1) % 3))})(document)
 
 
 def see(**series: Callable[[float], float | None]) -> Callable[[Document], Document]:
@@ -585,8 +584,9 @@ WRITTEN: Mapping[str, Plant] = {
     "the CPU's documents under the GPU's arm, in two campaigns compared": Plant(
         set_beside(rename_arm), FOR_CPU, 1
     ),
-    "the CPU's documents under the GPU's arm, in a survey of three GPUs": Plant(
-        survey(rename_arm), FOR_CPU, 1
+    "the CPU's documents under the arms of three GPUs": Plant(on_gpus(rename_arm), FOR_CPU, 1),
+    "each GPU's documents under the arm of another GPU": Plant(
+        on_gpus(swap_gpus), "it is another GPU's than the arm's", 1
     ),
 }
 
@@ -697,7 +697,7 @@ ALL_FILES = ("exit status 0", "summary.json", "cells.csv", "report.md", "report.
         (
             write_down(keep),
             ALL_FILES,
-            ("verdict", "a ratio", "crossover", "the picture", "limits", "in words"),
+            ("verdict", "a ratio", "crossover", "the picture", "findings", "in words"),
         ),
         (
             write_down(keep, arms=("cuda", "cuda-again")),
@@ -713,12 +713,17 @@ ALL_FILES = ("exit status 0", "summary.json", "cells.csv", "report.md", "report.
             ),
         ),
         (
-            survey(keep),
-            ("summary.json", "survey.md", "survey.html"),
-            ("md: GPU 1 is", "md: spread", "md: at once is", "survey.md: in words"),
+            on_gpus(keep),
+            ALL_FILES,
+            (
+                "md: cuda:2, time per call",
+                "md: cuda:2 against cuda:0",
+                "a ratio of GPUs",
+                "in words",
+            ),
         ),
     ],
-    ids=["a campaign", "one image against itself", "two campaigns", "a survey"],
+    ids=["a campaign", "one image against itself", "two campaigns", "several GPUs"],
 )
 def test_the_judge_sees_the_numbers_of_what_went_well(
     act: Callable[[Ground], None], where: tuple[str, ...], what: tuple[str, ...], ground: Ground

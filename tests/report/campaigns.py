@@ -11,7 +11,7 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, set_down
-from suite.analysis.result.findings import Decomposition, Spot, Step, Waterfall
+from suite.analysis.result.findings import Finding, Spot, Step, Tag, Waterfall
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName, cite
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
@@ -129,15 +129,26 @@ def make_hostile(text: str) -> Analysis:
 
 def take_apart(
     cell: str, arm: str, dispatch: float, compute: float, transfer: float
-) -> Decomposition:
-    """A step of a cell on an arm in its parts, in seconds."""
-    return Decomposition(
-        cell=cell,
-        arm=arm,
-        whole=dispatch + compute + transfer,
-        parts={"input": None, "transfer": transfer, "dispatch": dispatch, "compute": compute},
-        absent={},
-    )
+) -> tuple[Finding, ...]:
+    """A step of a cell on an arm in its parts, in seconds, as findings."""
+    parts = {"input": None, "transfer": transfer, "dispatch": dispatch, "compute": compute}
+    whole = dispatch + compute + transfer
+
+    def find(tag: Tag, of: str, seconds: float | None) -> Finding:
+        known = seconds is not None
+        return Finding(
+            tag=tag,
+            arm=arm,
+            cell=cell,
+            of=of,
+            unit="s",
+            value=Estimate(value=seconds, low=None, high=None, n=3) if known else None,
+            share=seconds / (whole or 1.0) if known else None,
+            evidence=() if known else (cite("no-input-alone"),),
+        )
+
+    rows = {**parts, "rest": 0.0}
+    return find("step", "", whole), *(find("part", of, seconds) for of, seconds in rows.items())
 
 
 def make_waterfall(
@@ -206,9 +217,9 @@ def analyse_explained() -> Analysis:
     times = {"tracing timed": 0.25, "tracing out": 0.09, "batch 512": 0.001}
     return structs.replace(
         made,
-        steps=(
-            take_apart(small, "cuda", 6e-4, 2e-4, 0.0),
-            take_apart(large, "cuda", 6e-4, 2.4e-3, -1e-5),
+        findings=(
+            *take_apart(small, "cuda", 6e-4, 2e-4, 0.0),
+            *take_apart(large, "cuda", 6e-4, 2.4e-3, -1e-5),
         ),
         waterfalls=(
             make_waterfall("cpu", times),

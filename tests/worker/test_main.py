@@ -14,8 +14,8 @@ import pytest
 from suite import __version__, wire
 from suite.model import CellResult, Scalar
 from suite.worker import __main__ as worker
-from suite.worker.proof import compile_cache, facts, gpu
-from suite.worker.scenarios.overhead import startup as sequence
+from suite.worker.proof import facts, gpu, libraries
+from suite.worker.scenarios import overhead
 from suite.worker.session import session, startup
 from tests.fakes.device import FakeTensorFlow
 
@@ -87,7 +87,7 @@ class Scene:
         if place := os.environ.get("CUDA_CACHE_PATH"):
             Path(place, "kernel").write_text("compiled")
         device = "/GPU:0" if gpu else "/CPU:0"
-        return dict.fromkeys((*sequence.STAGES, "clone"), 0.5), device
+        return dict.fromkeys((*overhead.STAGES, "clone"), 0.5), device
 
     def look_at_switches(self) -> Mapping[str, Scalar]:
         tf32 = self.switches.pop(0) if self.switches else False
@@ -167,13 +167,13 @@ def test_a_gpu_is_proven_at_the_start_and_at_the_end(scene: Scene, trouble: str 
 def test_the_compile_cache_is_looked_at_before_the_start_and_at_the_end(
     scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
 ) -> None:
-    look = compile_cache.facts
+    look = libraries.cache_facts
 
     def slowly(when: str) -> Mapping[str, Scalar]:
         time.sleep(0.05)
         return look(when)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compile_cache, "facts", slowly)
+    monkeypatch.setattr(libraries, "cache_facts", slowly)
     monkeypatch.setenv("CUDA_CACHE_PATH", str(tmp_path))
     scene.failing = (STAGES[0],) if lost else ()
     for before in (0, 1):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.observations import HOUR_S, LARGEST, MILLION
-from suite.analysis.result.limits import Cost, Price
-from suite.analysis.result.numbers import Estimate
+from suite.analysis.result.findings import Finding
+from suite.analysis.result.limits import Price
 from suite.model import Campaign
 
 
@@ -21,37 +22,38 @@ def find_price(campaign: Campaign) -> Price | None:
     return None
 
 
-def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Cost]:
-    """The costs of every cell that somebody pays for by the million, in the plan's order."""
+def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Finding]:
+    """What a million steps and examples cost of every cell that people pay for by the million, and the
+    ratio of prices at which the cheaper machine changes."""
     if price is None:
         return
     second = price.hourly / HOUR_S * MILLION
-    for one in catalogue.cells.values():
-        if not one.cell.priced:
+    for summary in catalogue.cells.values():
+        if not summary.cell.priced:
             continue
-        steps = {arm: _scale(catalogue.steps(one, arm), second) for arm in catalogue.arms}
-        examples = {arm: _scale(_per_example(catalogue, one, arm), second) for arm in steps}
-        if not any(examples.values()):
+        name, costs = summary.cell.id, list[Finding]()
+        find = partial(Finding, tag="cost", cell=name, unit=price.currency)
+        for arm in catalogue.arms:
+            measured = {
+                "steps": catalogue.steps(summary, arm),
+                "examples": _per_example(catalogue, summary, arm),
+            }
+            for of, seconds in measured.items():
+                if money := divide(seconds, 1 / second):
+                    cost = estimate(list(money.values()))
+                    costs.append(find(arm=arm, of=of, value=cost))
+        if not any(cost.of == "examples" for cost in costs):
             continue
-        yield Cost(
-            cell=one.cell.id,
-            steps={arm: cost for arm, cost in steps.items() if cost},
-            examples={arm: cost for arm, cost in examples.items() if cost},
-            turns=find_paired_ratio(
-                catalogue.values(one, catalogue.gpu), catalogue.values(one, catalogue.cpu)
-            ),
-        )
+        yield from costs
+        gpu, cpu = catalogue.gpu, catalogue.cpu
+        turns = find_paired_ratio(catalogue.values(summary, gpu), catalogue.values(summary, cpu))
+        if gpu and cpu and turns:
+            yield Finding(tag="price-ratio", arm=gpu, cell=name, against=cpu, value=turns)
 
 
-def _per_example(catalogue: Catalogue, one: CellSummary, arm: str) -> Values:
+def _per_example(catalogue: Catalogue, summary: CellSummary, arm: str) -> Values:
     """Seconds an example: of a cell that counts something else a step's share."""
-    if name_unit(one.cell) == "example":
-        return catalogue.per_work(one, arm)
-    batch = one.cell.params.get("batch", 0)
-    return divide(catalogue.steps(one, arm), batch) if isinstance(batch, int | float) else {}
-
-
-def _scale(seconds: Values, factor: float) -> Estimate | None:
-    """The cost of these seconds; None where there is none that could be worked with."""
-    found = divide(seconds, 1 / factor)
-    return estimate(list(found.values())) if found else None
+    if name_unit(summary.cell) == "example":
+        return catalogue.per_work(summary, arm)
+    batch = summary.cell.params.get("batch", 0)
+    return divide(catalogue.steps(summary, arm), batch) if isinstance(batch, int | float) else {}

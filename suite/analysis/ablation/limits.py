@@ -7,26 +7,20 @@ below what others measured something is wrong with the machine, or its settings.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide
+from msgspec import structs
+
+from suite.analysis.ablation.catalogue import Catalogue, divide
 from suite.analysis.ablation.speedups import find_utilization
 from suite.analysis.campaign.bounds import Place
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.documents.published import read_figures
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.result.limits import (
-    ANY,
-    PRODUCT,
-    Band,
-    Figure,
-    Limit,
-    Limits,
-    Published,
-    Utilization,
-)
-from suite.analysis.result.numbers import Estimate
+from suite.analysis.result.findings import Finding
+from suite.analysis.result.limits import ANY, PRODUCT, Band, Figure
+from suite.analysis.result.numbers import Value, cite
 from suite.flags import IMPLAUSIBLE, Flag, raise_flag
 
 BELOW, ABOVE = 0.15, 0.10
@@ -41,79 +35,124 @@ SIMILAR = 2.0
 LARGE = 4000.0
 """A figure without a size is of a large product: this large at least."""
 
-
-def find_limits(catalogue: Catalogue, places: Mapping[str, Place]) -> Limits:
-    """The limits of every arm; ``places`` are by arm what its numbers were made on."""
-    limits = [one for arm in catalogue.arms for one in _find_limits(catalogue, arm, places[arm])]
-    return Limits(
-        limits=tuple(limits),
-        uses=tuple(_find_utilizations(catalogue, limits)),
-        flags=(*_find_impossible(catalogue), *_flag_slow(limits)),
-        unknown=tuple(dict.fromkeys(one.device or None for one in limits if not one.part)),
-    )
+KINDEST: tuple[Band, ...] = ("in", "above", "below", "far below")
+"""The bands, the kindest first: one published figure that is met is enough."""
 
 
-def _find_limits(catalogue: Catalogue, arm: str, place: Place) -> Iterator[Limit]:
-    """The best product of each precision, and the memory's bandwidth."""
-    limit = partial(Limit, arm=arm, device=place.device, part=place.part)
-    select = partial(read_figures().select, place.part)
-    by_precision: dict[str, list[CellSummary]] = {}
-    for one in catalogue.cells.values():
-        cell = one.cell
-        plain = (cell.role, cell.kind, cell.data, cell.way) == ("work", PRODUCT, "device", None)
-        if plain and cell.work.unit == "FLOP" and catalogue.per_work(one, arm):
-            by_precision.setdefault(cell.precision, []).append(one)
-    for precision, cells in by_precision.items():
-        best = max(cells, key=lambda one: catalogue.rate(one, arm) or 0.0)
-        published = select(PRODUCT, "measured", precision)
-        compared = (_compare(catalogue, arm, cells, best, figure) for figure in published)
-        yield limit(
-            what="products",
-            precision=precision,
-            cell=best.cell.id,
-            rate=_find_rate(catalogue.per_work(best, arm)),
-            unit="FLOP",
-            peak=place.products.get(precision),
-            comparisons=tuple(one for one in compared if one),
+def find_limits(catalogue: Catalogue, places: Mapping[str, Place]) -> list[Finding]:
+    """The best that every arm reached, what is published beside it, and how much of it each cell uses;
+    ``places`` are by arm what its numbers were made on."""
+    best = [row for arm in catalogue.arms for row in _find_best(catalogue, arm, places[arm])]
+    uses = [row for arm in catalogue.arms for row in _find_uses(catalogue, arm, places[arm], best)]
+    return [*best, *uses]
+
+
+def flag_limits(
+    catalogue: Catalogue, places: Mapping[str, Place], limits: Sequence[Finding]
+) -> Iterator[Flag]:
+    """Every number that the hardware can't have made, and every GPU far below all published figures."""
+    for summary in catalogue.cells.values():
+        for result in summary.arms.values():
+            yield from (flag for flag in result.invalid if flag.code in IMPLAUSIBLE)
+    for row in limits:
+        part = places[row.arm].part
+        if (row.tag, row.verdict) != ("best", "far below") or part is None or part.device == "cpu":
+            continue
+        published = (one for one in limits if one.tag == "published")
+        beside = [one for one in published if (one.arm, one.of) == (row.arm, row.of)]
+        near = max(beside, key=lambda one: one.share or 0.0)
+        figure, memory = near.evidence[0].values, row.of == "memory"
+        yield raise_flag(
+            *("far-below-published", {"arm": row.arm}),
+            precision=ANY if memory else row.of.partition(" ")[0],
+            share=near.share,
+            part=part.name,
+            published=figure["low"],
+            unit="byte" if memory else "FLOP",
+            source=figure["source"],
         )
-    for one in catalogue.prices("memory"):
-        if values := divide(catalogue.values(one, arm), one.cell.work.bytes or 0.0):
-            rate, name = _find_rate(values), one.cell.id
-            yield limit(
-                what="memory",
-                precision=ANY,
-                cell=name,
-                rate=rate,
-                unit="byte",
-                peak=place.memory,
-                comparisons=tuple(
-                    _judge(one, name, rate.value) for one in select("memory", "measured")
-                ),
-            )
+
+
+def _find_best(catalogue: Catalogue, arm: str, place: Place) -> Iterator[Finding]:
+    """The best product of each precision, and the memory's bandwidth, each before its published figures."""
+    figures = read_figures()
+    by_precision: dict[str, list[CellSummary]] = {}
+    for summary in catalogue.cells.values():
+        cell = summary.cell
+        plain = (cell.role, cell.kind, cell.data, cell.way) == ("work", PRODUCT, "device", None)
+        if plain and cell.work.unit == "FLOP" and catalogue.per_work(summary, arm):
+            by_precision.setdefault(cell.precision, []).append(summary)
+    for precision, cells in by_precision.items():
+        best = max(cells, key=lambda summary: catalogue.rate(summary, arm) or 0.0)
+        published = [
+            _set_beside(figure, arm, f"{precision} products", at.cell.id, rate)
+            for figure in figures.select(place.part, PRODUCT, "measured", precision)
+            if (at := _find_similar(cells, best, figure)) and (rate := catalogue.rate(at, arm))
+        ]
+        yield _rate(
+            Finding(
+                tag="best", arm=arm, cell=best.cell.id, of=f"{precision} products", unit="FLOP/s"
+            ),
+            [1 / seconds for seconds in catalogue.per_work(best, arm).values()],
+            place,
+            place.products.get(precision),
+            published,
+        )
+        yield from published
+    for summary in catalogue.prices("memory"):
+        name = summary.cell.id
+        if seconds := divide(catalogue.values(summary, arm), summary.cell.work.bytes or 0.0):
+            rates = [1 / each for each in seconds.values()]
+            measured = estimate(rates).value
+            published = [
+                _set_beside(figure, arm, "memory", name, measured)
+                for figure in figures.select(place.part, "memory", "measured")
+            ]
+            best_rate = Finding(tag="best", arm=arm, cell=name, of="memory", unit="B/s")
+            yield _rate(best_rate, rates, place, place.memory, published)
+            yield from published
             return
 
 
-def _compare(
-    catalogue: Catalogue, arm: str, cells: list[CellSummary], best: CellSummary, figure: Figure
-) -> Published | None:
-    """A figure beside the product of the most similar size; None where there is none."""
+def _rate(
+    best: Finding,
+    rates: Sequence[float],
+    place: Place,
+    peak: Figure | None,
+    published: Sequence[Finding],
+) -> Finding:
+    """The finding with its rate, its share of the peak and the kindest of the published bands."""
+    rate = estimate(rates)
+    bands = {row.verdict for row in published}
+    names: dict[str, Value] = {"device": place.device} if place.device else {}
+    names |= {"part": place.part.name} if place.part else {}
+    return structs.replace(
+        best,
+        value=rate,
+        share=rate.value / peak.high if peak else None,
+        verdict=next((band for band in KINDEST if band in bands), ""),
+        evidence=(cite("device", **names),),
+    )
+
+
+def _find_similar(
+    cells: Sequence[CellSummary], best: CellSummary, figure: Figure
+) -> CellSummary | None:
+    """The product of the size most similar to a figure's; None: there is none."""
     sizes = {
-        one.cell.id: float(n)
-        for one in cells
-        if isinstance(n := one.cell.params.get("n"), int | float) and n > 0
+        summary.cell.id: float(n)
+        for summary in cells
+        if isinstance(n := summary.cell.params.get("n"), int | float) and n > 0
     }
     if figure.n is None:
-        at = best if sizes.get(best.cell.id, 0.0) >= LARGE else None
-    else:
-        apart = {name: abs(math.log(size / figure.n)) for name, size in sizes.items()}
-        near = min(apart, key=apart.__getitem__, default="")
-        similar = near in apart and apart[near] <= math.log(SIMILAR) + 1e-9
-        at = catalogue.cells[near] if similar else None
-    rate = catalogue.rate(at, arm)
-    return _judge(figure, at.cell.id, rate) if at and rate else None
+        return best if sizes.get(best.cell.id, 0.0) >= LARGE else None
+    apart = {name: abs(math.log(size / figure.n)) for name, size in sizes.items()}
+    near = min(apart, key=apart.__getitem__, default="")
+    similar = near in apart and apart[near] <= math.log(SIMILAR) + 1e-9
+    return next(one for one in cells if one.cell.id == near) if similar else None
 
 
-def _judge(figure: Figure, cell: str, rate: float) -> Published:
+def _set_beside(figure: Figure, arm: str, of: str, cell: str, rate: float) -> Finding:
     if rate < FAR * figure.low:
         band: Band = "far below"
     elif rate < (1 - BELOW) * figure.low:
@@ -121,55 +160,43 @@ def _judge(figure: Figure, cell: str, rate: float) -> Published:
     else:
         band = "in" if rate <= (1 + ABOVE) * figure.high else "above"
     nearest = figure.low if rate < figure.low else min(rate, figure.high)
-    return Published(figure=figure, cell=cell, share=rate / nearest, band=band)
+    more: dict[str, Value] = {"high": figure.high} if figure.high != figure.low else {}
+    more |= {"caveat": figure.caveat} if figure.caveat else {}
+    memory = figure.quantity != PRODUCT
+    named = cite(
+        "memory-figure" if memory else "product-figure",
+        low=figure.low,
+        source=figure.source,
+        date=figure.date,
+        **more,
+    )
+    return Finding(
+        tag="published",
+        arm=arm,
+        cell=cell,
+        of=of,
+        share=rate / nearest,
+        verdict=band,
+        evidence=(named,),
+    )
 
 
-def _find_utilizations(catalogue: Catalogue, limits: list[Limit]) -> Iterable[Utilization]:
-    for arm in catalogue.arms:
-        own = {(limit.what, limit.precision): limit for limit in limits if limit.arm == arm}
-        memory = own.get(("memory", ANY))
-        for one in catalogue.cells.values():
-            used = find_utilization(catalogue, one, arm)
-            if used is None:
-                continue
-            rate, work = catalogue.rate(one, arm) or 0.0, one.cell.work
-            top = own.get(("products", one.cell.precision))
-            peak = top.peak if top and work.unit == "FLOP" else None
-            roofline = None
-            if memory and top and work.bytes_in and work.bytes_out:
-                moved = work.bytes_in + work.bytes_out
-                roofline = min(top.rate.value, memory.rate.value * work.amount / moved)
-            yield Utilization(
-                cell=one.cell.id,
-                arm=arm,
-                share=used[0],
-                best=used[1].cell.id,
-                share_of_peak=rate / peak.high if peak else None,
-                share_of_roof=rate / roofline if roofline else None,
-            )
-
-
-def _find_impossible(catalogue: Catalogue) -> Iterable[Flag]:
-    """Every number that the hardware can't have made."""
-    results = (result for one in catalogue.cells.values() for result in one.arms.values())
-    return (flag for one in results for flag in one.invalid if flag.code in IMPLAUSIBLE)
-
-
-def _flag_slow(limits: list[Limit]) -> Iterable[Flag]:
-    for limit in limits:
-        if limit.band != "far below" or limit.part is None or limit.part.device == "cpu":
+def _find_uses(
+    catalogue: Catalogue, arm: str, place: Place, best: Sequence[Finding]
+) -> Iterator[Finding]:
+    top = {row.of: row.number.value for row in best if (row.tag, row.arm) == ("best", arm)}
+    for summary in catalogue.cells.values():
+        used = find_utilization(catalogue, summary, arm)
+        if used is None:
             continue
-        near = max(limit.comparisons, key=lambda one: one.share)
-        yield raise_flag(
-            *("far-below-published", {"arm": limit.arm}),
-            precision=limit.precision,
-            share=near.share,
-            part=limit.part.name,
-            published=near.figure.low,
-            unit=limit.unit,
-            source=near.figure.source,
-        )
-
-
-def _find_rate(per_work: Values) -> Estimate:
-    return estimate([1 / seconds for seconds in per_work.values()])
+        cell, rate = summary.cell, catalogue.rate(summary, arm) or 0.0
+        find = partial(Finding, arm=arm, cell=cell.id)
+        yield find(tag="use", at=used[1].cell.id, share=used[0])
+        own = top.get(f"{cell.precision} products")
+        peak = place.products.get(cell.precision)
+        if own and peak and cell.work.unit == "FLOP":
+            yield find(tag="of-peak", share=rate / peak.high)
+        if own and "memory" in top and cell.work.bytes_in and cell.work.bytes_out:
+            moved = cell.work.bytes_in + cell.work.bytes_out
+            if roofline := min(own, top["memory"] * cell.work.amount / moved):
+                yield find(tag="of-roofline", share=rate / roofline)

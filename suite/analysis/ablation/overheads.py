@@ -27,14 +27,14 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuredCost:
+class Overhead:
     """Seconds of calls or copies that other cells have measured; ``values`` say how many and which."""
 
     seconds: float
     values: Mapping[str, Value]
 
 
-def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost | None:
+def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
     """What dispatching a call's steps takes on an arm: calls, and the operations inside them.
 
     The operations are the nodes that were seen on the device; many of them are fused or cost
@@ -53,13 +53,13 @@ def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredC
     nodes = catalogue.nodes(one, arm)
     if price is None or operation is None or seconds is None or nodes is None:
         return price
-    return MeasuredCost(
+    return Overhead(
         seconds=price.seconds + steps * nodes * seconds,
         values={**price.values, "nodes": nodes, "operation": operation.cell.name},
     )
 
 
-def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost | None:
+def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
     """What copying a call's data to the device, and its result back, takes by the copy cells."""
     work = one.cell.work
     there = copy_cost(catalogue, work.bytes_in, arm, "copy-in") if work.bytes_in else None
@@ -69,27 +69,25 @@ def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredC
     if there is None or back is None:
         return there or back
     back_values = {f"{name}_back": value for name, value in back.values.items()}
-    return MeasuredCost(
-        seconds=there.seconds + back.seconds, values={**there.values, **back_values}
-    )
+    return Overhead(seconds=there.seconds + back.seconds, values={**there.values, **back_values})
 
 
-def start_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> MeasuredCost | None:
+def start_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
     """What the start takes that a cold cell contains."""
     seconds = catalogue.seconds(catalogue.link(one, "start")[0], arm)
-    return None if seconds is None else MeasuredCost(seconds=seconds, values={})
+    return None if seconds is None else Overhead(seconds=seconds, values={})
 
 
-def trace_cost(catalogue: Catalogue, one: CellSummary | None, arm: str) -> MeasuredCost | None:
+def trace_cost(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Overhead | None:
     """What the first call of a cell takes longer than its later ones: one trace of its function, mostly."""
     seconds = catalogue.seconds(one, arm)
     first = one.arms[arm].first_call if one is not None else None
     if seconds is None or first is None or first.value <= seconds:
         return None
-    return MeasuredCost(seconds=first.value - seconds, values={})
+    return Overhead(seconds=first.value - seconds, values={})
 
 
-def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> MeasuredCost | None:
+def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Overhead | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 
     Beyond the largest size its bandwidth holds, below the smallest its time.  None: no copy was
@@ -105,7 +103,7 @@ def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Measu
     if not points or not 0 < size < LARGEST:
         return None
     cell = cells[0].cell
-    return MeasuredCost(
+    return Overhead(
         seconds=_interpolate(points, size),
         values={"size": size, "way": cell.kin.partition("/")[2], "copy": cell.name},
     )
@@ -125,9 +123,9 @@ def _interpolate(points: Sequence[tuple[float, float]], size: float) -> float:
     return seconds
 
 
-def _call_cost(catalogue: Catalogue, call: Price, arm: str, calls: float) -> MeasuredCost | None:
+def _call_cost(catalogue: Catalogue, call: Price, arm: str, calls: float) -> Overhead | None:
     one = next(iter(catalogue.prices(call)), None)
     seconds = catalogue.seconds(one, arm)
     if one is None or seconds is None:
         return None
-    return MeasuredCost(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})
+    return Overhead(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})

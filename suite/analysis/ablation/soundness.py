@@ -12,7 +12,7 @@ from typing import Any
 
 from suite.analysis.ablation.catalogue import open_catalogue
 from suite.analysis.ablation.hardware import find_hardware, is_under
-from suite.analysis.ablation.limits import BELOW, FAR, find_limits
+from suite.analysis.ablation.limits import BELOW, FAR, find_limits, flag_limits
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
 from suite.analysis.documents.busy import read_quota
@@ -72,8 +72,8 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
         for document in by_block.values():
             yield from _judge({"arm": arm}, document)
     catalogue = open_catalogue(summary)
-    told = [*find_hardware(summary, catalogue), *find_limits(catalogue, summary.places).flags]
-    for flag in (*summary.flags, *told):
+    limits = flag_limits(catalogue, summary.places, find_limits(catalogue, summary.places))
+    for flag in (*summary.flags, *find_hardware(summary, catalogue), *limits):
         if flag.code in LASTING and LASTING[flag.code](flag.values):
             yield replace(flag, severity="caution", scope="machine")
 

@@ -7,14 +7,14 @@ import math
 from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
-from suite.analysis.result.findings import Speedup
+from suite.analysis.result.findings import Finding
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
 
 
 def find_speedup(
     catalogue: Catalogue, one: CellSummary, other: CellSummary | None, arm: str, how: Evidence
-) -> Speedup | None:
+) -> Finding | None:
     """How many times less time a unit of work takes at another cell on an arm.
 
     Under 1 it takes more.  ``how`` says what is different there.  None: one of the two has no number.
@@ -25,16 +25,20 @@ def find_speedup(
     same = name_unit(one.cell) == name_unit(other.cell)
     measure = catalogue.per_work if same else catalogue.values
     ratio = find_paired_ratio(measure(other, arm), measure(one, arm))
-    return Speedup(how=how, at=other.cell.id, ratio=ratio) if ratio else None
+    if ratio is None:
+        return None
+    return Finding(
+        tag="gain", arm=arm, cell=one.cell.id, at=other.cell.id, value=ratio, evidence=(how,)
+    )
 
 
-def best_speedup(*gains: Speedup | None) -> Speedup | None:
+def best_speedup(*gains: Finding | None) -> Finding | None:
     """The largest of those that help at all."""
-    found = [gain for gain in gains if gain is not None and gain.ratio.value > 1]
-    return max(found, key=lambda gain: gain.ratio.value, default=None)
+    helping = [gain for gain in gains if gain is not None and gain.number.value > 1]
+    return max(helping, key=lambda gain: gain.number.value, default=None)
 
 
-def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Speedup | None:
+def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Finding | None:
     """The larger size of the same work at which a unit of it takes least time, if that is less."""
     found = []
     for axis in one.cell.larger:
@@ -48,7 +52,7 @@ def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Speedup | N
     return best_speedup(*found)
 
 
-def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Speedup | None:
+def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Finding | None:
     """The variant of a cell with fewer dispatches that helps most; None: none was measured to help."""
     fewer = catalogue.links(one, "fewer")
     return best_speedup(*(find_speedup(catalogue, one, other, arm, how) for other, how in fewer))

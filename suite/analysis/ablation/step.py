@@ -6,7 +6,11 @@ not explain is the rest, and stands there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import partial
+
+from msgspec import structs
 
 from suite.analysis.ablation.catalogue import Catalogue, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
@@ -14,113 +18,148 @@ from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pip
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.result.findings import PARTS, Bound, BreakEven, Decomposition, PartName, Triple
-from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.result.findings import PARTS, Finding, Meaning, PartName
+from suite.analysis.result.numbers import Estimate, Evidence, cite
 
 AGREES = 2.0
 """A copy explains a difference up to this factor of the copy's own time; the rest is not copying."""
 
+UNEXPLAINED = 0.20
+"""A rest beyond this share of the step is called unexplained."""
 
-def decompose_steps(catalogue: Catalogue) -> Iterator[Decomposition]:
-    """Every step that says what its computing alone is, on every arm."""
-    for one in catalogue.cells.values():
-        for arm in catalogue.arms if "compute" in one.cell.links else ():
-            if decomposed := _decompose(catalogue, one, arm):
-                yield decomposed
+_LAST_DIGITS = 1e-9
+"""A difference of a smaller share of a number is none: its digits end there."""
 
 
-def find_triples(catalogue: Catalogue) -> Iterator[Triple]:
-    """Every pipeline that was measured with its model, on every arm."""
+def decompose_steps(catalogue: Catalogue) -> Iterator[Finding]:
+    """Every step that says what its computing alone is, on every arm: the whole, its parts and the rest."""
+    for summary in catalogue.cells.values():
+        for arm in catalogue.arms if "compute" in summary.cell.links else ():
+            below, _ = catalogue.link(summary, "compute")
+            whole, alone = (mean(catalogue.steps(cell, arm)) for cell in (summary, below))
+            if below is None or whole is None or alone is None:
+                continue
+            parts = _take_apart(catalogue, summary, below, arm, whole=whole, alone=alone)
+            n = len(catalogue.steps(summary, arm))
+            find = partial(Finding, arm=arm, cell=summary.cell.id, unit="s")
+            yield find(tag="step", value=_point(whole, n))
+            for of, part in parts.items():
+                if isinstance(part, Evidence):
+                    yield find(tag="part", of=of, evidence=(part,))
+                else:
+                    yield find(tag="part", of=of, value=_point(part, n), share=part / whole)
+            rest = whole - math.fsum(part for part in parts.values() if isinstance(part, float))
+            rest = rest if abs(rest) > _LAST_DIGITS * whole else 0.0
+            found = find(tag="part", of="rest", value=_point(rest, n), share=rest / whole)
+            unexplained = abs(rest) > UNEXPLAINED * whole
+            yield structs.replace(found, verdict="unexplained") if unexplained else found
+
+
+def _point(value: float, n: int) -> Estimate:
+    """A number without an interval of its own."""
+    return Estimate(value=value, low=None, high=None, n=n)
+
+
+def find_pipelines(catalogue: Catalogue) -> Iterator[Finding]:
+    """Every pipeline that was measured with its model, on every arm: each alone, and both together."""
     for arm in catalogue.arms:
-        for one in catalogue.cells.values():
-            is_triple = one.cell.role == "input" and "compute" in one.cell.links
-            pipeline = find_pipeline(catalogue, one, arm) if is_triple else None
+        for summary in catalogue.cells.values():
+            feeds = summary.cell.role == "input" and "compute" in summary.cell.links
+            pipeline = find_pipeline(catalogue, summary, arm) if feeds else None
             if pipeline is None:
                 continue
             others = [
-                value
+                seconds
                 for other, _ in pipeline.others
-                if (value := mean(catalogue.steps(other, arm))) is not None
+                if (seconds := mean(catalogue.steps(other, arm))) is not None
             ]
             together = estimate(list(pipeline.together.values()))
-            hides = one.cell.data == "prefetched"
-            bound, evidence = _find_bound(pipeline, min(others, default=None), hides=hides)
-            yield Triple(
-                pipeline=str(one.cell.params.get("pipeline")),
-                arm=arm,
-                input_s=pipeline.input,
-                compute_s=pipeline.compute,
-                together=together,
-                trivial_s=pipeline.trivial,
-                overlap=_find_overlap(together.value, pipeline.input, pipeline.compute),
-                bound=bound,
-                evidence=evidence,
+            hides = summary.cell.data == "prefetched"
+            bound, why = _find_bound(pipeline, min(others, default=None), hides=hides)
+            find = partial(Finding, tag="pipeline", arm=arm, cell=summary.cell.id, unit="s")
+            yield find(
+                of="together",
+                value=together,
+                share=_find_overlap(together.value, pipeline.input, pipeline.compute),
+                verdict=bound,
+                evidence=(why,),
             )
+            alone = {
+                "input alone": pipeline.input,
+                "model alone": pipeline.compute,
+                "trivial model": pipeline.trivial,
+            }
+            for of, seconds in alone.items():
+                if seconds is not None:
+                    yield find(of=of, value=_point(seconds, together.n))
 
 
-def find_break_evens(catalogue: Catalogue) -> Iterator[BreakEven]:
+def find_break_evens(catalogue: Catalogue) -> Iterator[Finding]:
     """For every training cell on both arms, after how many steps the GPU breaks even."""
     cpu, gpu = catalogue.cpu, catalogue.gpu
     if cpu is None or gpu is None:
         return
-    for one in catalogue.cells.values():
-        first, cpus = one.arms[gpu].first_call, one.arms[cpu].first_call
-        if not trains(one.cell) or one.cell.sweep is None or first is None or cpus is None:
+    for summary in catalogue.cells.values():
+        first, rival = summary.arms[gpu].first_call, summary.arms[cpu].first_call
+        if not trains(summary.cell) or summary.cell.sweep is None or first is None or rival is None:
             continue
-        slow, fast = catalogue.steps(one, cpu), catalogue.steps(one, gpu)
+        slow, fast = catalogue.steps(summary, cpu), catalogue.steps(summary, gpu)
         ratio = find_paired_ratio(fast, slow)
         if ratio is None:
             continue
         savings = [slow[block] - fast[block] for block in slow if block in fast]
-        longer = first.value - cpus.value
+        longer = first.value - rival.value
         saving = (mean(slow) or 0.0) - (mean(fast) or 0.0)
         # A block in which nothing was saved has no number of steps; the means have.
         every = savings if min(savings) > 0 else [saving]
         # Only a saving that the interval bears out is one.
         repaid = longer > 0 and saving > 0 and ratio.least > 1
-        yield BreakEven(
-            cell=one.cell.id,
-            first_call_s=first.value,
-            cpu_first_call_s=cpus.value,
-            saving_s=saving,
-            steps=estimate([longer / one_s for one_s in every]) if repaid else None,
-            never=ratio.most <= 1,
+        at_once = saving > 0 and longer <= 0
+        verdict: Meaning = "at once" if at_once else "never" if ratio.most <= 1 else "not shown"
+        yield Finding(
+            tag="break-even",
+            arm=gpu,
+            cell=summary.cell.id,
+            against=cpu,
+            value=estimate([longer / each for each in every]) if repaid else None,
+            unit="step",
+            beside=_point(saving, len(savings)),
+            verdict="after" if repaid else verdict,
         )
 
 
-def _decompose(catalogue: Catalogue, one: CellSummary, arm: str) -> Decomposition | None:
-    here, _ = catalogue.link(one, "compute")
-    whole, alone = (mean(catalogue.steps(cell, arm)) for cell in (one, here))
-    if here is None or whole is None or alone is None:
-        return None
-    parts: dict[PartName, float | None] = dict.fromkeys(PARTS)
-    absent: dict[PartName, Evidence] = {}
-    price = dispatch_cost(catalogue, here, arm)
+def _take_apart(
+    catalogue: Catalogue,
+    summary: CellSummary,
+    below: CellSummary,
+    arm: str,
+    *,
+    whole: float,
+    alone: float,
+) -> dict[PartName, float | Evidence]:
+    """By part its seconds, or why nobody can tell; ``below`` is the same step with its data at hand."""
+    parts: dict[PartName, float | Evidence] = dict.fromkeys(PARTS, 0.0)
+    price = dispatch_cost(catalogue, below, arm)
     if price is None:
-        absent["dispatch"] = cite("no-call-price")
+        parts["dispatch"] = cite("no-call-price")
         parts["compute"] = min(alone, whole)
     else:
         # The host can't have handed over for longer than it was seen to.
-        seen = catalogue.enqueueing(here, arm)
+        seen = catalogue.enqueueing(below, arm)
         dispatch = min(price.seconds, alone * (1.0 if seen is None else seen), whole)
         parts["dispatch"], parts["compute"] = dispatch, min(alone, whole) - dispatch
-    if here is one:
-        parts["input"] = parts["transfer"] = 0.0
-        return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
+    if below is summary:
+        return parts
     left = max(0.0, whole - alone)
-    parts["transfer"] = _find_transfer(catalogue, one, here, arm, left)
-    if parts["transfer"] is None:
-        absent["transfer"] = cite("no-copy")
-    left -= parts["transfer"] or 0.0
-    pipeline = find_pipeline(catalogue, one, arm)
-    if pipeline is None:
-        parts["input"] = 0.0
-    elif pipeline.input is not None:
+    transfer = _find_transfer(catalogue, summary, below, arm, left)
+    parts["transfer"] = cite("no-copy") if transfer is None else transfer
+    left -= transfer or 0.0
+    pipeline = find_pipeline(catalogue, summary, arm)
+    if pipeline is not None:
         # No more of the step can be the input than the input takes alone.
-        parts["input"] = min(left, pipeline.input)
-    else:
-        absent["input"] = cite("no-input-alone")
-    return Decomposition(cell=one.cell.id, arm=arm, whole=whole, parts=parts, absent=absent)
+        alone_s = pipeline.input
+        parts["input"] = cite("no-input-alone") if alone_s is None else min(left, alone_s)
+    return parts
 
 
 def _find_transfer(
@@ -148,7 +187,7 @@ def _find_overlap(together: float, alone: float | None, compute: float | None) -
 
 def _find_bound(
     found: Pipeline, quickest: float | None, *, hides: bool
-) -> tuple[Bound | None, Evidence]:
+) -> tuple[Meaning, Evidence]:
     """What a step waits for, and what says so.
 
     ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
@@ -169,7 +208,7 @@ def _find_bound(
 
 def _compare_models(
     together: float, compute: float | None, quickest: float | None, longer_by: float
-) -> tuple[Bound | None, Evidence]:
+) -> tuple[Meaning, Evidence]:
     """The same by the model elsewhere, of which the step must take so many times the time."""
     if compute is not None and longer_by * compute <= together:
         return "input", cite("same-model-at-hand", share=compute / together)
@@ -177,4 +216,4 @@ def _compare_models(
         return "input", cite("same-model-elsewhere", share=quickest / together)
     if compute is not None:
         return "compute", cite("model-takes-most")
-    return None, cite("neither-alone")
+    return "", cite("neither-alone")

@@ -7,7 +7,8 @@ fair numbers say; the stages are what the cells say.  Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
@@ -15,7 +16,7 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
 from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.result.cells import Comparison
-from suite.analysis.result.findings import Contribution, NaiveGap, Spot, Step, Waterfall
+from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Way
 from suite.cells.traits import Removed
@@ -23,37 +24,31 @@ from suite.cells.traits import Removed
 ENDS = (0, -1)
 """The first stage of a waterfall, which is the script, and the last one, the fair number."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredStage:
-    """A stage that has a number, seconds a unit by block, and all changes since the one before."""
-
-    cell: str
-    changes: tuple[str, ...]
-    rules: tuple[Removed, ...]
-    values: Values
+Measured = tuple[Step, Values]
+"""A stage that has a number, and its seconds a unit by block."""
 
 
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
     """Every waterfall of which at least two stages have a number, in the order of the plan."""
     places: dict[str, dict[bool, Way]] = {}
-    for one in catalogue.cells.values():
-        if (way := one.cell.way) is not None:
+    for summary in catalogue.cells.values():
+        if (way := summary.cell.way) is not None:
             places.setdefault(f"{way.name} {way.fixed}", {})[way.pinned] = way
     return [
-        found
+        waterfall
         for ways in places.values()
         for arm in catalogue.arms
         for _, way in sorted(ways.items())
-        if (found := _build(catalogue, way, arm)) is not None
+        if (waterfall := _build(catalogue, way, arm)) is not None
     ]
 
 
-def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[NaiveGap]:
+def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> Iterator[Finding]:
     """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number.
 
-    All of these comparisons are judged as one family, since a campaign has dozens; a profile that gives no
-    verdicts has none of them either.
+    Each gap comes before the changes that make a share of it beyond doubt, the largest first.  All of these
+    comparisons are judged as one family, since a campaign has dozens; a profile that gives no verdicts has
+    none of them either.
     """
     pairs = list(_pair(waterfalls, catalogue))
     compared = compare_pairs(
@@ -61,31 +56,38 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> list[N
         margin=catalogue.margin,
         level=OTHER_LEVEL,
     )
-    found = []
-    for place, (one, other, _) in enumerate(pairs):
+    for place, (waterfall, rival, _) in enumerate(pairs):
         both = [compared[place, end].verdict for end in ENDS]
         naive, fair = (_demand_ratio(compared[place, end]) for end in ENDS)
-        told, so = map(_find_side, both)
         off = naive.value / fair.value
-        found.append(
-            NaiveGap(
-                name=one.name,
-                title=one.title,
-                fixed=one.fixed,
-                other=one.spot,
-                base=other.spot,
-                naive=naive,
-                fair=fair,
-                factor=max(off, 1 / off),
-                reverses=told * so < 0,
-                invents=told != 0 and so == 0,
-                differs=told != 0 or so != 0,
-                provisional=None in both,
-                posted=one.posted and other.posted,
-                gone=_split(catalogue, one, other),
-            )
+        verdict = _judge_gap(*map(_find_side, both), provisional=None in both)
+        find = partial(
+            Finding,
+            arm=waterfall.spot.arm,
+            cell=waterfall.steps[0].cell,
+            against=rival.spot.arm,
         )
-    return found
+        yield find(
+            tag="gap",
+            value=naive,
+            beside=fair,
+            verdict=verdict,
+            provisional=None in both,
+            evidence=(cite("off-by", factor=max(off, 1 / off)),),
+        )
+        for changes, share in _split(catalogue, waterfall, rival):
+            yield find(tag="gone", share=share, evidence=(cite("changes", changes=changes),))
+
+
+def _judge_gap(naive: int, fair: int, *, provisional: bool) -> Meaning:
+    """What a script misleads to: the wrong winner, or a difference where the fair numbers see none."""
+    if naive * fair < 0:
+        return "wrong-winner"
+    if naive and not fair:
+        return "invented"
+    if provisional:
+        return "unjudged"
+    return "off-by" if naive or fair else "alike"
 
 
 def _pair(
@@ -131,8 +133,11 @@ def _take_rows(catalogue: Catalogue, one: Waterfall, step: Step) -> Rows:
     ]
 
 
-def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Contribution, ...]:
-    """What makes the way from the script's difference of two places to the fair one.
+def _split(
+    catalogue: Catalogue, one: Waterfall, other: Waterfall
+) -> list[tuple[tuple[str, ...], float]]:
+    """The changes that make the way from the script's difference of two places to the fair one, and their
+    shares of it.
 
     In seconds a unit, block by block, at the stages that both have: those that make it shorter or longer
     by more than 0, as the 95 % CI (Student's t) has it.
@@ -150,11 +155,11 @@ def _split(catalogue: Catalogue, one: Waterfall, other: Waterfall) -> tuple[Cont
             changes = []
     whole = _measure_shrinkage(stages[0][1], stages[-1][1])
     parts = [
-        Contribution(changes=made, share=part / whole)
+        (made, part / whole)
         for (_, before), (made, after) in pairwise(stages)
         if whole and (part := _measure_shrinkage(before, after))
     ]
-    return tuple(sorted(parts, key=lambda part: -part.share))
+    return sorted(parts, key=lambda part: -part[1])
 
 
 def _measure_shrinkage(before: Values, after: Values) -> float:
@@ -162,8 +167,8 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
     away = [before[block] - after[block] for block in after if block in before]
     if len(away) < FEWEST:
         return 0.0
-    found = estimate_difference(away)
-    return found.value if found.least > 0 or found.most < 0 else 0.0
+    shrinkage = estimate_difference(away)
+    return shrinkage.value if shrinkage.least > 0 or shrinkage.most < 0 else 0.0
 
 
 def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
@@ -172,13 +177,13 @@ def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidenc
     if way is None or cpu in {None, arm} or not call:
         return None
     path, rival = (_find_path(catalogue, way, one.cell.id, place) for place in (arm, cpu))
-    if not path or not rival or rival[-1].cell != path[-1].cell:
+    if not path or not rival or rival[-1][0].cell != path[-1][0].cell:
         return None
     own, fair, theirs, their_fair = (
-        mean(stage.values) or 0.0 for stage in (path[0], path[-1], rival[0], rival[-1])
+        mean(values) or 0.0 for _, values in (path[0], path[-1], rival[0], rival[-1])
     )
     longer, saving = (own - fair) - (theirs - their_fair), their_fair - fair
-    ratio = find_paired_ratio(path[-1].values, rival[-1].values)
+    ratio = find_paired_ratio(path[-1][1], rival[-1][1])
     if longer <= 0 or ratio is None:
         return None
     if ratio.most <= 1:
@@ -189,14 +194,14 @@ def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidenc
     return cite("repaid", units=longer / own * call / saving, unit=way.unit)
 
 
-def _find_path(catalogue: Catalogue, way: Way, cell: str, arm: str | None) -> list[MeasuredStage]:
+def _find_path(catalogue: Catalogue, way: Way, cell: str, arm: str | None) -> list[Measured]:
     """The way from one of its cells to the fair number; nothing where the cell is the last stage, or has
     no number."""
     cells = [stage.cell for stage in way.stages]
     if arm is None or cell not in cells:
         return []
-    measured = list(_walk(catalogue, way, arm, begin=cells.index(cell)))
-    return measured if len(measured) > 1 and measured[0].cell == cell else []
+    measured = _walk(catalogue, way, arm, begin=cells.index(cell))
+    return measured if len(measured) > 1 and measured[0][0].cell == cell else []
 
 
 def _find_side(verdict: Verdict | None) -> int:
@@ -204,44 +209,35 @@ def _find_side(verdict: Verdict | None) -> int:
     return {"SLOWER": 1, "FASTER": -1}.get(verdict.name, 0) if verdict else 0
 
 
-def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> Iterator[MeasuredStage]:
+def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> list[Measured]:
     """The stages that have a number, each with all changes since the one before: not every profile has the
     script, nor does it always succeed."""
     changes: list[str] = []
     rules: list[Removed] = []
-    first = True
+    measured: list[Measured] = []
     for stage in way.stages[begin:]:
         changes.append(stage.change)
         rules += [stage.removes] if stage.removes else []
         cell = catalogue.cells.get(stage.cell or "")
         values = _take(catalogue, cell, arm, by_call=way.by_call)
         if cell is not None and values:
-            yield MeasuredStage(
+            step = Step(
                 cell=cell.cell.id,
                 changes=tuple(changes),
-                rules=() if first else tuple(dict.fromkeys(rules)),
-                values=values,
+                rules=tuple(dict.fromkeys(rules)) if measured else (),
+                value=estimate(list(values.values())),
+                factor=find_paired_ratio(values, measured[-1][1]) if measured else None,
             )
-            changes, rules, first = [], [], False
+            measured.append((step, values))
+            changes, rules = [], []
+    return measured
 
 
 def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
-    measured = list(_walk(catalogue, way, arm))
-    factor = (
-        find_paired_ratio(measured[-1].values, measured[0].values) if len(measured) > 1 else None
-    )
+    measured = _walk(catalogue, way, arm)
+    factor = find_paired_ratio(measured[-1][1], measured[0][1]) if len(measured) > 1 else None
     if factor is None:
         return None
-    steps = [
-        Step(
-            cell=stage.cell,
-            changes=stage.changes,
-            rules=stage.rules,
-            value=estimate(list(stage.values.values())),
-            factor=find_paired_ratio(stage.values, before.values) if before else None,
-        )
-        for before, stage in zip([None, *measured[:-1]], measured, strict=True)
-    ]
     return Waterfall(
         name=way.name,
         title=way.title,
@@ -249,9 +245,9 @@ def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
         by_call=way.by_call,
         fixed=way.fixed,
         spot=Spot(arm=arm, pinned=way.pinned),
-        steps=tuple(steps),
+        steps=tuple(step for step, _ in measured),
         factor=factor,
-        posted=catalogue.cells[measured[0].cell].cell.process is not None,
+        posted=catalogue.cells[measured[0][0].cell].cell.process is not None,
     )
 
 

@@ -73,10 +73,7 @@ def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
         "not-containerized": "none" in isolations,
         "container-unseen": "unseen" in isolations,
     }
-    flags = [raise_flag(code) for code, said in holds.items() if said]
-    if campaign.at_once > 1:
-        flags.append(raise_flag("others-at-work", gpus=campaign.at_once))
-    return flags
+    return [raise_flag(code) for code, said in holds.items() if said]
 
 
 def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:

@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
 
 from msgspec import structs
 
@@ -23,6 +22,7 @@ from suite.analysis.campaign.bounds import read_text, take_first
 from suite.analysis.campaign.consistency import tell_apart
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.watched import sum_up
+from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
 from suite.model import NOT_FROM_LOCK, CellResult, Document, Scalar, control_of
 
@@ -43,19 +43,28 @@ _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
 """Everything that tells what an arm ran in, but for the digests."""
 
 
-def find_machine(documents: Iterable[Document]) -> Machine:
-    """The machine, from the first document that has each fact."""
-    found = take_first(documents)
+def find_machine(loaded: LoadedCampaign) -> Machine:
+    """The machine, from the first document that has each fact; the GPUs from the first of each arm on one."""
+    found = take_first(loaded.documents)
     kind = read_text(found.get("cpu.architecture"))
     used, count, memory = map(found.get, ("cpu.usable", "cpu.count", "memory.bytes"))
-    gpus = [str(v) for k, v in found.items() if k.startswith("gpu.") and k.endswith(".name")]
+    devices: dict[str | None, list[Document]] = {}
+    for document in loaded.documents:
+        devices.setdefault(loaded.campaign.arm(document.invocation.arm).device, []).append(document)
+    # An arm without a device tells of GPUs only where the whole campaign has one.
+    told = [take_first(own) for device, own in devices.items() if device is not None] or [found]
     return Machine(
         # Documents of before ARM processors had names have the architecture alone.
         cpu=read_text(found.get("cpu.model")) or (f"{kind} processor" if kind else None),
         cpus_used=read_text(used),
         cpus=None if count == used else read_text(count),
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
-        gpus=tuple(gpus),
+        gpus=tuple(
+            str(value)
+            for facts in told
+            for name, value in facts.items()
+            if name.startswith("gpu.") and name.endswith(".name")
+        ),
     )
 
 
@@ -105,9 +114,9 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
     plain = replace(value, name=value.of or arm)
     images = [one.invocation.image for one in documents]
     cells = [cell for one in counted.values() for cell in one.cells]
-    spans = {block: _find_measuring(one) for block, one in counted.items()}
     return ArmAnalysis(
         gpu=value.gpu,
+        device=value.device,
         plain=plain.name,
         without_gpu=control_of(plain, "hidden").name if value.gpu else None,
         blocks={block: one.invocation.status for block, one in counted.items()},
@@ -120,7 +129,6 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
         timing=find_timing_costs(summary.campaign.cells, counted.values()),
         placement=_find_placement(cells),
         elsewhere=_find_elsewhere(cells),
-        measuring={block: span for block, span in spans.items() if span},
     )
 
 
@@ -156,15 +164,6 @@ def _find_elsewhere(results: Iterable[CellResult]) -> dict[str, tuple[str, ...]]
         if one.elsewhere:
             found.setdefault(one.id, set()).update(one.elsewhere)
     return {name: tuple(sorted(names)) for name, names in found.items()}
-
-
-def _find_measuring(document: Document) -> tuple[datetime, datetime] | None:
-    """When the first cell of an invocation began and its last one ended, by the worker's clock."""
-    # What the host times from outside has no first call, and begins before the worker does.
-    measured = [one for one in document.cells if one.first_call_s is not None]
-    starts = [one.started for one in measured if one.started]
-    ends = [one.ended for one in measured if one.ended]
-    return (min(starts), max(ends)) if starts and ends else None
 
 
 def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...]]:

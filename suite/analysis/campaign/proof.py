@@ -46,6 +46,9 @@ DEMANDS: Sequence[tuple[str, Callable[[Scalar], bool], str]] = (
 AS_POSTED = ("tensorflow.soft_placement", "tensorflow.tf32")
 """Those of them that are TensorFlow's own choice in a script, and say nothing against its number."""
 
+GPU_UUID = "gpu.0.uuid"
+"""The fact that says, by a hash, which GPU a worker computed on."""
+
 _NODES = re.compile(r"(?P<operation>\S+) on (?P<device>\S+) ×(?P<count>\d+)")
 
 
@@ -82,7 +85,9 @@ def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str,
     simulated = is_simulated(document)
     # Each cell by what its own container saw: that the next one was well proves nothing of it.
     unproven = {
-        (one.container, posted): find_unproven(facts_of(document, one.container), posted=posted)
+        (one.container, posted): find_unproven(
+            facts_of(document, one.container), uuid=arm.uuid, posted=posted
+        )
         for one in document.cells
         for posted in (False, True)
     }
@@ -105,9 +110,12 @@ def is_simulated(document: Document) -> bool:
     return any(facts_of(document, place).get(SIMULATED) is True for place in places)
 
 
-def find_unproven(facts: Mapping[str, Scalar], *, posted: bool = False) -> Evidence | None:
+def find_unproven(
+    facts: Mapping[str, Scalar], *, uuid: str | None = None, posted: bool = False
+) -> Evidence | None:
     """Why no number of a container with these facts is proven to be a GPU's, or None.
 
+    ``uuid`` is the hash of the GPU that it has to be, where the arm has one of several.
     ``posted``: of a script, which leaves TensorFlow's switches as they are; where its work was is seen.
     """
     for name, holds, code in DEMANDS:
@@ -117,6 +125,11 @@ def find_unproven(facts: Mapping[str, Scalar], *, posted: bool = False) -> Evide
             return cite("no-fact", fact=name)
         if not holds(facts[name]):
             return Evidence(code=code, values={"fact": name, "value": repr(facts[name])})
+    # A driver may not tell it.
+    if uuid is not None and facts.get(GPU_UUID) not in {None, uuid}:
+        return Evidence(
+            code="not-its-gpu", values={"fact": GPU_UUID, "value": repr(facts[GPU_UUID])}
+        )
     return None
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.ablation.overheads import ROUNDING
@@ -47,22 +46,19 @@ IS: dict[Price, tuple[RuleName, Evidence]] = {
 """What is nothing but one cause, and how that is told."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A cell that needs an explanation: how the GPU stands there, and the causes, the heaviest first."""
-
-    cell: str
-    standing: Standing
-    causes: tuple[Cause, ...]
+Case = tuple[Standing, tuple[Cause, ...]]
+"""How the GPU stands in a cell that needs an explanation, and the causes, the heaviest first."""
 
 
-def explain(catalogue: Catalogue) -> list[Case]:
-    """The cases of a campaign in its plan's order; none where it has not both arms."""
+def explain(catalogue: Catalogue) -> dict[str, Case]:
+    """The cases of a campaign by their cells; none where it has not both arms."""
     gpu, cpu = catalogue.gpu, catalogue.cpu
     if gpu is None or cpu is None:
-        return []
-    found = (_explain(catalogue, one, cpu, gpu) for one in catalogue.cells.values())
-    return [case for case in found if case is not None]
+        return {}
+    cases = {
+        name: _explain(catalogue, summary, cpu, gpu) for name, summary in catalogue.cells.items()
+    }
+    return {name: case for name, case in cases.items() if case is not None}
 
 
 def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case | None:
@@ -75,7 +71,6 @@ def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case
     if wins is not False and not wasted:
         return None
     loses = wins is False
-    arms = (cpu, gpu) if loses else (gpu,)
     own = catalogue.values(one, gpu)
     lost = (
         subtract(own, catalogue.values(one, cpu))
@@ -94,8 +89,7 @@ def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case
         winner=winner.cell.id if winner else None,
         hopeless=loses and winner is None and chosen,
     )
-    causes = tuple(_find_causes(catalogue, one, arms, lost))
-    return Case(cell=one.cell.id, standing=standing, causes=causes)
+    return standing, tuple(_find_causes(catalogue, one, (cpu, gpu) if loses else (gpu,), lost))
 
 
 def _find_causes(
@@ -179,7 +173,7 @@ def _gather(
         evidence = (*evidence, after)
     # From the cell itself, not from the ablation at which the part was found.
     gains = [
-        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.how)
+        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.evidence[0])
         for part in parts
         if part.gain is not None
     ]

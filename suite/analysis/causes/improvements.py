@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from msgspec import structs
+
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import judge, scale_ratio
-from suite.analysis.result.findings import Improvement, Shown, Speedup
-from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Ratio, cite
+from suite.analysis.result.findings import Finding, Shown
+from suite.analysis.result.numbers import OTHER_LEVEL, Estimate, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Stage
 from suite.cells.traits import Effect
 
@@ -34,53 +36,61 @@ class Pair:
     other: CellSummary
 
 
-def find_improvements(catalogue: Catalogue) -> list[Improvement]:
+def find_improvements(catalogue: Catalogue) -> list[Finding]:
     """Every change that was measured, the GPU's arm first; those of the script alone before those that train
-    otherwise, the largest gain first."""
+    otherwise, the largest gain first.  A change that is shown to do both stands there twice."""
     arms = dict.fromkeys(arm for arm in (catalogue.gpu, catalogue.cpu) if arm)
-    return [one for arm in arms for one in _find_on(catalogue, arm)]
+    return [change for arm in arms for change in _find_on(catalogue, arm)]
 
 
-def _find_on(catalogue: Catalogue, arm: str) -> list[Improvement]:
-    gains: dict[Pair, Speedup] = {}
+def _find_on(catalogue: Catalogue, arm: str) -> list[Finding]:
+    gains: dict[Pair, Finding] = {}
     for pair in _find_pairs(catalogue, arm):
-        gain = find_speedup(
-            catalogue, pair.one, pair.other, arm, _place(pair.one.cell, pair.other.cell)
-        )
+        where = _place(pair.one.cell, pair.other.cell)
+        gain = find_speedup(catalogue, pair.one, pair.other, arm, where)
         if gain is not None:
             gains[pair] = gain
     shown = _judge(catalogue, gains)
     changes: dict[str, list[Pair]] = {}
     for pair in gains:
         changes.setdefault(f"{pair.change} {pair.effect}", []).append(pair)
-    found = [
-        Improvement(
-            change=pair.change,
-            effect=pair.effect,
-            costs=pair.costs,
-            arm=arm,
-            cell=pair.one.cell.id,
-            gain=gains[pair],
-            pairs=len(own),
-            faster=sum(shown[one] == "faster" for one in own),
-            slower=sum(shown[one] == "slower" for one in own),
-            shows=shown[pair],
-            provisional=not catalogue.gives_verdicts,
-        )
+    chosen = {
+        pair: _describe(pair, own, shown)
         for own in changes.values()
         for pair in _choose(own, gains, shown)
+    }
+    ordered = sorted(chosen, key=lambda pair: (pair.effect != "script", -gains[pair].number.value))
+    return [
+        structs.replace(
+            gains[pair],
+            tag="change",
+            verdict=shown[pair],
+            provisional=not catalogue.gives_verdicts,
+            evidence=(pair.change, *gains[pair].evidence, *chosen[pair]),
+        )
+        for pair in ordered
     ]
-    return sorted(found, key=lambda one: (one.effect != "script", -one.gain.ratio.value))
+
+
+def _describe(pair: Pair, own: Sequence[Pair], shown: Mapping[Pair, Shown]) -> tuple[Evidence, ...]:
+    """What a change costs, and in how many of its pairs it is shown to be faster, and slower."""
+    price: dict[str, Value] = {"costs": pair.costs} if pair.costs else {}
+    faster, slower = (sum(shown[each] == way for each in own) for way in ("faster", "slower"))
+    return (
+        cite("effect", effect=pair.effect, **price),
+        cite("shown-in", pairs=faster, of=len(own)),
+        cite("shown-in", pairs=slower, of=len(own)),
+    )
 
 
 def _choose(
-    pairs: Sequence[Pair], gains: Mapping[Pair, Speedup], shown: Mapping[Pair, Shown | None]
+    pairs: Sequence[Pair], gains: Mapping[Pair, Finding], shown: Mapping[Pair, Shown]
 ) -> Iterator[Pair]:
     """The pair in which a change is shown to gain most, and the one in which it is shown to lose most; where
     it is shown to do neither, the one with the largest gain."""
 
     def find_gain(pair: Pair) -> float:
-        return gains[pair].ratio.value
+        return gains[pair].number.value
 
     faster = [pair for pair in pairs if shown[pair] == "faster"]
     slower = [pair for pair in pairs if shown[pair] == "slower"]
@@ -92,25 +102,25 @@ def _choose(
         yield max(pairs, key=find_gain)
 
 
-def _judge(catalogue: Catalogue, gains: Mapping[Pair, Speedup]) -> dict[Pair, Shown | None]:
+def _judge(catalogue: Catalogue, gains: Mapping[Pair, Finding]) -> dict[Pair, Shown]:
     """What each pair shows: that its gain is beyond the margin, not only beyond 1.
 
     All pairs of an arm are one family, since they are many and the largest gains are told; in every profile,
     as fewer blocks agree by chance more often.
     """
     most = 1 + catalogue.margin
-    found: dict[Pair, Shown | None] = dict.fromkeys(gains)
+    shown: dict[Pair, Shown] = dict.fromkeys(gains, "")
     names = {str(place): pair for place, pair in enumerate(gains)}
-    beyond = {name: _leave_margin(gains[pair].ratio, most) for name, pair in names.items()}
+    beyond = {name: _leave_margin(gains[pair].number, most) for name, pair in names.items()}
     verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL)
     for name, verdict in verdicts.items():
         if verdict.names_winner:
             # A verdict is about times, and a gain is the ratio of two the other way round.
-            found[names[name]] = "faster" if verdict.name == "SLOWER" else "slower"
-    return found
+            shown[names[name]] = "faster" if verdict.name == "SLOWER" else "slower"
+    return shown
 
 
-def _leave_margin(gain: Ratio, most: float) -> Ratio:
+def _leave_margin(gain: Estimate, most: float) -> Estimate:
     """What of a gain lies beyond the margin: 1 where nothing does."""
     return scale_ratio(gain, 1 / min(max(gain.value, 1 / most), most))
 
@@ -131,13 +141,13 @@ def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
         and catalogue.values(one, arm)
     }
     lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
-    for one in cells.values():
-        yield from _follow_links(cells, one)
-        yield from _follow_stages(cells, one)
-        for axis, choice in one.cell.choices.items():
-            rest = {name: value for name, value in one.cell.params.items() if name != axis}
-            key = f"{one.cell.name} {axis} {rest} {choice}"
-            lines.setdefault(key, (axis, choice, []))[2].append(one)
+    for summary in cells.values():
+        yield from _follow_links(cells, summary)
+        yield from _follow_stages(cells, summary)
+        for axis, choice in summary.cell.choices.items():
+            rest = {name: value for name, value in summary.cell.params.items() if name != axis}
+            key = f"{summary.cell.name} {axis} {rest} {choice}"
+            lines.setdefault(key, (axis, choice, []))[2].append(summary)
     for axis, choice, line in lines.values():
         if choice.effect != "timing":
             yield from (_take_sizes if choice.larger else _take_values)(axis, choice, line)

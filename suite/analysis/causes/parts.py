@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Values
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.result.findings import RuleName, Speedup
+from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Evidence
 
 Seconds = Mapping[str, Values]
@@ -26,7 +26,7 @@ class Part:
     cell: CellSummary
     seconds: Seconds
     evidence: tuple[Evidence, ...]
-    gain: Speedup | None = None
+    gain: Finding | None = None
     times: float = 1.0
 
 

@@ -103,8 +103,8 @@ def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> 
     fewer = find_fewer(catalogue, one, arms[-1])
     other = catalogue.cells[fewer.at] if fewer else None
     if fewer and other and has_numbers(catalogue, other, arms):
-        share = 1 - 1 / fewer.ratio.value
-        told = cite("fewer", share=share, **fewer.how.values)
+        share = 1 - 1 / fewer.number.value
+        told = cite("fewer", share=share, **fewer.evidence[0].values)
         return leave_out(catalogue, one, other, arms), (told,)
     return _find_dispatch(catalogue, one, arms)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import Catalogue, Trace
 from suite.analysis.ablation.overheads import (
-    MeasuredCost,
+    Overhead,
     copy_cost,
     dispatch_cost,
     start_cost,
@@ -24,7 +24,7 @@ from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import Part, count_calls, mean_of
 from suite.analysis.causes.plain_cell import is_dispatch_bound
-from suite.analysis.result.findings import RuleName, Speedup
+from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Estimate, Evidence, Value, cite
 
 AGREES = 2.0
@@ -68,7 +68,7 @@ class Candidate:
     parts: tuple[Part, ...]
     seconds: Estimate | None
     evidence: tuple[Evidence, ...]
-    gain: Speedup | None = None
+    gain: Finding | None = None
 
 
 def cross_check(
@@ -114,7 +114,7 @@ def _agree(one: float, other: float) -> bool:
 
 
 def _costs_agree(
-    part: Part, paid: Sequence[MeasuredCost | None], arms: Arms, times: float = 1.0
+    part: Part, paid: Sequence[Overhead | None], arms: Arms, times: float = 1.0
 ) -> bool:
     """Whether so many times a cost, the GPU's beyond the CPU's, is what the part takes."""
     known = [times * cost.seconds for cost in paid if cost is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from suite.analysis.ablation.catalogue import Catalogue
-from suite.analysis.ablation.overheads import MeasuredCost, start_cost, transfer_cost
+from suite.analysis.ablation.overheads import Overhead, start_cost, transfer_cost
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import (
@@ -21,7 +21,7 @@ from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Stage, Way
 
-PRICES: Mapping[RuleName, Callable[[Catalogue, CellSummary, str], MeasuredCost | None]] = {
+PRICES: Mapping[RuleName, Callable[[Catalogue, CellSummary, str], Overhead | None]] = {
     "start-up": start_cost,
     "transfer": transfer_cost,
 }
@@ -134,7 +134,9 @@ def _add_up(
     total = dict.fromkeys(arms, 0.0)
     for change in changes:
         index = next((i for i, one in enumerate(way.stages) if one.change == change), 0)
-        pair = [catalogue.cells.get(one.cell or "") for one in way.stages[index - 1 : index + 1]]
+        pair = [
+            catalogue.cells.get(stage.cell or "") for stage in way.stages[index - 1 : index + 1]
+        ]
         if index == 0 or not all(has_numbers(catalogue, one, arms) for one in pair):
             return None
         before, after = pair

@@ -13,11 +13,11 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from suite.analysis.documents.rules import judge_membership, judge_plan, judge_survey
+from suite.analysis.documents.rules import judge_membership, judge_plan
 from suite.analysis.result.campaign import Analysis
 from suite.errors import DocumentError
 from suite.folder import MEND, Folder
-from suite.model import PLAN, SURVEY, Campaign, Document, Survey
+from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document
 from suite.ranges import RANGES
 from suite.wire import SCHEMA, Malformed, decode_json, judge_values, parse_json
@@ -27,7 +27,7 @@ DERIVED = frozenset({PLAN, "summary.json"})
 
 _NAME = re.compile(r".+-\d+(-r\d+)?\.json", re.ASCII)
 
-Kind = TypeVar("Kind", Document, Campaign, Survey)
+Kind = TypeVar("Kind", Document, Campaign)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,26 +98,6 @@ def load_plan(folder: Path) -> Campaign:
         return _load(opened, PLAN, Campaign, judge_plan)
 
 
-def is_survey(folder: Path) -> bool:
-    """Whether a folder is a survey's, and not a campaign's.
-
-    Raises:
-        DocumentError: there is no such folder.
-    """
-    with Folder.open(folder) as opened:
-        return opened.holds(SURVEY)
-
-
-def load_survey(folder: Path) -> Survey:
-    """The plan of a survey's folder.
-
-    Raises:
-        DocumentError: it can't be read or is refused.
-    """
-    with Folder.open(folder) as opened:
-        return _load(opened, SURVEY, Survey, judge_survey)
-
-
 def load_document(path: Path) -> Document:
     """One invocation's document, checked on its own.
 
@@ -141,19 +121,19 @@ def read_summary(text: str | bytes) -> Analysis:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of everything that is read here: a document, a plan, or a survey's plan."""
+    """The JSON Schema of everything that is read here: a document, or a plan."""
     references, definitions = msgspec.json.schema_components(
-        [Document, Campaign, Survey], ref_template="#/$defs/{name}"
+        [Document, Campaign], ref_template="#/$defs/{name}"
     )
     for definition in definitions.values():
         # Fields that this version does not know are refused, so the schema says so, too.
         definition["additionalProperties"] = False
         definition["description"] = " ".join(definition.get("description", "").split())
-    for name in ("Document", "Campaign", "Survey"):
+    for name in ("Document", "Campaign"):
         definitions[name]["properties"]["schema"] = {"const": SCHEMA}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A document of one invocation, or the plan of a campaign or of a survey",
+        "title": "A document of one invocation, or the plan of a campaign",
         "anyOf": list(references),
         "$defs": definitions,
     }

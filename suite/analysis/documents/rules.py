@@ -1,4 +1,4 @@
-"""What must hold in a plan, in a survey, and between a plan and its documents, beyond a field's own range.
+"""What must hold in a plan, and between a plan and its documents, beyond a field's own range.
 
 Pure.
 """
@@ -6,18 +6,16 @@ Pure.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
 
 from suite.model import (
     PLAN,
     Arm,
     Campaign,
     Document,
-    Survey,
     container_seconds,
     document_name,
+    name_files,
 )
 from suite.model.rules import Complaint, judge_fields, judge_name, judge_repeated, judge_work
 
@@ -49,22 +47,6 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     yield from _judge_again(plan, arms)
 
 
-def judge_survey(survey: Survey) -> Iterator[Complaint]:
-    """The complaints about a survey's plan on its own."""
-    yield from judge_fields("$", survey)
-    if len(survey.gpus) < 2 or len(set(survey.gpus)) < len(survey.gpus):
-        yield "$.gpus", f"{survey.gpus!r} are not several different GPUs"
-    folders = [member.campaign for member in survey.members]
-    yield from judge_repeated("$.members[{}].campaign", folders)
-    turns = sorted((member.gpu, member.at_once) for member in survey.members)
-    if turns != sorted(product(survey.gpus, (False, True))):
-        yield "$.members", "they are not one campaign alone and one at once for each GPU"
-    for gpu in survey.gpus:
-        cpus = survey.cpus.get(gpu, "")
-        if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", cpus, re.ASCII):
-            yield f"$.cpus.{gpu}", f"{survey.cpus.get(gpu)!r} is not a list of CPUs"
-
-
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
     """The complaints about a document as a part of a campaign with this plan."""
     for name in ("id", "profile", "seed"):
@@ -86,7 +68,9 @@ def _judge_reference(path: str, arm: str, arms: Iterable[str]) -> Iterator[Compl
 
 def _judge_arms(plan: Campaign) -> Iterator[Complaint]:
     """Whether the arms are what their names promise: a number stands under its arm's name."""
-    yield from judge_repeated("$.every_arm[{}].name", [arm.name for arm in plan.every_arm])
+    # Its documents and logs are called after it.
+    files = [name_files(arm.name) for arm in plan.every_arm]
+    yield from judge_repeated("$.every_arm[{}].name", files)
     by_name = {arm.name: arm for arm in plan.every_arm}
     for index, arm in enumerate(plan.every_arm):
         path = f"$.every_arm[{index}]"
@@ -105,6 +89,8 @@ def _judge_arm(path: str, arm: Arm, of: Arm | None) -> Iterator[Complaint]:
     if arm.control is None:
         if arm.of is not None:
             yield f"{path}.of", f"is {arm.of!r}, but the arm is not a control"
+        if arm.name.partition(":")[2] != (arm.device or ""):
+            yield f"{path}.device", f"{arm.device!r} is not the GPU that {arm.name!r} names"
         if not arm.gpu and CPU_NAME not in arm.name:
             yield f"{path}.gpu", f"{arm.name!r} has no GPU, so its name has to contain {CPU_NAME!r}"
         return
@@ -113,8 +99,13 @@ def _judge_arm(path: str, arm: Arm, of: Arm | None) -> Iterator[Complaint]:
     if arm.control == "hidden":
         if arm.gpu:
             yield f"{path}.gpu", "is true, but the arm hides the GPU"
-    elif of is None or (of.image, of.gpu) != (arm.image, arm.gpu):
+    elif of is None or _locate(of) != _locate(arm):
         yield f"{path}.of", f"{arm.of!r} is not an arm with the same image and GPU"
+
+
+def _locate(arm: Arm) -> tuple[object, ...]:
+    """What an arm shares with its twin, and with itself a second time."""
+    return arm.image, arm.gpu, arm.device, arm.uuid
 
 
 def _judge_again(plan: Campaign, arms: Iterable[str]) -> Iterator[Complaint]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import datetime
 
 from msgspec import Struct, field
 
@@ -30,7 +29,10 @@ def hash_identity(text: str) -> str:
 
 
 class Machine(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The machine, from the first document that has each fact; ``cpus`` only where not all were used."""
+    """The machine, from the first document that has each fact; ``cpus`` only where not all were used.
+
+    ``gpus`` are the names of those that arms ran on, one for each.
+    """
 
     cpu: str | None = None
     cpus_used: str | None = None
@@ -139,15 +141,18 @@ class Placed(Struct, frozen=True, kw_only=True):
 class ArmAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of an arm beside its cells' numbers.
 
-    ``gpu``: it has one. ``plain`` is the arm that it is, or is once more, and ``without_gpu`` what the
-    same without its GPU is called. ``blocks`` are those that count, with how each ended. ``image`` and
-    ``facts`` hold by name every value that some document has; what identifies a machine or a person is a
-    hash. ``timing`` is by cell the largest share of a sample that an empty fence took. ``elsewhere`` is
-    by cell what was not on its own device. ``measuring`` is by block when the first cell began and the
-    last one ended.
+    ``gpu``: it has one; ``device``: which, where the campaign has several, as ``GPU=`` takes it.
+    ``first_gpu`` is the arm on the first of them, which this one is compared with beside the base; None: it
+    is that arm, or that is the base.  ``plain`` is the arm that it is, or is once more, and
+    ``without_gpu`` what the same without its GPU is called. ``blocks`` are those that count, with how each
+    ended. ``image`` and ``facts`` hold by name every value that some document has; what identifies a machine
+    or a person is a hash. ``timing`` is by cell the largest share of a sample that an empty fence took.
+    ``elsewhere`` is by cell what was not on its own device.
     """
 
     gpu: bool
+    device: str | None = None
+    first_gpu: str | None = None
     plain: str
     without_gpu: str | None = None
     blocks: Mapping[int, InvocationStatus]
@@ -160,7 +165,6 @@ class ArmAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     timing: Mapping[str, float] = field(default_factory=dict)
     placement: Mapping[str, Placed] = field(default_factory=dict)
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    measuring: Mapping[int, tuple[datetime, datetime]] = field(default_factory=dict)
 
 
 class Spent(Struct, frozen=True, kw_only=True):

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
 from suite.analysis.result.cells import ArmResult, CellAnalysis
-from suite.analysis.result.findings import (
-    BreakEven,
-    Decomposition,
-    Improvement,
-    NaiveGap,
-    Triple,
-    Waterfall,
-)
-from suite.analysis.result.limits import Cost, Limits, Price
+from suite.analysis.result.findings import Finding, Tag, Waterfall
+from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
@@ -99,7 +92,7 @@ class Family(Struct, frozen=True, kw_only=True):
     @property
     def signs(self) -> tuple[int, int]:
         """In how many cells the other was faster and slower, whatever the verdict."""
-        values = [one.value for one in self.ratios.values()]
+        values = [ratio.value for ratio in self.ratios.values()]
         return sum(one < 1 for one in values), sum(one > 1 for one in values)
 
 
@@ -156,10 +149,10 @@ class Controls(Struct, frozen=True, kw_only=True):
         """The codes of the controls that failed."""
         hidden = (self.cuda_hidden,) if self.cuda_hidden else ()
         found = {
-            "twins": any(one.flagged for one in self.twins),
-            "again": any(one.flagged for one in self.again),
+            "twins": any(family.flagged for family in self.twins),
+            "again": any(family.flagged for family in self.again),
             "hidden": any(one.flagged for one in hidden),
-            "extra-work": any(one.holds is False for one in self.extra_work),
+            "extra-work": any(extra.holds is False for extra in self.extra_work),
             "input-only": bool(self.input_differs),
         }
         return tuple(code for code, failed in found.items() if failed)
@@ -170,12 +163,14 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``suite`` measured; ``analysed_by`` is the version of the one that analysed, without a commit, so that
     another checkout gives the same bytes.  ``arms`` are in the plan's order, and all are compared with
-    the first.  ``cpu`` and ``gpu`` are those that are each other's rivals.  ``flags`` are those of the
-    whole campaign and of every invocation that does not count.  ``troubled``: a cell failed, disagrees
-    or is INVALID.  ``margin`` is what a difference must exceed to count; ``noise_floor`` is None where no
-    twin ran; ``noise_unexplained`` is what of it the twins' own intervals leave.  ``spent`` is by arm,
-    those of controls too.  ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is
-    None where none was given, and there are no ``costs`` then.  Durations in seconds, sizes in bytes, ratios
+    the first.  ``cpu`` and ``gpu`` are those that are each other's rivals (of several GPUs the first).
+    ``flags`` are those of the whole campaign and of every invocation that does not count.
+    ``troubled``: a cell failed, disagrees or is INVALID.  ``margin`` is what a difference must exceed to
+    count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
+    intervals leave.  ``spent`` is by arm, those of controls too.  ``limits`` are rates above a theoretical
+    peak, times under their bounds, and rates far below what others measured; ``hardware`` is what there is
+    to say of the GPUs, good or bad.  ``price`` is None where none was given, and no finding is a cost then.
+    Durations in seconds, sizes in bytes, ratios
     of times: under 1 the arm is faster than the first.
     """
 
@@ -199,16 +194,20 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     watching: Watching | None = None
     spent: Mapping[str, Spent]
     deaths: tuple[Death, ...] = ()
-    advice: tuple[Improvement, ...] = field(default=(), name="changes")
+    findings: tuple[Finding, ...] = ()
     waterfalls: tuple[Waterfall, ...] = ()
-    misled: tuple[NaiveGap, ...] = ()
-    steps: tuple[Decomposition, ...] = ()
-    triples: tuple[Triple, ...] = ()
-    repayments: tuple[BreakEven, ...] = ()
-    limits: Limits
+    limits: tuple[Flag, ...] = ()
     hardware: tuple[Flag, ...] = ()
     price: Price | None = None
-    costs: tuple[Cost, ...] = ()
+
+    def find(self, tag: Tag, **where: str) -> list[Finding]:
+        """The findings with a tag, in the plan's order, of which these fields have these values."""
+        return [
+            finding
+            for finding in self.findings
+            if finding.tag == tag
+            and all(getattr(finding, name) == value for name, value in where.items())
+        ]
 
     @property
     def base(self) -> str:
@@ -221,9 +220,26 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return list(self.arms)[1:]
 
     @property
-    def gpu_arm(self) -> str:
-        """The first arm that has a GPU; of a campaign that has one."""
-        return next(name for name, one in self.arms.items() if one.gpu)
+    def leading(self) -> list[str]:
+        """The others, but of several GPUs the first alone."""
+        return [arm for arm in self.others if self.arms[arm].first_gpu is None]
+
+    @property
+    def by_gpu(self) -> list[Analysis]:
+        """The campaign with the first of several GPUs as the base of the others, for each image that ran on
+        them: what is told of arms is then told of one GPU against another.  None where the base of all is
+        that GPU's arm, or where there is one GPU.
+        """
+        views = []
+        for first in dict.fromkeys(one.first_gpu for one in self.arms.values() if one.first_gpu):
+            others = [name for name, one in self.arms.items() if one.first_gpu == first]
+            cells = (
+                structs.replace(cell, comparisons={arm: cell.gpus[arm] for arm in others})
+                for cell in self.cells
+            )
+            arms = {name: self.arms[name] for name in (first, *others)}
+            views.append(structs.replace(self, arms=arms, cells=tuple(cells)))
+        return views
 
     def results(self, arm: str) -> dict[str, ArmResult]:
         """What is known of the cells on one arm, by their ids."""
@@ -237,7 +253,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def main_sweeps(self) -> list[SweepAnalysis]:
         """The sweeps that a report opens with, in its order."""
-        return [one for one in self.sweeps if one.main]
+        return [sweep for sweep in self.sweeps if sweep.main]
 
     def compares(self, sweep: SweepAnalysis, other: str) -> bool:
         """Whether any cell of the sweep has a ratio of that arm to the first."""

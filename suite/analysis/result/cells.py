@@ -133,7 +133,8 @@ class CellAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One cell of the plan, in the plan's order, by arm.
 
     ``ratio`` and ``verdict`` are those of the first of the ``comparisons``, which hold by arm, the first
-    one excepted, its time over the first arm's.
+    one excepted, its time over the first arm's.  ``gpus`` hold the time of an arm on one of several GPUs
+    over that of its ``first_gpu`` (see `ArmAnalysis`).
     ``compute`` are cells that do its computing alone,
     ``staged`` is whether it is a stage of a script that people ask about.  Where the GPU loses, or wastes
     most of itself, ``standing`` says how, and ``causes`` why, the heaviest first.
@@ -157,6 +158,7 @@ class CellAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ratio_high: float | None
     verdict: str | None
     comparisons: Mapping[str, Comparison]
+    gpus: Mapping[str, Comparison] = field(default_factory=dict)
     causes: tuple[Cause, ...]
     standing: Standing | None = None
 

@@ -1,16 +1,16 @@
-"""What explains the numbers: causes, what would help, waterfalls, parts of a step, limits and costs."""
+"""What explains the numbers: findings, causes, and the steps from a script to its fair number."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
+from suite.analysis.result.limits import Band
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
-from suite.cells.traits import Effect, Removed
+from suite.cells.traits import Removed
 
 RuleName = Literal[
     "fallback",
@@ -23,31 +23,89 @@ RuleName = Literal[
     "unknown",
 ]
 
-Shown = Literal["faster", "slower"]
-"""What cells one change apart show of it."""
-
 PartName = Literal["input", "transfer", "dispatch", "compute"]
-
-Bound = Literal["input", "compute", "both"]
 
 PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
 
-_LAST_DIGITS = 1e-9
-"""A difference of a smaller share of a number is none: its digits end there."""
+Tag = Literal[
+    "best",
+    "published",
+    "use",
+    "of-peak",
+    "of-roofline",
+    "step",
+    "part",
+    "pipeline",
+    "break-even",
+    "cost",
+    "price-ratio",
+    "change",
+    "gain",
+    "gap",
+    "gone",
+]
 
-UNEXPLAINED = 0.20
-"""A rest beyond this share of the step is called unexplained."""
+
+Gap = Literal["wrong-winner", "invented", "unjudged", "off-by", "alike"]
+Repaid = Literal["after", "at once", "never", "not shown"]
+Shown = Literal["faster", "slower", ""]
+Meaning = Literal[Shown, Band, Gap, Repaid, "input", "compute", "both", "unexplained"]
+"""What a finding means, by its tag; empty: nothing is shown, or there is nothing to decide."""
 
 
-class Speedup(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was measured to help: at the cell ``at`` a unit of work takes ``ratio`` times less time.
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing that was found out about a cell on an arm: a row of the table of findings.
 
-    ``how`` says what is different there.
+    ``tag`` says what it is, ``of`` what of that; ``value`` is in ``unit`` (none for ratios of times), and
+    ``share`` is 0 to 1.  Both None: not known, and the ``evidence`` says why.  ``at`` is the cell that it
+    stands beside, ``against`` the arm, ``beside`` the number.  ``provisional``: no verdict stands behind it.
+    By their tags:
+
+    - ``best``: the best rate at a precision (``of``: ``fp32 products``, ``memory``), its share of the
+      theoretical peak; ``verdict`` is the kindest band among those ``published``, whose shares are of
+      the figure that the evidence names, at the cell of the most similar size.
+    - ``use``: a cell's rate as a share of the arm's best at its precision (``at``); ``of-peak``: of the
+      published peak; ``of-roofline``: of the smaller of the best rate and the memory's bandwidth times its
+      operations a byte (Williams, Waterman and Patterson 2009).
+    - ``step``: seconds of a training step; ``part``: what a part of it takes, and its share; one that
+      nobody can tell is in another one or in the rest, which can be negative by noise.
+    - ``pipeline``: seconds a step ``of`` a pipeline and the model behind it, each alone and together.  The
+      share is that of the shorter one that runs behind the longer one, the verdict what the step waits for.
+    - ``break-even``: after how many steps the GPU's longer first call is amortized; ``beside`` it what
+      each step saves, in seconds (negative: loses).
+    - ``cost``: what a million steps or examples (``of``) cost; ``price-ratio``: the GPU is cheaper as long as
+      a machine with it costs less than so many times one with the CPU alone.
+    - ``gain``: how many times less time a unit of work takes ``at`` another cell; ``change``: the same of a
+      change that whoever writes the script can make.  Its evidence: the change, where the gain is, what the
+      change costs, in how many of the pairs it is shown to be faster, and in how many slower.
+    - ``gap``: a script's ratio of two places, the fair one ``beside`` it; against the same arm: against the
+      CPU beside the GPU.  ``gone``: the share of the gap between them that changes make beyond doubt.
     """
 
-    how: Evidence
-    at: str
-    ratio: Ratio
+    tag: Tag
+    arm: str
+    cell: str
+    of: str = ""
+    at: str = ""
+    against: str = ""
+    value: Estimate | None = None
+    unit: str = ""
+    beside: Estimate | None = None
+    share: float | None = None
+    verdict: Meaning = ""
+    provisional: bool = False
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def number(self) -> Estimate:
+        """The value of a finding that always has one.
+
+        Raises:
+            ValueError: it is not known.
+        """
+        if self.value is None:
+            raise ValueError(f"{self.tag} of {self.cell} on {self.arm} has no value")
+        return self.value
 
 
 class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,7 +121,7 @@ class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     confirmed: bool
     provisional: bool
     evidence: tuple[Evidence, ...]
-    gain: Speedup | None = None
+    gain: Finding | None = None
     seconds: Estimate | None = None
     share: float | None = None
 
@@ -86,30 +144,6 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     use: float | None = None
     winner: str | None = None
     hopeless: bool
-
-
-class Improvement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A change that whoever writes the script can make, by the pair of cells on an arm that shows most of it.
-
-    ``change`` names it; ``effect`` says what it is to whoever makes it, ``costs`` what it costs besides.  Of
-    the ``pairs`` of cells that differ in nothing else, so many are shown to be ``faster`` after it by more
-    than the margin, and so many ``slower``.  The pair is from ``cell`` to where the ``gain`` is, and
-    ``shows`` which of the two it is (None: neither, and no other pair is shown to be); a change that does
-    both stands there twice.  ``provisional``: the profile gives no verdicts, as its intervals rest on few
-    blocks.
-    """
-
-    change: Evidence
-    effect: Effect
-    costs: str
-    arm: str
-    cell: str
-    gain: Speedup
-    pairs: int
-    faster: int
-    slower: int
-    shows: Shown | None
-    provisional: bool
 
 
 class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -149,101 +183,3 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     steps: tuple[Step, ...]
     factor: Ratio
     posted: bool = False
-
-    @property
-    def largest(self) -> Step | None:
-        """The step that takes away most; None where no step makes it shorter."""
-        found = [step for step in self.steps if step.factor and step.factor.value > 1]
-        return max(found, key=lambda step: step.factor.value if step.factor else 0.0, default=None)
-
-
-class Contribution(Struct, frozen=True, kw_only=True):
-    """Which share of the way from a script's difference to the fair one these changes make."""
-
-    changes: tuple[str, ...]
-    share: float
-
-
-class NaiveGap(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a script says about two places, and what the fair numbers say: ``other`` over ``base``.
-
-    ``factor``, at least 1, is by how much the script is off.  It ``reverses`` where it names one of them
-    as the faster, and it is the other; it ``invents`` a difference where the fair numbers see none.
-    ``differs``: at least one of both tells the places apart; ``provisional``: one of both has no verdict.
-    ``posted``: as of both waterfalls.  ``gone`` are the changes that make a share of the way
-    beyond doubt, in seconds a unit, the largest first; empty where both ends are as far apart.
-    """
-
-    name: str
-    title: str
-    fixed: Mapping[str, Param]
-    other: Spot
-    base: Spot
-    naive: Ratio
-    fair: Ratio
-    factor: float
-    reverses: bool
-    invents: bool
-    differs: bool
-    provisional: bool = False
-    posted: bool = False
-    gone: tuple[Contribution, ...] = ()
-
-
-class Decomposition(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A training step on an arm, in seconds: the whole, its parts, and the rest.
-
-    ``parts`` that no cell could tell apart are None, and ``absent`` says why; what they take is in
-    another part or in the rest, as said there.  The rest can be negative by noise.
-    """
-
-    cell: str
-    arm: str
-    whole: float
-    parts: Mapping[PartName, float | None]
-    absent: Mapping[PartName, Evidence]
-
-    @property
-    def rest(self) -> float:
-        """What the parts do not explain, in seconds; nothing where only the last digits differ."""
-        rest = self.whole - math.fsum(part or 0.0 for part in self.parts.values())
-        return rest if abs(rest) > _LAST_DIGITS * self.whole else 0.0
-
-    @property
-    def unexplained(self) -> bool:
-        """Whether the rest is too large to pass over."""
-        return abs(self.rest) > UNEXPLAINED * self.whole
-
-
-class Triple(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A pipeline and the model behind it on an arm: seconds a step of each alone and together.
-
-    ``overlap`` is the share of the shorter of the two that is hidden behind the longer, 0 to 1.
-    ``bound`` is what the step waits for: the longer part, ``both`` where they are within 10 %.
-    ``evidence`` says what that rests on.  None: not measured.
-    """
-
-    pipeline: str
-    arm: str
-    input_s: float | None = None
-    compute_s: float | None = None
-    together: Estimate
-    trivial_s: float | None = None
-    overlap: float | None = None
-    bound: Bound | None = None
-    evidence: Evidence
-
-
-class BreakEven(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """After how many steps the GPU breaks even: its first call takes longer than the CPU's, each step less.
-
-    ``steps`` None: no saving is shown, or the first call takes no longer; ``never``: the interval shows
-    that there is no saving.  ``saving_s`` is what each step saves against the CPU (negative: it loses that).
-    """
-
-    cell: str
-    first_call_s: float
-    cpu_first_call_s: float
-    saving_s: float
-    steps: Estimate | None = None
-    never: bool

@@ -1,14 +1,10 @@
-"""How near an arm comes to what its device can do, and what its time costs."""
+"""The published figures of processors and GPUs, and the price of a machine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
-
-from suite.analysis.result.numbers import Estimate, Ratio
-from suite.flags import Flag
 
 Band = Literal["in", "below", "above", "far below"]
 
@@ -55,92 +51,8 @@ class Figure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     caveat: str
 
 
-class Published(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A measured rate beside a published one: the share of it, and what that means."""
-
-    figure: Figure
-    cell: str
-    share: float
-    band: Band
-
-
-class Limit(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The best that an arm reached in something: ``rate`` in ``unit`` at ``cell``.
-
-    ``device`` is the name that the documents give it, ``part`` the one of the published figures
-    (None: it has none).  ``peak`` is the theoretical one, ``comparisons`` what others measured.
-    """
-
-    arm: str
-    device: str | None = None
-    part: Part | None = None
-    what: Literal["products", "memory"]
-    precision: str
-    cell: str
-    rate: Estimate
-    unit: str
-    peak: Figure | None = None
-    comparisons: tuple[Published, ...]
-
-    @property
-    def share_of_peak(self) -> float | None:
-        """The share of the theoretical peak."""
-        return self.rate.value / self.peak.high if self.peak else None
-
-    @property
-    def band(self) -> Band | None:
-        """The kindest of the comparisons: one published figure that is met is enough."""
-        order: tuple[Band, ...] = ("in", "above", "below", "far below")
-        found = {one.band for one in self.comparisons}
-        return next((band for band in order if band in found), None)
-
-
-class Utilization(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How much of a device one cell uses: its rate as shares of the arm's own best at its precision
-    (at ``best``), of the published peak, and of the roofline that memory leaves it.
-
-    The roofline of a product is the smaller of the best rate and the memory's bandwidth times its
-    operations a byte (Williams, Waterman and Patterson 2009); None: not measured or not known.
-    """
-
-    cell: str
-    arm: str
-    share: float
-    best: str
-    share_of_peak: float | None = None
-    share_of_roof: float | None = None
-
-
-class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything about limits: per arm and precision, per cell, and what is wrong.
-
-    ``flags`` are those of rates above a theoretical peak, of prices under their bounds, and of rates far
-    below what others measured; ``unknown`` are the devices that have no published figures (None: one
-    without a name).
-    """
-
-    limits: tuple[Limit, ...]
-    uses: tuple[Utilization, ...]
-    flags: tuple[Flag, ...]
-    unknown: tuple[str | None, ...]
-
-
 class Price(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the machine costs an hour; all arms of a campaign share the machine."""
 
     hourly: float
     currency: str
-
-
-class Cost(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a million steps and a million examples of a cell cost, by arm, in the price's currency.
-
-    ``turns`` is the ratio of prices
-    at which the answer turns: a machine with this GPU is the cheaper one as long as it costs less
-    than so many times one with this CPU alone; None where one of the two arms has no number.
-    """
-
-    cell: str
-    steps: Mapping[str, Estimate]
-    examples: Mapping[str, Estimate]
-    turns: Ratio | None = None

@@ -48,9 +48,10 @@ def cite(code: str, **values: Value) -> Evidence:
 
 
 class Estimate(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The value of a cell on an arm, in the unit of what went in; ``n`` invocations.
+    """A value in the unit of what went in, by ``n`` invocations.
 
-    ``low`` and ``high`` bound the 95 % CI; both are None where there is none, and ``flags``
+    ``low`` and ``high`` bound the 95 % CI; of a ratio ``inner_low`` and ``inner_high`` bound the 90 % one,
+    and ``p`` is the two-sided p-value of "no difference".  All are None where there is none, and ``flags``
     (in the file: ``notes``) say why.
     """
 
@@ -59,30 +60,24 @@ class Estimate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: float | None
     n: int
     flags: tuple[Flag, ...] = field(default=(), name="notes")
+    inner_low: float | None = None
+    inner_high: float | None = None
+    p: float | None = None
 
     @property
     def least(self) -> float:
-        """What the interval says that it is at least; without one, the value alone."""
+        """The lower end of the interval; without one, the value."""
         return self.value if self.low is None else self.low
 
     @property
     def most(self) -> float:
-        """The same of the other end."""
+        """The upper end of the interval; without one, the value."""
         return self.value if self.high is None else self.high
 
 
-class Ratio(Estimate, frozen=True, kw_only=True, omit_defaults=True):
-    """The ratio of two arms' times, other over base: under 1 the other arm is faster.
-
-    ``n`` is the number of blocks in which both have a value (across campaigns: of invocations of
-    the arm that has fewer); ``low`` and ``high`` bound the 95 % CI, ``inner_low`` and
-    ``inner_high`` the 90 % one; ``p`` is the two-sided p-value of "no difference".  All are None
-    where there is none, and ``flags`` (in the file: ``notes``) say why.
-    """
-
-    inner_low: float | None = None
-    inner_high: float | None = None
-    p: float | None = None
+Ratio = Estimate
+"""The ratio of two arms' times, other over base: under 1 the other arm is faster.  Its ``n`` is the number of
+blocks in which both have a value (across campaigns: of invocations of the arm that has fewer)."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Several campaigns beside each other: what ``compare.json`` holds, and a survey's ``summary.json``."""
+"""Several campaigns beside each other: what ``compare.json`` holds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from suite.analysis.result.campaign import Plan
 from suite.analysis.result.cells import Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Crossover, Estimate, Ratio, Verdict
 from suite.flags import Flag
-from suite.model import Survey
 from suite.ranges import LONGEST_NAME, RANGES
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
@@ -22,33 +21,6 @@ Device = Literal["cpu", "gpu"]
 
 OLD_DAYS = 90
 """A price of more days ago is marked."""
-
-
-class Contrast(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Times over other times by cell, and what they amount to.
-
-    ``margin`` is what a difference must exceed: the largest of 2 % and the noise floors of the campaigns
-    that it rests on.  ``typical`` is the median ratio of a survey's cells that tell of a GPU.
-    """
-
-    margin: float
-    cells: Mapping[str, Comparison]
-    typical: float | None = None
-
-    @property
-    def ratios(self) -> dict[str, Ratio | Flag]:
-        """By cell its ratio, or the flag that says why there is none."""
-        return {name: tell_ratio(one) for name, one in self.cells.items()}
-
-    @property
-    def verdicts(self) -> dict[str, Verdict | Flag]:
-        """The same of verdicts."""
-        return {name: tell_verdict(one) for name, one in self.cells.items()}
-
-    @property
-    def sound(self) -> dict[str, Ratio]:
-        """The ratios of cells that are not INVALID on any side."""
-        return {n: one.ratio for n, one in self.cells.items() if one.ratio and not one.invalid}
 
 
 class Column(Struct, frozen=True, kw_only=True):
@@ -63,20 +35,38 @@ class Column(Struct, frozen=True, kw_only=True):
         return f"{self.run}:{self.arm}"
 
 
-class Pair(Contrast, frozen=True, kw_only=True, omit_defaults=True):
+class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One comparison: the times of ``other`` over those of ``base``, by cell.
 
-    Verdicts are about ``other``.  ``floor_known`` is whether both campaigns have a noise floor.
+    ``margin`` is what a difference must exceed: the largest of 2 % and the noise floors of the campaigns
+    that it rests on; ``floor_known`` is whether all of them have one.  Verdicts are about ``other``.
     ``flags`` stand beside every ratio.  ``distance_median`` and ``distance_p95`` are of
     |ratio - 1| over the sound cells.
     """
 
+    margin: float
+    cells: Mapping[str, Comparison]
     base: Column
     other: Column
     floor_known: bool
     flags: tuple[Flag, ...] = ()
     distance_median: float | None = None
     distance_p95: float | None = None
+
+    @property
+    def ratios(self) -> dict[str, Ratio | Flag]:
+        """By cell its ratio, or the flag that says why there is none."""
+        return {name: tell_ratio(one) for name, one in self.cells.items()}
+
+    @property
+    def verdicts(self) -> dict[str, Verdict | Flag]:
+        """By cell its verdict, or the flag that says why there is none."""
+        return {name: tell_verdict(one) for name, one in self.cells.items()}
+
+    @property
+    def sound(self) -> dict[str, Ratio]:
+        """The ratios of cells that are not INVALID on any side."""
+        return {n: one.ratio for n, one in self.cells.items() if one.ratio and not one.invalid}
 
     @property
     def interleaved(self) -> bool:
@@ -223,37 +213,3 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return True
         judged = [*self.pick("passed"), *self.pick("undecided")]
         return bool(judged) and not self.failed and not self.pick("slower")
-
-
-class Surveyed(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The analysis of a survey.
-
-    ``alone`` and ``at_once`` name the campaigns by GPU. ``apart`` holds each GPU but the first against
-    the first, both alone; ``contention`` (in the file: ``at_once``) each GPU at once against itself
-    alone; ``pooled`` the geometric mean over the GPUs at once against that alone; all are paired by
-    round. Of the ``cells``, ``on_gpu`` are those that time again and again what was seen to run on a GPU,
-    as opposed to starts, input pipelines, and work that is pinned to the processor. ``spreads`` are the
-    slowest GPU's time over the fastest one's, by cell, where all have a number that counts. ``unpaired``
-    (in the file: ``rounds_not_at_once``) are the rounds whose turn at once does not count, because some
-    GPU did not finish it. ``overlap`` is the least share of an invocation's measuring, over those at
-    once, in which all others measured too; None: there is none.
-    """
-
-    schema: int
-    analysed_by: str
-    survey: Survey
-    flags: tuple[Flag, ...] = ()
-    unpaired: tuple[int, ...] = field(default=(), name="rounds_not_at_once")
-    alone: Mapping[str, str] = field(name="campaigns_alone")
-    at_once: Mapping[str, str] = field(name="campaigns_at_once")
-    apart: Mapping[str, Contrast]
-    contention: Mapping[str, Contrast] = field(name="at_once")
-    pooled: Contrast = field(name="at_once_all")
-    cells: tuple[str, ...]
-    on_gpu: tuple[str, ...]
-    spreads: Mapping[str, float] = field(default_factory=dict)
-    overlap: float | None = None
-
-    def of_gpu(self, contrast: Contrast) -> dict[str, Ratio]:
-        """The sound ratios of cells that tell of a GPU: samples of work that was seen on one."""
-        return {name: one for name, one in contrast.sound.items() if name in self.on_gpu}

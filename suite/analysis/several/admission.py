@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Exclusion
-from suite.flags import Flag, pick, raise_flag
+from suite.flags import Flag, raise_flag
 
 COPIED = 0.05
 """Two campaigns that share so many of their values are one: no two measurements agree to the last digit."""
@@ -94,8 +94,6 @@ def _find_other(analysis: Analysis, content: str, method: str) -> Flag | None:
         return raise_flag("other-suite", content=analysis.suite.content[:12], usual=content[:12])
     if (ours := _describe_method(analysis)) != method:
         return raise_flag("other-method", ours=ours.split(), usual=method.split())
-    if any(flag.code == "others-at-work" for flag in pick(analysis.flags, "caution")):
-        return raise_flag("beside-others")
     return None
 
 

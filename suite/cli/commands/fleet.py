@@ -20,7 +20,7 @@ from suite.cli.processes import in_processes
 from suite.cli.receipts.check import check_folder
 from suite.cli.terminal import complain
 from suite.errors import DocumentError, UsageError
-from suite.model import PLAN, SURVEY
+from suite.model import PLAN
 from suite.report.render.plain import show_plainly
 
 
@@ -76,7 +76,7 @@ def _list_machines(place: Path) -> list[str]:
 def find_trouble(folder: Path) -> str | None:
     """What in a machine's campaigns does not follow from their documents, the first of it; None: all does."""
     for place in sorted(folder.glob("*/")):
-        if (place / PLAN).exists() or (place / SURVEY).exists():
+        if (place / PLAN).exists():
             try:
                 troubles = [one for found in check_folder(place) for one in found.troubles]
             except DocumentError as error:

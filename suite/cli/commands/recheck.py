@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from suite.analysis.analyse import analyse, analyse_folder, compare_again
-from suite.analysis.documents.read import is_survey, load_campaign
+from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.draw import draw_cells, hash_samples
 from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import find_run
-from suite.cli.settings import read_bounds, read_request, single_gpu
+from suite.cli.settings import read_bounds, read_gpu, read_request
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
-from suite.host.campaign.arms import resolve_arms
+from suite.host.campaign.arms import ALL_GPUS, resolve_arms
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store
 from suite.report.pages.comparison import compose_versus
@@ -45,20 +45,15 @@ def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
     bounds = read_bounds(given)
     run = find_run("RECHECK", named)
     with unpacked(run) as folder:
-        if is_survey(folder):
-            raise UsageError(f"{run} is a survey", "name one of its campaigns' folders")
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
-    if campaign.at_once > 1:
-        raise UsageError(
-            f"{campaign.id} was measured while other GPUs were at work, which can't be repeated",
-            "name the campaign of the same GPU alone",
-        )
-    plain = [name for name in campaign.arms if campaign.arm(name).control != "again"]
+    compared = map(campaign.arm, campaign.arms)
+    plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
     wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
     if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
         raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain)}", "name some of these"
+            f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain) or 'several GPUs'}",
+            "name some of these; what was measured on one of several GPUs can't be measured again",
         )
     seed = hash_samples(loaded)
     cells = draw_cells(before, wanted, number or CELLS, seed)
@@ -70,11 +65,12 @@ def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
         "blocks": given["blocks"] or RECHECK_BLOCKS,
     }
     check_custom(given, wanted)
-    single_gpu(given["gpu"] or "0")
+    if read_gpu(given["gpu"] or "0") == ALL_GPUS:
+        raise UsageError("GPU=all is for `make bench`", "name one GPU: GPU=1")
     with engine_alone(given, bounds) as here:
         engine, say = here.engine, here.terminal.say
         arms = resolve_arms(engine, wanted, given["gpu"])
-        given = given if arms.gpu is None else settle_gpu(given, engine, say)
+        given = settle_gpu(given, engine, say) if arms.gpus else given
         given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
         drawn = plan_recheck(read_request(given), arms, scenarios.cells(), campaign)
         images = provide(engine, arms, say)

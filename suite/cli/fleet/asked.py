@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import UsageError
-from suite.model import Campaign, Survey
+from suite.model import Campaign
 
 PLANNED = ("profile", "arms", "only", "seed", "label", "price", "price_currency")
 """Options that the plan decides."""
@@ -17,7 +17,7 @@ CHANGES = "would change it"
 """What is said of options that are given and that the plan says otherwise."""
 
 
-def find_other(given: Mapping[str, Any], begun: Campaign | Survey) -> tuple[list[str], list[str]]:
+def find_other(given: Mapping[str, Any], begun: Campaign) -> tuple[list[str], list[str]]:
     """The options that are given and that the plan says otherwise: as given, and as it began; as words of
     make, none where it began without."""
     asked = {name: _read(name, given.get(name)) for name in PLANNED}
@@ -28,7 +28,7 @@ def find_other(given: Mapping[str, Any], begun: Campaign | Survey) -> tuple[list
     return now, before
 
 
-def demand_same_plan(folder: Path, given: Mapping[str, Any], begun: Campaign | Survey) -> None:
+def demand_same_plan(folder: Path, given: Mapping[str, Any], begun: Campaign) -> None:
     """Refuses to go on with a campaign as if it were another one.
 
     Raises:
@@ -62,7 +62,7 @@ def read_words(text: str) -> dict[str, str]:
     return options
 
 
-def _list_begun(begun: Campaign | Survey) -> dict[str, Any]:
+def _list_begun(begun: Campaign) -> dict[str, Any]:
     """What it began with; arms, cells and price as its command has them, which repeats it."""
     try:
         said = read_words(begun.command)

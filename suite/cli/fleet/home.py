@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.analysis.documents.read import LoadedCampaign, load_campaign, load_survey
+from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.cli.fleet.asked import CHANGES, find_other, word_begun
 from suite.cli.fleet.end import STOPPED, End, read_end
 from suite.cli.fleet.reasons import Reason, word_remedy
 from suite.errors import DocumentError
-from suite.model import PLAN, SURVEY, Campaign, Survey
+from suite.model import PLAN, Campaign
 
 UNSOUND = 7
 """The exit status of a campaign that STOP_IF=unsound has ended."""
@@ -38,20 +37,17 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class _Measured:
-    """One campaign, or a survey of several: its plan, and how many blocks every arm has done, of how many."""
+    """A campaign: its plan, and how many blocks every arm has done."""
 
-    plan: Campaign | Survey
+    plan: Campaign
     done: int
-    blocks: int
     arms: tuple[str, ...]
-    left_out: Mapping[str, str]
-    stopped: str | None
     reported: bool
 
     @property
     def whole(self) -> bool:
         """Whether nothing that was planned is missing."""
-        return self.done >= self.blocks and self.reported
+        return self.done >= self.plan.blocks and self.reported
 
 
 def look_home(folder: Path, asked: Mapping[str, Any]) -> Row:
@@ -92,10 +88,12 @@ def _tell(
     machine: str, found: _Measured, end: End | None, stopped: End | None, asked: Mapping[str, Any]
 ) -> Row:
     row = Row(machine=machine, came="whole", arms=" ".join(found.arms), status=0)
-    left_out = f", without {' '.join(found.left_out)}" if found.left_out else ""
-    blocks = max(found.blocks, int(asked.get("blocks", 0)))
+    left_out = f", without {' '.join(found.plan.not_run)}" if found.plan.not_run else ""
+    blocks = max(found.plan.blocks, int(asked.get("blocks", 0)))
     # Who ends early by a budget has what was asked for.
-    measured = found.done >= blocks or (found.stopped is not None and end is not None and end.well)
+    measured = found.done >= blocks or (
+        found.plan.stopped is not None and end is not None and end.well
+    )
     # What was refused before it began has changed nothing.
     ended = end is None or end.well or end.status in {2, 6}
     if not (measured and ended and found.reported):
@@ -115,7 +113,7 @@ def _tell(
         reason = why if now or refused is None else refused
         return replace(row, came=f"whole, of {of}", reason=reason, status=2)
     failed = "; some cell failed" if end is not None and end.status == 1 else ""
-    whys = "; ".join(dict.fromkeys(found.left_out.values()))
+    whys = "; ".join(dict.fromkeys(found.plan.not_run.values()))
     return replace(row, came=f"whole{failed}{left_out}", reason=Reason(what=whys) if whys else None)
 
 
@@ -129,38 +127,14 @@ def _pick_reason(end: End | None, stopped: End | None) -> Reason | None:
 
 
 def _find_measured(folder: Path) -> _Measured | None:
-    """The survey of a machine's folder, or of its campaigns the one that came furthest; None: it has none.
+    """Of the campaigns in a machine's folder the one that came furthest; None: it has none.
 
     Raises:
         DocumentError: something in it can't be read.
     """
-    places = sorted(one for one in folder.glob("*/") if one.name[0] != ".")
-    for place in places:
-        if (place / SURVEY).exists():
-            return _join(place, load_survey(place))
-    found = [_measure(place) for place in places if (place / PLAN).exists()]
-    return max(found, key=lambda one: one.done / one.blocks, default=None)
-
-
-def _join(place: Path, survey: Survey) -> _Measured:
-    members = []
-    for member in survey.members:
-        with contextlib.suppress(DocumentError):
-            members.append(_measure(place.parent / member.campaign))
-    return _Measured(
-        plan=survey,
-        done=min((one.done for one in members), default=0)
-        if len(members) == len(survey.members)
-        else 0,
-        blocks=survey.rounds,
-        arms=(
-            *dict.fromkeys(arm for one in members for arm in one.arms),
-            f"({len(survey.gpus)} GPUs)",
-        ),
-        left_out={arm: why for one in members for arm, why in one.left_out.items()},
-        stopped=survey.stopped,
-        reported=(place / REPORT).exists(),
-    )
+    places = sorted(place for place in folder.glob("*/") if place.name[0] != ".")
+    measured = [_measure(place) for place in places if (place / PLAN).exists()]
+    return max(measured, key=lambda one: one.done / one.plan.blocks, default=None)
 
 
 def _measure(place: Path) -> _Measured:
@@ -176,10 +150,7 @@ def _measure(place: Path) -> _Measured:
     return _Measured(
         plan=plan,
         done=len(done),
-        blocks=plan.blocks,
         arms=tuple(arm for arm in plan.arms if any(arm == name for name, _ in finished)),
-        left_out=plan.not_run,
-        stopped=plan.stopped,
         reported=(place / REPORT).exists(),
     )
 

@@ -11,11 +11,11 @@ from suite.cli.receipts.archive import pack
 from suite.cli.receipts.check import check_folder
 from suite.cli.receipts.hiding import hide
 from suite.cli.receipts.signature import SIGNATURE, sign
-from suite.errors import CrossoverError, UsageError
+from suite.errors import CrossoverError
 from suite.folder import Folder
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST, list_own
-from suite.model import PLAN, SURVEY
+from suite.model import PLAN
 
 
 def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str, bytes]:
@@ -27,13 +27,9 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
     Raises:
         CrossoverError: the folder does not follow from its documents.
         DocumentError: it is no campaign's, or can't be read.
-        UsageError: it is a survey's, or the key can't sign.
+        UsageError: the key can't sign.
     """
     with Folder.open(folder) as door:
-        if door.holds(SURVEY):
-            raise UsageError(
-                f"{folder} is a survey's folder", "name one of its campaigns, which lie beside it"
-            )
         plan = load_plan(folder)
         found = [one for one in check_folder(folder) if one.troubles]
         if found:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from suite.analysis.analyse import analyse, analyse_survey
+from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import (
     LoadedCampaign,
     load_campaign,
     load_plan,
-    load_survey,
     read_summary,
 )
 from suite.analysis.documents.rules import judge_whole
@@ -26,15 +25,15 @@ from suite.content import suite_content
 from suite.errors import DocumentError
 from suite.folder import Folder
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
-from suite.model import PLAN, SURVEY, Campaign
+from suite.model import PLAN, Campaign
 from suite.report.pictures.picture import FOLDER
-from suite.report.produce import build_survey_report, can_draw, draw, rebuild, word_pictures
+from suite.report.produce import can_draw, draw, rebuild, word_pictures
 from suite.report.text.units import show_things
 from suite.worker import scenarios
 
 
 def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]:
-    """Every check of a campaign's or a survey's folder, in the order in which they rest on each other.
+    """Every check of a campaign's folder, in the order in which they rest on each other.
 
     ``signers`` is who may have signed its manifest, as ssh-keygen's ALLOWED SIGNERS; None: not asked.
 
@@ -42,8 +41,7 @@ def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]
         DocumentError: it is no such folder, or something in it is no file, or can't be read.
     """
     with Folder.open(folder) as door:
-        is_survey = door.holds(SURVEY)
-        load_survey(folder) if is_survey else load_plan(folder)
+        load_plan(folder)
         content = {name: door.read(name) for name in list_own(door)}
         lines = read_lines(door.read(MANIFEST)) if door.holds(MANIFEST) else None
         known = {*content, *OWN, MANIFEST, SIGNATURE}
@@ -53,18 +51,13 @@ def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]
         told, troubles = judge_signature(folder, signers)
         yield Finding(name="signature", told=told, troubles=troubles)
     try:
-        loaded = None if is_survey else load_campaign(folder)
-        found = None if loaded else analyse_survey(folder)
+        loaded = load_campaign(folder)
     except DocumentError as error:
         yield _judge_hashes(content, lines, ())
         yield Finding(name="documents", told="", troubles=(error.what,))
         return
-    yield _judge_hashes(content, lines, _list_running(loaded) if loaded else ())
-    if loaded:
-        yield from _check_campaign(loaded, content)
-    elif found:
-        for name, anew in build_survey_report(*found)[0].items():
-            yield _compare(name, content, anew)[0]
+    yield _judge_hashes(content, lines, _list_running(loaded))
+    yield from _check_campaign(loaded, content)
     if others:
         yield Finding(name="others", told=f"not looked at: {', '.join(others)}")
 

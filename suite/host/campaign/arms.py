@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from suite.errors import NoGpuError, UsageError
+from suite import wire
+from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
+from suite.host.gpu.choice import name_gpus
+from suite.host.machine.identity import hide
 from suite.host.provision.images import ImageSpec, read_specs
-from suite.model import Arm, control_of
+from suite.model import Arm, control_of, on_device
 
 AUTO = "auto"
 
@@ -32,29 +35,45 @@ def known_arms() -> Known:
     return list_arms(read_specs())
 
 
+ALL_GPUS = "all"
+"""The value of GPU that asks for an arm on each GPU of the machine."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Arms:
-    """The arms that will run, how those with a GPU are given it, and why others are left out."""
+    """The arms that will run, how those with a GPU are given it, and why others are left out.
+
+    ``gpus`` are by `Arm.device`: of a campaign with one GPU the only request stands under None.
+    """
 
     run: tuple[Arm, ...]
-    gpu: GpuRequest | None = None
+    gpus: Mapping[str | None, GpuRequest] = field(default_factory=dict)
     not_run: Mapping[str, str] = field(default_factory=dict)
 
 
-def check_arms(wanted: Sequence[str]) -> None:
-    """Whether these names make sense together; no machine is looked at.
+def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:
+    """Whether these names make sense together, and with ``gpu``; no machine is looked at.
 
     Raises:
-        UsageError: an arm is unknown, or named twice beside others, or none is named.
+        UsageError: an arm is unknown, or named twice beside others, or none is named; or every GPU is asked
+            for, and no arm that has one, or one arm twice.
     """
     known = known_arms()
+    auto = tuple(wanted) == (AUTO,)
     unknown = [name for name in wanted if name not in known]
-    repeated = len(set(wanted)) < len(wanted) and len(wanted) != 2
-    if tuple(wanted) != (AUTO,) and (unknown or repeated or not wanted):
+    doubled = len(set(wanted)) < len(wanted)
+    if not auto and (unknown or (doubled and len(wanted) != 2) or not wanted):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r}: each of {', '.join(known)} at most once, or {AUTO}; or one of "
             "them twice and no other, which measures it against itself",
             'such as ARMS="cpu cuda"',
+        )
+    if gpu == ALL_GPUS and not auto and not any(known[name].gpu for name in wanted):
+        raise UsageError("GPU=all, but no requested arm has a GPU", "leave GPU out")
+    if gpu == ALL_GPUS and doubled:
+        raise UsageError(
+            "GPU=all compares all GPUs, and an arm that is named twice is compared with itself",
+            "name one GPU, or each arm once",
         )
 
 
@@ -74,21 +93,62 @@ def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
 
 
 def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str | None) -> Arms:
-    """Which arms can run here, before any image is built; ``gpu`` as `Engine.find_gpu` takes it.
+    """Which arms can run here, before any image is built; ``gpu`` is `ALL_GPUS`, or as `Engine.find_gpu`
+    takes it.
 
     Raises:
         UsageError: as `check_arms`.
-        GpuError: an arm that needs a GPU was named and there is none; or there is one and the
-            engine won't pass it through.
+        GpuError: an arm that needs a GPU was named, or every GPU was asked for, and there is none; or the
+            engine won't pass one through.
     """
-    check_arms(wanted)
+    check_arms(wanted, gpu)
     auto = tuple(wanted) == (AUTO,)
     arms = auto_arms(gpu=True) if auto else name_arms(wanted)
+    if gpu == ALL_GPUS:
+        return spread_arms(arms, find_gpus(engine), engine)
+    gpus: dict[str | None, GpuRequest] = {}
     try:
-        request = engine.find_gpu(gpu) if any(arm.gpu for arm in arms) else None
+        if any(arm.gpu for arm in arms):
+            gpus[None] = engine.find_gpu(gpu)
     except NoGpuError as error:
         if not auto:
             raise
         missed = {arm.name: error.what for arm in arms if arm.gpu}
         return Arms(run=auto_arms(gpu=False), not_run=missed)
-    return Arms(run=arms, gpu=request)
+    return Arms(run=arms, gpus=gpus)
+
+
+def find_gpus(engine: Engine) -> dict[str, str | None]:
+    """The UUIDs of the GPUs of the engine's machine, by the names that `Engine.find_gpu` takes; at least one
+    GPU.
+
+    Raises:
+        GpuError: there is none, or nothing lists them.
+    """
+    gpus = name_gpus(engine.list_gpus())
+    if not gpus:
+        engine.find_gpu(None)
+        raise GpuError(
+            "GPU=all: the engine gives a GPU, but nothing here lists the GPUs",
+            "`nvidia-smi -L` must work on the engine's machine; or name one GPU",
+        )
+    return gpus
+
+
+def spread_arms(arms: Sequence[Arm], uuids: Mapping[str, str | None], engine: Engine) -> Arms:
+    """These arms, each that has a GPU once on each of those GPUs.
+
+    A worker that computes on another GPU than its own is refused, where the UUID of that is known.
+
+    Raises:
+        GpuError: as `Engine.find_gpu`.
+    """
+    gpus: dict[str | None, GpuRequest] = {}
+    for device, uuid in uuids.items():
+        request = engine.find_gpu(device)
+        gpus[device] = replace(request, uuid=uuid or request.uuid)
+    hashes = {device: uuid and hide(wire.hash_uuid(uuid)) for device, uuid in uuids.items()}
+    run: list[Arm] = []
+    for arm in arms:
+        run += [on_device(arm, *gpu) for gpu in hashes.items()] if arm.gpu else [arm]
+    return Arms(run=tuple(run), gpus=gpus)

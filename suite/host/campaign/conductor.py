@@ -5,7 +5,7 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,15 @@ from suite.host.engine import Engine
 from suite.host.provision.allowance import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
-from suite.model import SIMULATED, Campaign, Document, Image, Look, container_seconds
+from suite.model import (
+    SIMULATED,
+    Campaign,
+    Document,
+    Image,
+    Look,
+    container_seconds,
+    name_invocation,
+)
 
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
@@ -55,9 +63,9 @@ class Conductor:
         self.engine, self.store = engine, store
         self.campaign = plan.forget_versions(campaign, images)
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
-        self.gpu, self.images, self.observe = arms.gpu, images, observe
+        self.gpus, self.images, self.observe = arms.gpus, images, observe
         self.cpus = allow_cpus(engine, cpus)
-        self.memory_bytes = allow_memory(engine, campaign.at_once)
+        self.memory_bytes = allow_memory(engine)
         self.budget = Budget(budget_s)
         self.listener, self.hooks = listener, hooks
         self.documents: dict[tuple[str, int], Document] = {}
@@ -74,21 +82,8 @@ class Conductor:
             GpuError, EngineError, UnsoundError: as engine, worker or first look refuse; what was measured
                 is kept.  An arm whose calibration is refused is left out, and raises after the others.
         """
-        for _ in self.steps(resumed):
-            pass
-        return self.campaign
-
-    def steps(self, resumed: Sequence[Document]) -> Generator[int, None, None]:
-        """As `run`, piece by piece, for those who have several campaigns under way.
-
-        The calibration is done when the first number comes, which is that of the block to come; then
-        each step is a block.  To be closed where it is not brought to its end.
-
-        Raises:
-            GpuError, EngineError, UnsoundError: as `run`.
-        """
         try:
-            yield from self._run(resumed)
+            self._run(resumed)
         except (GpuError, UnsoundError) as error:
             # The report then says why there is no more; who goes on with it begins with that arm again.
             self._write_plan(stopped=error.what)
@@ -98,11 +93,13 @@ class Conductor:
                 self.engine.remove_volume(volume)
         if self.refused is not None:
             raise self.refused
+        return self.campaign
 
-    def _run(self, resumed: Sequence[Document]) -> Iterator[int]:
-        complete = [one for one in resumed if is_complete(one, self.campaign)]
+    def _run(self, resumed: Sequence[Document]) -> None:
+        complete = [document for document in resumed if is_complete(document, self.campaign)]
         self.budget.resume(complete)
-        self.documents |= {(one.invocation.arm, one.invocation.block): one for one in complete}
+        for document in complete:
+            self.documents[document.invocation.arm, document.invocation.block] = document
         self._write_plan()
         self.listener.say(wording.begin(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
@@ -112,7 +109,6 @@ class Conductor:
             self._predict()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
-            yield block
             missing = self._missing([block])
             self._run_block(block)
             if missing:
@@ -227,7 +223,7 @@ class Conductor:
             block=block,
             repeat=repeat,
             image=self.images[arm.image],
-            gpu=self.gpu if arm.gpu else None,
+            gpu=self.gpus[arm.device] if arm.gpu else None,
             cpus=self.cpus,
             memory_bytes=self.memory_bytes,
         )
@@ -237,7 +233,7 @@ class Conductor:
             document = recorder.run()
         finally:
             for container, diary in recorder.diaries:
-                self.store.append_log(f"{name}-{block:02d}", f"--- {container}\n{diary}")
+                self.store.append_log(name_invocation(name, block), f"--- {container}\n{diary}")
         self.budget.book(document)
         if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
             self._write_plan(simulated=True)

@@ -56,7 +56,7 @@ def plan_campaign(
                 "`make list` shows which cells there are",
             )
     created = datetime.now(timezone.utc).replace(microsecond=0)
-    seed = draw_seed(request.seed)
+    seed = request.seed if request.seed is not None else secrets.randbelow(2**31)
     label = choose_label(request.label)
     currency = check_price(request.price, request.price_currency)
     controls = plan.choose_controls(chosen, request.profile)
@@ -124,11 +124,6 @@ def _demand_same_suite(campaign: Campaign, content: str) -> None:
             f"this is {content[:12]}); its numbers would not be comparable",
             "check out the commit that campaign.json names, or begin a new campaign",
         )
-
-
-def draw_seed(wanted: int | None) -> int:
-    """The seed that was asked for, or a random one."""
-    return wanted if wanted is not None else secrets.randbelow(2**31)
 
 
 def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:

@@ -22,7 +22,7 @@ from suite.host.engine import Engine, Say
 from suite.host.machine.identity import hide
 from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
 from suite.manifest import OWN, Pins
-from suite.model import PLAN, SURVEY, Campaign, Document, OutcomeName, Survey
+from suite.model import PLAN, Campaign, Document, OutcomeName
 
 
 def campaign_name(created: datetime, label: str, profile: str) -> str:
@@ -37,15 +37,12 @@ _WORTHLESS: Collection[OutcomeName] = ("pending", "failed")
 class Store:
     """One campaign's folder.
 
-    ``keeps_old`` is whether a document of an earlier run stays until the new one has come as far.
-
     Raises:
         DocumentError: it, or a folder in it, is not a folder or is a link.
     """
 
-    def __init__(self, folder: Path, *, keeps_old: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._keeps_old = keeps_old
         self._door = Folder.open(folder)
         for part in ("logs", "plots"):
             # Before anything is measured that could not be written there.
@@ -73,15 +70,15 @@ class Store:
             ) from error
         return cls(results / name)
 
-    def write_plan(self, plan: Campaign | Survey) -> None:
-        """Writes campaign.json anew, or in a survey's own folder survey.json."""
-        self._write(PLAN if isinstance(plan, Campaign) else SURVEY, plan)
+    def write_plan(self, plan: Campaign) -> None:
+        """Writes campaign.json anew."""
+        self._write(PLAN, plan)
         self.pin()
 
     def write_document(self, document: Document) -> None:
         """Writes an invocation's document anew, as far as it has come.
 
-        One that lies there from an earlier run can stay until the new one is complete or has come as far:
+        One that lies there from an earlier run stays until the new one is complete or has come as far:
         whoever kills the new one loses nothing of the old.
         """
         of = document.invocation
@@ -99,7 +96,7 @@ class Store:
 
     def _count_finished(self, name: str) -> int:
         """The cells that a document that lies there need not try again."""
-        if not self._keeps_old or not self._door.holds(name):
+        if not self._door.holds(name):
             return 0
         cells = wire.parse_json(self._door.read(name))["cells"]
         return sum(cell["outcome"] not in _WORTHLESS for cell in cells)
@@ -284,7 +281,7 @@ def _sweep(results: Folder) -> None:
     for name in results.names():
         # What is no folder, or none that we may look into, has nothing of ours.
         with contextlib.suppress(DocumentError, OSError), results.inside(name) as campaign:
-            if not {PLAN, SURVEY} & set(campaign.names()):
+            if PLAN not in campaign.names():
                 continue
             for part, own in OWN.items():
                 with contextlib.suppress(DocumentError, FileNotFoundError):

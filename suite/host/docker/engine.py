@@ -86,11 +86,6 @@ class DockerEngine:
         """See ``engine.Engine``; for how it is proven see ``machine.machine.is_this_machine``."""
         return self._description.is_here
 
-    @property
-    def binds_cpus(self) -> bool:
-        """See ``engine.Engine``; not without a cpuset control group, as in rootless mode."""
-        return self._description.binds_cpus
-
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
         return {**self._description.list_facts(), "memlock": self._memlock}

@@ -12,20 +12,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from suite.content import SUITE
-from suite.errors import UsageError
 from suite.host.engine import Card
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library
 from suite.host.gpu.readings import normalise_pci
 from suite.host.gpu.request import machine_gpus
-from suite.host.machine.cpus import parse_cpus
-from suite.kernel import read_text
 from suite.wire import parse_json
 
 LIBRARY_S = 10.0
@@ -33,8 +28,8 @@ LIBRARY_S = 10.0
 
 
 def list_driver(root: Path) -> Iterator[str]:
-    """The driver's list, by GPU one line of JSON: its PCI address, what the driver says of it, and the
-    CPUs near it.  Empty where it keeps none (as on WSL).  A container sees it without having been given
+    """The driver's list, by GPU one line of JSON: its PCI address, and what the driver says of it.
+    Empty where it keeps none (as on WSL).  A container sees it without having been given
     a GPU, and runs these very lines, so that they use nothing of the suite's.
     """
 
@@ -45,8 +40,7 @@ def list_driver(root: Path) -> Iterator[str]:
             return ""
 
     for folder in (root / "proc/driver/nvidia/gpus").glob("*"):
-        near = read(root / "sys/bus/pci/devices" / folder.name / "local_cpulist")
-        yield json.dumps([folder.name, read(folder / "information"), near])
+        yield json.dumps([folder.name, read(folder / "information")])
 
 
 DRIVER_PROBE = (
@@ -61,10 +55,10 @@ def read_probe(lines: Iterable[str]) -> tuple[Card, ...]:
     rows = []
     for line in lines:
         try:
-            pci, information, near = msgspec.convert(parse_json(line), tuple[str, str, str])
+            pci, information = msgspec.convert(parse_json(line), tuple[str, str])
         except ValueError:
             continue  # what else a container's Python may have to say
-        rows.append((normalise_pci(pci), information, near))
+        rows.append((normalise_pci(pci), information))
     rows.sort(key=lambda row: row[0] or "")
     return tuple(
         Card(
@@ -73,22 +67,14 @@ def read_probe(lines: Iterable[str]) -> tuple[Card, ...]:
             # Unread, it is written as question marks.
             uuid=_find(r"^GPU UUID:\s*(GPU-[0-9a-f-]{36})\s*$", information),
             pci=pci,
-            cpus=_cpus(near),
         )
-        for index, (pci, information, near) in enumerate(rows)
+        for index, (pci, information) in enumerate(rows)
     )
 
 
 def _find(pattern: str, text: str) -> str | None:
     found = re.search(pattern, text, re.MULTILINE)
     return found[1] if found else None
-
-
-def _cpus(text: str) -> tuple[int, ...] | None:
-    try:
-        return parse_cpus(text.strip())
-    except UsageError:
-        return None  # empty, or not there
 
 
 def machine_cards(root: Path = Path("/")) -> tuple[Card, ...]:
@@ -124,20 +110,10 @@ def ask_library() -> tuple[Card, ...] | None:
     return None
 
 
-def library_cards(library: Any, root: Path = Path("/")) -> tuple[Card, ...]:
-    """The GPUs that NVIDIA's library lists, and the CPUs near each."""
-    devices = root / "sys/bus/pci/devices"
-    # There is no folder of a GPU without an address.
-    return tuple(
-        replace(card, cpus=_cpus(read_text(devices / f"{card.pci}" / "local_cpulist")))
-        for card in list_gpus(library)
-    )
-
-
 def main() -> int:
     """Lists them; 1 where NVIDIA's library does not answer."""
     try:
-        cards = library_cards(load_library())
+        cards = list_gpus(load_library())
     except NoLibrary as reason:
         sys.stderr.write(f"{reason}\n")
         return 1

@@ -167,16 +167,16 @@ def word_slice(card: Card, one: Slice) -> str:
     return f"{card.index}:{one.index} ({kind}, {one.uuid[:SHOWN]}…)"
 
 
-def name_gpus(cards: Sequence[Card]) -> dict[str, Card]:
-    """The GPUs that a survey is about, by the names that requests take: ``0``, or ``0:1`` for the
+def name_gpus(cards: Sequence[Card]) -> dict[str, str | None]:
+    """The UUIDs of all GPUs (None: not known) by the names that requests take: ``0``, or ``0:1`` for the
     second MIG instance of one that is cut into instances."""
-    found: dict[str, Card] = {}
+    uuids: dict[str, str | None] = {}
     for card in cards:
         if card.slices:
-            found |= {f"{card.index}:{one.index}": card for one in card.slices}
+            uuids |= {f"{card.index}:{part.index}": part.uuid for part in card.slices}
         else:
-            found[str(card.index)] = card
-    return found
+            uuids[str(card.index)] = card.uuid
+    return uuids
 
 
 def read_visible(environment: Mapping[str, str]) -> tuple[str, ...] | None:

@@ -78,8 +78,6 @@ class LocalEngine:
     kind: EngineKind = "local"
     isolation: Isolation = "none"
     is_here: bool | None = True
-    binds_cpus = True
-    """By affinity."""
 
     def __init__(self, python: str | None = None, home: Path = HOME) -> None:
         if "SLURM_JOB_ID" in os.environ:

@@ -28,9 +28,9 @@ def allow_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, ...
     return wanted or known
 
 
-def allow_memory(engine: Engine, at_once: int) -> int | None:
-    """The bytes that each of so many containers at once may use; None: this engine can't bound them."""
+def allow_memory(engine: Engine) -> int | None:
+    """The bytes that a container may use; None: this engine can't bound them."""
     memory = engine.memory_bytes()
     if not memory or engine.isolation != "container":
         return None
-    return int(memory * (MEMORY_SHARE / at_once))
+    return int(memory * MEMORY_SHARE)

@@ -1,1 +1,1 @@
-"""Whole pages: of a campaign, of a comparison, of several GPUs."""
+"""Whole pages: of a campaign, of a comparison."""

@@ -12,19 +12,26 @@ from suite.report.pages.gallery import write_pictures
 from suite.report.sections.causes import write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
-    tell_hardware,
-    tell_impossible,
-    tell_limits,
+    describe_hardware,
+    describe_impossible,
+    describe_limits,
     write_costs,
     write_limit_flags,
     write_limits,
 )
-from suite.report.sections.opening import answer, list_by_family, name_machine, tell_when, warn
+from suite.report.sections.opening import (
+    answer,
+    list_by_family,
+    name_devices,
+    name_machine,
+    tell_when,
+    warn,
+)
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.trust import write_trust
-from suite.report.sections.watched import tell_arms
+from suite.report.sections.watched import describe_arms
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.units import end_sentence, show_share
@@ -38,7 +45,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     base = analysis.base
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     _explain_banners(page, analysis)
-    page.paragraph(f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}")
+    page.paragraph(
+        f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}{name_devices(analysis)}"
+    )
     _write_answers(page, analysis)
     rows = list_by_family(analysis)
     own = any("on=arm" in words for row in rows for words in row.values())
@@ -59,8 +68,9 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
         Code("make defend RUN=folder CELL=receipt"),
         " shows the evidence behind a row.",
     )
-    for other in analysis.others:
-        page.paragraph(_explain_verdicts(analysis, other))
+    for view in (analysis, *analysis.by_gpu):
+        for other in view.others:
+            page.paragraph(_explain_verdicts(view, other))
     write_crossovers(page, analysis)
     write_tables(page, analysis)
     write_limits(page, analysis)
@@ -97,8 +107,12 @@ def compose_first(analysis: Analysis) -> Page:
     page.paragraph(f"Is this the machine you ordered? {machine}.")
     unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
     sound = ["Nothing was found that makes it unsound."]
-    told = [*tell_impossible(analysis), *tell_hardware(analysis), *tell_limits(analysis)]
-    first = [*tell_arms(analysis), *told]
+    told = [
+        *describe_impossible(analysis),
+        *describe_hardware(analysis),
+        *describe_limits(analysis),
+    ]
+    first = [*describe_arms(analysis), *told]
     page.bullets([*first, *(unsound or sound)])
     page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))

@@ -17,7 +17,7 @@ TIME = (
     "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % confidence "
     "interval (CI)."
 )
-"""What a time is, over invocations or over rounds."""
+"""What a time is, and over what."""
 
 
 def begin_page(title: str, flags: Iterable[Flag], sentences: Iterable[str]) -> Page:

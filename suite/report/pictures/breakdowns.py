@@ -54,7 +54,7 @@ def depict_decomposition(analysis: Analysis) -> Picture | None:
         caption=[
             "Each bar is one training step, divided by what its parts take; its whole time stands beside it.",
             *(["A part that came out under 0 is left out."] if negative else []),
-            *_tell_rest(len(there) - len(kept), "step"),
+            *_describe_rest(len(there) - len(kept), "step"),
         ],
         told=told,
         tables=[families.STEPS.name],
@@ -66,14 +66,19 @@ def _list_bars(analysis: Analysis) -> list[Bar]:
 
     A part that could not be told apart is in another one, and has no length.
     """
-    several = len({one.arm for one in analysis.steps}) > 1
+    steps = analysis.find("step")
+    parts: dict[tuple[str, str], dict[str, float]] = {}
+    for part in analysis.find("part"):
+        seconds = part.value.value if part.value else 0.0
+        parts.setdefault((part.cell, part.arm), {})[part.of] = seconds
+    several = len({step.arm for step in steps}) > 1
     names = name_cells(analysis.cells)
     return [
         Bar(
-            label=names[one.cell] + (f", {one.arm}" if several else ""),
-            parts={**{name: one.parts[name] or 0.0 for name in PARTS}, "rest": one.rest},
+            label=names[step.cell] + (f", {step.arm}" if several else ""),
+            parts={of: parts[step.cell, step.arm].get(of, 0.0) for of in (*PARTS, "rest")},
         )
-        for one in analysis.steps
+        for step in steps
     ]
 
 
@@ -84,15 +89,20 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
     every script having its turn.
     """
     there: dict[str, list[Waterfall]] = {}
-    for one in analysis.waterfalls:
-        if one.steps and not one.spot.pinned:
-            unit = "call" if one.by_call else one.unit
-            there.setdefault(f"{name_fixed(one.name, one.fixed)}, time per {unit}", []).append(one)
+    for waterfall in analysis.waterfalls:
+        if waterfall.steps and not waterfall.spot.pinned:
+            unit = "call" if waterfall.by_call else waterfall.unit
+            there.setdefault(
+                f"{name_fixed(waterfall.name, waterfall.fixed)}, time per {unit}", []
+            ).append(waterfall)
     kept = _choose(there)
     if not kept:
         return None
     panels = tuple(_make_panel(title, falls) for title, falls in kept.items())
-    worst = max((one for falls in kept.values() for one in falls), key=lambda one: one.factor.value)
+    worst = max(
+        (waterfall for falls in kept.values() for waterfall in falls),
+        key=lambda one: one.factor.value,
+    )
     state = "from what they time to the fair number"
     if worst.factor.value > 1:
         times = show_times(worst.factor.value)
@@ -105,7 +115,7 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         caption=[
             "On a logarithmic scale, each row after one or more further changes to the script:",
             "the first is as asked, the last is fair.",
-            *_tell_rest(len(there) - len(kept), "case"),
+            *_describe_rest(len(there) - len(kept), "case"),
         ],
         told=[
             f"{panel.title}, {arm}: "
@@ -123,9 +133,9 @@ def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
     rows: list[str] = []
     others: dict[str, int] = {}
     marks: dict[tuple[str, str], Mark] = {}
-    for one in falls:
+    for waterfall in falls:
         after = 0
-        for index, step in enumerate(one.steps):
+        for index, step in enumerate(waterfall.steps):
             row = step.changes[-1] if index else "as asked"
             if row not in rows:
                 rows.insert(after, row)
@@ -133,8 +143,8 @@ def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
             more = len(step.changes) - 1 if index else 0
             others[row] = min(more, others.get(row, more))
             found = Mark(value=step.value.value, low=step.value.low, high=step.value.high)
-            marks[one.spot.arm, row] = found
-    arms = dict.fromkeys(one.spot.arm for one in falls)
+            marks[waterfall.spot.arm, row] = found
+    arms = dict.fromkeys(waterfall.spot.arm for waterfall in falls)
     return Panel(
         title=title,
         places=tuple(name_changes([row], others[row]) for row in rows),
@@ -146,8 +156,12 @@ def _choose(there: Mapping[str, list[Waterfall]]) -> dict[str, list[Waterfall]]:
     """Those by title that fit on a page: of every script that with most steps, and of these the longest way;
     then the next of each that is more than its two ends."""
     scripts: dict[str, list[str]] = {}
-    steps = {title: max(len(one.steps) for one in falls) for title, falls in there.items()}
-    ways = {title: max(one.factor.value for one in falls) for title, falls in there.items()}
+    steps = {
+        title: max(len(waterfall.steps) for waterfall in falls) for title, falls in there.items()
+    }
+    ways = {
+        title: max(waterfall.factor.value for waterfall in falls) for title, falls in there.items()
+    }
     for title in sorted(there, key=lambda title: (-steps[title], -ways[title])):
         script = scripts.setdefault(there[title][0].name, [])
         if not script or steps[title] > 2:
@@ -161,7 +175,7 @@ def _choose(there: Mapping[str, list[Waterfall]]) -> dict[str, list[Waterfall]]:
     return {title: falls for title, falls in there.items() if title in chosen}
 
 
-def _tell_rest(count: int, noun: str) -> list[str]:
+def _describe_rest(count: int, noun: str) -> list[str]:
     """What had no room."""
     if count <= 0:
         return []

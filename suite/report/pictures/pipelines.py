@@ -33,13 +33,13 @@ _COUNTED = frozenset({"element", "example"})
 
 def depict_pipelines(analysis: Analysis) -> Picture | None:
     """The parts of every pipeline as times of a batch; None where there is nothing to draw."""
-    by_id = {one.id: one for one in analysis.cells}
-    triple = [one for one in analysis.cells if AXIS in one.params and _name_part(one)]
-    links = [name for one in triple for name in one.compute]
+    by_id = {cell.id: cell for cell in analysis.cells}
+    triple = [cell for cell in analysis.cells if AXIS in cell.params and _name_part(cell)]
+    links = [name for cell in triple for name in cell.compute]
     compute = next((by_id[name] for name in links if name in by_id), None)
     panels = []
     for pipeline in dict.fromkeys(str(one.params[AXIS]) for one in sort_cells(triple)):
-        cells = {_name_part(one): one for one in triple if str(one.params[AXIS]) == pipeline}
+        cells = {_name_part(cell): cell for cell in triple if str(cell.params[AXIS]) == pipeline}
         if compute is not None:
             cells["compute"] = compute
         rows = {label: cells[part] for part, label in PARTS.items() if part in cells}
@@ -56,7 +56,7 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
         f"The input pipeline: {_state(analysis)}",
         content,
         caption=[_CAPTION],
-        told=[text for panel in panels for text in _tell_rows(panel)],
+        told=[text for panel in panels for text in _describe_rows(panel)],
         missing=[
             f"{arm}, {panel.title}, {label}"
             for panel in panels
@@ -88,21 +88,26 @@ def _mark_batch(cell: CellAnalysis, arm: str) -> Mark | None:
 
 def _state(analysis: Analysis) -> str:
     """Where the input costs most: ``cpu with numpy_function takes 35 times its computing``."""
-    ways = [
-        (one.together.value / one.compute_s, one.pipeline, one.arm)
-        for one in analysis.triples
-        if one.compute_s
+    alone = {
+        (part.cell, part.arm): part.number.value
+        for part in analysis.find("pipeline", of="model alone")
+    }
+    names = {cell.id: str(cell.params.get(AXIS)) for cell in analysis.cells}
+    slower = [
+        (whole.number.value / alone[whole.cell, whole.arm], names[whole.cell], whole.arm)
+        for whole in analysis.find("pipeline", of="together")
+        if alone.get((whole.cell, whole.arm))
     ]
-    if not ways:
+    if not slower:
         return "who waits for whom"
-    times, pipeline, arm = max(ways)
+    times, pipeline, arm = max(slower)
     return (
         f"with the {pipeline} pipeline a batch on {arm} takes {times:.3g} times as long as its "
         "computing"
     )
 
 
-def _tell_rows(panel: Panel[str]) -> list[str]:
+def _describe_rows(panel: Panel[str]) -> list[str]:
     """The times of a pipeline by its rows; nothing where it has none."""
     rows = []
     for index, label in enumerate(panel.places):

@@ -18,25 +18,25 @@ def depict_samples(
     """None where there is no sample.  ``whys`` are by document the reasons for which it does not count."""
     taken: dict[str, tuple[Strip, ...]] = {}
     told = []
-    for one in receipt.turns:
-        if not one.samples:
+    for turn in receipt.turns:
+        if not turn.samples:
             continue
-        counts = not whys[one.document]
+        counts = not whys[turn.document]
         strip = Strip(
             # As in its document's name; short, since there can be twenty beside each other.
-            label=f"{one.block}" + (f"-r{one.repeat}" if one.repeat else ""),
-            warmup=one.warmup,
-            samples=one.samples,
-            start=one.start,
+            label=f"{turn.block}" + (f"-r{turn.repeat}" if turn.repeat else ""),
+            warmup=turn.warmup,
+            samples=turn.samples,
+            start=turn.start,
             counts=counts,
-            value=one.value if counts else None,
+            value=turn.value if counts else None,
         )
-        taken[one.arm] = (*taken.get(one.arm, ()), strip)
+        taken[turn.arm] = (*taken.get(turn.arm, ()), strip)
         if strip.value is not None:
-            kept = len(one.samples) - one.start
+            kept = len(turn.samples) - turn.start
             told.append(
-                f"{one.arm}, block {one.block}: {show_seconds(strip.value)}, the mean of "
-                f"{kept} of {show_things(len(one.samples), 'sample')}."
+                f"{turn.arm}, block {turn.block}: {show_seconds(strip.value)}, the mean of "
+                f"{kept} of {show_things(len(turn.samples), 'sample')}."
             )
     if not taken:
         return None

@@ -44,7 +44,7 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
             family.reading.format(Unit=unit.capitalize()),
             *([shaded] if any(panel.spans for panel in panels) else []),
         ],
-        told=[text for panel in panels for text in _tell_ends(panel, word)],
+        told=[text for panel in panels for text in _describe_ends(panel, word)],
         missing=[text for sweep, panel in drawn for text in _list_missing(sweep, panel)],
         tables=[family.name],
     )
@@ -54,7 +54,7 @@ def _make_panel(analysis: Analysis, sweep: SweepAnalysis) -> Panel[float]:
     by_id = {one.id: one for one in analysis.cells}
     cells = [by_id[name] for name in sweep.cells]
     mark: Callable[[ArmResult], Mark | None] = mark_time if sweep.headline == "time" else mark_rate
-    crossed = {other: sweep.crossovers[other] for other in analysis.others}
+    crossed = {other: sweep.crossovers[other] for other in analysis.leading}
     return Panel(
         title=name_fixed(f"{sweep.scenario}.{sweep.case}", sweep.fixed),
         places=tuple(float(one.params[sweep.axis]) for one in cells),
@@ -76,7 +76,7 @@ def _make_span(found: Crossover, winner: str) -> Span:
 def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalysis]) -> str:
     """What the sweep shows, in half a sentence: who wins from where, or how far one arm comes."""
     telling = list_values(tell_apart(sweep, among))
-    found = [(sweep.crossovers[other], other) for other in analysis.others]
+    found = [(sweep.crossovers[other], other) for other in analysis.leading]
     answered = [pair for pair in found if pair[0].wins or pair[0].loses] or found[:1]
     said = [word_crossover(one, sweep.axis, other, analysis.base) for one, other in answered] or [
         f"{arm} reaches {word_best(sweep.reaches[arm])}"
@@ -87,7 +87,7 @@ def _state(analysis: Analysis, sweep: SweepAnalysis, among: Sequence[SweepAnalys
     return which + ("; ".join(said) or "too few numbers to say anything")
 
 
-def _tell_ends(panel: Panel[float], word: Callable[[float], str]) -> Iterator[str]:
+def _describe_ends(panel: Panel[float], word: Callable[[float], str]) -> Iterator[str]:
     """By arm the numbers of the first and the last size that have one."""
     for arm, found in panel.found.items():
         told = [

@@ -77,8 +77,10 @@ _LOOKS: Sequence[Look] = (
 
 
 def look_of(picture: Picture, arm: str) -> Look:
-    """An arm's look: by its place in the plan, the same in every picture."""
-    return _LOOKS[picture.arms.index(arm) % len(_LOOKS)]
+    """An arm's look: by its place in the plan, the same in every picture; the first sixteen differ."""
+    index = picture.arms.index(arm)
+    form = _LOOKS[(index + index // len(_LOOKS)) % len(_LOOKS)]
+    return {**form, "color": _LOOKS[index % len(_LOOKS)]["color"]}
 
 
 @contextmanager

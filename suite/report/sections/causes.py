@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Cause, Improvement, NaiveGap, RuleName, Standing
-from suite.analysis.result.numbers import Verdict
+from suite.analysis.result.findings import Cause, Finding, RuleName, Standing, Waterfall
 from suite.report.text.evidence import CAUSES, CPU_IS_RIGHT, EFFECTS, word_evidence
+from suite.report.text.findings import Columns, format_number, show_evidence, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Row
 from suite.report.text.units import (
-    show_gain,
     show_relative,
     show_seconds,
     show_share,
@@ -24,37 +23,23 @@ from suite.report.text.units import (
 )
 
 
-def tell_losses(analysis: Analysis) -> Iterator[str]:
-    """What explains the cells that the GPU loses by a verdict, and where it wins the same work."""
+def describe_losses(analysis: Analysis) -> Iterator[str]:
+    """What explains the cells that the GPU loses by a verdict."""
     gpu = analysis.gpu or ""
     losses = [
-        one
-        for one in analysis.work
-        if one.standing and one.standing.loses and not one.standing.provisional
+        cell
+        for cell in analysis.work
+        if cell.standing and cell.standing.loses and not cell.standing.provisional
     ]
     if not losses:
         return
-    first = Counter(one.causes[0].rule for one in losses)
-    sure = Counter(one.causes[0].rule for one in losses if one.causes[0].confirmed)
+    first = Counter(cell.causes[0].rule for cell in losses)
+    sure = Counter(cell.causes[0].rule for cell in losses if cell.causes[0].confirmed)
     rules = sorted(filter(first.get, CAUSES), key=lambda rule: -first[rule])
     parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
     cells = show_things(len(losses), "cell")
     by = ", by the largest cause" if len(parts) > 1 else ""
     yield f"Why {gpu} loses {cells}{by}: {'; '.join(parts)}."
-    rival = gpu if gpu in analysis.others else analysis.cpu or ""
-    names = name_cells(analysis.cells)
-    judged = {one.id for one in analysis.cells if isinstance(one.verdicts.get(rival), Verdict)}
-    won = [
-        (names[winner], names[one.id])
-        for one in losses
-        if one.standing and (winner := one.standing.winner) and winner in judged
-    ]
-    if won:
-        better, lost = won[0]
-        yield (
-            f"For {len(won)} of them {gpu} wins at a measured variant of the same work, such as "
-            f"{better} instead of {lost}."
-        )
 
 
 def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
@@ -71,56 +56,65 @@ MOST_TOLD = 4
 """Changes on the first screen."""
 
 
-def tell_improvements(analysis: Analysis) -> Iterator[str]:
+def describe_improvements(analysis: Analysis) -> Iterator[str]:
     """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
-    pinned = {one.id for one in analysis.cells if one.pinned}
-    arm = analysis.gpu or analysis.cpu
+    pinned = {cell.id for cell in analysis.cells if cell.pinned}
+    arm = analysis.gpu or analysis.cpu or ""
     helping = sorted(
         (
-            one
-            for one in analysis.advice
-            if one.shows == "faster"
-            and one.arm == arm
-            and (one.cell not in pinned or not analysis.gpu)
+            change
+            for change in analysis.find("change", arm=arm, verdict="faster")
+            if change.cell not in pinned or not analysis.gpu
         ),
-        key=lambda one: -one.gain.ratio.value,
+        key=lambda change: -change.number.value,
     )
     if helping:
         names = name_cells(analysis.cells)
-        told = "; ".join(
-            f"{word_evidence(one.change)} ({_word_way(one, names)}: {show_gain(one.gain.ratio)}"
-            f"{f'; {EFFECTS[one.effect]}' if one.effect == 'training' else ''})"
-            for one in helping[:MOST_TOLD]
-        )
+        changes = "; ".join(_describe_change(change, names) for change in helping[:MOST_TOLD])
         more = f"; and {len(helping) - MOST_TOLD} more" if len(helping) > MOST_TOLD else ""
-        yield f"What speeds up {arm}, against itself and per unit of work: {told}{more}."
+        yield f"What speeds up {arm}, against itself and per unit of work: {changes}{more}."
 
 
-def tell_naive_gaps(analysis: Analysis) -> Iterator[str]:
+def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
+    what, where, effect, *_ = change.evidence
+    way = f"{names.get(change.cell, change.cell)} → {word_evidence(where, names=names)}"
+    training = effect.values.get("effect") == "training"
+    besides = f"; {EFFECTS['training']}" if training else ""
+    return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
+
+
+def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
     """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
     against the CPU beside the GPU."""
     for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
-        gaps = [one for one in analysis.misled if one.posted == posted]
-        wrong: dict[str, list[NaiveGap]] = {}
-        for one in gaps:
-            if one.reverses:
-                wrong.setdefault(one.title, []).append(one)
+        scripts = {
+            waterfall.steps[0].cell: waterfall
+            for waterfall in analysis.waterfalls
+            if waterfall.posted == posted
+        }
+        gaps = [gap for gap in analysis.find("gap") if gap.cell in scripts]
+        wrong: dict[str, list[Finding]] = {}
+        for gap in gaps:
+            if gap.verdict == "wrong-winner":
+                wrong.setdefault(scripts[gap.cell].title, []).append(gap)
         if wrong:
-            scripts = show_things(len({one.title for one in gaps}), "script")
+            every = show_things(len({scripts[gap.cell].title for gap in gaps}), "script")
             names = "names" if len(wrong) == 1 else "name"
-            told = "; ".join(f"{title}{_list_sizes(found)}" for title, found in wrong.items())
-            yield f"{how}, {len(wrong)} of {scripts} {names} the wrong winner: {told}."
+            listed = "; ".join(
+                f"{title}{_list_sizes(wrongs, scripts)}" for title, wrongs in wrong.items()
+            )
+            yield f"{how}, {len(wrong)} of {every} {names} the wrong winner: {listed}."
 
 
-def _list_sizes(gaps: Sequence[NaiveGap]) -> str:
+def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> str:
     """At which sizes a script misleads; of comparisons with both CPUs those with the CPU arm."""
-    arms = [one for one in gaps if one.base.arm != one.other.arm]
+    arms = [gap for gap in gaps if gap.against != gap.arm]
     against = [] if arms else ["against the CPU of its own process"]
     sizes = (
-        " ".join(f"{axis}={value}" for axis, value in one.fixed.items()) for one in arms or gaps
+        " ".join(f"{axis}={value}" for axis, value in scripts[gap.cell].fixed.items())
+        for gap in arms or gaps
     )
-    listed = [", ".join(filter(None, sizes)), *against]
-    inside = "; ".join(filter(None, listed))
+    inside = "; ".join(filter(None, [", ".join(filter(None, sizes)), *against]))
     return f" ({inside})" if inside else ""
 
 
@@ -130,11 +124,11 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     if cpu is None or gpu is None:
         return
     page.heading("Why the CPU wins where it does")
-    cases = [(one, one.standing) for one in analysis.cells if one.standing]
+    cases = [(cell, cell.standing) for cell in analysis.cells if cell.standing]
     losses = [case for case in cases if case[1].loses]
     wasted = [case for case in cases if not case[1].loses]
     if not losses:
-        pairs = ((one.arms[cpu], one.arms[gpu]) for one in analysis.cells)
+        pairs = ((cell.arms[cpu], cell.arms[gpu]) for cell in analysis.cells)
         judged = any(all(a.value is not None and not a.invalid for a in pair) for pair in pairs)
         page.paragraph(
             f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
@@ -151,11 +145,11 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     names = name_cells(analysis.cells)
     provisional = any(standing.provisional for _, standing in losses)
     note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
-    parts = sum(one.role != "work" for one, _ in losses)
+    parts = sum(cell.role != "work" for cell, _ in losses)
     of = f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
     page.table(
         f"Table: every cell in which {gpu} is slower than {cpu}, and why{of if parts else ''}.{note}",
-        [_list_case(one, standing, names, cpu, gpu) for one, standing in losses],
+        [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses],
     )
     if wasted:
         page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
@@ -164,86 +158,78 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             "precision; the shares are of what they take beyond that rate.",
             [
                 {
-                    "cell": names[one.id],
+                    "cell": names[cell.id],
                     f"{gpu} against {cpu}": show_relative(standing.ratio),
                     "of its best": show_share(standing.use or 0.0),
-                    "cause": _name_causes(one.causes, names),
+                    "cause": _name_causes(cell.causes, names),
                 }
-                for one, standing in wasted
+                for cell, standing in wasted
             ],
         )
 
 
 def write_advice(page: Page, analysis: Analysis) -> None:
     """The section "Recommendations": every change that was measured to help, or to make it slower."""
-    if not analysis.advice:
+    changes = analysis.find("change")
+    if not changes:
         return
     page.heading("Recommendations")
     names = name_cells(analysis.cells)
     beyond = f"by more than {show_share(analysis.margin)}"
     sure = f"{beyond} (all pairs of an arm are one family, corrected by Holm)"
-    if any(one.provisional for one in analysis.advice):
+    if any(change.provisional for change in changes):
         sure += ", provisionally, as the profile gives no verdicts"
     page.paragraph(
         "Every two cells that differ in one thing that a script's author chooses, on the same arm and per "
         f"unit of work. A change helps where the time is shorter {sure}; each stands once, where it "
         "gains most. What changes only what is timed is left out."
     )
-    for arm in dict.fromkeys(one.arm for one in analysis.advice):
-        own = [one for one in analysis.advice if one.arm == arm]
-        helping = [one for one in own if one.shows == "faster"]
-        slowing = [one for one in own if one.shows == "slower"]
-        if helping:
-            page.table(
-                f"Table: what helps on {arm}; what leaves the results the same comes first.",
-                [_list_change(one, names, one.faster, "helps") for one in helping],
-            )
-        if slowing:
-            page.table(
-                f"Table: what does not help on {arm}: these changes make it slower.",
-                [_list_change(one, names, one.slower, "is slower") for one in slowing],
-            )
-        neither = [word_evidence(one.change) for one in own if one.shows is None]
+    for arm in dict.fromkeys(change.arm for change in changes):
+        for verdict, does, place, caption in (
+            (
+                "faster",
+                "helps",
+                3,
+                "what helps on {}; what leaves the results the same comes first",
+            ),
+            ("slower", "is slower", 4, "what does not help on {}: these changes make it slower"),
+        ):
+            columns: Columns = {
+                "change": show_evidence(0, names),
+                "what it costs": show_evidence(2, names),
+                "from": lambda row: names.get(row[0].cell, row[0].cell),
+                "to": show_evidence(1, names),
+                "gain": lambda row: format_number(row[0]),
+                f"{does} in": show_evidence(place, names),
+            }
+            shown = analysis.find("change", arm=arm, verdict=verdict)
+            write_findings(page, f"Table: {caption.format(arm)}.", shown, columns)
+        neither = [
+            word_evidence(change.evidence[0])
+            for change in analysis.find("change", arm=arm, verdict="")
+        ]
         if neither:
             page.paragraph(f"Neither shown to help nor to harm on {arm}: {'; '.join(neither)}.")
-    hopeless = sum(one.standing.hopeless for one in analysis.work if one.standing)
-    if hopeless:
-        page.paragraph(
-            f"The CPU is the right device for {hopeless} of the cells of work: the GPU wins at "
-            "no measured variant of the same work."
-        )
-
-
-def _list_change(one: Improvement, names: Mapping[str, str], count: int, does: str) -> Row:
-    effect = EFFECTS[one.effect]
-    return {
-        "change": word_evidence(one.change),
-        "what it costs": f"{effect}; costs {one.costs}" if one.costs else effect,
-        "from": names.get(one.cell, one.cell),
-        "to": word_evidence(one.gain.how, names=names),
-        "gain": show_gain(one.gain.ratio),
-        f"{does} in": f"{count} of {one.pairs}",
-    }
 
 
 def _list_case(
-    one: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
+    cell: CellAnalysis, standing: Standing, names: Mapping[str, str], cpu: str, gpu: str
 ) -> Row:
     # Without the arms' names, which stand in the column's head.
     ratio = show_relative(standing.ratio)
     ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
-    advice = CPU_IS_RIGHT if standing.hopeless else CAUSES[one.causes[0].rule].advice
-    gains = [cause.gain for cause in one.causes if cause.gain is not None]
+    advice = CPU_IS_RIGHT if standing.hopeless else CAUSES[cell.causes[0].rule].advice
+    gains = [cause.gain for cause in cell.causes if cause.gain is not None]
     # What helps where the GPU wins all the same at no variant would be no help.
     if gains and not standing.hopeless:
-        times = show_gain(gains[0].ratio)
-        advice += f": {times} a unit of work {word_evidence(gains[0].how)}"
-    if standing.winner is not None and standing.winner != one.id:
+        times = format_number(gains[0])
+        advice += f": {times} a unit of work {word_evidence(*gains[0].evidence)}"
+    if standing.winner is not None and standing.winner != cell.id:
         advice += f"; {gpu} wins at {names[standing.winner]}"
     return {
-        "cell": names[one.id],
+        "cell": names[cell.id],
         f"{gpu} against {cpu}": ratio,
-        "cause": _name_causes(one.causes, names),
+        "cause": _name_causes(cell.causes, names),
         "recommendation, and what it gains": advice,
     }
 
@@ -252,18 +238,13 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
     """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``; the evidence is below."""
     parts = []
     for cause in causes:
-        told: list[str] = [cause.rule]
+        words: list[str] = [cause.rule]
         if cause.seconds is not None:
-            told.append(show_seconds(cause.seconds))
+            words.append(show_seconds(cause.seconds))
         if cause.share is not None:
-            told.append(show_share(cause.share))
+            words.append(show_share(cause.share))
         if cause.rule != "unknown":
-            told.append("confirmed" if cause.confirmed else "suspected")
-        parts.append(", ".join(told))
-    notes = (f"{one.rule}: {word_evidence(*one.evidence, names=names)}" for one in causes)
+            words.append("confirmed" if cause.confirmed else "suspected")
+        parts.append(", ".join(words))
+    notes = (f"{cause.rule}: {word_evidence(*cause.evidence, names=names)}" for cause in causes)
     return Cell("; then ".join(parts), tuple(notes))
-
-
-def _word_way(one: Improvement, names: Mapping[str, str]) -> str:
-    """From which cell to where."""
-    return f"{names.get(one.cell, one.cell)} → {word_evidence(one.gain.how, names=names)}"

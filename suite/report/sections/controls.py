@@ -14,8 +14,8 @@ from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Column, Page
-from suite.report.text.units import Quantity, end_sentence, show_part, show_share, show_things
-from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, UNKNOWN_FLOOR, word
+from suite.report.text.units import Quantity, show_part, show_share, show_things
+from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, word
 
 KINDS: Mapping[SteadyClass, str] = {
     "flat": "flat: steady from the first warm-up sample on",
@@ -32,20 +32,20 @@ def write_controls(page: Page, analysis: Analysis) -> None:
     page.heading("Controls", level=3)
     page.bullets(
         [
-            *_word_floor(analysis),
+            *_describe_floor(analysis),
             *(
-                f"Twins (A/A) of {one.base}, where any difference is false by construction: "
-                f"{_count_flags(one)}"
-                for one in analysis.controls.twins
+                f"Twins (A/A) of {family.base}, where any difference is false by construction: "
+                f"{_count_flags(family)}"
+                for family in analysis.controls.twins
             ),
             *(
-                f"{one.other} is {one.base} run once more (A/A), so any difference is false by "
-                f"construction: {_count_flags(one)}"
-                for one in analysis.controls.again
+                f"{family.other} is {family.base} run once more (A/A), so any difference is false by "
+                f"construction: {_count_flags(family)}"
+                for family in analysis.controls.again
             ),
-            *_word_hidden(analysis.controls),
-            *_word_extra(analysis.controls),
-            *_word_input(analysis.controls),
+            *_describe_hidden(analysis.controls),
+            *_describe_extra(analysis.controls),
+            *_describe_input(analysis.controls),
         ]
     )
 
@@ -55,7 +55,7 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
     page.heading("Steady state of the samples", level=3)
     counts = {
         arm: sum(
-            (Counter(one.arms[arm].steady) for one in analysis.cells if not one.one_shot),
+            (Counter(cell.arms[arm].steady) for cell in analysis.cells if not cell.one_shot),
             Counter[SteadyClass](),
         )
         for arm in analysis.arms
@@ -73,13 +73,13 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
         "one-shot cells left out.",
         columns,
     )
-    page.bullets(_word_outliers(analysis))
+    page.bullets(_describe_outliers(analysis))
 
 
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
     """The dearest timing of each family: an empty fence as a share of a sample."""
     page.heading("Timing overhead", level=3)
-    costs = {arm: one.timing for arm, one in analysis.arms.items()}
+    costs = {arm: details.timing for arm, details in analysis.arms.items()}
     if not any(costs.values()):
         page.paragraph("Unknown: no document says what an empty fence costs.")
         return
@@ -89,7 +89,9 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     columns: list[Column] = [("family", families)]
     for arm, found in costs.items():
         # The dearest cell of each family comes last, and stays.
-        shares = sorted((found[one.id], one.id, one.scenario) for one in cells if one.id in found)
+        shares = sorted(
+            (found[cell.id], cell.id, cell.scenario) for cell in cells if cell.id in found
+        )
         shown = {kin: f"{100 * share:.2g} % ({names[cell]})" for share, cell, kin in shares}
         columns.append((arm, [shown.get(name, NO_NUMBER) for name in families]))
     page.columns(
@@ -104,12 +106,11 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     )
 
 
-def _word_floor(analysis: Analysis) -> Iterable[str]:
+def _describe_floor(analysis: Analysis) -> Iterable[str]:
     if analysis.noise_floor is None:
-        margin = f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.others else ""
-        yield f"Noise floor: {NO_TWINS}.{margin}"
+        yield f"Noise floor: {NO_TWINS}."
         return
-    cells = sum(len(one.ratios) for one in analysis.controls.twins)
+    cells = sum(len(family.ratios) for family in analysis.controls.twins)
     beyond = (
         "their own intervals explain it"
         if not analysis.noise_unexplained
@@ -117,57 +118,58 @@ def _word_floor(analysis: Analysis) -> Iterable[str]:
     )
     yield (
         f"Noise floor: {show_share(analysis.noise_floor)}, the 95th percentile of |ratio − 1| over "
-        f"{cells} comparisons of a cell with itself; {beyond}. A difference has to be significant "
-        f"by its own interval and to exceed {show_share(analysis.margin)} to be called one."
+        f"{cells} comparisons of a cell with itself; {beyond}."
     )
 
 
-def tell_failed(analysis: Analysis) -> list[str]:
+def describe_failed(analysis: Analysis) -> list[str]:
     """What failed of what must not differ, before a word of who wins; nothing where all held."""
     controls = analysis.controls
-    told = [
-        f"{family.base} run twice differs in {_word_flagged(family)}: {_doubt(_measure(family))}"
+    failures = [
+        f"{family.base} run twice differs in {_describe_flagged(family)}: {_doubt(_measure(family))}"
         for family in (*controls.twins, *controls.again)
         if family.flagged
     ]
     hidden = controls.cuda_hidden
     if hidden and hidden.flagged:
-        told.append(
-            f"{hidden.other} has no GPU and differs from {hidden.base} in "
-            f"{_word_flagged(hidden)}: that much of a difference can come from the image, not the hardware"
+        failures.append(
+            f"{hidden.other} has no GPU and differs from {hidden.base} in {_describe_flagged(hidden)}: "
+            "that much of a difference can come from the image, not the hardware"
         )
-    told += [
-        f"known extra work on {one.arm} measured as {one.ratio.value:.3f} times the time for "
-        f"{one.truth:.3f} times the work, which its interval excludes: "
-        f"{_doubt(one.ratio.value / one.truth - 1)}"
-        for one in controls.extra_work
-        if one.holds is False
+    failures += [
+        f"known extra work on {extra.arm} measured as {extra.ratio.value:.3f} times the time for "
+        f"{extra.truth:.3f} times the work, which its interval excludes: "
+        f"{_doubt(extra.ratio.value / extra.truth - 1)}"
+        for extra in controls.extra_work
+        if extra.holds is False
     ]
     differ = controls.input_differs
     if differ:
         cell, arm, _ = differ[0]
-        ratios = {one.id: one.ratios for one in analysis.cells}
-        found = [ratios.get(name, {}).get(other) for name, other, _ in differ]
-        off = max((abs(one.value - 1) for one in found if isinstance(one, Ratio)), default=0.0)
+        ratios = {cell.id: cell.ratios for cell in analysis.cells}
+        compared = [ratios.get(name, {}).get(other) for name, other, _ in differ]
+        off = max(
+            (abs(ratio.value - 1) for ratio in compared if isinstance(ratio, Ratio)), default=0.0
+        )
         count = len({one[0] for one in differ})
         cells = "1 input-only cell differs" if count == 1 else f"{count} input-only cells differ"
-        told.append(f"{cells} on {arm}, such as {cell}: {_doubt(off)}")
-    results = [one for cell in analysis.cells for one in cell.arms.values()]
-    flags = [flag for one in results for flag in one.invalid if flag.code == "changed"]
-    told += dict.fromkeys(word(flag) for flag in flags)
-    return [f"A CONTROL FAILED: {one}." for one in told]
+        failures.append(f"{cells} on {arm}, such as {cell}: {_doubt(off)}")
+    results = [result for cell in analysis.cells for result in cell.arms.values()]
+    flags = [flag for result in results for flag in result.invalid if flag.code == "changed"]
+    failures += dict.fromkeys(word(flag) for flag in flags)
+    return [f"A CONTROL FAILED: {failure}." for failure in failures]
 
 
-def tell_held(analysis: Analysis) -> Iterable[str]:
+def describe_held(analysis: Analysis) -> Iterable[str]:
     """Which kinds of control held, by name where some did not run; of a campaign of which none failed."""
     controls = analysis.controls
     hidden = controls.cuda_hidden
-    judged = [one.base for one in controls.twins if one.verdicts]
+    judged = [family.base for family in controls.twins if family.verdicts]
     # What gave no verdict, or no interval, held nothing.
     kinds = {
         f"{' and '.join(judged)} run again": judged,
         "the CUDA image without its GPU": hidden and hidden.verdicts,
-        "one product more in 20": [one for one in controls.extra_work if one.holds],
+        "one product more in 20": [extra for extra in controls.extra_work if extra.holds],
         "input alone": any(controls.input_only.values()),
     }
     ran = [name for name, found in kinds.items() if found]
@@ -187,7 +189,7 @@ def _measure(family: Family) -> float:
     return max(abs(family.ratios[name].value - 1) for name in family.flagged)
 
 
-def _word_flagged(family: Family) -> str:
+def _describe_flagged(family: Family) -> str:
     of = show_things(len(family.verdicts), "cell")
     return f"{len(family.flagged)} of {of}, by up to {show_share(_measure(family))}"
 
@@ -195,7 +197,7 @@ def _word_flagged(family: Family) -> str:
 def _count_flags(family: Family) -> str:
     faster, slower = family.signs
     flags = len(family.flagged)
-    counts = Counter(one.name.lower() for one in family.verdicts.values())
+    counts = Counter(verdict.name.lower() for verdict in family.verdicts.values())
     shares = [f"{count} {name}" for name, count in sorted(counts.items())]
     text = (
         f"{flags} of {len(family.verdicts)} cells called faster or slower "
@@ -206,7 +208,7 @@ def _count_flags(family: Family) -> str:
     return f"{text}{names}."
 
 
-def _word_hidden(controls: Controls) -> Iterable[str]:
+def _describe_hidden(controls: Controls) -> Iterable[str]:
     family = controls.cuda_hidden
     if family is None:
         yield f"CUDA image without its GPU: not compared; {NO_HIDDEN}."
@@ -226,11 +228,11 @@ def _word_hidden(controls: Controls) -> Iterable[str]:
     )
 
 
-def _word_extra(controls: Controls) -> Iterable[str]:
+def _describe_extra(controls: Controls) -> Iterable[str]:
     if not controls.extra_work:
         yield f"Known extra work: {NO_EXTRA}."
-    for one in controls.extra_work:
-        yield f"Known extra work on {one.arm}: {_judge_extra(one)} ({one.cell})."
+    for extra in controls.extra_work:
+        yield f"Known extra work on {extra.arm}: {_judge_extra(extra)} ({extra.cell})."
 
 
 def _judge_extra(extra: ExtraWork) -> str:
@@ -249,11 +251,11 @@ def _judge_extra(extra: ExtraWork) -> str:
     return f"{times}; {ends} contains the true value, and not 1"
 
 
-def _word_input(controls: Controls) -> Iterable[str]:
+def _describe_input(controls: Controls) -> Iterable[str]:
     if not controls.input_only:
         yield f"Input-only cells: {NO_INPUT}."
         return
-    flagged = [f"{cell} {one.name} on {arm}" for cell, arm, one in controls.input_differs]
+    flagged = [f"{cell} {verdict.name} on {arm}" for cell, arm, verdict in controls.input_differs]
     yield (
         f"Input-only cells, which run on the CPU whatever the arm: {len(flagged)} of "
         f"{len(controls.input_only)} faster or slower by over {100 * MARGIN:.0f} %"
@@ -262,9 +264,9 @@ def _word_input(controls: Controls) -> Iterable[str]:
     )
 
 
-def _word_outliers(analysis: Analysis) -> Iterable[str]:
+def _describe_outliers(analysis: Analysis) -> Iterable[str]:
     for arm in analysis.arms:
-        results = [one.arms[arm] for one in analysis.cells]
+        results = [cell.arms[arm] for cell in analysis.cells]
         found = [one.outliers for one in results if one.outliers]
         samples = sum(one.n for one in found)
         mild, far = sum(one.mild for one in found), sum(one.far for one in found)

@@ -13,13 +13,19 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.cells.families import name_title
-from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
-from suite.report.sections.controls import tell_failed, tell_held
-from suite.report.sections.limits import tell_cost, tell_hardware, tell_impossible, tell_limits
+from suite.report.sections.causes import describe_improvements, describe_losses, describe_naive_gaps
+from suite.report.sections.controls import describe_failed, describe_held
+from suite.report.sections.limits import (
+    describe_cost,
+    describe_hardware,
+    describe_impossible,
+    describe_limits,
+)
 from suite.report.sections.tables.cells import gives_verdicts
-from suite.report.sections.trust import tell_builds
+from suite.report.sections.trust import describe_builds
 from suite.report.sections.verdict import (
     find_ends,
+    tell_comparison,
     tell_extremes,
     tell_sizes,
     tell_sureness,
@@ -40,6 +46,20 @@ def name_machine(machine: Machine) -> str:
         parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
     parts.append(", ".join(machine.gpus) or "no GPU seen")
     return "; ".join(parts)
+
+
+def name_devices(analysis: Analysis) -> str:
+    """Which GPU each arm has, where there are several, and which of them the causes are about."""
+    named = []
+    for arm, one in analysis.arms.items():
+        if one.device is not None:
+            known = (one.facts.get(f"gpu.0.{fact}", (None,))[0] for fact in ("name", "uuid"))
+            name, identity = (str(value or "") for value in known)
+            told = f"{name or 'name not recorded'}{f' ({identity})' if identity else ''}"
+            named.append(f"{arm} is GPU {one.device}, {told}")
+    if not named:
+        return ""
+    return f" GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
 
 
 def tell_when(analysis: Analysis) -> str:
@@ -68,8 +88,8 @@ def warn(analysis: Analysis) -> list[str]:
     idle = [one for one in analysis.flags if one.code in {"cpus-idle", "cpus-withheld"}]
     return [
         *tell_wrong(analysis),
-        *tell_failed(analysis),
-        *tell_impossible(analysis),
+        *describe_failed(analysis),
+        *describe_impossible(analysis),
         *(_end(word(one)) for one in idle if one.scope == "campaign"),
         *aside,
         *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
@@ -78,20 +98,26 @@ def warn(analysis: Analysis) -> list[str]:
 
 def answer(analysis: Analysis) -> dict[str, list[str]]:
     """What a reader asks first, by a word for each question; without those that have no answer here."""
-    failed = tell_failed(analysis)
+    failed = describe_failed(analysis)
     answers = {
         # More blocks don't mend a control that fails.
         "Verdicts": tell_verdicts(analysis, settling=not failed),
         "By size": tell_sizes(analysis),
-        "Extremes": [one for other in analysis.others for one in tell_extremes(analysis, other)],
-        "Certainty": [*tell_sureness(analysis), *([] if failed else tell_held(analysis))],
-        "Software": tell_builds(analysis),
-        "Causes": tell_losses(analysis),
-        "Improvements": tell_improvements(analysis),
-        "Cost": [tell_cost(analysis)],
-        "Hardware": [*tell_hardware(analysis), *tell_limits(analysis)],
+        "Extremes": [one for other in analysis.leading for one in tell_extremes(analysis, other)],
+        "GPUs": [
+            sentence
+            for view in analysis.by_gpu
+            for other in view.others
+            for sentence in (tell_comparison(view, other), *tell_extremes(view, other))
+        ],
+        "Certainty": [*tell_sureness(analysis), *([] if failed else describe_held(analysis))],
+        "Software": describe_builds(analysis),
+        "Causes": describe_losses(analysis),
+        "Improvements": describe_improvements(analysis),
+        "Cost": [describe_cost(analysis)],
+        "Hardware": [*describe_hardware(analysis), *describe_limits(analysis)],
         "Measured": account(analysis),
-        "Scripts": tell_naive_gaps(analysis),
+        "Scripts": describe_naive_gaps(analysis),
     }
     found = {topic: list(sentences) for topic, sentences in answers.items()}
     return {topic: sentences for topic, sentences in found.items() if sentences}
@@ -191,7 +217,7 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, 
         head = f"{family}: {title}" if title else family
         row = {"family": head}
         row |= {f"{arm}, cells": count_outcomes(cells, arm) for arm in analysis.arms}
-        for other in analysis.others:
+        for other in analysis.leading:
             work = [one for one in cells if one.role == "work"]
             loss, win = _tell_ends(analysis, work, names, other)
             row |= {f"{other}'s largest loss": loss, f"{other}'s largest win": win}

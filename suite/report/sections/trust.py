@@ -17,9 +17,6 @@ from suite.report.text.page import Column, Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_things, show_whole
 from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
 
-_WANTED = ("warmup", "measure")
-"""The kinds that the campaign is run for."""
-
 _LISTED = 20
 """No list here is longer; the rest is counted."""
 
@@ -28,30 +25,29 @@ def write_trust(page: Page, analysis: Analysis) -> None:
     """The section "Validity"."""
     if analysis.invalid:
         page.paragraph(Strong("This campaign is INVALID"), f": {word_invalid(analysis.invalid)}.")
-    page.bullets(word_trust(analysis))
-    page.bullets([*_word_blocks(analysis), *_word_prediction(analysis)])
+    page.bullets([*_describe_blocks(analysis), *_describe_prediction(analysis)])
     write_controls(page, analysis)
     write_steadiness(page, analysis)
     write_timing_costs(page, analysis)
     write_telemetry(page, analysis)
     _write_times(page, analysis)
     page.heading("Containers that died", level=3)
-    deaths = list(_word_deaths(analysis))
+    deaths = list(_describe_deaths(analysis))
     page.bullets(_shorten(deaths) or ["None."])
     page.heading("Where the work ran", level=3)
     _write_placement(page, analysis)
 
 
-def _word_blocks(analysis: Analysis) -> Iterable[str]:
+def _describe_blocks(analysis: Analysis) -> Iterable[str]:
     campaign = analysis.campaign
-    for arm, found in analysis.arms.items():
-        blocks = sorted(found.blocks)
+    for arm, details in analysis.arms.items():
+        blocks = sorted(details.blocks)
         calibration = "its calibration is kept and not counted"
         yield (
             f"{arm}: {name_blocks(blocks) if blocks else 'no block'} of {campaign.blocks} planned; "
-            f"{calibration if found.calibrated else 'no calibration'}."
+            f"{calibration if details.calibrated else 'no calibration'}."
         )
-        for flag in (one for one in analysis.excluded if one.where["arm"] == arm):
+        for flag in (flag for flag in analysis.excluded if flag.where["arm"] == arm):
             again = (
                 "a repeat took its place" if flag.values["repeated"] else "no repeat took its place"
             )
@@ -59,7 +55,7 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
                 f"{arm}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
                 f"excluded: {word(flag)}; {again}."
             )
-        for block, status in found.blocks.items():
+        for block, status in details.blocks.items():
             if status != "complete":
                 yield f"{arm}: block {block} is {status}."
     yield (
@@ -69,9 +65,9 @@ def _word_blocks(analysis: Analysis) -> Iterable[str]:
     )
 
 
-def _word_prediction(analysis: Analysis) -> Iterable[str]:
+def _describe_prediction(analysis: Analysis) -> Iterable[str]:
     prediction = analysis.campaign.prediction
-    actual = prediction.actual_s or math.fsum(one.total_s for one in analysis.spent.values())
+    actual = prediction.actual_s or math.fsum(times.total_s for times in analysis.spent.values())
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
     if prediction.calibrated_s is not None:
         parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
@@ -88,24 +84,19 @@ def _word_prediction(analysis: Analysis) -> Iterable[str]:
 def _write_times(page: Page, analysis: Analysis) -> None:
     page.heading("Where the container time went", level=3)
     spent = analysis.spent
-    there = {kind for one in spent.values() for kind in one.kinds}
+    there = {kind for times in spent.values() for kind in times.kinds}
     kinds = [*filter(there.__contains__, SPENT), *sorted(there - set(SPENT))]
-    rests = {arm: one.total_s - math.fsum(one.kinds.values()) for arm, one in spent.items()}
+    rests = {arm: times.total_s - math.fsum(times.kinds.values()) for arm, times in spent.items()}
     named = [SPENT.get(kind, kind) for kind in kinds]
     columns: list[Column] = [("kind", [*named, "the rest, not itemised", "all"])]
-    for arm, one in spent.items():
-        took = [*(one.kinds.get(kind, 0.0) for kind in kinds), rests[arm], one.total_s]
+    for arm, times in spent.items():
+        took = [*(times.kinds.get(kind, 0.0) for kind in kinds), rests[arm], times.total_s]
         columns.append((arm, [Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took]))
-        columns.append((f"{arm}, share", [show_part(seconds, one.total_s) for seconds in took]))
+        columns.append((f"{arm}, share", [show_part(seconds, times.total_s) for seconds in took]))
     page.columns(
         "Table: container time by kind, all invocations together, calibration included.", columns
     )
-    shares = [
-        f"{show_part(math.fsum(one.kinds.get(kind, 0.0) for kind in _WANTED), one.total_s)} on {arm}"
-        for arm, one in spent.items()
-    ]
-    page.paragraph(f"Warm-up and measuring took {', '.join(shares)}; the suite added the rest.")
-    over = [arm for arm, one in spent.items() if rests[arm] < -0.01 * one.total_s]
+    over = [arm for arm, times in spent.items() if rests[arm] < -0.01 * times.total_s]
     if over:
         page.paragraph(
             f"On {', '.join(over)} the items add up to more than the containers' own "
@@ -113,7 +104,7 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         )
 
 
-def _word_deaths(analysis: Analysis) -> Iterable[str]:
+def _describe_deaths(analysis: Analysis) -> Iterable[str]:
     for death in analysis.deaths:
         text = (
             f"{death.arm}, block {death.block}: {death.status or 'ended in an unknown way'} "
@@ -135,8 +126,8 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
             "cells": show_whole(placed.cells),
             "nodes": show_whole(placed.nodes),
         }
-        for arm, one in analysis.arms.items()
-        for device, placed in one.placement.items()
+        for arm, details in analysis.arms.items()
+        for device, placed in details.placement.items()
     ]
     if not rows:
         page.paragraph("No document says on which devices the work ran.")
@@ -150,8 +141,8 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
         _shorten(
             [
                 f"Not on the cell's own device: {arm}: {cell}: {', '.join(names)}."
-                for arm, one in analysis.arms.items()
-                for cell, names in one.elsewhere.items()
+                for arm, details in analysis.arms.items()
+                for cell, names in details.elsewhere.items()
             ]
         )
     )
@@ -162,35 +153,35 @@ def _shorten(items: list[str]) -> list[str]:
     return [*items[:_LISTED], f"… and {more} more."] if more > 0 else items
 
 
-def tell_builds(analysis: Analysis) -> list[str]:
+def describe_builds(analysis: Analysis) -> list[str]:
     """What a reader of the verdict has to know of the software; nothing where all is the lock's."""
-    builds = {arm: one.build for arm, one in analysis.arms.items() if one.build}
+    builds = {arm: details.build for arm, details in analysis.arms.items() if details.build}
     if not analysis.software_differs:
         return [
-            f"{arm} ran software not from the suite's locks: {_word_build(one)}."
-            for arm, one in builds.items()
-            if one.from_lock is False
+            f"{arm} ran software not from the suite's locks: {_describe_build(build)}."
+            for arm, build in builds.items()
+            if build.from_lock is False
         ]
-    ran = "; ".join(f"{arm} ran {_word_build(one)}" for arm, one in builds.items())
-    told = [f"THE ARMS RAN DIFFERENT BUILDS: {ran}."]
+    ran = "; ".join(f"{arm} ran {_describe_build(build)}" for arm, build in builds.items())
+    sentences = [f"THE ARMS RAN DIFFERENT BUILDS: {ran}."]
     elsewhere = _find_elsewhere(analysis)
     if elsewhere:
-        told.append(
+        sentences.append(
             f"A ratio of {' or '.join(elsewhere)} to {analysis.base} mixes "
-            f"machine and build together; {_word_share(analysis, elsewhere)}."
+            f"machine and build together; {_describe_share(analysis, elsewhere)}."
         )
     alone = [arm for arm in analysis.software_differs if arm not in elsewhere]
     if alone:
         why = "the same GPU is in both" if analysis.arms[alone[0]].gpu else "no GPU is in it"
-        told.append(f"A ratio of {' or '.join(alone)} shows the build alone: {why}.")
-    return told
+        sentences.append(f"A ratio of {' or '.join(alone)} shows the build alone: {why}.")
+    return sentences
 
 
-def _word_build(one: Build) -> str:
+def _describe_build(build: Build) -> str:
     """``TensorFlow 2.17.0, NumPy 1.26.4 (not from the lock)``."""
-    listed = ", ".join(f"{name} {text}" for name, text in one.versions.items())
+    listed = ", ".join(f"{name} {text}" for name, text in build.versions.items())
     origins = {True: " (from the lock)", False: " (not from the lock)", None: ""}
-    return f"{listed or 'unknown versions'}{origins[one.from_lock]}"
+    return f"{listed or 'unknown versions'}{origins[build.from_lock]}"
 
 
 def _find_elsewhere(analysis: Analysis) -> list[str]:
@@ -205,7 +196,7 @@ def _hide(analysis: Analysis, arms: Sequence[str]) -> tuple[str, str]:
     return next((one.plain, one.without_gpu) for one in every if one.without_gpu)
 
 
-def _word_share(analysis: Analysis, arms: Sequence[str]) -> str:
+def _describe_share(analysis: Analysis, arms: Sequence[str]) -> str:
     family = analysis.controls.cuda_hidden
     gpu, hidden = _hide(analysis, arms)
     if family is None or not family.ratios or family.other != hidden:
@@ -213,37 +204,13 @@ def _word_share(analysis: Analysis, arms: Sequence[str]) -> str:
             f"{hidden}, the same build without its GPU, would show the build's share and was "
             f'not measured beside them (ARMS="cpu {gpu} {hidden}", or the standard profile)'
         )
-    return f"the build's share, by the control {hidden}: {_word_family(family)}"
+    return f"the build's share, by the control {hidden}: {_describe_family(family)}"
 
 
-def _word_family(family: Family) -> str:
-    ratios: Sequence[float] = [one.value for one in family.ratios.values()]
+def _describe_family(family: Family) -> str:
+    ratios: Sequence[float] = [ratio.value for ratio in family.ratios.values()]
     low, high = min(ratios), max(ratios)
     return (
         f"without any GPU it took {statistics.median(ratios):.2f} times the time in the median of "
         f"{show_things(len(ratios), 'cell')}, {low:.2f} to {high:.2f} times"
     )
-
-
-def word_trust(analysis: Analysis) -> Iterable[str]:
-    """The same for those who ask whether to believe it: what to read instead."""
-    base = analysis.arms[analysis.base].build
-    for arm in analysis.software_differs:
-        build = analysis.arms[arm].build
-        pairs = [
-            f"{name} {build.versions[name]} instead of {base.versions[name]}"
-            for name in (build.others if build else ())
-            if build and base
-        ]
-        yield (
-            f"{arm} ran another build than {analysis.base}: "
-            f"{', '.join(pairs) or 'the same versions, built by somebody else'}."
-        )
-    elsewhere = _find_elsewhere(analysis)
-    if elsewhere:
-        gpu, hidden = _hide(analysis, elsewhere)
-        yield (
-            f"So a difference between them can come from the build as well as from the machine: "
-            f'{_word_share(analysis, elsewhere)}. ARMS="{hidden} {gpu}" compares CPU and GPU in '
-            "one build."
-        )

@@ -42,8 +42,9 @@ def tell_verdicts(analysis: Analysis, *, settling: bool) -> list[str]:
 
 
 def tell_sizes(analysis: Analysis) -> list[str]:
-    """Who wins along the main sweeps, for each comparison; or how far the one arm comes."""
-    compared = [one for other in analysis.others for one in tell_crossovers(analysis, other)]
+    """Who wins along the main sweeps, for each comparison (of several GPUs the first's); or how far the one
+    arm comes."""
+    compared = [one for other in analysis.leading for one in tell_crossovers(analysis, other)]
     return compared if analysis.others else list(_tell_reaches(analysis))
 
 

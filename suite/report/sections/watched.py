@@ -28,34 +28,36 @@ _LISTED = 12
 def write_telemetry(page: Page, analysis: Analysis) -> None:
     """What was seen of the machine on each arm, the energy of each cell, and what watching cost."""
     page.heading("The machine during the measurement", level=3)
-    page.bullets([*tell_arms(analysis), *_word_cost(analysis.watching)])
+    page.bullets([*describe_arms(analysis), *_describe_cost(analysis.watching)])
     for arm in analysis.arms:
         _write_energy(page, analysis, arm)
 
 
-def tell_arms(analysis: Analysis) -> Iterator[str]:
+def describe_arms(analysis: Analysis) -> Iterator[str]:
     """What was seen of the machine on each arm, and what was not."""
-    for arm, found in analysis.arms.items():
-        seen, blocks = found.watched, len(found.blocks)
+    for arm, details in analysis.arms.items():
+        seen, blocks = details.watched, len(details.blocks)
         if not seen.blocks:
             why = "; ".join(seen.reasons) or "no document yet"
             yield f"{arm}: clocks, power, heat and throttling unknown: {why}."
             continue
         blind = blocks - seen.blocks
         less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
-        parts = [*(_word_gpu(seen.gpu) if seen.gpu else ()), *_word_cpu(seen)]
+        parts = [*(_describe_gpu(seen.gpu) if seen.gpu else ()), *_describe_cpu(seen)]
         yield f"{arm}{less}: {'; '.join(parts)}."
-        told = dict(seen.absent)
-        missing = [f"{name} ({reason})" for name, reason in told.items()]
-        if any(one.code == "sliced" and one.where["arm"] == arm for one in analysis.hardware):
-            of_card = [name for name in told if name.startswith("gpu.")]
-            others = [f"{name} ({reason})" for name, reason in told.items() if name not in of_card]
+        absent = dict(seen.absent)
+        missing = [f"{name} ({reason})" for name, reason in absent.items()]
+        if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
+            of_card = [name for name in absent if name.startswith("gpu.")]
+            others = [
+                f"{name} ({reason})" for name, reason in absent.items() if name not in of_card
+            ]
             missing = [f"{len(of_card)} readings of the card, as on any slice", *others]
         if missing:
             yield f"{arm}: unknown here: {join_first(_LISTED, missing)}."
 
 
-def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
+def _describe_gpu(gpu: WatchedGpu) -> Iterator[str]:
     if gpu.count is not None:
         yield f"{show_things(round(gpu.count), 'GPU')} in the machine"
     if gpu.memory_bytes is not None and gpu.memory_bytes > 0:
@@ -63,12 +65,12 @@ def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
     if gpu.clock_mhz:
         most = gpu.most_clock_mhz
         of = "" if most is None else f", of at most {most:,.0f} MHz"
-        yield f"GPU clock {_show_span(gpu.clock_mhz, 'MHz')}{of}"
+        yield f"GPU clock {_format_span(gpu.clock_mhz, 'MHz')}{of}"
     if gpu.power_w:
         limit, usual = gpu.power_limit_w, gpu.power_default_w
         of = "" if limit is None else f", limit {limit:,.0f} W"
         of += f" (by default {usual:,.0f} W)" if limit and usual else ""
-        yield f"power {_show_span(gpu.power_w, 'W')}{of}"
+        yield f"power {_format_span(gpu.power_w, 'W')}{of}"
     if gpu.temperature_c is not None:
         yield f"at most {gpu.temperature_c:.0f} °C"
     for share, words in (
@@ -90,9 +92,9 @@ def _word_gpu(gpu: WatchedGpu) -> Iterator[str]:
         yield "whether this is the worker's GPU can't be verified from outside"
 
 
-def _word_cpu(seen: Watched) -> Iterator[str]:
+def _describe_cpu(seen: Watched) -> Iterator[str]:
     clock = seen.cpu_clock_mhz
-    yield f"CPU clock {_show_span(clock, 'MHz')}" if clock else "CPU clock unknown"
+    yield f"CPU clock {_format_span(clock, 'MHz')}" if clock else "CPU clock unknown"
     if seen.cpu_temperature_c is not None:
         yield f"CPU at most {seen.cpu_temperature_c:.0f} °C"
     slowed = _count(seen.cpu_slowed) if seen.cpu_slowed else None
@@ -103,33 +105,33 @@ def _word_cpu(seen: Watched) -> Iterator[str]:
     )
 
 
-def _word_cost(watching: Watching | None) -> Iterator[Runs]:
+def _describe_cost(watching: Watching | None) -> Iterator[Runs]:
     """What the sampler took, and what that did to the numbers where it was measured."""
     if watching is None:
         return
     share = show_part(watching.cpu_s, watching.wall_s)
-    yield (f"Telemetry took {share} of one CPU's time; ", *_word_effect(watching.effect), ".")
+    yield (f"Telemetry took {share} of one CPU's time; ", *_describe_effect(watching.effect), ".")
 
 
-def _word_effect(effect: WatchEffect | None) -> Runs:
+def _describe_effect(effect: WatchEffect | None) -> Runs:
     if effect is None:
         unknown = "its effect on the numbers was not measured here ("
         return unknown, Code("make bench ARMS='cpu cpu' TELEMETRY=first"), " does)"
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
-    told = (
+    text = (
         f"measured against {effect.arm}, which ran without it and takes {middle:.3f} times "
         f"as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}{unseen}"
     )
-    return (told,)
+    return (text,)
 
 
 def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
     """Power, energy a call and work per energy of every cell whose energy was counted."""
     rows = []
     names = name_cells(analysis.cells)
-    for one in analysis.cells:
-        result = one.arms[arm]
+    for cell in analysis.cells:
+        result = cell.arms[arm]
         power = result.mean_power_w
         if power is None or result.value is None or result.invalid:
             continue
@@ -137,7 +139,7 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
         rate = show_rate(result.work.amount, result.work.unit, energy, per="J")
         rows.append(
             {
-                "cell": names[one.id],
+                "cell": names[cell.id],
                 "mean power": show_power(power),
                 "energy per call": show_energy(energy),
                 "work per joule": rate or NO_NUMBER,
@@ -151,7 +153,7 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
     )
 
 
-def _show_span(span: Span, unit: str) -> str:
+def _format_span(span: Span, unit: str) -> str:
     """``1,980 MHz (1,755 to 1,980)``: the median and the ends."""
     low, high = f"{span.low:,.0f}", f"{span.high:,.0f}"
     return f"{span.middle:,.0f} {unit}" + ("" if low == high else f" ({low} to {high})")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import NaiveGap, Step, Waterfall
-from suite.report.text.names import list_values, name_changes, name_place
-from suite.report.text.page import Code, Page, Runs
+from suite.analysis.result.findings import Finding, Spot, Waterfall
+from suite.report.text.evidence import GAPS, word_evidence
+from suite.report.text.findings import Columns, format_number, write_findings
+from suite.report.text.names import list_values, name_place
+from suite.report.text.page import Code, Page, Row, Runs
 from suite.report.text.units import show_gain, show_relative, show_seconds
 
 WARM = "as asked, in a warm process"
@@ -20,9 +22,9 @@ _NO_ERROR = (
 SOFT: Runs = ("Where there is no GPU, ", Code("tf.device('/GPU:0')"), _NO_ERROR)
 """What a script that compares both does where there is nothing to compare."""
 
-TOLD = 3
+NAMED = 3
 LITTLE = 0.05
-"""So many changes are told of the way to the fair difference, and none that makes less than this share."""
+"""So many changes are named of the way to the fair difference, and none that makes less than this share."""
 
 
 def write_waterfalls(page: Page, analysis: Analysis) -> None:
@@ -35,85 +37,75 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
         "corrected. Where a stage was not measured, the next one includes all changes since the "
         "previous one."
     )
-    if analysis.gpu is None and any(one.posted for one in analysis.waterfalls):
+    if analysis.gpu is None and any(waterfall.posted for waterfall in analysis.waterfalls):
         page.paragraph(*SOFT)
-    for name in dict.fromkeys(one.name for one in analysis.waterfalls):
-        found = [one for one in analysis.waterfalls if one.name == name]
-        misled = [one for one in analysis.misled if one.name == name]
-        page.heading(f"{name}: {found[0].title}", level=3)
-        _write_steps(page, found)
-        page.bullets(_tell(found, misled))
-
-
-def _write_steps(page: Page, found: list[Waterfall]) -> None:
-    case = found[0]
-    rows = [
-        {
-            "where": ", ".join(filter(None, [list_values(one.fixed), name_place(one.spot)])),
-            "what changed": _list_changes(one, step),
-            f"time per {case.unit}": show_seconds(step.value),
-            "against the previous step": "" if step.factor is None else show_gain(step.factor),
-        }
-        for one in found
-        for step in one.steps
-    ]
-    page.table(
-        f"Table: {case.name}, time per {case.unit} from what was asked to the fair number, and "
-        "its 95 % CI.",
-        rows,
-    )
-
-
-def _list_changes(one: Waterfall, step: Step) -> str:
-    if one.posted or step is not one.steps[0]:
-        return "; ".join(step.changes)
-    return "; ".join([WARM, *step.changes[1:]])
-
-
-def _tell(found: list[Waterfall], misled: list[NaiveGap]) -> Iterable[str]:
-    """A paragraph for every waterfall of a case: each place's way, and what the script misleads to."""
-    for fixed in {tuple(one.fixed.items()): one.fixed for one in found}.values():
-        sentences = [_tell_naive_gap(one) for one in misled if one.fixed == fixed]
-        sentences += [_tell_way(one) for one in found if one.fixed == fixed]
-        yield ": ".join(filter(None, [list_values(fixed), " ".join(sentences)]))
-
-
-def _tell_way(one: Waterfall) -> str:
-    """A waterfall in words: both ends, the whole way, and its largest step."""
-    first, last = one.steps[0].value.value, one.steps[-1].value.value
-    told = " the script prints" if one.posted else f", {WARM}, it takes"
-    text = (
-        f"On {name_place(one.spot)}{told} {show_seconds(first)} "
-        f"per {one.unit}, and the fair number is {show_seconds(last)}, "
-        f"{show_gain(one.factor)}"
-    )
-    largest = one.largest
-    if len(one.steps) > 2 and largest is not None and largest.factor is not None:
-        text += (
-            f"; the largest step is {name_changes(largest.changes)}: {show_gain(largest.factor)}"
+    for name in dict.fromkeys(waterfall.name for waterfall in analysis.waterfalls):
+        waterfalls = [one for one in analysis.waterfalls if one.name == name]
+        page.heading(f"{name}: {waterfalls[0].title}", level=3)
+        unit = waterfalls[0].unit
+        page.table(
+            f"Table: {name}, time per {unit} from what was asked to the fair number, and its 95 % CI.",
+            [row for waterfall in waterfalls for row in _list_steps(waterfall)],
         )
-    return f"{text}."
+        for posted in (True, False):
+            here = {
+                waterfall.steps[0].cell: waterfall
+                for waterfall in waterfalls
+                if waterfall.posted == posted
+            }
+            _write_gaps(page, analysis, here, said="the script says" if posted else WARM)
 
 
-def _tell_naive_gap(one: NaiveGap) -> str:
-    """What the script says about two places, what is so, and what lies between."""
-    # The other's time over the base's, so that the base is what was before.
-    naive, fair = show_relative(one.naive), show_relative(one.fair)
-    verdict = f"off by a factor of {one.factor:.3g}"
-    if one.reverses:
-        verdict = "the wrong winner"
-    elif one.invents:
-        verdict = "a difference where none is shown"
-    elif one.provisional:
-        verdict = "provisional, without a verdict"
-    elif not one.differs:
-        verdict = "neither tells them apart"
-    other, base = (name_place(place) for place in (one.other, one.base))
-    told = "the script says" if one.posted else f"{WARM}, it is"
-    parts = [
-        f"{100 * part.share:.0f} % by {name_changes(part.changes)}"
-        for part in one.gone[:TOLD]
-        if part.share >= LITTLE
-    ]
-    way = f" Largest proven shares of the gap: {'; '.join(parts)}." if parts else ""
-    return f"On {other}, against {base}, {told} {naive}; timed fairly it is {fair}: {verdict}.{way}"
+def _list_steps(waterfall: Waterfall) -> Iterator[Row]:
+    """The steps of a waterfall, and what they take away together where there are several."""
+    place = name_place(waterfall.spot)
+    where = ", ".join(filter(None, [list_values(waterfall.fixed), place]))
+    first, last = waterfall.steps[0], waterfall.steps[-1]
+    several = len(waterfall.steps) > 2
+    for step in waterfall.steps:
+        changes = step.changes
+        if step is first and not waterfall.posted:
+            changes = (WARM, *changes[1:])
+        yield {
+            "where": where,
+            "what changed": "; ".join(changes),
+            f"time per {waterfall.unit}": show_seconds(step.value),
+            "against the previous step": "" if step.factor is None else show_gain(step.factor),
+            "in all": show_gain(waterfall.factor) if step is last and several else "",
+        }
+
+
+def _write_gaps(
+    page: Page, analysis: Analysis, waterfalls: dict[str, Waterfall], *, said: str
+) -> None:
+    """What a script says about two places, what is so, and what lies between; by its first stages' cells."""
+
+    def describe_verdict(row: list[Finding]) -> str:
+        return GAPS.get(row[0].verdict) or word_evidence(*row[0].evidence)
+
+    def describe_changes(row: list[Finding]) -> str:
+        return "; ".join(
+            f"{100 * gone.share:.0f} % by {word_evidence(*gone.evidence)}"
+            for gone in row[1 : NAMED + 1]
+            if gone.share and gone.share >= LITTLE
+        )
+
+    columns: Columns = {
+        "where": lambda row: list_values(waterfalls[row[0].cell].fixed),
+        "compared": lambda row: (
+            f"{row[0].arm} against "
+            f"{name_place(Spot(arm=row[0].against, pinned=row[0].against == row[0].arm))}"
+        ),
+        said: lambda row: format_number(row[0]),
+        "timed fairly": lambda row: show_relative(row[0].beside) if row[0].beside else "",
+        "verdict": describe_verdict,
+        "largest proven shares of the gap": describe_changes,
+    }
+    gaps = [*analysis.find("gap"), *analysis.find("gone")]
+    write_findings(
+        page,
+        "Table: the same two places by the first step and by the fair number.",
+        [gap for gap in gaps if gap.cell in waterfalls],
+        columns,
+        by=lambda gap: (gap.cell, gap.against),
+    )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Mapping
+from string import Formatter
+from typing import Any, NamedTuple
 
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence
 from suite.cells.traits import Effect
-from suite.report.text.filling import fill
+from suite.report.text.names import name_changes
+from suite.report.text.units import show_count, show_rate, show_seconds, show_share
 
 _UNPROVEN, _FACT = "not proven to be the GPU's:", "({fact}: {value})"
 
@@ -25,6 +28,7 @@ SENTENCES: Mapping[str, str] = {
     "built-for-cpu": f"{_UNPROVEN} TensorFlow was built for CPU only {_FACT}",
     "no-gpu-device": f"{_UNPROVEN} TensorFlow had no GPU among its devices {_FACT}",
     "no-gpu-name": f"{_UNPROVEN} the GPU had no name {_FACT}",
+    "not-its-gpu": f"{_UNPROVEN} it is another GPU's than the arm's {_FACT}",
     "soft-placement": f"{_UNPROVEN} soft placement was on, so work could silently run on the CPU {_FACT}",
     "tf32-on": f"{_UNPROVEN} TF32 was on outside the cells that ask for it, so fp32 was not fp32 {_FACT}",
     "no-driver-version": f"{_UNPROVEN} CUDA's driver library in the worker's process did not report its "
@@ -87,6 +91,15 @@ SENTENCES: Mapping[str, str] = {
     "same-model-elsewhere": "the same model takes {share:share} of it behind another pipeline",
     "model-takes-most": "the model alone takes most of the step",
     "neither-alone": "neither the input nor the model was measured alone",
+    # What a device is, and what is published of it.
+    "device": "[{device}][ ({part})]",
+    "product-figure": "{low:FLOP/s}[ to {high:FLOP/s}] ({source}, {date}[; {caveat}])",
+    "memory-figure": "{low:B/s}[ to {high:B/s}] ({source}, {date}[; {caveat}])",
+    # What a script misleads to, and what a change is.
+    "off-by": "off by a factor of {factor:.3g}",
+    "changes": "{changes:changes}",
+    "effect": "{effect:effect}[; costs {costs}]",
+    "shown-in": "{pairs} of {of}",
     # Why a part of a step can't be told.
     "no-call-price": "no cell measures the cost of a call; it is counted as compute",
     "no-copy": "neither the step with its data on the host nor a copy was measured",
@@ -144,6 +157,14 @@ CAUSES: Mapping[RuleName, CauseWords] = {
 
 CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
 
+GAPS: Mapping[str, str] = {
+    "wrong-winner": "the wrong winner",
+    "invented": "a difference where none is shown",
+    "unjudged": "provisional, without a verdict",
+    "alike": "neither tells them apart",
+}
+"""What a script misleads to, where it is more than a factor."""
+
 EFFECTS: Mapping[Effect, str] = {
     "timing": "nothing gained: only what is timed changes",
     "script": "the same results",
@@ -155,5 +176,53 @@ EFFECTS: Mapping[Effect, str] = {
 def word_evidence(*found: Evidence, names: Mapping[str, str] | None = None) -> str:
     """The evidence in one sentence, without a full stop; cells by their ``names``, or else by their ids."""
     known = names or {}
-    shown = {"cell": lambda cell: known.get(cell, cell)}
+    shown = {
+        "cell": lambda cell: known.get(cell, cell),
+        "changes": name_changes,
+        "effect": lambda effect: EFFECTS.get(effect, effect),
+    }
     return "; ".join(dict.fromkeys(fill(SENTENCES[one.code], one.values, shown) for one in found))
+
+
+Shown = Mapping[str, Callable[[Any], str]]
+
+_SHOWN: Shown = {
+    "seconds": show_seconds,
+    "share": show_share,
+    "percent": lambda share: f"{100 * share:.0f} %",
+    "p": lambda p: f"{p:.2g}" if p >= 1e-4 else "under 0.0001",
+    "count": show_count,
+    "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
+    "names": lambda names: ", ".join(names) or "none",
+}
+"""What a placeholder can ask for behind its colon, beside Python's own formats and ``unit/s``."""
+
+_OPTIONAL = re.compile(r"\[([^]]*)\]")
+
+
+def fill(text: str, values: Mapping[str, Any], more: Shown) -> str:
+    """A registry's text with values in the places of their names, each as its placeholder asks.
+
+    What stands in square brackets is left out where its values are not there.  ``more`` is what else
+    placeholders can ask for.
+    """
+
+    def keep(part: re.Match[str]) -> str:
+        names = {name for _, name, _, _ in Formatter().parse(part[1]) if name}
+        return part[1] if names <= values.keys() else ""
+
+    return _Words({**_SHOWN, **more}).vformat(_OPTIONAL.sub(keep, text), (), values)
+
+
+class _Words(Formatter):
+    """Shows values as their placeholders ask."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec in self.shown:
+            return self.shown[format_spec](value)
+        if format_spec.endswith("/s"):
+            return show_rate(value or 0.0, format_spec.removesuffix("/s"), 1.0) or "no finite rate"
+        return super().format_field(value, format_spec)

@@ -6,7 +6,7 @@ characters it holds: what is strong, code or a link is a value of its own among 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -92,11 +92,6 @@ class Cell:
 def say_none(why: str) -> Cell:
     """What stands in the place of a number that is missing."""
     return Cell(NO_NUMBER, (why,))
-
-
-def show_known(number: float | None, show: Callable[[float], str], why: str) -> str | Cell:
-    """A number as it is shown, or what stands in its place."""
-    return say_none(why) if number is None else show(number)
 
 
 Row = Mapping[str, str | Cell]

@@ -8,18 +8,16 @@ from itertools import groupby
 from typing import Any, get_args
 
 from suite.analysis.result.cells import ArmResult
-from suite.analysis.result.limits import ANY, Band
+from suite.analysis.result.limits import ANY
 from suite.analysis.result.numbers import MARGIN, Evidence, Verdict, VerdictName
 from suite.flags import KINDS, Flag, is_common, pick
-from suite.report.text.evidence import word_evidence
-from suite.report.text.filling import fill
+from suite.report.text.evidence import fill, word_evidence
 
 _BANNERS: Mapping[str, str] = {
     "simulated": "SIMULATED",
     "stand-in": "SIMULATED",
     "not-containerized": "NOT CONTAINERIZED",
     "container-unseen": "CONTAINER, ENGINE NOT SEEN",
-    "others-at-work": "WITH OTHER GPUS AT WORK",
     "cpus-idle": "CPU CORES IDLE",
     "cpus-withheld": "CPU CORES WITHHELD",
     "set-aside": "INVALID",
@@ -27,7 +25,7 @@ _BANNERS: Mapping[str, str] = {
 }
 """What has to stand in the title and over every table, by a flag's code or by what it is about."""
 
-BANDS: Mapping[Band, str] = {
+BANDS: Mapping[str, str] = {
     "in": "in band",
     "below": "below the band",
     "above": "above the band",

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.kernel import groups, read_text
-from suite.worker.loop import instants
+from suite import clock
+from suite.procfs import groups, read_text
 
 _MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -85,8 +85,8 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
         "pressure_share": _rise(before.pressure_s, after.pressure_s, wall),
         "thermal_events": _rise(before.thermal_events, after.thermal_events),
         "clock_mhz": after.clock_mhz,
-        "from_s": instants.tell(before.wall_s),
-        "to_s": instants.tell(after.wall_s),
+        "from_s": clock.to_timestamp(before.wall_s),
+        "to_s": clock.to_timestamp(after.wall_s),
     }
 
 

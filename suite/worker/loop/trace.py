@@ -118,7 +118,7 @@ def summarise(space: Any, wall_s: float, calls: int) -> dict[str, float]:
     Raises:
         NoTrace: no GPU's plane is in it, or nothing in that.
     """
-    plane = next((one for one in space.planes if one.name.startswith("/device:GPU:")), None)
+    plane = next((each for each in space.planes if each.name.startswith("/device:GPU:")), None)
     if plane is None:
         raise NoTrace("the trace holds no GPU")
     work: list[tuple[int, int]] = []

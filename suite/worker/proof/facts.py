@@ -15,11 +15,11 @@ from typing import Any
 
 from suite import __version__
 from suite.content import hash_lines, suite_content
-from suite.kernel import groups, memory_total, read_text, write_cpus
-from suite.kernel.processor import name_processor
 from suite.model import Scalar
-from suite.worker.proof import compile_cache
+from suite.procfs import groups, memory_total, read_text, write_cpus
+from suite.procfs.processor import name_processor
 from suite.worker.proof.gpu import device_identity, loaded_versions, simulation_facts
+from suite.worker.proof.libraries import CACHE_VARIABLE
 from suite.worker.scenario import scratch
 
 ENVIRONMENT_PREFIXES = (
@@ -103,7 +103,7 @@ def machine_facts() -> dict[str, Scalar]:
             f"environment.{name}": value
             for name, value in sorted(os.environ.items())
             # Where the cache lies is a path, which may hold a person's name; what it holds is told.
-            if name.startswith(ENVIRONMENT_PREFIXES) and name != compile_cache.VARIABLE
+            if name.startswith(ENVIRONMENT_PREFIXES) and name != CACHE_VARIABLE
         },
     }
 

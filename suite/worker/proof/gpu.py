@@ -14,8 +14,8 @@ from typing import Any
 
 from suite import wire
 from suite.errors import LOCKED_BUILD, OTHER_BUILD, TOO_OLD
-from suite.kernel import read_version
 from suite.model import SIMULATED, Scalar
+from suite.procfs import read_version
 from suite.worker.proof.libraries import find, mapped
 
 SIZE = 64

@@ -1,4 +1,5 @@
-"""CUDA's libraries in this process: what TensorFlow does not find by itself, and what is missing.
+"""CUDA in this process: libraries that TensorFlow does not find by itself or that are missing, compilers, and
+the cache of compiled kernels.
 
 Asks the dynamic linker, and imports no TensorFlow.
 """
@@ -11,9 +12,10 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from suite.kernel import read_text
-from suite.model import Scalar
+from suite.model import CACHE, Scalar
+from suite.procfs import read_text
 
 DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 """What the driver brings.  Without the second TensorFlow 2.21 lists no GPU and says nothing."""
@@ -35,6 +37,12 @@ COMPILERS = "nvidia/cuda_nvcc/bin"
 
 PTXAS = "cuda.ptxas"
 """The fact of which compiler XLA finds."""
+
+CACHE_VARIABLE = "CUDA_CACHE_PATH"
+"""CUDA's environment variable that names the cache's folder."""
+
+_CACHE_INDEX = "index"
+"""CUDA's list of what is there: a cache that has nothing else is empty."""
 
 
 def mapped(root: Path = Path("/")) -> list[str]:
@@ -123,3 +131,41 @@ def _opens(name: str, mode: int = ctypes.DEFAULT_MODE) -> bool:
     except OSError:
         return False
     return True
+
+
+def cache_facts(when: Literal["start", "end"]) -> dict[str, Scalar]:
+    """How many files CUDA's compile cache holds now: kernels that the driver has compiled from intermediate
+    code, and their bytes; None: no cache was given, or it can't be read.  A folder that CUDA has yet to make
+    holds none.  Reads names and sizes, and no content, so that a cold start stays as cold as it was.
+    """
+    files, size = _count_cache()
+    return {f"{CACHE}.at_{when}.files": files, f"{CACHE}.at_{when}.bytes": size}
+
+
+def _count_cache() -> tuple[int, int] | tuple[None, None]:
+    given = os.environ.get(CACHE_VARIABLE)
+    if not given:
+        return None, None
+    top = Path(given)
+    if not top.exists():
+        return 0, 0
+    files = size = 0
+    try:
+        for folder, _, names in os.walk(top, onerror=_refuse):
+            for name in names:
+                if name == _CACHE_INDEX and Path(folder) == top:
+                    continue
+                try:
+                    size += Path(folder, name).lstat().st_size
+                except FileNotFoundError:
+                    continue  # a process beside this one has made room
+                files += 1
+    except OSError:
+        return None, None
+    return files, size
+
+
+def _refuse(error: OSError) -> None:
+    # Or os.walk would pass over the folder, and what can't be read would count as empty.
+    if not isinstance(error, FileNotFoundError):
+        raise error

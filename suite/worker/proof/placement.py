@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from suite.cells.scenario import Ops, Results
-from suite.worker.scenario.posted import Nodes
-from suite.worker.scenario.scenario import Resident
+from suite.cells.scenario import Ops, Proof
+from suite.worker.scenario.scenario import Nodes, Resident
 
 
 class NotPlaced(Exception):
@@ -36,7 +35,7 @@ def watch() -> Iterator[Nodes]:
     import tensorflow as tf
     from tensorflow.python.eager import context
 
-    seen: Nodes = []
+    nodes: Nodes = []
     eager = context.context()
     eager.enable_graph_collection()
     try:
@@ -44,12 +43,12 @@ def watch() -> Iterator[Nodes]:
         # first fence has graphs of its own: both come out here, and belong to no cell.
         tf.test.experimental.sync_devices()
         eager.export_run_metadata()
-        yield seen
+        yield nodes
     finally:
         metadata = eager.export_run_metadata()
         eager.disable_graph_collection()
     for function_graph in metadata.function_graphs:
-        seen += list_nodes(function_graph.partition_graphs)
+        nodes += list_nodes(function_graph.partition_graphs)
 
 
 def list_nodes(graphs: Iterable[Any]) -> Nodes:
@@ -82,12 +81,12 @@ def prove_graph(proof: Ops, nodes: Nodes, device: str) -> Placement:
 
 def _demand_on(group: tuple[str, ...], nodes: Nodes, device: str, least: int = 1) -> None:
     """Raises NotPlaced unless so many nodes of the group were executed, all of them on ``device``."""
-    found = [(op, where, name) for op, where, name in nodes if op in group]
-    if not found:
+    own = [(op, where, name) for op, where, name in nodes if op in group]
+    if not own:
         raise NotPlaced(f"no {' or '.join(group)} node was executed in a graph")
-    if len(found) < least:
-        raise NotPlaced(f"{len(found)} {' or '.join(group)} nodes were executed, {least} expected")
-    off_device = [f"{op} {name} on {where}" for op, where, name in found if where != device]
+    if len(own) < least:
+        raise NotPlaced(f"{len(own)} {' or '.join(group)} nodes were executed, {least} expected")
+    off_device = [f"{op} {name} on {where}" for op, where, name in own if where != device]
     if off_device:
         raise NotPlaced(f"work that belongs on {device} ran elsewhere: {', '.join(off_device[:5])}")
 
@@ -126,8 +125,8 @@ def prove_resident(resident: Resident) -> None:
 
 
 def prove(
-    proof: Ops | Results | None,
-    seen: Nodes,
+    proof: Proof,
+    nodes: Nodes,
     tensors: Callable[[], list[Any]],
     device: str,
     resident: Resident | None = None,
@@ -142,5 +141,5 @@ def prove(
     if proof is None:
         return Placement(nodes={}, elsewhere=[])
     if isinstance(proof, Ops):
-        return prove_graph(proof, seen, device)
+        return prove_graph(proof, nodes, device)
     return prove_tensors(tensors(), device)

@@ -1,4 +1,4 @@
-"""What a scenario's ``prepare`` gives to the loop: the step to time, and a check of its result.
+"""What a scenario gives: to the loop the step to time and a check of its result; or what its script printed.
 
 The measuring loop owns the fence, so no scenario can forget it.
 """
@@ -50,9 +50,9 @@ class Prepared:
     ``step`` is one call.  ``check`` takes the result of the last timed call, runs after the
     samples, untimed, and raises `WrongResult`.  ``traces`` counts the traces of the step's
     functions so far: while they grow, the cell is still warming up.
-    ``tensors`` is asked where the scenario's proof is `Results`: it picks, from the result of the first call,
-    those that must lie on the cell's device (without it: the result is one); or makes them once more, where
-    the step fetches.
+    ``tensors`` is asked where the scenario's proof is ``results``: it picks, from the result of the first
+    call, those that must lie on the cell's device (without it: the result itself); or makes them once more,
+    where the step fetches.
     ``resident`` is what the cell's id says lies on a device before the step begins.
     ``enqueues``: on a GPU the step returns before its work is done, so that the enqueue fraction
     has a meaning.  ``warm_start`` is what has to happen, watched and untimed, before the first call that is
@@ -70,3 +70,29 @@ class Prepared:
     warm_start: Callable[[], object] | None = None
     retraces: bool = False
     close: Callable[[], None] = field(default=lambda: None)
+
+
+Nodes = list[tuple[str, str, str]]
+"""The operation type, device and name of every node of the graphs that were executed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed:
+    """One number that a script as people post it printed: the seconds by its own timer.
+
+    All else comes after the whole script, untimed.  ``again`` does the same work once more in graphs made
+    anew, since TensorFlow shows a graph's placement only while it is made, and returns their nodes;
+    ``tensors`` are what the script itself made: the scenario's proof says which of the two is looked at.
+    ``check`` raises `WrongResult`.  ``traces``: how often the step was traced meanwhile; None: nobody counts.
+    """
+
+    seconds: float
+    check: Callable[[], Check]
+    again: Callable[[], Nodes] = list
+    tensors: Callable[[], list[Any]] = list
+    traces: int | None = None
+
+
+def list_halves(device: str) -> list[str]:
+    """The devices that a script times one after the other: the CPU, and then the GPU where there is one."""
+    return list(dict.fromkeys(("/CPU:0", device)))

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from suite.kernel import read_text
 from suite.model import Scalar
+from suite.procfs import read_text
 from suite.worker.scenario.scenario import Inapplicable
 
 VARIABLE = "CROSSOVER_SCRATCH"

@@ -9,23 +9,21 @@ import difflib
 
 from suite.cells.cell import Cell
 from suite.cells.scenario import Scenario
-from suite.worker.scenarios import asked
-from suite.worker.scenarios.matmul import repeated, square
-from suite.worker.scenarios.mlp import build, fallback, infer, loop, retrace, train, width
-from suite.worker.scenarios.overhead import calls, moves, startup
+from suite.worker.scenarios import matmul, overhead, scripts
+from suite.worker.scenarios.mlp import build, fallback, infer, loop, retrace, train
 from suite.worker.scenarios.tfdata import memory, read, triple
 
 SCENARIOS: tuple[Scenario, ...] = (
-    square.SQUARE,
-    repeated.REPEATED,
+    matmul.SQUARE,
+    matmul.REPEATED,
     train.TRAIN,
-    width.WIDTH,
+    train.WIDTH,
     loop.LOOP,
     retrace.RETRACE,
     infer.INFER,
     build.BUILD,
     fallback.FALLBACK,
-    *asked.SCENARIOS,
+    *scripts.SCENARIOS,
     memory.SLICES,
     memory.SOURCE,
     memory.CACHE,
@@ -33,15 +31,15 @@ SCENARIOS: tuple[Scenario, ...] = (
     read.READ,
     *triple.TRIPLE,
     triple.TO_DEVICE,
-    calls.FENCE,
-    calls.EAGER_OP,
-    calls.FUNCTION_CALL,
-    calls.XLA_CALL,
-    calls.GRAPH_OP,
-    moves.COPY,
-    moves.SUM,
-    *startup.STARTUP,
-    startup.CONTAINER,
+    overhead.FENCE,
+    overhead.EAGER_OP,
+    overhead.FUNCTION_CALL,
+    overhead.XLA_CALL,
+    overhead.GRAPH_OP,
+    overhead.COPY,
+    overhead.SUM,
+    *overhead.STARTUP,
+    overhead.CONTAINER,
 )
 
 _BY_ID = {cell.id: (scenario, cell) for scenario in SCENARIOS for cell in scenario.cells()}

@@ -15,14 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suite.cells.cell import Cell
-from suite.cells.scenario import Ops, Results, Scenario
+from suite.cells.scenario import Proof, Scenario
 from suite.model import CellResult
 from suite.worker.loop import counters, trace
 from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.proof.placement import Placement, prove, watch
-from suite.worker.scenario.posted import Nodes
-from suite.worker.scenario.scenario import Prepared
-from suite.worker.session.forecast import Forecast
+from suite.worker.scenario.scenario import Nodes, Prepared
 
 ASKED_ABOUT_BUDGETS = 4.0
 """Cells that people asked about have so many times the profile's budget."""
@@ -36,6 +34,14 @@ DISPATCH_BOUND = 0.9
 CALLS_OF_A_CELL = 3 + LEAST_SAMPLES
 """The first call, the one that finds K, one of warm-up, and the samples."""
 
+TRUSTED_S = 1e-3
+"""A call that takes less than this is ruled by overhead: scaling it by work would foretell hours for
+a size that takes milliseconds, so the next size is then simply tried."""
+
+OVERHEAD_UNIT = "example"
+"""Work in this unit is done in calls that have far more overhead of their own (an eager step or Keras's
+loop: a tenth of a second), which one size alone can't tell from the work: the second is tried."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
@@ -46,7 +52,7 @@ class Request:
     calls: int | None
 
     @property
-    def proof(self) -> Ops | Results | None:
+    def proof(self) -> Proof:
         """How the device of its work is shown."""
         return self.scenario.proof_of(self.cell.params)
 
@@ -66,6 +72,71 @@ class Times:
     def budget_of(self, cell: Cell) -> float:
         """The budget of this cell, in seconds."""
         return self.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """What a size of a sweep took: its work, and the seconds of a call and of the check."""
+
+    amount: float
+    call_s: float
+    check_s: float
+
+
+@dataclass(kw_only=True)
+class Forecast:
+    """What the smaller sizes of each sweep took, to predict the next one before daring it."""
+
+    sizes: dict[str, list[Size]] = field(default_factory=dict)
+
+    def remember(self, cell: Cell, call_s: float, check_s: float) -> None:
+        """Notes seconds per call, and of the check, of a size."""
+        if cell.sweep is not None:
+            size = Size(amount=cell.work.amount, call_s=call_s, check_s=check_s)
+            smaller = [other for other in self.before(cell) if other.amount < size.amount]
+            self.sizes[_sweep_key(cell)] = [*smaller, size]
+
+    def before(self, cell: Cell) -> list[Size]:
+        """The sizes of the cell's sweep that were noted so far, ascending."""
+        return [] if cell.sweep is None else self.sizes.get(_sweep_key(cell), [])
+
+    def predict(self, cell: Cell) -> tuple[float, float] | None:
+        """Seconds per call, and of the check, from the one or two sizes before; None: unknown.
+
+        Two sizes give a line over the work, whose foot is the overhead; it never falls.  One alone is
+        scaled by work, which is right where arithmetic rules; see `TRUSTED_S` and `OVERHEAD_UNIT`.  A
+        one-shot call also holds what a first time costs at any size, which can be half a second: there
+        only what a size took beyond the least of all sizes so far is scaled.
+        """
+        before = self.before(cell)
+        if not before or cell.work.amount <= before[-1].amount:
+            return None
+        last = before[-1]
+        if cell.one_shot:
+            return _extend(before, cell.work.amount / last.amount - 1)
+        if last.call_s < TRUSTED_S:
+            return None
+        if len(before) == 1:
+            if cell.work.unit == OVERHEAD_UNIT:
+                return None
+            ratio = cell.work.amount / last.amount
+            return last.call_s * ratio, last.check_s * ratio
+        step = (cell.work.amount - last.amount) / (last.amount - before[-2].amount)
+        return _extend(before[-2:], step)
+
+
+def _extend(sizes: list[Size], step: float) -> tuple[float, float]:
+    """What the last of these sizes took, and so many times what that is beyond the least of them."""
+    last = sizes[-1]
+    return (
+        last.call_s + step * (last.call_s - min(size.call_s for size in sizes)),
+        last.check_s + step * (last.check_s - min(size.check_s for size in sizes)),
+    )
+
+
+def _sweep_key(cell: Cell) -> str:
+    others = [f"{axis}={value}" for axis, value in cell.params.items() if axis != cell.sweep]
+    return "/".join([cell.scenario, cell.case, *others])
 
 
 class OverBudget(Exception):
@@ -132,12 +203,12 @@ class CellRun:
             prepared = prepare(device=self.device, **cell.params)
         witnessed: dict[str, float | None] = {}
         try:
-            with account.of("first_call"), watch() as seen:
+            with account.of("first_call"), watch() as nodes:
                 if prepared.warm_start is not None:
                     prepared.warm_start()
                 first, last = self.loop.sample(prepared.step, 1)
             with account.of("placement"):
-                placement = self._prove(prepared, seen, last)
+                placement = self._prove(prepared, nodes, last)
             if cell.one_shot:
                 status = "cold" if prepared.warm_start is None else "run-up"
                 timing = Timing(samples_s=[first.seconds], warmup_status=status, last=last)
@@ -256,10 +327,10 @@ class CellRun:
             self.forecast.remember(cell, call_s, check_s)
             raise OverBudget(cost, budget)
 
-    def _prove(self, prepared: Prepared, seen: Nodes, result: Any) -> Placement:
+    def _prove(self, prepared: Prepared, nodes: Nodes, result: Any) -> Placement:
         return prove(
             self.request.proof,
-            seen,
+            nodes,
             lambda: prepared.tensors(result),
             self.request.place(self.device),
             prepared.resident,
@@ -272,9 +343,9 @@ class CellRun:
             NotPlaced: it is not.
         """
         with self.account.of("placement"):
-            with watch() as seen:
+            with watch() as nodes:
                 last = prepared.step()
-            self._prove(prepared, seen, last)
+            self._prove(prepared, nodes, last)
 
 
 def _peak_memory() -> int:

@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from suite.clock import now
 from suite.model import AT_END, FINE, CellResult, Scalar, make_pending
-from suite.worker.loop.instants import now
-from suite.worker.proof import compile_cache, facts, gpu
+from suite.worker.proof import facts, gpu, libraries
 from suite.worker.proof.placement import prove
-from suite.worker.scenario.posted import Printed
+from suite.worker.scenario.scenario import Printed
 from suite.worker.session import startup
 from suite.worker.session.cell import Account, Request
-from suite.worker.session.session import explain, tell_once
+from suite.worker.session.session import explain, record_once
 
 Send = Callable[..., None]
 
@@ -47,7 +47,7 @@ def measure(
     found = {**looked, **facts.machine_facts(), **facts.tensorflow_facts()}
     if on_gpu:
         startup.demand_gpu(tf)
-        found |= {**gpu.loaded_versions(), **compile_cache.facts("end")}
+        found |= {**gpu.loaded_versions(), **libraries.cache_facts("end")}
         found[AT_END] = gpu.find_trouble(device) or FINE
     send("facts", facts=found, seconds=(time.perf_counter_ns() - ended) / 1e9)
     for index, request in enumerate(requests):
@@ -64,7 +64,7 @@ def _run(requests: Sequence[Request], device: str) -> Sequence[Printed] | str:
     if script is None:
         raise ValueError(f"{requests[0].cell.id} has no script")
     try:
-        return script(device=device, asked=[one.cell.params for one in requests])
+        return script(device=device, asked=[request.cell.params for request in requests])
     except Exception as error:  # noqa: BLE001  whatever a script raises is its cells' outcome
         return explain(error)
 
@@ -78,13 +78,13 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
     account.add("first_call", printed.seconds)
     try:
         with account.of("placement"):
-            seen = printed.again()
-            placement = prove(request.proof, seen, printed.tensors, request.place(device))
+            nodes = printed.again()
+            placement = prove(request.proof, nodes, printed.tensors, request.place(device))
         with account.of("check"):
             check = printed.check()
     except Exception as error:  # noqa: BLE001  as above
         return replace(result, reason=explain(error))
-    return tell_once(
+    return record_once(
         result,
         printed.seconds,
         waits="the script waits for its results",

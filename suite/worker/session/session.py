@@ -8,13 +8,12 @@ import traceback
 from dataclasses import replace
 from typing import Any
 
+from suite.clock import now
 from suite.model import CellResult, make_pending
-from suite.worker.loop.instants import now
 from suite.worker.loop.measure import Loop
 from suite.worker.proof.placement import NotPlaced
 from suite.worker.scenario.scenario import Inapplicable, WrongResult
-from suite.worker.session.cell import CellRun, OverBudget, Request, Times
-from suite.worker.session.forecast import Forecast
+from suite.worker.session.cell import CellRun, Forecast, OverBudget, Request, Times
 
 
 def fail(result: CellResult, reason: str) -> CellResult:
@@ -36,7 +35,7 @@ def fail(result: CellResult, reason: str) -> CellResult:
     )
 
 
-def tell_once(result: CellResult, seconds: float, *, waits: str, **more: Any) -> CellResult:
+def record_once(result: CellResult, seconds: float, *, waits: str, **more: Any) -> CellResult:
     """The result of what happens once in a process and was timed there: these seconds are its one sample.
 
     ``waits`` says why nothing was enqueued; ``more`` are other fields.
@@ -61,7 +60,7 @@ LONGEST = 500
 
 
 def explain(error: Exception) -> str:
-    """Why a cell failed, from what it raised; the traceback of an error not of ours goes to the diary."""
+    """Why a cell failed, from what it raised; the traceback of an error not of ours is printed."""
     if isinstance(error, NotPlaced):
         return f"placement not proven: {error}"
     if isinstance(error, WrongResult):
@@ -69,8 +68,8 @@ def explain(error: Exception) -> str:
     traceback.print_exception(error, file=sys.stderr)
     words = " ".join(str(error).split())
     # TensorFlow begins with a long way to the operation, and says last what was wrong.
-    told = words if len(words) <= LONGEST else f"{words[: LONGEST // 5]} … {words[-LONGEST:]}"
-    return f"{type(error).__name__}: {told}"
+    text = words if len(words) <= LONGEST else f"{words[: LONGEST // 5]} … {words[-LONGEST:]}"
+    return f"{type(error).__name__}: {text}"
 
 
 class Runner:
@@ -102,7 +101,7 @@ class Runner:
         if prepare is None:
             # A stage of the start-up sequence, which has been run already.
             took_s = self.stages[request.scenario.startup or str(cell.params["stage"])]
-            result = tell_once(result, took_s, waits="a start-up stage blocks")
+            result = record_once(result, took_s, waits="a start-up stage blocks")
             absent = {**result.absent, "check": "nothing is computed that could be wrong"}
             return replace(result, absent=absent, ended=now())
         try:

@@ -83,7 +83,7 @@ def load(
 def find_errors(cell: Cell, seconds: float, **more: object) -> tuple[str, ...]:
     summary = summarise(load(cell, seconds, **more))  # type: ignore[arg-type]
     assert summary.cells[0].arms[str(more.get("arm", "cuda"))].estimate
-    return tuple(map(word_in_cell, analyse(summary.loaded).limits.flags))
+    return tuple(map(word_in_cell, analyse(summary.loaded).limits))
 
 
 How = dict[str, object]
@@ -158,7 +158,7 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
         )
         for one in loaded.documents
     ]
-    (flag,) = analyse(replace(loaded, documents=documents)).limits.flags
+    (flag,) = analyse(replace(loaded, documents=documents)).limits
     assert (flag.code, flag.where) == ("below-call", {"arm": "cuda-again", "cell": cell.id})
 
 
@@ -169,7 +169,7 @@ def test_a_copy_that_did_not_copy_stands_at_the_top_and_in_the_doubts() -> None:
     assert "NOT PLAUSIBLE: one number is better than the hardware can do" in top
     doubt = rest.partition("## Validity")[2]
     assert "**More than the hardware can do.** overhead.copy" in doubt
-    (error,) = json.loads(render_json(analyse(summary.loaded)))["limits"]["flags"]
+    (error,) = json.loads(render_json(analyse(summary.loaded)))["limits"]
     assert error["code"] == "above-pcie"
 
 
@@ -192,7 +192,7 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     """Whatever the estimate over the blocks comes to, which here is possible in every case."""
     loaded = load(COPY, GOOD)
     fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
-    assert not analyse(fine).limits.flags
+    assert not analyse(fine).limits
     summary = summarise(spoil(loaded, {bad: BAD}))
     (found,) = summary.cells
     value = found.arms["cuda"].estimate
@@ -200,7 +200,7 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     places = find_places(summary.campaign, summary.counted)
     assert find_impossible("cuda", COPY, places["cuda"], value.value) is None
     (flag,) = found.arms["cuda"].invalid
-    (told,) = analyse(summary.loaded).limits.flags
+    (told,) = analyse(summary.loaded).limits
     assert (told.code, told.where) == (flag.code, flag.where)
     assert told.values == pytest.approx(flag.values, rel=1e-9)
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
@@ -217,7 +217,7 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     robbed = plant(loaded.documents, watch({"cpu.steal_share": 0.5}))
     summary = summarise(replace(loaded, documents=robbed))
     assert "INVALID" in name_banners(summary.flags)
-    (flag,) = analyse(summary.loaded).limits.flags
+    (flag,) = analyse(summary.loaded).limits
     assert flag.code in IMPLAUSIBLE
     assert flag.where == {"arm": "cuda", "cell": cell.id}
     (found,) = summary.cells[0].arms["cuda"].invalid

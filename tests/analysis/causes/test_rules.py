@@ -98,7 +98,7 @@ def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     summary = traced(0)
     catalogue = open_catalogue(summary)
     assert catalogue.traces["cuda"] == {STEP: IDLE}
-    case = next(one for one in explain(catalogue) if one.cell == STEP)
-    (seen,) = [one for one in case.causes[0].evidence if one.code == "trace"]
+    _, (cause, *_) = explain(catalogue)[STEP]
+    (seen,) = [one for one in cause.evidence if one.code == "trace"]
     assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
     assert not any(open_catalogue(traced(1)).traces.values())

@@ -22,7 +22,6 @@ from suite.analysis.result.several import Choice, Entry, Offer, Versus
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.content import SUITE
 from suite.errors import DocumentError, UsageError
-from suite.flags import raise_flag
 from suite.report.produce import build_comparison
 from tests import twelve
 from tests.twelve import (
@@ -340,7 +339,7 @@ def test_rows_are_machines_where_several_are_known(analyses: list[Analysis]) -> 
     assert choose_rows(unknown) == "cell"
 
 
-def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_out(
+def test_campaigns_of_another_method_or_named_twice_are_left_out(
     analyses: list[Analysis],
 ) -> None:
     base = analyses[6]
@@ -349,23 +348,19 @@ def test_campaigns_of_another_method_or_beside_others_or_named_twice_are_left_ou
         pretend(base, 7, machine="m7"),
         campaign=structs.replace(base.campaign, id="7", measure_s=0.4),
     )
-    crowded = structs.replace(
-        pretend(base, 8, machine="m8"), flags=(raise_flag("others-at-work", gpus=2),)
-    )
     ended = pretend(base, 9, machine="m9")
     ended = structs.replace(
         ended, arms={name: structs.replace(arm, blocks={}) for name, arm in ended.arms.items()}
     )
     older = twelve.tell(pretend(base, 10, machine="m10"), {"tensorflow.version": "2.17.0"})
-    every = [*usual, hasty, crowded, usual[0], ended, older]
+    every = [*usual, hasty, usual[0], ended, older]
     found = rank(every, offer("a"))
     codes = {one.run: one.flag.code for one in found.excluded}
     assert codes == {
         3: "other-method",
-        4: "beside-others",
-        5: "same-campaign",
-        6: "none-counts",
-        7: "other-method",
+        4: "same-campaign",
+        5: "none-counts",
+        6: "other-method",
     }
     page = build_comparison(found, every)["compare.md"]
     assert "tensorflow=2.17.0" in page

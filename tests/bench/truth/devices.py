@@ -40,7 +40,8 @@ class Device:
     while the device is driven beside them.  ``fallback`` is an operation on the CPU inside a step,
     ``first`` what a cold call sets up, ``fetch`` waiting for a loss, ``fence`` for nothing.  Of what
     scripts do beside that, ``session`` is a graph and session for a product, ``handed`` objects of Python
-    as a call's arguments, ``again`` tracing a step once more, ``bar`` showing a step's progress.
+    as a call's arguments, ``again`` tracing a step once more, ``bar`` showing a step's progress; ``retrace``
+    tracing at every call, ``keras`` the loop of ``predict`` around one batch.
     """
 
     eager: float
@@ -60,10 +61,15 @@ class Device:
     handed: float = 30e-6
     again: float = 5e-3
     bar: float = 10e-6
+    retrace: float = 5e-3
+    keras: float = 2e-3
     overlap: float = 16.0
 
 
 FEED = {"parallel": 0.3e-3, "native": 0.9e-3, "numpy_function": 1.5e-3}
+YIELDED = {"slices": 1.0, "chunks": 3.0, "generator": 10.0}
+"""By how much longer a batch takes by what its elements come from, than in the pipeline as it should be."""
+
 CPU = Device(eager=6e-6, graph=60e-6, kernel=1e-6, flops=2e11, feed=FEED, first=10e-3)
 GPU = Device(
     eager=6e-6,
@@ -95,14 +101,14 @@ def take(device: Device, cell: Cell) -> Taken:
 
 def times(cpu: Device, gpu: Device) -> Seconds:
     """The true seconds of these devices."""
-    return lambda cell, arm: take(gpu if arm == OTHER and not cell.pinned else cpu, cell).seconds
+    return lambda cell, arm: take(gpu if arm == OTHER and not cell.on_cpu else cpu, cell).seconds
 
 
 def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
     """A campaign of these devices, with what a worker sees of a GPU: dispatch, and traces."""
 
     def see(cell: Cell, arm: str) -> dict[str, Any]:
-        if arm != OTHER or cell.pinned or cell.dispatch is None or _blocks(cell):
+        if arm != OTHER or cell.on_cpu or cell.dispatch is None or _blocks(cell):
             return {}
         taken = take(gpu, cell)
         share = min(1.0, taken.host / taken.seconds)
@@ -110,7 +116,7 @@ def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
         return {"enqueue_fraction": share, "labels": labels, "absent": {"peak_memory_bytes": "-"}}
 
     def trace(cell: Cell, arm: str) -> dict[str, float]:
-        if arm != OTHER or cell.pinned or cell.one_shot or cell.device == "none":
+        if arm != OTHER or cell.on_cpu or cell.one_shot or cell.device == "none":
             return {}
         taken = take(gpu, cell)
         return {
@@ -126,7 +132,7 @@ def plant(cpu: Device, gpu: Device, **fields: Any) -> Planted:
     return replace(Planted(seconds=times(cpu, gpu), results=see, traced=trace), **fields)
 
 
-OVERHEAD = ("eager", "graph", "kernel", "session", "handed", "bar", "fetch")
+OVERHEAD = ("eager", "graph", "kernel", "session", "handed", "bar", "fetch", "keras")
 STARTS = ("first", "again")
 """The prices of which a cause consists."""
 
@@ -139,7 +145,7 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
     """
     own = take(gpu, cell).seconds
     rival = take(cpu, cell).seconds if best is None else best
-    if cell.pinned or own <= rival:
+    if cell.on_cpu or own <= rival:
         return {}
 
     def cheapen(prices: tuple[str, ...]) -> Device:
@@ -154,6 +160,7 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
         "input": replace(gpu, drag=1.0) if best is None else idle,
         "fallback": replace(gpu, fallback=0.0),
         "start-up": cheapen(STARTS),
+        "retracing": cheapen(("retrace",)),
         "too small": replace(gpu, half=0.0),
     }
     return {rule: (own - take(one, cell).seconds) / (own - rival) for rule, one in cures.items()}
@@ -190,14 +197,16 @@ def _step(
     feed: float = 0.0,
     ahead: bool = True,
     wide: float = 1.0,
+    execution: str = "graph",
 ) -> Taken:
     """A training step: handed over while the kernels run; its data copied first, unless it is there."""
+    host = KERNELS * device.eager if execution == "eager" else device.graph
     busy = KERNELS * device.kernel + batch * FLOPS[net] / device.flops
     copied = 2 * _copy(device, wide * batch * BYTES[net] / 2) if data != "device" else 0.0
-    model = join(device, device.graph, busy) + copied
+    model = join(device, host, busy) + copied
     waits = feed * device.drag
     seconds = max(model, waits) if ahead else model + waits
-    return Taken(seconds=seconds, host=device.graph, busy=busy, copied=copied)
+    return Taken(seconds=seconds, host=host, busy=busy, copied=copied)
 
 
 def _times(one: Taken, count: float, more: float = 0.0) -> Taken:
@@ -235,7 +244,8 @@ def _asked_product(device: Device, p: Mapping[str, Param]) -> Taken:
 def _train(device: Device, p: Mapping[str, Param]) -> Taken:
     batch, data = float(p["batch"]), str(p["data"])
     feed = device.feed["parallel"] * batch / 512 if data == "dataset" else 0.0
-    return _step(device, batch, net=str(p["net"]), data=data, feed=feed)
+    execution = str(p["execution"])
+    return _step(device, batch, net=str(p["net"]), data=data, feed=feed, execution=execution)
 
 
 def _width(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -246,6 +256,26 @@ def _width(device: Device, p: Mapping[str, Param]) -> Taken:
 
 def _fallback(device: Device, p: Mapping[str, Param]) -> Taken:
     return _times(_step(device, 512), 1.0, 0.0 if p["python"] == "none" else device.fallback)
+
+
+def _retrace(device: Device, p: Mapping[str, Param]) -> Taken:
+    step = _step(device, float(p["batch"]))
+    more = device.retrace if p["traced"] == "anew" else 0.0
+    return replace(step, seconds=step.seconds + more, host=step.host + more)
+
+
+ANSWERS = {"direct": 0.0, "graph": 0.0, "graph_numpy": 0.0, "on_batch": 0.1, "predict": 1.0}
+"""The share of Keras's loop that a call has."""
+
+
+def _infer(device: Device, p: Mapping[str, Param]) -> Taken:
+    """A third of a training step, handed over by operation or as a graph; NumPy's arrays are copied."""
+    batch, call = float(p["batch"]), str(p["call"])
+    data = "device" if call in {"direct", "graph"} else "host"
+    step = _step(device, batch, data=data, execution="eager" if call == "direct" else "graph")
+    busy, host = step.busy / 3, step.host / (3 if call == "direct" else 1)
+    seconds = join(device, host, busy) + step.copied + ANSWERS[call] * device.keras
+    return Taken(seconds=seconds, host=host, busy=busy, copied=step.copied)
 
 
 def _clone(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -310,11 +340,19 @@ def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
     return _times(one, EPOCH / batch, more)
 
 
+def _feed(device: Device, source: str) -> float:
+    """Seconds for a batch of 512 from one of the pipelines, or a source as good as one."""
+    if source in device.feed:
+        return device.feed[source]
+    return YIELDED[source] * device.feed["parallel"]
+
+
 def _triple(device: Device, p: Mapping[str, Param]) -> Taken:
-    feed = device.feed[str(p["pipeline"])]
+    pipeline = str(p["pipeline"])
+    feed = _feed(device, pipeline)
     if p["part"] == "input":
         return Taken(seconds=feed)
-    return _step(device, 512, data="dataset", feed=feed, ahead=p["pipeline"] != "native")
+    return _step(device, 512, data="dataset", feed=feed, ahead=pipeline != "native")
 
 
 CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
@@ -323,6 +361,8 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "mlp.train": _train,
     "mlp.width": _width,
     "mlp.fallback": _fallback,
+    "mlp.retrace": _retrace,
+    "mlp.infer": _infer,
     "asked.matmul": _asked_product,
     "asked.clone": _clone,
     "asked.slices": _slices,
@@ -330,6 +370,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "asked.fit": _fit,
     "tfdata.triple": _triple,
     "tfdata.slices": lambda d, p: Taken(seconds=d.feed["parallel"] * float(p["batch"]) / 512),
+    "tfdata.source": lambda d, p: Taken(seconds=_feed(d, str(p["source"]))),
     "overhead.fence": lambda d, p: Taken(seconds=d.fence),
     "overhead.eager_op": lambda d, p: Taken(seconds=d.eager + 1e-9),
     "overhead.function_call": lambda d, p: Taken(seconds=d.graph),

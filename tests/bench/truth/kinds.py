@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tests.bench.truth import reasons, settling, winners
+from tests.bench.truth import reasons, winners
 from tests.bench.truth.tally import Tally
 
 _slow = partial(winners.try_effects, size=0.15, slow=0.30)
@@ -25,7 +25,7 @@ KINDS: Mapping[str, tuple[int, Callable[[Tally, int], None]]] = {
     "crossovers": (12, winners.try_crossovers),
     "quick": (6, winners.try_quick),
     "roles": (2, winners.try_roles),
-    "settling": (4, settling.try_settling),
+    "settling": (4, winners.try_settling),
     **{
         f"calls: K of {base} and {other}": (3, partial(winners.try_calls, base=base, other=other))
         for base, other in ((1, 1), (1, 10), (1, 100), (1, 1000), (1000, 1))

@@ -32,6 +32,7 @@ PLANTS: Mapping[str, tuple[Device, Device]] = {
     "fallback": (CPU, replace(GPU, fallback=5e-3)),
     "start-up": (CPU, replace(GPU, first=2.0)),
     "start-up: traced twice": (CPU, replace(GPU, again=2.0)),
+    "retracing": (CPU, replace(GPU, retrace=50e-3)),
     "overhead: a session a product": (CPU, replace(GPU, session=50e-3)),
     "overhead: objects as arguments": (CPU, replace(GPU, handed=3e-3)),
     "too small": (replace(CPU, flops=2e12), replace(GPU, half=20_000.0)),
@@ -55,7 +56,7 @@ def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -
     unknown = 0
     for cell in plan_cells(also=FALLBACK):
         causes = told.causes.get(cell.id, [])
-        if cell.role not in {"work", "input"} or cell.pinned or not causes:
+        if cell.role not in {"work", "input"} or cell.on_cpu or not causes:
             continue
         loses = told.verdicts[cell.id] == "SLOWER"
         shares = devices.blame(cell, cpu, gpu, None if loses else find_best(cell, gpu))
@@ -105,7 +106,7 @@ def find_best(cell: Cell, gpu: Device) -> float:
         one
         for one in plan_cells(also=FALLBACK)
         if one.kin == cell.kin or (one.kind == cell.kind and cell.work.unit == "FLOP")
-        if not one.pinned
+        if not one.on_cpu
     ]
     return cell.work.amount * min(devices.take(gpu, one).seconds / one.work.amount for one in alike)
 
@@ -126,7 +127,7 @@ def _slow_arm(name: str, by: float) -> Callable[[Cell, str, int], float]:
 
 
 def _slow_input(cell: Cell, arm: str) -> float:
-    more = 1.15 if arm == OTHER and cell.role == "input" and cell.pinned else 1.0
+    more = 1.15 if arm == OTHER and cell.role == "input" and cell.on_cpu else 1.0
     return clear(cell, arm) * more
 
 

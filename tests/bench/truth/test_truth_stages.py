@@ -192,10 +192,6 @@ def test_the_cause_is_the_one_that_the_step_removes(case: str, place: int) -> No
         (rule,) = carrier.rules or ("unknown",)
         assert first.rule == rule
         assert first.share == pytest.approx(1, abs=0.1)
-        (told,) = (
-            each
-            for each in analysis.misled
-            if (each.name, each.fixed, each.base) == (one.name, one.fixed, RIVAL)
-        )
-        assert told.gone[0].changes == carrier.changes
-        assert told.gone[0].share == pytest.approx(1, abs=0.1)
+        gone, *_ = analysis.find("gone", cell=one.steps[0].cell, against=RIVAL.arm)
+        assert gone.evidence[0].values["changes"] == carrier.changes
+        assert gone.share == pytest.approx(1, abs=0.1)

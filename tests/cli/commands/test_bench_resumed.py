@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.documents.read import load_campaign
-from suite.cli.settings import single_gpu
-from suite.errors import UsageError
 from suite.host.engine import GpuRequest
 from suite.host.gpu.choice import VISIBLE
 from tests.cli.shell import Heard, Shell, complaint, well
@@ -167,11 +165,6 @@ def test_a_cuda_image_for_no_arm_is_a_usage_error(command: str, shell: Shell) ->
 def test_a_cuda_image_without_a_gpu_is_said_to_be_of_no_use(shell: Shell) -> None:
     heard = well(shell.bench_short("--cuda-image", "vendor/tf:1"))
     assert "CUDA_IMAGE is not used: no arm of this campaign runs in it" in heard.err
-
-
-def test_a_plan_that_names_every_gpu_is_no_campaign_to_go_on_with() -> None:
-    with pytest.raises(UsageError, match="GPU=all is for `make bench`"):
-        single_gpu("all")
 
 
 def test_going_on_that_is_broken_off_at_once_loses_nothing_of_before(shell: Shell) -> None:

@@ -139,7 +139,7 @@ def test_the_samples_choose_the_cells_and_nothing_else_does(
     assert hash_samples(reseeded) == hash_samples(loaded)
 
 
-def test_another_suite_a_survey_and_unknown_arms_are_refused(
+def test_another_suite_several_gpus_and_unknown_arms_are_refused(
     before: Path, shell: Shell, recheck: Recheck, tmp_path: Path
 ) -> None:
     heard, _ = recheck(before, "--arms", "cuda", engine=machine())
@@ -148,10 +148,8 @@ def test_another_suite_a_survey_and_unknown_arms_are_refused(
     made = synthetic.write_campaign(tmp_path / "other", plan)
     heard, _ = recheck(made, engine=machine())
     assert "was begun by another suite" in complaint(heard, 2)
-    crowded = replace(load_campaign(before).campaign, at_once=2)
-    Store(before).write_plan(crowded)
-    heard, _ = recheck(before, engine=machine())
-    assert "while other GPUs were at work" in complaint(heard, 2)
+    heard, _ = recheck(before, "--gpu", "all", engine=machine())
+    assert "GPU=all is for `make bench`" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())
     assert "nowhere: no such folder" in complaint(heard, 2)
 

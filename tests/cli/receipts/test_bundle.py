@@ -255,12 +255,7 @@ def test_what_identifies_is_told_from_what_looks_like_it(text: str, hidden: str 
     assert hiding.hide({"log": text}) == {"log": hidden or text}
 
 
-def test_what_does_not_follow_and_what_is_a_surveys_is_not_packed(
-    honest: Path, shell: Shell
-) -> None:
-    (honest / "survey.json").write_text("{}")
-    assert "is a survey's folder" in complaint(shell.run("bundle", str(honest)), 2)
-    (honest / "survey.json").unlink()
+def test_what_does_not_follow_is_not_packed(honest: Path, shell: Shell) -> None:
     (honest / "cpu-01.json").write_bytes((honest / "cpu-01.json").read_bytes() + b"\n")
     heard = shell.run("bundle", str(honest))
     assert "cpu-01.json: is not the file that manifest.sha256 names" in complaint(heard, 1)

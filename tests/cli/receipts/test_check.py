@@ -196,14 +196,14 @@ def pin_anew(folder: Path) -> None:
     Store(folder).pin()
 
 
-@pytest.mark.parametrize("name", [*MEASURED, *DERIVED])
+@pytest.mark.parametrize("name", MEASURED)
 def test_tampering_is_found_with_its_file_and_field(name: str, honest: Path, check: Check) -> None:
-    tamper, told = (MEASURED | DERIVED)[name]
+    tamper, told = MEASURED[name]
     tamper(honest)
     assert told in fail(check(honest))
 
 
-@pytest.mark.parametrize("name", [one for one in MEASURED if "manifest" not in one])
+@pytest.mark.parametrize("name", ["a sample", "the work", "a block", "the plan's price", "a log"])
 def test_it_is_found_although_the_report_is_made_anew(
     name: str, honest: Path, check: Check, shell: Shell
 ) -> None:

@@ -23,8 +23,8 @@ from tests.rendering import report_folder
 
 REQUEST = GpuRequest(driver="cdi", devices=("0",))
 CPU = Arms(run=(known_arms()["cpu"],), not_run={"cuda": "no GPU"})
-CUDA = Arms(run=(known_arms()["cuda"],), gpu=REQUEST)
-BOTH = Arms(run=(*CPU.run, *CUDA.run), gpu=REQUEST)
+CUDA = Arms(run=(known_arms()["cuda"],), gpus={None: REQUEST})
+BOTH = Arms(run=(*CPU.run, *CUDA.run), gpus={None: REQUEST})
 CELLS = [START, *make_cells(*"abcd")]
 
 

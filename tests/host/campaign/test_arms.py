@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from suite import wire
 from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
+from suite.host.engine import Card
 from suite.model import control_of
 from tests.fakes.engine import FakeEngine
 from tests.host.campaign.stage import BOTH, REQUEST
@@ -66,3 +70,14 @@ def test_an_arm_that_is_named_twice_runs_against_itself(name: str) -> None:
     first, second = resolve_arms(FakeEngine(gpu=REQUEST), (name, name), "0").run
     assert first == known_arms()[name]
     assert second == control_of(first, "again")
+
+
+def test_every_gpu_has_the_arms_that_need_one_in_the_order_that_was_asked_for() -> None:
+    uuid = "GPU-11111111-0000-0000-0000-000000000000"
+    engine = FakeEngine(gpu=REQUEST, cards=(Card(index=0, uuid=uuid), Card(index=1)))
+    arms = resolve_arms(engine, ("cuda", "cpu"), "all")
+    assert [arm.name for arm in arms.run] == ["cuda:0", "cuda:1", "cpu"]
+    assert [arm.uuid for arm in arms.run] == [wire.hash_uuid(uuid), None, None]
+    # A worker on another GPU is refused where it is known which one it has to be.
+    assert arms.gpus == {"0": replace(REQUEST, uuid=uuid), "1": REQUEST}
+    assert engine.gpus_asked == ["0", "1"]

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 import pytest
+from suite.kernel import clock
 
 from suite.host.campaign.budget import Budget
 from suite.host.engine import Job
-from suite.kernel import clock
 from suite.model import Document, container_seconds
 from tests import synthetic
 from tests.fakes.engine import Life

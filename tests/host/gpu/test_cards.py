@@ -32,22 +32,20 @@ TWO = {
     # In no order of the file system's: by address, as nvidia-smi counts.
     "proc/driver/nvidia/gpus/0000:c1:00.0/information": information("NVIDIA B", UUIDS[1]),
     "proc/driver/nvidia/gpus/0000:81:00.0/information": information("NVIDIA A", UUIDS[0]),
-    "sys/bus/pci/devices/0000:81:00.0/local_cpulist": "0-3,8\n",
 }
 
 
-def test_the_library_lists_names_addresses_and_near_cpus(tmp_path: Path) -> None:
-    found = cards.library_cards(FakeNvml(HEALTHY), lay(tmp_path, TWO))
+def test_the_library_lists_names_and_addresses() -> None:
+    found = cards.list_gpus(FakeNvml(HEALTHY))
     assert [card.index for card in found] == [0, 1]
     assert [card.uuid for card in found] == list(UUIDS)
     assert [card.pci for card in found] == ["0000:81:00.0", "0000:c1:00.0"]
-    assert [card.cpus for card in found] == [(0, 1, 2, 3, 8), None]
     assert [card.mig for card in found] == [False, False]
 
 
 def test_mig_instances_keep_their_numbers() -> None:
     cut = replace(HEALTHY, mig=True, slices=(1, 3), as_bytes=True)
-    first, second = cards.library_cards(FakeNvml(cut))
+    first, second = cards.list_gpus(FakeNvml(cut))
     assert first.mig is True
     assert [(one.index, one.uuid) for one in first.slices] == [
         (1, SLICE_UUIDS[1]),
@@ -59,14 +57,14 @@ def test_mig_instances_keep_their_numbers() -> None:
 
 def test_a_gpu_that_says_nothing_keeps_its_place() -> None:
     dumb = replace(HEALTHY, failing={"nvmlDeviceGetPciInfo": 15, "nvmlDeviceGetMigMode": 3})
-    first, _ = cards.library_cards(FakeNvml(dumb))
+    first, _ = cards.list_gpus(FakeNvml(dumb))
     assert (first.pci, first.mig, first.uuid) == (None, None, UUIDS[0])
     lost = replace(HEALTHY, failing={"nvmlDeviceGetHandleByIndex": 15})
-    assert cards.library_cards(FakeNvml(lost)) == (Card(index=0), Card(index=1))
+    assert cards.list_gpus(FakeNvml(lost)) == (Card(index=0), Card(index=1))
 
 
 def test_what_the_library_says_survives_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut = cards.library_cards(FakeNvml(replace(HEALTHY, mig=True, slices=(0,))))
+    cut = cards.list_gpus(FakeNvml(replace(HEALTHY, mig=True, slices=(0,))))
     assert cut[0].slices == (Slice(index=0, uuid=SLICE_UUIDS[0], name=cut[0].slices[0].name),)
     done = subprocess.CompletedProcess([], 0, json.dumps([asdict(card) for card in cut]))
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
@@ -83,7 +81,6 @@ def test_without_the_library_the_drivers_list_and_then_the_nodes_count(
         (0, "NVIDIA A", "0000:81:00.0"),
         (1, "NVIDIA B", "0000:c1:00.0"),
     ]
-    assert found[0].cpus == (0, 1, 2, 3, 8)
     nodes = dict.fromkeys(("dev/nvidia0", "dev/nvidia2"), "")
     found = cards.machine_cards(lay(tmp_path / "b", nodes))
     assert found == (Card(index=0), Card(index=1))

@@ -7,10 +7,10 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from suite.kernel import write_cpus
 
 from suite.errors import UsageError
 from suite.host.machine.cpus import parse_cpus
-from suite.kernel import write_cpus
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it
     stage: Stage,
 ) -> None:
     run = (ARMS["cpu"], ARMS["cuda"], ARMS["cuda-hidden"])
-    stage.run(arms=Arms(run=run, gpu=GPU), blocks=2)
+    stage.run(arms=Arms(run=run, gpus={None: GPU}), blocks=2)
     for job in stage.engine.jobs:
         arm = asked_arm(job)
         assert job.volumes == ((MINE,) if arm == "cuda" else ())
@@ -80,7 +80,7 @@ def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it
 
 
 def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage: Stage) -> None:
-    twice = Arms(run=name_arms(["cuda", "cuda"]), gpu=GPU)
+    twice = Arms(run=name_arms(["cuda", "cuda"]), gpus={None: GPU})
     stage.run(lambda _: Life(words=[], code=139), arms=twice)
     assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
 

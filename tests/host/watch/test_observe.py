@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from suite.kernel.clock import Span
 
 from suite import wire
 from suite.content import SUITE
@@ -16,7 +17,6 @@ from suite.host.engine import GpuRequest
 from suite.host.gpu import cards
 from suite.host.watch import observe
 from suite.host.watch.observe import Sampled, make_observer, read_lines
-from suite.kernel.clock import Span
 from suite.model import Arm, Telemetry, control_of
 from tests.fakes.engine import FakeEngine
 from tests.fakes.nvml import SLICE_UUIDS

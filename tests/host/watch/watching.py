@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+from suite.kernel.clock import Span
+
 from suite.host.gpu import nvml
 from suite.host.watch.observe import read_lines
 from suite.host.watch.sampler import Owners, sample_until_told
 from suite.host.watch.sensors import HostSensors
-from suite.kernel.clock import Span
 from suite.model import Telemetry
 from tests.fakes.clock import Time
 from tests.fakes.nvml import FakeNvml, Profile

@@ -159,10 +159,10 @@ def test_a_step_in_its_parts() -> None:
         in picture.alt
     )
     assert "under 0" in picture.caption
-    whole = take_apart(made.steps[0].cell, "cuda", 0.0, 1.0, 0.0)
-    empty = take_apart(made.steps[0].cell, "cuda", 0.0, 0.0, 0.0)
-    names = [one.name for one in depict(structs.replace(made, steps=(whole, empty)))]
-    assert "decomposition" not in names
+    cell = made.find("step")[0].cell
+    for compute in (1.0, 0.0):
+        alone = structs.replace(made, findings=take_apart(cell, "cuda", 0.0, compute, 0.0))
+        assert "decomposition" not in {one.name for one in depict(alone)}
 
 
 def test_the_waterfalls_of_one_title_are_one_panel() -> None:
@@ -220,9 +220,12 @@ def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
     cells = [one.id for one in MADE.cells if one.scenario == "mlp"]
     places = [(cell, arm) for arm in ("cpu", "cuda") for cell in cells]
     steps = [
-        take_apart(cell, arm, 1.0 + place, 9.0, 0.0) for place, (cell, arm) in enumerate(places)
+        row
+        for place, (cell, arm) in enumerate(places)
+        for row in take_apart(cell, arm, 1.0 + place, 9.0, 0.0)
     ]
-    picture, content = find(structs.replace(MADE, steps=tuple(steps)), "decomposition", Stacks)
+    made = structs.replace(MADE, findings=tuple(steps))
+    picture, content = find(made, "decomposition", Stacks)
     assert [bar.whole for bar in content.bars] == [10.0 + place for place in range(4, 16)]
     assert "4 more steps stand in the table alone." in picture.caption
 

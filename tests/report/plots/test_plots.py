@@ -22,13 +22,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
+from suite.analysis.analyse import analyse
 from suite.content import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import Mark, Panel, Picture, Span, Strip, Strips, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
-from suite.report.plots.sheet import own_style, pick_ticks
+from suite.report.plots.sheet import look_of, own_style, pick_ticks
 from tests.commands import run_python
+from tests.gpus import make_gpus
+from tests.rendering import load
 from tests.report.campaigns import NO_NUMBER, analyse_explained, analyse_made, change
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -47,6 +50,8 @@ def make_pictures() -> dict[str, Picture]:
         ("a/a", analyse_made("sweeps", ("cpu", "cpu-again"))),
     ):
         pictures |= {f"{name}, {one.name}": one for one in depict(summary)}
+    gpus = analyse(load(*make_gpus({str(device): 1.0 + device / 50 for device in range(8)})))
+    pictures["eight GPUs"] = depict(gpus)[0]
     lost = change(full, full.cells[2].id, "cuda", **NO_NUMBER)
     struck = (raise_flag("changed", {"arm": "cpu"}, what="image"),)
     lost = change(lost, lost.cells[4].id, "cpu", flags=struck)
@@ -209,6 +214,12 @@ def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
     assert {line.get_marker() for line in axes.lines} >= {"o", "s"}
     strokes = {str(line.get_linestyle()) for line in axes.lines if line.get_marker() in {"o", "s"}}
     assert len(strokes) == 2
+
+
+def test_sixteen_arms_look_different() -> None:
+    arms = tuple(f"cuda:{device}" for device in range(16))
+    picture = replace(PICTURES["samples"], arms=arms)
+    assert len({str(look_of(picture, arm)) for arm in arms}) == 16
 
 
 def test_invalid_marks_are_hollow_and_crossed_and_lines_end_there() -> None:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
-from suite.report.sections.controls import tell_failed, tell_held
+from suite.report.sections.controls import describe_failed, describe_held
 from suite.report.sections.opening import answer, warn
 from tests.bench.truth.claims import CONTROLS
 from tests.rendering import render_markdown
@@ -58,7 +58,7 @@ TOLD = {
 def test_a_control_that_failed_is_the_first_thing_said(which: str) -> None:
     controls, words = TOLD[which]
     analysis = with_controls(**controls)
-    (told,) = tell_failed(analysis)
+    (told,) = describe_failed(analysis)
     assert told.startswith(f"A CONTROL FAILED: {words}")
     assert warn(analysis)[0] == told
 
@@ -73,8 +73,8 @@ HELD = {
 
 def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
     analysis = with_controls(**HELD)
-    assert tell_failed(analysis) == []
-    (told,) = tell_held(analysis)
+    assert describe_failed(analysis) == []
+    (told,) = describe_held(analysis)
     assert told == "All 4 kinds of control ran, and held."
     assert told in answer(analysis)["Certainty"]
     assert [name for name, heard in CONTROLS.items() if heard.search(told)] == []
@@ -82,9 +82,9 @@ def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
 
 def test_only_controls_that_ran_are_said_to_have_held() -> None:
     both = (*HELD["twins"], family("cuda", "cuda-twin", {"a": "EQUIVALENT"}))
-    (told,) = tell_held(with_controls(twins=both))
+    (told,) = describe_held(with_controls(twins=both))
     assert told == "1 of 4 kinds of control ran, and held: cpu and cuda run again."
-    assert list(tell_held(with_controls())) == []
+    assert list(describe_held(with_controls())) == []
     nothing = {
         "twins": (family("cpu", "cpu-twin", {}),),
         "cuda_hidden": family("cpu", "cuda-hidden", {}),
@@ -93,7 +93,7 @@ def test_only_controls_that_ran_are_said_to_have_held() -> None:
         ),
         "input_only": {"read": {}},
     }
-    assert list(tell_held(with_controls(**nothing))) == []
+    assert list(describe_held(with_controls(**nothing))) == []
 
 
 @pytest.mark.parametrize("which", TOLD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -16,13 +16,13 @@ from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
 from suite.analysis.result.arms import Spent
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
-from suite.analysis.result.findings import Improvement, RuleName, Speedup
+from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.flags import raise_flag
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
-from suite.report.sections.causes import tell_improvements, tell_losses, tell_naive_gaps
+from suite.report.sections.causes import describe_improvements, describe_losses, describe_naive_gaps
 from suite.report.sections.opening import account, list_by_family, warn
 from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
@@ -34,7 +34,6 @@ from suite.report.sections.verdict import (
     tell_sureness,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
-from suite.report.text.names import name_cells
 from suite.report.text.page import Page
 from tests import synthetic
 from tests.changes import lose, plant
@@ -326,7 +325,7 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 
 
 def test_what_stands_first_of_two_causes_is_called_the_largest_alone() -> None:
-    causes = next(tell_losses(analyse_made()))
+    causes = next(describe_losses(analyse_made()))
     assert ("by the largest cause" in causes) == (causes.count("confirmed") > 1)
 
 
@@ -349,64 +348,34 @@ def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) ->
         confirmed = lost.index(one.id) < sure
         return {"causes": (structs.replace(one.causes[0], rule=rule, confirmed=confirmed),)}
 
-    told = next(tell_losses(change_cells(analysis, blame)))
+    told = next(describe_losses(change_cells(analysis, blame)))
     assert told == f"Why cuda loses 2 cells: {words}."
 
 
 def said(analysis: Analysis, words: str) -> list[str]:
-    found = chain(tell_losses(analysis), tell_improvements(analysis), tell_naive_gaps(analysis))
+    found = chain(
+        describe_losses(analysis), describe_improvements(analysis), describe_naive_gaps(analysis)
+    )
     return [one for one in found if words in one]
 
 
-def test_variants_at_which_the_gpu_wins_are_counted_among_the_losses_of_work() -> None:
-    analysis = analyse_made()
-    names = name_cells(analysis.cells)
-    won = {
-        one.id: one.standing.winner
-        for one in analysis.work
-        if one.standing and one.standing.loses and one.standing.winner
-    }
-    winner, *_ = won.values()
-
-    def expected(found: Mapping[str, str]) -> list[str]:
-        words = f"For {len(found)} of them cuda wins at a measured variant of the same work"
-        pairs = [f"{names[better]} instead of {names[lost]}" for lost, better in found.items()]
-        return [f"{words}, such as {one}." for one in pairs[:1]]
-
-    assert said(analysis, "measured variant") == expected(won)
-    unjudged = change_cells(
-        analysis, lambda _, one: {"comparisons": {}} if one.id == winner else {}
-    )
-    fewer = {lost: better for lost, better in won.items() if better != winner}
-    assert said(unjudged, "measured variant") == expected(fewer)
-
-    def lose_winner(_: int, one: CellAnalysis) -> dict[str, Any]:
-        return {"standing": one.standing and structs.replace(one.standing, winner=None)}
-
-    assert not said(change_cells(analysis, lose_winner), "measured variant")
-
-
-def make_change(**fields: Any) -> Improvement:
-    gain = Speedup(
-        how=cite("of-value", axis="prefetch", value="on"),
-        at="b",
-        ratio=Ratio(value=2.0, low=1.9, high=2.1, n=3),
-    )
-    change = cite("instead", now="prefetch", was="none")
+def make_change(effect: str = "script", **fields: Any) -> Finding:
+    shown = cite("shown-in", pairs=2, of=3)
     usual: dict[str, Any] = {
-        "change": change,
-        "effect": "script",
-        "costs": "",
         "arm": "cuda",
         "cell": "a",
-        "gain": gain,
-        "pairs": 3,
-        "faster": 2,
-        "slower": 0,
-        "shows": "faster",
-        "provisional": False,
+        "at": "b",
+        "value": Ratio(value=2.0, low=1.9, high=2.1, n=3),
+        "verdict": "faster",
+        "evidence": (
+            cite("instead", now="prefetch", was="none"),
+            cite("of-value", axis="prefetch", value="on"),
+            cite("effect", effect=effect),
+            shown,
+            shown,
+        ),
     }
-    return Improvement(**{**usual, **fields})
+    return Finding(tag="change", **{**usual, **fields})
 
 
 WORDS = "What speeds up cuda, against itself and per unit of work: "
@@ -415,17 +384,17 @@ WORDS = "What speeds up cuda, against itself and per unit of work: "
 def test_the_first_screen_tells_what_is_shown_to_help_the_gpu() -> None:
     made = analyse_made()
 
-    def tell(*advice: Improvement) -> list[str]:
-        return said(structs.replace(made, advice=advice), WORDS)
+    def tell(*changes: Finding) -> list[str]:
+        return said(structs.replace(made, findings=changes), WORDS)
 
     change = "prefetch instead of none (a → prefetch=on: 2.0× faster (1.9–2.1))"
     assert tell(make_change()) == [f"{WORDS}{change}."]
-    for other in ({"shows": None}, {"shows": "slower"}, {"arm": "cpu"}):
+    for other in ({"verdict": ""}, {"verdict": "slower"}, {"arm": "cpu"}):
         assert not tell(make_change(**other))
     # The input pipeline alone is the CPU's, also in the GPU's container.
     first, *rest = made.cells
     pinned = (structs.replace(first, id="a", pinned=True), *rest)
-    assert not said(structs.replace(made, cells=pinned, advice=(make_change(),)), WORDS)
+    assert not said(structs.replace(made, cells=pinned, findings=(make_change(),)), WORDS)
     (otherwise,) = tell(make_change(effect="training"))
     assert otherwise.endswith("(1.9–2.1); trains otherwise).")
     (many,) = tell(*[make_change() for _ in range(6)])

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.worker.loop import counters, instants
+from suite import clock
+from suite.worker.loop import counters
 from tests.fakes.groups import GROUPS, unified
 from tests.fakes.tree import lay
 
@@ -78,8 +79,8 @@ def test_what_others_did_is_what_was_done_less_our_own(tmp_path: Path) -> None:
             "pressure_share": 0.5,
             "thermal_events": None,
             "clock_mhz": None,
-            "from_s": instants.tell(before.wall_s),
-            "to_s": instants.tell(before.wall_s) + 2.0,
+            "from_s": clock.to_timestamp(before.wall_s),
+            "to_s": clock.to_timestamp(before.wall_s) + 2.0,
         }
     )
 

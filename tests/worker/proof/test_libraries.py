@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from suite.worker.__main__ import _look_before
-from suite.worker.proof import libraries
+from suite.worker.proof import facts, libraries
 from suite.worker.proof.libraries import (
     COMPILERS,
     CUSOLVER,
@@ -22,6 +22,7 @@ from suite.worker.proof.libraries import (
     PTXAS,
     TOOLKIT,
     UNFOUND,
+    cache_facts,
     explain_absence,
     find,
     is_loaded,
@@ -95,24 +96,19 @@ def test_xla_finds_the_packages_own_ptxas_before_another_cudas(
     assert os.environ["PATH"] == f"{own}{os.pathsep}{os.defpath}"
 
 
-def test_without_a_ptxas_among_the_packages_path_stays(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Path
-) -> None:
-    # Another program, and a folder of that name, are no compiler.
-    lay(tmp_path / "first" / COMPILERS, {"nvlink": ""})
-    (site / COMPILERS / "ptxas").mkdir(parents=True)
-    monkeypatch.setenv("PATH", "/bin")
-    found = lead_with_compilers()
-    assert (found, os.environ["PATH"]) == ({PTXAS: "the first on PATH"}, "/bin")
-
-
 @pytest.mark.parametrize("gpu", [True, False])
 def test_only_the_arm_with_a_gpu_is_told_of_compilers_and_before_it_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Path, gpu: bool
 ) -> None:
+    monkeypatch.setenv("PATH", "/bin")
+    # Another program, and a folder of that name, are no compiler.
+    lay(tmp_path / "first" / COMPILERS, {"nvlink": ""})
+    (site / COMPILERS / "ptxas").mkdir(parents=True)
+    assert lead_with_compilers() == {PTXAS: "the first on PATH"}
+    shutil.rmtree(tmp_path / "first")
+    shutil.rmtree(site)
     own = lay_compiler(tmp_path / "first" / COMPILERS)
     lay_compiler(site / COMPILERS)
-    monkeypatch.setenv("PATH", "/bin")
     found = _look_before(gpu=gpu)
     assert found.get(PTXAS) == ("the packages' own" if gpu else None)
     assert os.environ["PATH"] == (f"{own}{os.pathsep}/bin" if gpu else "/bin")
@@ -155,3 +151,63 @@ def test_what_is_missing_is_named(
     open_all_but(monkeypatch, *missing, **statuses)
     here = [f"{name}.12" for name in TOOLKIT if name not in missing]
     assert explain_absence(maps(tmp_path, *here)) == said
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a compile cache is given, which is not there yet."""
+    monkeypatch.setenv(libraries.CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def fill(cache: Path) -> None:
+    """As CUDA lays it out: an index, and files in folders two deep."""
+    lay(cache, {"index": "x" * 1000, "a/0/one": "x" * 100, "a/index": "x" * 20})
+
+
+def test_what_is_compiled_is_counted(cache: Path) -> None:
+    empty = {"cuda.cache.at_start.files": 0, "cuda.cache.at_start.bytes": 0}
+    assert cache_facts("start") == empty
+    lay(cache, {"index": "x" * 1000})
+    assert cache_facts("start") == empty
+    fill(cache)
+    assert cache_facts("end") == {"cuda.cache.at_end.files": 2, "cuda.cache.at_end.bytes": 122}
+
+
+@pytest.mark.parametrize(
+    ("error", "files"), [(PermissionError(13, "denied"), None), (FileNotFoundError(2, "gone"), 1)]
+)
+def test_a_folder_that_cannot_be_read_is_unknown_and_a_file_that_went_is_not_counted(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, files: int | None
+) -> None:
+    fill(cache)
+    scan, stat = os.scandir, Path.lstat
+
+    def refuse_folder(place: str) -> Any:
+        if Path(place).name == "a" and files is None:
+            raise error
+        return scan(place)
+
+    def refuse_file(path: Path) -> Any:
+        if path.name == "one":
+            raise error
+        return stat(path)
+
+    monkeypatch.setattr(os, "scandir", refuse_folder)
+    monkeypatch.setattr(Path, "lstat", refuse_file)
+    assert cache_facts("start")["cuda.cache.at_start.files"] == files
+
+
+def test_no_cache_is_unknown_and_not_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(libraries.CACHE_VARIABLE, "")
+    assert set(cache_facts("start").values()) == {None}
+    monkeypatch.delenv(libraries.CACHE_VARIABLE)
+    assert set(cache_facts("start").values()) == {None}
+
+
+def test_a_path_of_the_machine_is_not_a_fact(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_CACHE_MAXSIZE", "4294967296")
+    told = facts.machine_facts()
+    assert told["environment.CUDA_CACHE_MAXSIZE"] == "4294967296"
+    assert f"environment.{libraries.CACHE_VARIABLE}" not in told
+    assert str(cache) not in map(str, told.values())

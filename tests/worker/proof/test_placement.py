@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suite.cells.scenario import Ops, Results
+from suite.cells.scenario import Ops
 from suite.worker.proof.placement import (
     NotPlaced,
     Placement,
@@ -18,8 +18,7 @@ from suite.worker.proof.placement import (
     short,
     watch,
 )
-from suite.worker.scenario.posted import Nodes
-from suite.worker.scenario.scenario import Prepared, Resident, lay
+from suite.worker.scenario.scenario import Nodes, Prepared, Resident, lay
 from tests.fakes.device import FakeTensorFlow, Scopes, install
 from tests.worker.session.test_session import Bench, assert_no_numbers
 from tests.worker.verdict import hear
@@ -114,7 +113,7 @@ def test_each_kind_of_proof_looks_at_its_own_evidence() -> None:
     seen, there = TRAINED, tensor("/job:localhost/device:CPU:0")
     assert prove(None, seen, list, "GPU:0") == Placement(nodes={}, elsewhere=[])
     on_cpu = Placement(nodes={"CPU:0": 1}, elsewhere=[])
-    assert prove(Results(), seen, lambda: [there], "CPU:0") == on_cpu
+    assert prove("results", seen, lambda: [there], "CPU:0") == on_cpu
     # Data in its place is no proof of the work.
     resident = Resident(device="/GPU:0", tensors=[lies_on("GPU:0")])
     assert prove(TRAINING, seen, list, "GPU:0", resident).nodes["GPU:0"] == 3
@@ -256,7 +255,7 @@ def test_data_that_lies_elsewhere_or_is_not_there_is_not_placed(
 ) -> None:
     resident = Resident(device=device, tensors=tensors)
     # However well the work itself was placed.
-    for proof in (None, TRAINING, Results()):
+    for proof in (None, TRAINING, "results"):
         given = proof, TRAINED, lambda: [tensor("/device:GPU:0")], "GPU:0", resident
         said = hear(NotPlaced, prove, *given)
         assert said.startswith("refused: ") == bool(reason)

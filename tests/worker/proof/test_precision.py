@@ -11,7 +11,7 @@ import pytest
 from suite.worker.proof import precision
 from suite.worker.proof.precision import demand, explain_lack, switch
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
-from suite.worker.scenarios.matmul import square
+from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp import train, training
 from tests.fakes.device import FakeTensorFlow, install
 from tests.worker.session.test_session import TIMES, Bench, raising
@@ -54,10 +54,10 @@ def test_what_is_no_precision_is_no_device_s_lack() -> None:
 
 
 def test_every_precision_of_a_cell_has_its_type_tolerance_and_needs() -> None:
-    assert set(precision.STORED) == set(square.TOLERANCE) == {"fp32", *square.LOW}
-    assert set(precision.CAPABILITIES) == set(square.LOW)
+    assert set(precision.STORED) == set(matmul.TOLERANCE) == {"fp32", *matmul.LOW}
+    assert set(precision.CAPABILITIES) == set(matmul.LOW)
     assert set(training.TOLERANCES) == {"fp32", *train.LOW}
-    assert set(square.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
+    assert set(matmul.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
 
 
 @pytest.mark.parametrize("capability", [AMPERE, TURING, None])

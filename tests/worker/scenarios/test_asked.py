@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import asdict
-from typing import Any
 
 import pytest
 
 from suite.worker import scenarios
-from suite.worker.scenarios.asked import clones, dataset, fit, products, slices
-from suite.worker.scenarios.asked.stages import Waterfall
+from suite.worker.scenarios.scripts import clones, fit, loops, products
+from suite.worker.scenarios.scripts.waterfall import Waterfall
 
-WATERFALLS: list[Waterfall[Any]] = [
-    one.WATERFALL for one in (products, clones, slices, dataset, fit)
-]
+WATERFALLS = (products.WATERFALL, clones.WATERFALL, loops.SLICES, loops.DATASET, fit.WATERFALL)
 CASES = {one.case: one.stages for one in WATERFALLS}
 ASKED = [cell for cell in scenarios.cells() if cell.scenario == "asked"]
 AMOUNTS = {cell.id: cell.work.amount for cell in scenarios.cells()}
@@ -22,7 +19,7 @@ AMOUNTS = {cell.id: cell.work.amount for cell in scenarios.cells()}
 
 @pytest.mark.parametrize("waterfall", WATERFALLS, ids=lambda one: one.case)
 def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(
-    waterfall: Waterfall[Any],
+    waterfall: Waterfall,
 ) -> None:
     names = [stage.name for stage in waterfall.stages]
     for before, after in itertools.pairwise(map(asdict, map(waterfall.settings, names))):
@@ -99,6 +96,6 @@ def test_what_is_pinned_to_the_cpu_stands_beside_the_same_on_the_arm() -> None:
 
 
 def test_an_unknown_stage_is_refused() -> None:
-    assert slices.WATERFALL.settings("naive").labels == "column"
+    assert loops.SLICES.settings("naive").labels == "column"
     with pytest.raises(ValueError, match="no such stage: naïve"):
-        slices.WATERFALL.settings("naïve")
+        loops.SLICES.settings("naïve")

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from suite.worker.scenario.scenario import Prepared, WrongResult
-from suite.worker.scenarios.asked import clones, fit, products
 from suite.worker.scenarios.mlp import loop
 from suite.worker.scenarios.mlp.networks import A, B, weights
-from suite.worker.scenarios.mlp.reference import demand_reference
-from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE
+from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, demand_reference
+from suite.worker.scenarios.scripts import clones, fit, products
 from tests.fakes.device import Scopes, install
 from tests.worker.scenarios.test_asked_steps import Pipeline
 from tests.worker.verdict import hear

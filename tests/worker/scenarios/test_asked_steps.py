@@ -6,7 +6,6 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,9 +15,9 @@ import pytest
 from suite.cells.scenario import Ops
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
-from suite.worker.scenarios.asked import dataset, loops, slices
 from suite.worker.scenarios.mlp.networks import B
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF
+from suite.worker.scenarios.scripts import loops
 from tests.fakes.device import Scopes, install
 from tests.worker.verdict import hear
 
@@ -95,12 +94,11 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     made = Script()
     install(monkeypatch, device=made.device, constant=made.constant)
     monkeypatch.setattr(loops, "build", made.build)
-    monkeypatch.setattr(loops, "Trainer", partial(made.train, handed=False))
-    monkeypatch.setattr(loops, "HandedTrainer", partial(made.train, handed=True))
+    monkeypatch.setattr(loops, "Trainer", made.train)
     return made
 
 
-WARM_STAGES = slices.STAGES[1:]
+WARM_STAGES = loops.SLICES.stages[1:]
 """Those behind the script, which is no loop of ours."""
 
 
@@ -108,7 +106,7 @@ def observe(script: Script, stage: str, on: str) -> tuple[dict[str, Any], Prepar
     """What one call of a stage was seen to do, on a machine with a GPU."""
     script.steps.clear()
     script.fetched = 0
-    prepared = slices.prepare(device="/GPU:0", stage=stage, on=on)
+    prepared = loops.prepare_slices(device="/GPU:0", stage=stage, on=on)
     result = prepared.step()
     assert script.scopes == [None]
     (how,) = {str(one): one for one in script.steps}.values()
@@ -167,7 +165,7 @@ EARLY = ("trained", "built", "closure", "naive", "traced")
 
 
 def test_updates_are_looked_for_where_the_model_is() -> None:
-    for scenario in slices.SCENARIOS:
+    for scenario in loops.SCENARIOS[: len(loops.SLICES.stages)]:
         for cell in scenario.cells():
             proof, away = scenario.proof_of(cell.params), cell.params["on"] == "cpu"
             assert isinstance(proof, Ops)
@@ -188,8 +186,8 @@ def test_only_a_step_that_fetches_nothing_on_data_that_is_there_is_handed_over(
 @pytest.mark.parametrize(
     ("stage", "made", "losses", "complaint"),
     [
-        ("naive", 99, [0.5] * 100, "no multiple of 100"),
-        ("no-fetch", 99, [0.5] * 100, "no multiple of 100"),
+        ("naive", 99, [0.5] * 100, "not a multiple of 100"),
+        ("no-fetch", 99, [0.5] * 100, "not a multiple of 100"),
         ("no-fetch", 0, [0.5] * 100, "0 steps were made"),
         ("naive", 100, [0.5] * 99, "99 losses were fetched"),
         ("naive", 100, [0.5] * 99 + [float("nan")], "nan"),
@@ -242,7 +240,7 @@ def pipelines(script: Script, monkeypatch: pytest.MonkeyPatch) -> list[Pipeline]
 def test_the_loop_over_a_dataset_differs_in_fetching_only(
     script: Script, pipelines: list[Pipeline], stage: str, fetches: int, on: str
 ) -> None:
-    prepared = dataset.prepare(device="/GPU:0", stage=stage, on=on)
+    prepared = loops.prepare_dataset(device="/GPU:0", stage=stage, on=on)
     (pipeline,) = pipelines
     assert pipeline.done == ["repeat", "batch", "prefetch"]
     assert [len(part) for part in pipeline.examples] == [100_000] * 2

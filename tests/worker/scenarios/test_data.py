@@ -10,9 +10,9 @@ import pytest
 
 from suite.worker import scenarios
 from suite.worker.scenario.scenario import Inapplicable, WrongResult
+from suite.worker.scenarios import overhead
 from suite.worker.scenarios.mlp.networks import A, examples
-from suite.worker.scenarios.overhead import calls, moves
-from suite.worker.scenarios.tfdata import files, memory, pipelines, read, triple
+from suite.worker.scenarios.tfdata import memory, pipelines, read, triple
 from tests.worker.verdict import hear
 
 
@@ -24,23 +24,25 @@ def test_the_bytes_are_those_that_come_out() -> None:
     assert work["overhead.copy/direction=to-device/bytes=4096"].bytes == 4096
     # Two arrays are read and one is written.
     assert work["overhead.sum/bytes=268435456"].bytes == 3 * 2**28
-    assert work["overhead.graph_op"].amount == calls.LINKS.least == calls.CHAIN
+    assert work["overhead.graph_op"].amount == overhead.LINKS.least == overhead.CHAIN
 
 
 def test_the_chains_product_is_rounded_link_by_link() -> None:
-    found = calls.product()
-    assert found == pytest.approx(calls.FACTOR**calls.CHAIN, rel=1e-4)
-    assert found != np.float32(calls.FACTOR**calls.CHAIN)
+    found = overhead.product()
+    assert found == pytest.approx(overhead.FACTOR**overhead.CHAIN, rel=1e-4)
+    assert found != np.float32(overhead.FACTOR**overhead.CHAIN)
     # One link more or less is far outside of what the check allows.
-    assert abs(1 - calls.FACTOR) > 50 * calls.CHAIN_TOLERANCE
+    assert abs(1 - overhead.FACTOR) > 50 * overhead.CHAIN_TOLERANCE
 
 
 def test_the_seeded_signs_are_ones_that_differ() -> None:
-    found = moves.signs(200_000)
+    found = overhead.signs(200_000)
     assert found.dtype == np.float32
     assert set(found.tolist()) == {-1.0, 1.0}
-    assert found[: moves.PATTERN].tolist() == found[moves.PATTERN :][: moves.PATTERN].tolist()
-    assert moves.signs(1).shape == (1,)
+    assert (
+        found[: overhead.PATTERN].tolist() == found[overhead.PATTERN :][: overhead.PATTERN].tolist()
+    )
+    assert overhead.signs(1).shape == (1,)
 
 
 def tensor(array: Any) -> Any:
@@ -105,14 +107,13 @@ def test_a_product_that_is_off_is_told() -> None:
     assert triple.relative_error(exact, exact) == 0.0
     assert triple.relative_error(exact * 1.001, exact) == pytest.approx(1e-3)
     assert triple.relative_error(exact + np.nan, exact) != 0.0
-    assert {make(512).batch for make in triple.PIPELINES.values()} == {512}
 
 
 def test_pictures_are_seeded_and_smooth() -> None:
-    picture = files.draw_picture(3)
+    picture = read.draw_picture(3)
     assert (picture.shape, picture.dtype) == ((256, 256, 3), np.uint8)
-    assert np.array_equal(picture, files.draw_picture(3))
-    assert not np.array_equal(picture, files.draw_picture(4))
+    assert np.array_equal(picture, read.draw_picture(3))
+    assert not np.array_equal(picture, read.draw_picture(4))
     assert np.median(np.abs(np.diff(picture.astype(int), axis=0))) < 20
     assert np.ptp(picture.astype(int)) > 100
 
@@ -131,4 +132,4 @@ def test_pictures_are_seeded_and_smooth() -> None:
 def test_passes_that_did_not_come_from_the_disk_are_no_reading_from_it(
     before: int | None, after: int | None, said: str
 ) -> None:
-    assert said in hear(Inapplicable, read.tell_passes, 5, 1000, before=before, after=after)
+    assert said in hear(Inapplicable, read.describe_passes, 5, 1000, before=before, after=after)

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from suite.cells.cell import Cell, Work
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.matmul import repeated
-from suite.worker.scenarios.matmul.square import (
+from suite.worker.scenarios.matmul import (
     LEAST_ERROR,
+    REPEATED,
     TOLERANCE,
     check_product,
+    prepare_repeated,
     relative_error,
 )
 from tests.fakes.device import Scopes, install
@@ -143,7 +144,7 @@ def test_a_wrong_product_passes_as_nothing(name: str) -> None:
 
 
 def test_both_cells_declare_the_same_and_one_does_a_twentieth_more() -> None:
-    honest, extra = repeated.REPEATED.cells()
+    honest, extra = REPEATED.cells()
     assert (honest.excess, extra.excess) == (None, pytest.approx(0.05))
     assert honest.links == {}
     assert [link.to for link in extra.links["honest"]] == [honest.id]
@@ -151,7 +152,7 @@ def test_both_cells_declare_the_same_and_one_does_a_twentieth_more() -> None:
     assert honest.kin != extra.kin
 
 
-@pytest.mark.parametrize("cell", repeated.REPEATED.cells(), ids=lambda cell: cell.id)
+@pytest.mark.parametrize("cell", REPEATED.cells(), ids=lambda cell: cell.id)
 def test_a_call_multiplies_the_same_matrices_as_often_as_its_id_says(
     cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +163,7 @@ def test_a_call_multiplies_the_same_matrices_as_often_as_its_id_says(
         return SimpleNamespace(numpy=lambda: left @ right)
 
     install(monkeypatch, device=Scopes().device, constant=lambda array: array, matmul=multiply)
-    prepared = repeated.prepare(device="/CPU:0", **cell.params)  # type: ignore[arg-type]
+    prepared = prepare_repeated(device="/CPU:0", **cell.params)  # type: ignore[arg-type]
     product: Any = prepared.step()
     assert len(taken) == cell.params["products"]
     assert len({(id(left), id(right)) for left, right in taken}) == 1

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks
+from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks, retrace
 from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
-from suite.worker.scenarios.mlp.reference import name_training
 from suite.worker.scenarios.mlp.references import LOSSES
+from suite.worker.scenarios.mlp.train import count_flop, widen
 from suite.worker.scenarios.mlp.training import (
     CHECK_STEPS,
     CHECK_TOLERANCE,
     Trainer,
     check_losses,
+    name_training,
 )
-from suite.worker.scenarios.mlp.width import count_flop, widen
 from tests.worker.verdict import hear
 
 
@@ -53,14 +53,11 @@ def test_data_and_weights_are_the_same_bits_every_time(network: networks.Network
     assert all(map(np.array_equal, found, networks.weights(network)))
 
 
-def test_a_training_that_learns_nothing_is_a_wrong_result() -> None:
+def test_a_falling_loss_is_what_arms_are_compared_by_and_another_is_a_wrong_result() -> None:
     for losses in ([0.7, float("nan")], [float("inf"), 0.5]):
         assert "not finite" in hear(WrongResult, check_losses, losses)
     for losses in ([0.7, 0.8], [0.7, 0.7]):
         assert "did not fall" in hear(WrongResult, check_losses, losses)
-
-
-def test_a_falling_loss_is_what_arms_are_compared_by() -> None:
     check = check_losses([0.7, 0.9, 0.5])
     assert (check.value, check.tolerance) == (0.5, CHECK_TOLERANCE)
 
@@ -199,3 +196,28 @@ def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference()
     # The inputs as they come have none, so that nothing would be judged.
     off = training(falling_to(rows, labels, 0.05))
     assert "NumPy's reference" in hear(WrongResult, off.check, 0.5, inputs, labels, rows=rows)
+
+
+def test_every_shape_and_every_weight_of_a_step_is_another() -> None:
+    assert len(set(retrace.SHAPES)) == len(retrace.SHAPES) == 17
+    assert sum(retrace.SHAPES) == retrace.BATCH * len(retrace.SHAPES)
+    weights = [1.0 + calls * retrace.WEIGHT_STEP for calls in range(2_000)]
+    assert all(earlier < later for earlier, later in itertools.pairwise(weights))
+    assert weights[-1] < 1.002
+
+
+@pytest.mark.parametrize("varies", ["number", "shape"])
+@pytest.mark.parametrize(
+    ("traced", "traces", "fine"),
+    [
+        *(("anew", traces, traces == 40) for traces in (1, 39, 40, 41)),
+        *(("once", traces, traces == 1) for traces in (1, 3, 40)),
+        # Of shapes the second trace is for all that follow.
+        ("once", 2, "shape"),
+    ],
+)
+def test_calls_that_were_not_traced_as_the_cell_says_are_a_wrong_result(
+    varies: str, traced: str, traces: int, fine: Any
+) -> None:
+    said = hear(WrongResult, retrace.demand_traces, varies, traced, traces=traces, calls=40)
+    assert (said == "None") == (fine in (True, varies)), said

@@ -13,8 +13,8 @@ import pytest
 
 from suite.worker import scenarios
 from suite.worker.scenarios.mlp.networks import A, B, Network, examples, weights
-from suite.worker.scenarios.mlp.reference import demand_reference
 from suite.worker.scenarios.mlp.references import LOSSES
+from suite.worker.scenarios.mlp.training import demand_reference
 from tests.bench.references import Run, differentiate, find_run, list_runs
 
 SAMPLES = Path(__file__).parents[3] / "results" / "samples"
@@ -54,9 +54,10 @@ def test_every_run_of_a_check_has_its_reference_and_no_other_is_there(runs: list
         assert abs(spread * 100 - np.floor(spread * 100) - 0.5) > 1e-3, run.name
 
 
-def test_the_committed_losses_are_numpys(runs: list[Run]) -> None:
-    """The quick ones; `tests/bench/test_references.py` computes more of them."""
-    quick = [run for run in runs if run.weights <= 40_000 and len(run.inputs) <= 32]
+@pytest.mark.parametrize("batch", [32, pytest.param(512, marks=pytest.mark.method)])
+def test_the_committed_losses_are_numpys(runs: list[Run], batch: int) -> None:
+    """But for those of the widest networks, which take NumPy minutes."""
+    quick = [run for run in runs if run.weights <= 40_000 and len(run.inputs) <= batch]
     assert {run.network.name for run in quick} >= {"A", "B"}
     for run in quick:
         assert run.loss == pytest.approx(LOSSES[run.name], rel=1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from suite.cells.cell import Cell, Work
-from suite.worker.session.forecast import TRUSTED_S, Forecast
+from suite.worker.session.cell import TRUSTED_S, Forecast
 
 
 def cell(n: int, *, sweep: str | None = "n", one_shot: bool = False, **params: Any) -> Cell:
@@ -83,12 +83,12 @@ def test_a_size_is_foretold_from_those_that_were_seen(
 def test_what_has_no_sweep_is_not_remembered() -> None:
     forecast = Forecast()
     forecast.remember(cell(10, sweep=None), 0.5, 0.25)
-    assert forecast.seen == {}
+    assert forecast.sizes == {}
 
 
 def test_sizes_that_come_in_another_order_spoil_no_line() -> None:
     forecast = Forecast()
     for n in (40, 10, 20, 20):
         forecast.remember(cell(n), 0.1 * n, 0.1)
-    assert [seen.amount for seen in forecast.before(cell(30))] == [2000.0, 16000.0]
+    assert [size.amount for size in forecast.before(cell(30))] == [2000.0, 16000.0]
     assert forecast.predict(cell(30)) == pytest.approx((2.0 + 38 / 14, 0.1))

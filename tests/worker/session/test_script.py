@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from suite.cells.scenario import Ops, Results
+from suite.cells.scenario import Ops
 from suite.model import AT_END, CellResult, Check
-from suite.worker.proof import compile_cache, facts, gpu
-from suite.worker.scenario.posted import Printed, list_halves
-from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.asked.stages import placed
+from suite.worker.proof import facts, gpu, libraries
+from suite.worker.scenario.scenario import Printed, WrongResult, list_halves
+from suite.worker.scenarios.scripts.waterfall import placed
 from suite.worker.session import script, startup
 from suite.worker.session.cell import Request
 from tests.fakes.scenarios import make_up
@@ -85,7 +84,7 @@ def scene(tensorflow: Any, monkeypatch: pytest.MonkeyPatch) -> Scene:
     keras = SimpleNamespace(Model=None)
     monkeypatch.setattr(sys.modules["tensorflow"], "keras", keras, raising=False)
     monkeypatch.setattr(facts, "tensorflow_facts", note("look", {"tensorflow.version": "0"}))
-    monkeypatch.setattr(compile_cache, "facts", lambda when: {f"cache.{when}": 1})
+    monkeypatch.setattr(libraries, "cache_facts", lambda when: {f"cache.{when}": 1})
     monkeypatch.setattr(startup, "demand_gpu", note("demand", None))
     monkeypatch.setattr(gpu, "find_trouble", note("prove", None))
     monkeypatch.setattr(gpu, "loaded_versions", dict)
@@ -153,7 +152,7 @@ def raise_value() -> Any:
         ({"again": lambda: [("MatMul", "CPU:0", "soft")]}, "ran elsewhere: MatMul soft on CPU:0"),
         (
             {
-                "proof": Results(),
+                "proof": "results",
                 "tensors": lambda: [SimpleNamespace(device="CPU:0")],
             },
             "eager work that belongs on GPU:0 ran on CPU:0",

@@ -243,7 +243,7 @@ def test_a_block_neither_predicts_nor_judges_again_what_the_calibration_let_pass
     bench = Bench(device=FakeDevice(call_ns=SECOND))
     runner = bench.runner()
     assert runner.run(bench.request(1, sweep="n", calls=1)).outcome == "measured"
-    assert runner.forecast.seen == {}
+    assert runner.forecast.sizes == {}
     runner.forecast.remember(bench.request(1, sweep="n").cell, 100.0, 0.0)
     assert runner.run(bench.request(8, sweep="n", calls=1)).outcome == "measured"
 

@@ -31,24 +31,37 @@ def write_tables(page: Page, analysis: Analysis) -> None:
         page,
         analysis.cells,
         caption=lambda family: f"Table: {family}. Time per call and its 95 % CI; {blocks}.",
-        columns=partial(_list_columns, analysis),
+        columns=partial(_list_columns, analysis, analysis.by_gpu),
     )
     _write_first_calls(page, analysis, f"Table: first calls and their 95 % CIs; {blocks}.")
 
 
-def _list_columns(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
+def _list_columns(
+    analysis: Analysis, views: Sequence[Analysis], cells: Sequence[CellAnalysis]
+) -> Columns:
     for arm in analysis.arms:
         results = [one.arms[arm] for one in cells]
         yield f"{arm}, time per call", list(map(show_time, results))
         yield f"{arm}, rate", list(map(_show_work, results))
-    for other in analysis.others:
-        yield (
-            f"{other} against {analysis.base}",
-            [compare_arms(one, other, analysis.base) for one in cells],
-        )
-        if gives_verdicts(analysis, other):
-            yield f"{other} is", [show_verdict(one.verdicts[other]) for one in cells]
+    yield from _list_comparisons(analysis, cells)
+    for view in views:
+        own = {cell.id: cell for cell in view.cells}
+        yield from _list_comparisons(view, [own[cell.id] for cell in cells])
     yield "receipt", [Cell(name_receipt(one.id)) for one in cells]
+
+
+def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
+    base = analysis.base
+    for other in analysis.others:
+        yield f"{other} against {base}", [compare_arms(cell, other, base) for cell in cells]
+        if gives_verdicts(analysis, other):
+            # Beside the verdicts against the base of all these say which GPU they are about.
+            head = (
+                f"{other} is"
+                if analysis.arms[other].first_gpu != base
+                else f"{other} beside {base} is"
+            )
+            yield head, [show_verdict(cell.verdicts[other]) for cell in cells]
 
 
 def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Results, Scenario, cross
+from suite.cells.scenario import Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, weights
@@ -39,7 +39,7 @@ def prepare(*, device: str, model: str) -> Prepared:
     return Prepared(
         step=lambda: make(original),
         check=lambda made: check(made, network, same=original is None),
-        tensors=lambda made: [one.value for one in made.variables],
+        tensors=lambda made: [variable.value for variable in made.variables],
     )
 
 
@@ -49,15 +49,16 @@ def check(made: Any, network: Network, *, same: bool) -> Check:
     Raises:
         WrongResult: they are not.
     """
-    found, expected = made.get_weights(), weights(network)
-    if [one.shape for one in found] != [one.shape for one in expected]:
-        raise WrongResult(f"the weights have the shapes {[one.shape for one in found]}")
-    if not all(np.all(np.isfinite(one)) for one in found):
+    arrays, expected = made.get_weights(), weights(network)
+    shapes = [array.shape for array in arrays]
+    if shapes != [array.shape for array in expected]:
+        raise WrongResult(f"the weights have the shapes {shapes}")
+    if not all(np.all(np.isfinite(array)) for array in arrays):
         raise WrongResult("a weight is not finite")
-    if same != all(np.array_equal(*pair) for pair in zip(found, expected, strict=True)):
+    if same != all(np.array_equal(*pair) for pair in zip(arrays, expected, strict=True)):
         raise WrongResult("other weights than the seeded ones" if same else "no initial weights")
     whose = "the seeded ones" if same else "of the right shapes, finite, and its own"
-    return Check(what=f"{len(found)} arrays of weights, {whose}")
+    return Check(what=f"{len(arrays)} arrays of weights, {whose}")
 
 
 BUILD = Scenario(
@@ -68,8 +69,7 @@ BUILD = Scenario(
     points=cross(model=MODELS),
     work=Work(amount=1.0, unit="model"),
     prepare=prepare,
-    role="work",
     kin=lambda model: f"building/{model}",
-    proof=Results(),
+    proof="results",
     dispatch="keras",
 )

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.links import vary
-from suite.cells.scenario import Scenario, cross
+from suite.cells.scenario import Scenario, cross, vary
 from suite.worker.scenario.choices import PYTHON_IN_STEP
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
@@ -78,7 +77,6 @@ FALLBACK = Scenario(
     points=cross(batch=BATCH, python=PYTHON),
     work=one_batch,
     prepare=prepare,
-    role="work",
     kin="training/A",
     larger=("batch",),
     proof=lambda python, **_: TRAINING_PROOF if python == "none" else CALLING_PROOF,

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.links import Target, vary
-from suite.cells.scenario import Results, Scenario, cross
-from suite.cells.traits import Dispatch
+from suite.cells.scenario import Scenario, Target, cross, vary
+from suite.cells.traits import FULL, STANDARD, Dispatch
 from suite.model import Check
 from suite.worker.scenario.choices import ANSWER, EXECUTION_OF_CALL, MORE_EXAMPLES
-from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch, weights
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
@@ -62,7 +60,7 @@ def prepare(*, device: str, batch: int, call: str) -> Prepared:
     fetched = call in FETCHED
     return Prepared(
         step=steps[call],
-        check=lambda found: check(inputs, found if fetched else found.numpy()),
+        check=lambda last: check(inputs, last if fetched else last.numpy()),
         resident=None if fetched else here,
         enqueues=not fetched,
         traces=traces,
@@ -78,16 +76,16 @@ def answer(inputs: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-(here @ kernel + bias)))
 
 
-def check(inputs: Any, found: Any) -> Check:
+def check(inputs: Any, answers: Any) -> Check:
     """Every probability against the one in float64.
 
     Raises:
         WrongResult: one is off, or there are not as many as inputs.
     """
     expected = answer(inputs)
-    if found.shape != expected.shape:
-        raise WrongResult(f"answers of shape {found.shape} to {len(inputs)} examples")
-    off = float(np.max(np.abs(found - expected)))
+    if answers.shape != expected.shape:
+        raise WrongResult(f"answers of shape {answers.shape} to {len(inputs)} examples")
+    off = float(np.max(np.abs(answers - expected)))
     if not off <= TOLERANCE:
         raise WrongResult(f"a probability is off by {off:.2g}; {TOLERANCE:g} is allowed")
     return Check(what=f"every probability within {TOLERANCE:g} of float64's: off by {off:.1e}")
@@ -121,11 +119,10 @@ INFER = Scenario(
     profiles=lambda batch, call: STANDARD if batch == 1 and call in PROFILED else FULL,
     work=one_batch,
     prepare=prepare,
-    role="work",
     kin="inference/A",
     sweep="batch",
     larger=("batch",),
-    proof=lambda call, **_: Results() if call == "direct" else MATMUL_PROOF,
+    proof=lambda call, **_: "results" if call == "direct" else MATMUL_PROOF,
     data=lambda call, **_: "host" if call in FETCHED else "device",
     dispatch=lambda call, **_: DISPATCH[call],
     priced=True,

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.links import vary
-from suite.cells.scenario import Scenario, cross
+from suite.cells.scenario import Scenario, cross, vary
 from suite.model import Check
 from suite.worker.scenario.choices import LARGER_BATCH, MORE_STEPS
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
-from suite.worker.scenarios.mlp.reference import demand_reference
-from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, TRAINING_PROOF
+from suite.worker.scenarios.mlp.training import (
+    CHECK_TOLERANCE,
+    TRAINING_PROOF,
+    demand_reference,
+)
 
 BATCHES = (32, 512)
 STEPS_PER_EXECUTION = (1, 32)
@@ -121,7 +123,6 @@ LOOP = Scenario(
     points=cross(batch=BATCHES, steps_per_execution=STEPS_PER_EXECUTION),
     work=work,
     prepare=prepare,
-    role="work",
     kin="training/A",
     larger=("batch",),
     proof=TRAINING_PROOF,

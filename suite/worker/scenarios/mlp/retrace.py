@@ -10,11 +10,10 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from suite.cells.links import vary
-from suite.cells.scenario import Scenario, cross
+from suite.cells.scenario import Scenario, cross, vary
+from suite.cells.traits import STANDARD
 from suite.model import Check
 from suite.worker.scenario.choices import TRACED_NUMBER, TRACED_SHAPE
-from suite.worker.scenario.profiles import STANDARD
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, one_batch
@@ -139,7 +138,6 @@ RETRACE = Scenario(
     profiles=STANDARD,
     work=one_batch,
     prepare=prepare,
-    role="work",
     kin="training/A",
     proof=TRAINING_PROOF,
     data="device",

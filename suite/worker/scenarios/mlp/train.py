@@ -1,4 +1,7 @@
-"""mlp: a training step of a small network, where GPUs lose: by batch, data, width, precision, execution."""
+"""mlp: a training step of a small network, where GPUs lose: by batch, data, precision, execution, and width.
+
+``mlp.width`` is network A with wide hidden layers, where the arithmetic begins to count.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param, Work
-from suite.cells.links import Target, cell, vary
-from suite.cells.scenario import Links, Results, Scenario, cross
-from suite.cells.traits import Data, LinkName
+from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Data, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.choices import DATA_PLACE, EXECUTION, LARGER_BATCH, PRECISION
-from suite.worker.scenario.profiles import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.worker.scenario.scenario import Prepared, Resident, lay
-from suite.worker.scenarios.matmul import square
-from suite.worker.scenarios.mlp.networks import NETWORKS, Network, build, examples, one_batch
+from suite.worker.scenarios import matmul
+from suite.worker.scenarios.mlp.networks import NETWORKS, A, Network, build, examples, one_batch
 from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
 
 BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
@@ -78,7 +79,7 @@ def prepare_step(
     step, close = _feed(data, trainer, (inputs, labels), here)
 
     def check(last: Any) -> Check:
-        square.confirm(precision, device)
+        matmul.confirm(precision, device)
         first = inputs[:batch], labels[:batch]
         return trainer.check(last, *first, steps=steps, tolerance=TOLERANCES[precision])
 
@@ -208,12 +209,11 @@ TRAIN = Scenario(
     profiles=_profiles,
     work=work,
     prepare=prepare,
-    role="work",
     kin=lambda net, **_: f"training/{net}",
     sweep="batch",
     headline="rate",
     larger=("batch",),
-    proof=lambda execution, **_: TRAINING_PROOF if execution == "graph" else Results(),
+    proof=lambda execution, **_: TRAINING_PROOF if execution == "graph" else "results",
     precision=lambda precision, **_: precision,
     data=lambda data, **_: DATA[data],
     dispatch=lambda execution, **_: execution,
@@ -226,4 +226,72 @@ TRAIN = Scenario(
         "precision": PRECISION,
         "execution": EXECUTION,
     },
+)
+
+WIDTHS = (64, 512, 2048, 8192)
+LOW_WIDTHS = (2048, 8192)
+"""The widths whose products are large enough for tensor cores to matter."""
+
+WIDE_STEPS = 5
+"""Steps that a wide network's check trains: at width 8192 one takes seconds on a small CPU."""
+
+
+def widen(width: int) -> Network:
+    """Network A with both hidden layers of a width.
+
+    The learning rate falls as the width grows, or the first steps of a wide network overshoot and
+    the check, whose loss has to fall, would see that instead of a fault.
+    """
+    hidden = ((width, "relu"), (width, "relu"))
+    rate = A.learning_rate * min(1.0, 256 / width)
+    return replace(A, layers=(*hidden, A.layers[-1]), learning_rate=rate)
+
+
+def count_flop(network: Network, batch: int) -> float:
+    """The floating-point operations of a training step's products.
+
+    Each kernel once forward, once for its own gradient, and once for its input's gradient, which the
+    first one needs none of; biases, activations, the loss and Adam are not counted.
+    """
+    sizes = [before * units for before, units in network.kernels]
+    return 2.0 * batch * (3 * sum(sizes) - sizes[0])
+
+
+def width_work(width: int, batch: int, **_: Param) -> Work:
+    """The floating-point operations of a step's products: by width, a step's time follows them."""
+    return Work(amount=count_flop(widen(width), batch), unit="FLOP", steps=1)
+
+
+def prepare_width(*, device: str, width: int, batch: int, precision: str) -> Prepared:
+    """One training step of network A with both hidden layers of a width, one batch on the device."""
+    return prepare_step(
+        widen(width), device, batch=batch, count=batch, precision=precision, steps=WIDE_STEPS
+    )
+
+
+def _width_profiles(width: int, batch: int, precision: str) -> Profiles:
+    return STANDARD if width > 512 and (batch, precision) == (512, "fp32") else FULL
+
+
+WIDTH = Scenario(
+    family="mlp",
+    case="width",
+    question="What does a training step take with hidden layers of {width}, batch {batch} ({precision})?",
+    axes=("width", "batch", "precision"),
+    points=(
+        *cross(batch=(32, 512), width=WIDTHS, precision="fp32"),
+        *cross(precision=LOW, width=LOW_WIDTHS, batch=512),
+    ),
+    profiles=_width_profiles,
+    work=width_work,
+    prepare=prepare_width,
+    kin=lambda width, **_: f"training at width/{width}",
+    sweep="width",
+    larger=("batch",),
+    proof=TRAINING_PROOF,
+    precision=lambda precision, **_: precision,
+    data="device",
+    dispatch="graph",
+    priced=True,
+    choices={"batch": LARGER_BATCH, "precision": PRECISION},
 )

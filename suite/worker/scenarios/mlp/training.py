@@ -1,9 +1,16 @@
-"""One training step of a network: how it runs, where it has to run, and whether it trains right."""
+"""One training step of a network: how it runs, where it has to run, and whether it trains right.
+
+Who is right where arms disagree is said by NumPy in float64.  Its losses are committed (`references`, made by
+``nox -s references``), since the widest networks take it minutes; tests/bench/references.py has the
+arithmetic, and a test computes the others again.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +19,7 @@ from suite.cells.scenario import Ops
 from suite.model import Check
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp.networks import MATMUL, Network, loss_of, weights
-from suite.worker.scenarios.mlp.reference import demand_reference
+from suite.worker.scenarios.mlp.references import LOSSES
 
 CHECK_STEPS = 20
 """The check trains so many seeded steps on one batch: the loss has to fall."""
@@ -35,11 +42,48 @@ TRAINING_PROOF = Ops(
 before 3.6 adds biases by a plain addition (tried: 3.3.3), whose gradient has no operation of its own."""
 
 
+def name_training(network: Network, inputs: Any, labels: Any, steps: int) -> str:
+    """The name of a training run among the references: of the network and of its data.
+
+    Args:
+        network: whose seeded weights it begins with.
+        inputs: NumPy's, of shape (batch, inputs), as the first layer gets them.
+        labels: NumPy's, of shape (batch, 1).
+        steps: how many, all on this batch.
+    """
+    what = repr((network.inputs, network.layers, network.classes, network.learning_rate, steps))
+    digest = hashlib.sha256(what.encode())
+    # The labels tell the examples.  Of the inputs only how far they spread, which tells what was done to
+    # them: maps in different libraries round their last bits differently.
+    digest.update(np.asarray(labels, np.int64).tobytes())
+    digest.update(f"{np.std(np.asarray(inputs, np.float64)):.2f}".encode())
+    return f"{network.name}/{len(inputs)}/{steps}/{digest.hexdigest()[:12]}"
+
+
+def demand_reference(
+    network: Network, inputs: Any, labels: Any, *, steps: int, loss: float, tolerance: float
+) -> None:
+    """Holds the loss before the last of so many steps against NumPy's; arguments as `name_training`'s.
+
+    A run that has no reference, as of a network that somebody is trying out, is not judged.
+
+    Raises:
+        WrongResult: it is off by more than the relative ``tolerance``.
+    """
+    expected = LOSSES.get(name_training(network, inputs, labels, steps))
+    if expected is not None and not abs(loss - expected) <= tolerance * abs(expected):
+        raise WrongResult(
+            f"the loss is {loss:.6g} where NumPy's reference is {expected:.6g} (step {steps}; "
+            f"{tolerance:g} of it is allowed)"
+        )
+
+
 class Trainer:
     """A model, its optimizer, and one training step: in a graph, eager, or compiled by XLA.
 
     ``before`` is put between the inputs and the model, inside the step.  Unless ``built``, the optimizer
-    makes its variables in the first trace, which is then traced again.
+    makes its variables in the first trace, which is then traced again.  ``handed``: the step's function
+    closes over nothing, so that TensorFlow looks at model, optimizer and loss as arguments in each call.
     """
 
     def __init__(
@@ -51,6 +95,7 @@ class Trainer:
         execution: str = "graph",
         before: Callable[[Any], Any] | None = None,
         built: bool = True,
+        handed: bool = False,
     ) -> None:
         import tensorflow as tf
 
@@ -83,6 +128,9 @@ class Trainer:
         }
         self._differentiate = differentiate
         self.step = self._function = makers[execution]()
+        if handed:
+            self._function = _make_handed_step()
+            self.step = partial(self._function, model, optimizer, loss)
 
     def tensors(self, value: Any, batch: Sequence[Any]) -> list[Any]:
         """What lies where a step ran that is no graph, and gave this ``value``.
@@ -91,7 +139,8 @@ class Trainer:
             value: the step's loss.
             batch: inputs and labels on the device, for one more pass, untimed.
         """
-        here = [value, *(one.value for one in self.optimizer.variables if len(one.shape))]
+        variables = (each for each in self.optimizer.variables if len(each.shape))
+        here = [value, *(each.value for each in variables)]
         if self.execution == "eager":
             here += self._differentiate(*batch)[1]
         return here
@@ -131,10 +180,24 @@ class Trainer:
             raise WrongResult(f"the loss of the last timed step is {value}")
         self.reset()
         losses = [float(self.step(inputs, labels)) for _ in range(steps)]
-        found = check_losses(losses, tolerance)
-        seen = np.asarray(inputs if rows is None else rows), np.asarray(labels)
-        demand_reference(self.network, *seen, steps=steps, loss=losses[-1], tolerance=tolerance)
-        return found
+        checked = check_losses(losses, tolerance)
+        batch = np.asarray(inputs if rows is None else rows), np.asarray(labels)
+        demand_reference(self.network, *batch, steps=steps, loss=losses[-1], tolerance=tolerance)
+        return checked
+
+
+def _make_handed_step() -> Any:
+    """A training step as a graph that closes over nothing: model, optimizer and loss are its arguments."""
+    import tensorflow as tf
+
+    def step(model: Any, optimizer: Any, loss: Any, inputs: Any, labels: Any) -> Any:
+        with tf.GradientTape() as tape:
+            value = loss(labels, model(inputs, training=True))
+        gradients = tape.gradient(value, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return value
+
+    return tf.function(step, jit_compile=False)
 
 
 def demand_all_finite(losses: Sequence[float]) -> None:

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param
-from suite.cells.links import Target, cell, vary
-from suite.cells.scenario import Links, Results, Scenario, cross
-from suite.cells.traits import LinkName
+from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
+from suite.cells.traits import FULL, STANDARD, LinkName
 from suite.worker.scenario.choices import (
     LARGER_BATCH,
     MAP_CALLS,
@@ -18,63 +17,31 @@ from suite.worker.scenario.choices import (
     SHUFFLE,
     YIELDED,
 )
-from suite.worker.scenario.profiles import FULL, STANDARD
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
-from suite.worker.scenarios.tfdata.pipelines import (
-    Map,
-    Pipeline,
-    batch_work,
-    place_data,
-    prepare_input,
-)
+from suite.worker.scenarios.tfdata.pipelines import Pipeline, batch_work, place_data, prepare_input
 
 BATCH = 512
 """The batch of all cells that do not sweep it."""
 
 
-def prepare_slices(*, device: str, batch: int, shuffle: str, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
-    """A's examples in batches, from memory."""
-    return prepare_input(Pipeline(batch=batch, shuffle=shuffle, prefetch=prefetch))
-
-
-def prepare_source(*, device: str, source: str, batch: int, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
-    """A's examples in batches, from arrays that TensorFlow slices or a Python generator that does no work."""
-    return prepare_input(Pipeline(batch=batch, prefetch=prefetch, source=source))
+def prepare(*, device: str, **axes: Any) -> Prepared:  # noqa: ARG001  input lives on the CPU
+    """A's examples in batches; the axes are those of a `Pipeline`."""
+    return prepare_input(Pipeline(**axes))
 
 
 def prepare_cache(*, device: str, batch: int, prefetch: str) -> Prepared:  # noqa: ARG001  input lives on the CPU
     """The sequential native map, whose results are kept in memory; the pass that fills it is untimed."""
-    pipeline = Pipeline(
-        batch=batch,
-        prefetch=prefetch,
-        map=Map(function="native", calls="sequential"),
-        cache=True,
-    )
+    pipeline = Pipeline(batch=batch, prefetch=prefetch, function="native", cache=True)
     return prepare_input(pipeline, filled=A.examples // batch + 1)
 
 
-def prepare_map(
-    *,
-    device: str,  # noqa: ARG001  input lives on the CPU
-    function: str,
-    calls: str,
-    place: str,
-    batch: int,
-    prefetch: str,
-) -> Prepared:
-    """A's examples put through a function, one by one before batching or a batch at a time."""
-    how = Map(function=function, calls=calls, place=place)
-    return prepare_input(Pipeline(batch=batch, prefetch=prefetch, map=how))
-
-
-PREFETCHED: Links = {"prefetched": vary("prefetched", prefetch="on")}
-
 ALONE: dict[str, Any] = {
     "family": "tfdata",
+    "prepare": prepare,
     "work": batch_work,
     "role": "input",
-    "proof": Results(),
+    "proof": "results",
     "device": "cpu",
 }
 """What every pipeline from memory is."""
@@ -88,10 +55,8 @@ SLICES = Scenario(
     points=cross(batch=(32, BATCH), shuffle=("on", "off"), prefetch=("on", "off")),
     # The input of the steps that train on a dataset.
     profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
-    prepare=prepare_slices,
-    kin="slices",
     data=lambda prefetch, **_: place_data(prefetch),
-    links=PREFETCHED,
+    links={"prefetched": vary("prefetched", prefetch="on")},
     choices={"batch": LARGER_BATCH, "shuffle": SHUFFLE, "prefetch": PREFETCH},
 )
 
@@ -111,8 +76,6 @@ SOURCE = Scenario(
     axes=("source", "batch", "prefetch"),
     points=cross(source=("slices", *AFTER_GENERATOR), batch=BATCH, prefetch="on"),
     profiles=STANDARD,
-    prepare=prepare_source,
-    kin="source",
     data="prefetched",
     links=lambda source, **_: (
         {"native": AFTER_GENERATOR[source]} if source in AFTER_GENERATOR else {}
@@ -121,13 +84,11 @@ SOURCE = Scenario(
 )
 
 CACHE = Scenario(
-    **ALONE,
+    **{**ALONE, "prepare": prepare_cache},
     case="cache",
     question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
     axes=("batch", "prefetch"),
     points=cross(batch=BATCH, prefetch="on"),
-    prepare=prepare_cache,
-    kin="cache",
     data="prefetched",
 )
 
@@ -159,8 +120,8 @@ def _link_map(**axes: Param) -> Links:
     }
     if tuple(axes.values()) == CACHED:
         kept = "memory for all elements; what a map draws at random is drawn once"
-        there = cell("tfdata.cache", "from a cache", batch=BATCH, prefetch="on")
-        links["cached"] = replace(there, effect="script", costs=kept)
+        cache = cell("tfdata.cache", "from a cache", batch=BATCH, prefetch="on")
+        links["cached"] = replace(cache, effect="script", costs=kept)
     return links
 
 
@@ -170,9 +131,7 @@ MAP = Scenario(
     question="How many elements a second survive a {function} map "
     "({calls}, by {place}, prefetch {prefetch})?",
     axes=MAP_AXES,
-    points=tuple(dict(zip(MAP_AXES, one, strict=True)) for one in MAPS),
-    prepare=prepare_map,
-    kin="map",
+    points=tuple(dict(zip(MAP_AXES, axes, strict=True)) for axes in MAPS),
     data=lambda prefetch, **_: place_data(prefetch),
     links=_link_map,
     choices={

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,33 +45,59 @@ def place_data(prefetch: str) -> Data:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Map:
-    """A map over examples: whose arithmetic, how many calls at a time, of one element or a batch.
-
-    ``function``: ``native`` operations or ``numpy_function``; ``calls``: ``sequential``,
-    ``autotune``, or ``fixed`` to the number of CPUs that this process may use; ``place``:
-    ``element`` or ``batch``.
-    """
-
-    function: str
-    calls: str
-    place: str = "element"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Pipeline:
     """A pipeline over A's examples in memory, as a cell's id describes it.
 
     ``source``: TensorFlow slices the arrays (``slices``), or a Python generator yields the examples one
     by one (``generator``), or as many at once as are in a batch (``chunks``), which TensorFlow takes apart.
+    ``function``: the map over them, in ``native`` operations or as a ``numpy_function``, or ``none``;
+    ``calls`` of it at a time: ``sequential``, ``autotune``, or ``fixed`` to the number of CPUs that this
+    process may use; ``place``: of an ``element`` or a ``batch``.
     """
 
     batch: int
     prefetch: str
     source: str = "slices"
     shuffle: str = "off"
-    map: Map | None = None
+    function: str = "none"
+    calls: str = "sequential"
+    place: str = "element"
     cache: bool = False
+
+    @property
+    def mapped(self) -> bool:
+        """Whether there is a map."""
+        return self.function != "none"
+
+    @cached_property
+    def examples(self) -> tuple[Any, Any]:
+        """All of A's inputs and labels."""
+        return examples(A, A.examples)
+
+    def start(self) -> Started:
+        """The endless pipeline over them, running."""
+        return start(self.build(*self.examples, endless=True))
+
+    def expected(self, count: int) -> Any:
+        """What the first inputs should come out as, float64."""
+        return expect(self.examples[0][:count], mapped=self.mapped)
+
+    def verify(self) -> str:
+        """Puts the first examples through the same pipeline, once; what was verified, in words.
+
+        Raises:
+            WrongResult: their number or their sum is not what it has to be.
+        """
+        inputs, labels = self.examples
+        plain = not self.mapped and self.source == "slices"
+        count = len(inputs) if plain else SLOW_CHECKED
+        expected = self.expected(count)
+        return verify_sum(
+            self.build(inputs[:count], labels[:count], endless=False),
+            count=count,
+            total=float(expected.sum()),
+            tolerance=CHECKSUM_TOLERANCE * float(np.abs(expected).sum()),
+        )
 
     def build(self, inputs: Any, labels: Any, *, endless: bool) -> Any:
         """The dataset of batches of these examples; endless ones drop no element and have whole
@@ -91,14 +118,14 @@ class Pipeline:
                 dataset = dataset.repeat()
             if self.shuffle == "on":
                 dataset = dataset.shuffle(len(inputs), seed=0)
-            if self.map is not None and self.map.place == "element":
-                dataset = apply_map(dataset, self.map)
+            if self.mapped and self.place == "element":
+                dataset = apply_map(dataset, self.function, self.calls)
             if self.cache:
                 dataset = dataset.cache()
                 dataset = dataset.repeat() if endless else dataset
             dataset = dataset.batch(self.batch, drop_remainder=endless)
-            if self.map is not None and self.map.place == "batch":
-                dataset = apply_map(dataset, self.map)
+            if self.mapped and self.place == "batch":
+                dataset = apply_map(dataset, self.function, self.calls)
             if self.prefetch == "on":
                 dataset = dataset.prefetch(tf.data.AUTOTUNE)
             return dataset.with_options(options)
@@ -127,7 +154,7 @@ class Pipeline:
         docs/decisions/0024).
         """
         off: dict[str, bool] = {}
-        if self.map is not None and self.map.calls == "sequential":
+        if self.mapped and self.calls == "sequential":
             off |= {"map_parallelization": False, "map_and_batch_fusion": False}
         if self.prefetch == "off":
             off |= {"inject_prefetch": False}
@@ -146,11 +173,11 @@ def _generate(
     return tf.data.Dataset.from_generator(make, output_signature=signature)
 
 
-def apply_map(dataset: Any, how: Map) -> Any:
-    """The dataset of examples or batches with each one's inputs normalised."""
+def apply_map(dataset: Any, function: str, calls: str) -> Any:
+    """The dataset of examples or batches with each one's inputs normalised, as `Pipeline` says."""
     import tensorflow as tf
 
-    calls = {"sequential": None, "autotune": tf.data.AUTOTUNE, "fixed": cpus_usable()}
+    at_a_time = {"sequential": None, "autotune": tf.data.AUTOTUNE, "fixed": cpus_usable()}
     functions: dict[str, Callable[[Any, Any], Any]] = {
         "native": lambda x, y: (normalise(tf.tanh, tf.reduce_mean, x), y),
         "numpy_function": lambda x, y: (
@@ -160,7 +187,7 @@ def apply_map(dataset: Any, how: Map) -> Any:
             y,
         ),
     }
-    return dataset.map(functions[how.function], num_parallel_calls=calls[how.calls])
+    return dataset.map(functions[function], num_parallel_calls=at_a_time[calls])
 
 
 def cpus_usable() -> int:
@@ -216,58 +243,25 @@ def verify_sum(dataset: Any, *, count: int, total: float, tolerance: float) -> s
     Raises:
         WrongResult: the count or the sum is another.
     """
-    came, found = 0, 0.0
+    came, summed = 0, 0.0
     for batch in dataset:
         came += int(batch[0].shape[0])
-        found += float(np.sum(batch[0].numpy(), dtype=np.float64))
+        summed += float(np.sum(batch[0].numpy(), dtype=np.float64))
     if came != count:
         raise WrongResult(f"{came} elements came out of {count}")
-    if not abs(found - total) <= tolerance:
-        raise WrongResult(f"the inputs sum to {found:.9g}, expected {total:.9g}")
-    return f"{came} elements counted; their inputs sum to {found:.6g}"
-
-
-class Input:
-    """All of A's examples and a pipeline over them, for cells that take their batches from it."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        self.pipeline = pipeline
-        self.inputs, self.labels = examples(A, A.examples)
-
-    def start(self) -> Started:
-        """The endless pipeline, running."""
-        return start(self.pipeline.build(self.inputs, self.labels, endless=True))
-
-    def expected(self, count: int) -> Any:
-        """What the first inputs should come out as, float64."""
-        return expect(self.inputs[:count], mapped=self.pipeline.map is not None)
-
-    def verify(self) -> str:
-        """Puts the first examples through the same pipeline, once; what was verified, in words.
-
-        Raises:
-            WrongResult: their number or their sum is not what it has to be.
-        """
-        plain = self.pipeline.map is None and self.pipeline.source == "slices"
-        count = len(self.inputs) if plain else SLOW_CHECKED
-        expected = self.expected(count)
-        return verify_sum(
-            self.pipeline.build(self.inputs[:count], self.labels[:count], endless=False),
-            count=count,
-            total=float(expected.sum()),
-            tolerance=CHECKSUM_TOLERANCE * float(np.abs(expected).sum()),
-        )
+    if not abs(summed - total) <= tolerance:
+        raise WrongResult(f"the inputs sum to {summed:.9g}, expected {total:.9g}")
+    return f"{came} elements counted; their inputs sum to {summed:.6g}"
 
 
 def prepare_input(pipeline: Pipeline, *, filled: int = 0) -> Prepared:
     """A pipeline alone: one batch is a call.  ``filled`` batches are taken before, untimed."""
-    source = Input(pipeline)
-    take, close = source.start()
+    take, close = pipeline.start()
     for _ in range(filled):
         take()
 
     def check(last: Any) -> Check:
         verify_batch(last, (pipeline.batch, A.inputs))
-        return Check(what=source.verify())
+        return Check(what=pipeline.verify())
 
     return Prepared(step=take, check=check, tensors=list, close=close)

@@ -5,26 +5,22 @@ The third of the triple, the compute alone, is ``mlp.train`` of network A with i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.links import Target, vary
-from suite.cells.scenario import Links, Ops, Results, Scenario, cross
-from suite.cells.traits import LinkName
+from suite.cells.scenario import Links, Proof, Scenario, Target, cross, vary
+from suite.cells.traits import FULL, NOT_QUICK, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.scenario.choices import BEHIND_GENERATOR, COPY_AHEAD, PIPELINE
-from suite.worker.scenario.profiles import FULL, NOT_QUICK, QUICK, STANDARD, Profiles
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF, Trainer
 from suite.worker.scenarios.tfdata.pipelines import (
-    Input,
-    Map,
     Pipeline,
     Started,
     batch_work,
@@ -38,17 +34,16 @@ BATCH = 512
 PRODUCT_TOLERANCE = 1e-5
 """Relative error of the trivial model's product, IEEE float32."""
 
-PIPELINES: Mapping[str, Callable[[int], Pipeline]] = {
-    "parallel": lambda batch: Pipeline(
-        batch=batch, prefetch="on", map=Map(function="native", calls="autotune")
-    ),
-    "native": lambda batch: Pipeline(
-        batch=batch, prefetch="off", map=Map(function="native", calls="sequential")
-    ),
-    "numpy_function": lambda batch: Pipeline(
-        batch=batch, prefetch="on", map=Map(function="numpy_function", calls="sequential")
-    ),
-    "generator": lambda batch: replace(PIPELINES["parallel"](batch), source="generator"),
+PIPELINES: Mapping[str, Mapping[str, str]] = {
+    "parallel": {"prefetch": "on", "function": "native", "calls": "autotune"},
+    "native": {"prefetch": "off", "function": "native"},
+    "numpy_function": {"prefetch": "on", "function": "numpy_function"},
+    "generator": {
+        "prefetch": "on",
+        "function": "native",
+        "calls": "autotune",
+        "source": "generator",
+    },
 }
 """As it should be; without prefetch or parallel calls; with Python in its map; and as it should be, but for a
 Python generator where the examples come from."""
@@ -60,37 +55,41 @@ AFTER_PYTHON = {
 """By pipeline with Python in it what is different in the one that is as it should be."""
 
 
+def make_pipeline(name: str, batch: int) -> Pipeline:
+    """One of `PIPELINES`, with batches of that size."""
+    return Pipeline(batch=batch, **PIPELINES[name])  # type: ignore[arg-type]
+
+
 def work(batch: int, **_: Param) -> Work:
     """One batch taken from the pipeline, whatever is then done with it."""
-    found = batch_work(batch)
-    return replace(found, bytes_in=found.bytes, steps=1)
+    taken = batch_work(batch)
+    return replace(taken, bytes_in=taken.bytes, steps=1)
 
 
 def prepare(*, device: str, pipeline: str, part: str, batch: int) -> Prepared:
     """One batch from the pipeline: taken (``input``), trained on (``together``), or multiplied by a
     vector (``trivial``).
     """
-    made = PIPELINES[pipeline](batch)
+    source = make_pipeline(pipeline, batch)
     if part == "input":
-        return prepare_input(made)
-    source = Input(made)
+        return prepare_input(source)
     if part == "together":
         return _train(source, source.start(), device)
     return _multiply(source, device)
 
 
 def _train(
-    source: Input, started: Started, device: str, resident: Resident | None = None
+    source: Pipeline, started: Started, device: str, resident: Resident | None = None
 ) -> Prepared:
     """Network A's training step on what the running pipeline gives, of which ``resident`` is a batch."""
     take, close = started
     trainer = Trainer(A, build(A, device), device)
-    batch = source.pipeline.batch
+    batch = source.batch
 
     def check(last: Any) -> Check:
         given = source.verify()
         inputs = source.expected(batch).astype(np.float32)
-        trained = trainer.check(last, inputs, source.labels[:batch])
+        trained = trainer.check(last, inputs, source.examples[1][:batch])
         return replace(trained, what=f"{given}; {trained.what}")
 
     return Prepared(
@@ -102,7 +101,7 @@ def _train(
     )
 
 
-def _multiply(source: Input, device: str) -> Prepared:
+def _multiply(source: Pipeline, device: str) -> Prepared:
     """One product with what the pipeline gives: a model that takes next to no time."""
     import tensorflow as tf
 
@@ -111,11 +110,11 @@ def _multiply(source: Input, device: str) -> Prepared:
     with tf.device(device):
         weights = tf.constant(vector)
     product = tf.function(lambda inputs: tf.matmul(inputs, weights), jit_compile=False)
-    batch = source.pipeline.batch
+    batch = source.batch
 
     def check(last: Any) -> Check:
         if last.shape != (batch, 1) or not np.all(np.isfinite(last.numpy())):
-            raise WrongResult(f"the last product timed is no {batch} finite numbers: {last.shape}")
+            raise WrongResult(f"the last product timed is not {batch} finite numbers: {last.shape}")
         counted = source.verify()
         inputs = source.expected(batch)
         error = relative_error(product(inputs.astype(np.float32)).numpy(), inputs @ vector)
@@ -133,9 +132,9 @@ def _multiply(source: Input, device: str) -> Prepared:
     )
 
 
-def relative_error(found: Any, exact: Any) -> float:
+def relative_error(product: Any, exact: Any) -> float:
     """How far an array is from the exact one, as a share of that one's length (2-norm)."""
-    return float(np.linalg.norm(found - exact) / max(float(np.linalg.norm(exact)), 1e-300))
+    return float(np.linalg.norm(product - exact) / max(float(np.linalg.norm(exact)), 1e-300))
 
 
 def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
@@ -147,12 +146,12 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
     """
     import tensorflow as tf
 
-    source = Input(Pipeline(batch=batch, prefetch="on"))
+    source = Pipeline(batch=batch, prefetch="on")
     if ahead == "off":
         return _train(source, source.start(), device)
     if device == "/CPU:0":
         raise Inapplicable("the data are on the CPU already: there is nothing to copy ahead")
-    here = source.pipeline.build(source.inputs, source.labels, endless=True)
+    here = source.build(*source.examples, endless=True)
     # Has to come last in a pipeline; the host's own prefetch stays, so that one thing differs.
     take, close = start(here.apply(tf.data.experimental.prefetch_to_device(device)))
     return _train(source, (take, close), device, Resident(device=device, tensors=take()))
@@ -199,8 +198,8 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
     return links
 
 
-PROOFS: dict[str, Ops | Results] = {
-    "input": Results(),
+PROOFS: dict[str, Proof] = {
+    "input": "results",
     "together": TRAINING_PROOF,
     "trivial": MATMUL_PROOF,
 }
@@ -221,7 +220,7 @@ TRIPLE = tuple(
         kin=_name_kin,
         proof=PROOFS[part],
         device="cpu" if part == "input" else "arm",
-        data=lambda pipeline, batch, **_: place_data(PIPELINES[pipeline](batch).prefetch),
+        data=lambda pipeline, **_: place_data(PIPELINES[pipeline]["prefetch"]),
         dispatch=None if part == "input" else "graph",
         priced=part == "together",
         control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
@@ -243,7 +242,6 @@ TO_DEVICE = Scenario(
     work=work,
     prepare=prepare_to_device,
     role="input",
-    kin="to_device",
     proof=TRAINING_PROOF,
     data="prefetched",
     links={

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from suite.kernel.clock import Span
+from suite.worker.scenarios.overhead.startup import STAGES
 
 from suite.analysis.campaign.accounting import find_deaths
 from suite.analysis.documents.read import load_document
@@ -17,9 +19,7 @@ from suite.host.campaign.invocation.outcomes import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import describe_binding
-from suite.kernel.clock import Span
 from suite.model import Document, Excluded, Telemetry
-from suite.worker.scenarios.overhead.startup import STAGES
 from tests import synthetic
 from tests.fakes.engine import Life, asked_arm, asked_cells, fake_image, record
 from tests.host.campaign.flow import START, Flow, make_cells, result, unmeasured

@@ -1,1 +1,0 @@
-"""What one call, copy or start costs."""

@@ -1,0 +1,116 @@
+"""asked.clone: network B cloned by a script, the first time in a process that has computed, and again.
+
+That first time is a stage of the start-up sequence, so that nothing of its kind has come before it. It can
+happen only once in a process, on the arm's device; the CPU beside a GPU has the other one only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Scenario
+from suite.cells.traits import QUICK, STANDARD
+from suite.model import Check
+from suite.worker.scenario.scenario import Prepared, Printed, WrongResult
+from suite.worker.scenarios.mlp.networks import B, build, examples, weights
+from suite.worker.scenarios.scripts.posted import clone as script
+from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, Stage, Waterfall, by_half, placed
+
+FIRST = "first"
+"""The stage that the start-up sequence measures, as its own stage of the name ``clone``."""
+
+STAGES = (
+    Stage(SCRIPT, "everything as posted", profiles=STANDARD),
+    Stage(
+        *(FIRST, "a process that has computed before", {"process": "warm"}, "start-up"),
+        profiles=QUICK,
+        ons=("arm",),
+    ),
+    Stage("again", "again, once warm", {"clone": "later ones"}, "start-up", QUICK),
+)
+
+WATERFALL = Waterfall(
+    case="clone",
+    title="a model cloned, once",
+    stages=STAGES,
+    warm="again",
+    unit="model",
+    by_call=True,
+)
+
+
+def prepare(*, device: str, stage: str, on: On) -> Prepared:
+    """Cloning a model that is built already: new layers, freshly initialised weights.
+
+    Under ``tf.device``, as asked: a clone takes milliseconds, of which naming a device is nothing.
+    """
+    import tensorflow as tf
+
+    if WATERFALL.settings(stage).clone == "the first":
+        raise ValueError("the first clone of a process belongs to the start-up sequence")
+    place = placed(device, on)
+    source = build(B, place)
+
+    def step() -> Any:
+        with tf.device(place):
+            return tf.keras.models.clone_model(source)
+
+    return Prepared(
+        step=step,
+        check=lambda clone: check_clone(clone, source, place),
+        tensors=list_weights,
+    )
+
+
+def list_weights(model: Any) -> list[Any]:
+    """The tensors of a model's weights."""
+    return [variable.value for variable in model.weights]
+
+
+def check_clone(clone: Any, source: Any, place: str) -> Check:
+    """Whether a model on that device is network B, and none of its weights its source's.
+
+    Raises:
+        WrongResult: it is not so.
+    """
+    import tensorflow as tf
+
+    shapes = [array.shape for array in clone.get_weights()]
+    if shapes != [array.shape for array in weights(B)]:
+        raise WrongResult(f"the clone's weights have the shapes {shapes}")
+    if any(new is old for new, old in zip(clone.weights, source.weights, strict=True)):
+        raise WrongResult("the clone shares a weight with its source")
+    with tf.device(place):
+        sums = np.sum(clone(examples(B, 32)[0]).numpy(), axis=1)
+    if not np.allclose(sums, 1.0, atol=1e-5):
+        raise WrongResult("the clone's probabilities do not sum to 1")
+    return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
+
+
+def _bear_out(run: script.Run, half: str, **_: Param) -> Printed:
+    clone = run.clones[half]
+    return Printed(
+        seconds=run.seconds[half],
+        check=lambda: check_clone(clone, run.model, half),
+        tensors=lambda: list_weights(clone),
+    )
+
+
+post = by_half(script.run, _bear_out)
+
+SCENARIOS = tuple(
+    Scenario(
+        **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
+        profiles=stage.profiles,
+        question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
+        work=Work(amount=1.0, unit="model"),
+        kin="building/clone",
+        proof=None if stage.name == FIRST else "results",
+        dispatch="eager",
+        startup="clone" if stage.name == FIRST else None,
+    )
+    for stage in STAGES
+)

@@ -1,0 +1,195 @@
+"""asked.fit: network A by ``Model.fit``, epoch by epoch, until an epoch is like the one before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Links, Point, Scenario, Target, cell, cross, vary
+from suite.cells.traits import FULL, QUICK, STANDARD, LinkName, Profiles
+from suite.model import Check
+from suite.worker.proof import placement
+from suite.worker.scenario.choices import LARGER_BATCH, PREFETCH
+from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
+from suite.worker.scenarios.mlp import train
+from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
+from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
+from suite.worker.scenarios.mlp.training import demand_all_finite
+from suite.worker.scenarios.scripts.loops import prove
+from suite.worker.scenarios.scripts.posted import fit as script
+from suite.worker.scenarios.scripts.waterfall import (
+    FIRST_STEP,
+    SCRIPT,
+    On,
+    Stage,
+    Waterfall,
+    by_half,
+    pin,
+    placed,
+)
+
+STAGES = (
+    Stage(SCRIPT, "everything as posted"),
+    Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
+    Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
+    Stage("epoch-1", "no progress bar", {"bar": False}, "overhead"),
+    Stage("epoch-2", "the second epoch", {"epoch": 2}, "start-up"),
+    Stage("epoch-3", "the third epoch", {"epoch": 3}, "start-up"),
+    Stage("steady", "an epoch once warm", {"epoch": None}, "start-up"),
+)
+
+ENDS = ("epoch-1", "steady")
+"""The stages of the shorter profiles, and of the variants."""
+
+VARIANTS = ((512, "on"), (512, "off"), (8, "on"))
+"""Batch and prefetch: as asked first, of which every stage is measured; then one of the two otherwise."""
+
+
+def work(batch: int, **_: Param) -> Work:
+    """The examples of one epoch, the last partial batch included."""
+    return Work(amount=float(A.examples), unit="example", steps=-(-A.examples // batch))
+
+
+def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Prepared:
+    """Network A by ``Model.fit`` on a shuffled dataset, one epoch a call.
+
+    The first epoch holds what a fresh model costs: tracing, the optimizer's variables, the first
+    iterator.  It is not the first fit of the process: what TensorFlow does once, the start-up sequence
+    and the cells before have paid.  Epochs 2 and 3 are of a model as fresh, after untimed ones.
+    """
+    timed = WATERFALL.settings(stage)
+    inputs, labels = examples(A, A.examples)
+    dataset = _pipeline(inputs, labels, batch, prefetch)
+    steps = -(-A.examples // batch)
+    untimed = (timed.epoch or 1) - 1
+    epochs: list[float] = []
+
+    place = placed(device, on)
+    model = pin(lambda: _compiled(place), on)() if timed.model == "placed" else _compiled(None)
+
+    def fit() -> float:
+        history = model.fit(dataset, epochs=1, verbose=int(timed.bar))
+        epochs.append(float(history.history["loss"][-1]))
+        return epochs[-1]
+
+    step = pin(fit, on)
+
+    def warm_start() -> None:
+        for _ in range(untimed):
+            step()
+
+    def check(_: Any) -> Check:
+        if timed.epoch not in {None, len(epochs)}:
+            raise WrongResult(f"{len(epochs)} epochs were made, the last of which was timed")
+        loss = pin(lambda: find_loss(model, inputs, labels), on)
+        return check_epochs(model, epochs, steps, loss)
+
+    return Prepared(
+        step=step,
+        check=check,
+        warm_start=warm_start if untimed else None,
+    )
+
+
+def _bear_out(run: script.Run, half: str, *, epoch: int, **_: Param) -> Printed:
+    def again() -> Nodes:
+        import tensorflow as tf
+
+        run.model.make_train_function(force=True)
+        with placement.watch() as nodes, tf.device(half):
+            run.model.fit(run.dataset.take(1), verbose=0)
+        return nodes
+
+    def check() -> Check:
+        losses = run.losses[half]
+        if len(losses) != script.EPOCHS:
+            raise WrongResult(f"{len(losses)} epochs were made, not {script.EPOCHS}")
+        demand_all_finite(losses)
+        return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
+
+    return Printed(seconds=run.seconds[half][epoch - 1], check=check, again=again)
+
+
+post = by_half(script.run, _bear_out)
+
+
+def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
+    """One epoch, shuffled anew each time, as asked: a call is a whole one, the filling of the buffer
+    included."""
+    import tensorflow as tf
+
+    dataset = tf.data.Dataset.from_tensor_slices((inputs, labels)).shuffle(A.examples, seed=0)
+    dataset = dataset.batch(batch)
+    return dataset.prefetch(tf.data.AUTOTUNE) if prefetch == "on" else dataset
+
+
+def _compiled(device: str | None) -> Any:
+    import tensorflow as tf
+
+    model = build(A, device)
+    optimizer = tf.keras.optimizers.Adam(A.learning_rate)
+    model.compile(optimizer=optimizer, loss=loss_of(A), jit_compile=False)
+    return model
+
+
+def _profiles(stage: str, batch: int, prefetch: str, on: On, **_: Param) -> Profiles:
+    if stage == SCRIPT or (stage, on) == ("placed", "arm"):
+        return STANDARD
+    return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
+
+
+def _points(stage: Stage) -> tuple[Point, ...]:
+    """Of the script all epochs; it is the first that the ladder begins with."""
+    epochs: dict[str, Any] = {"epoch": range(1, script.EPOCHS + 1)} if stage.name == SCRIPT else {}
+    return tuple(
+        point
+        for batch, prefetch in (VARIANTS if stage.name in ENDS else VARIANTS[:1])
+        for point in cross(stage=stage.name, **epochs, batch=batch, prefetch=prefetch, on=stage.ons)
+    )
+
+
+WATERFALL = Waterfall(
+    case="fit",
+    title="Model.fit, its first epoch",
+    stages=STAGES,
+    warm="steady",
+    axes=("stage", "epoch", "batch", "prefetch", "on"),
+    over=("batch", "prefetch"),
+    make_points=_points,
+)
+
+
+def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Param) -> Links:
+    if stage != STAGES[-1].name:
+        last = STAGES[-1].name
+        steady = cell("asked.fit", "once warm", stage=last, batch=batch, prefetch=prefetch, on=on)
+        return {"start": FIRST_STEP, **({"warm": steady} if epoch > 1 else {})}
+    links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
+    if on == "arm":
+        links["prefetched"] = vary("prefetched", prefetch="on")
+        if (batch, prefetch) == VARIANTS[0]:
+            own = "metrics, callbacks and checkpoints of one's own"
+            links["own-loop"] = replace(train.fed_step("A", batch), effect="script", costs=own)
+    return links
+
+
+SCENARIOS = tuple(
+    Scenario(
+        **WATERFALL.declare(stage, prepare, post),
+        profiles=_profiles,
+        question=f"What does Model.fit take for {stage.new}"
+        + (" in epoch {epoch}" if stage.name == SCRIPT else "")
+        + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",
+        work=work,
+        kin="training/A",
+        larger=("batch",),
+        proof=prove(WATERFALL),
+        data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
+        dispatch="keras",
+        priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
+        links=_link,
+        choices={"batch": LARGER_BATCH, "prefetch": PREFETCH},
+    )
+    for stage in STAGES
+)

@@ -1,0 +1,349 @@
+"""asked.slices and asked.dataset: network B by a loop of one's own, and its mistakes taken away one by one.
+
+Over 1,000 examples in slices of 10, and over a dataset of 100,000.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from suite.cells.cell import Param, Work
+from suite.cells.scenario import Links, Ops, Scenario
+from suite.cells.traits import QUICK, SMOKE, STANDARD
+from suite.model import Check
+from suite.worker.proof import placement
+from suite.worker.scenario.choices import LARGER_BATCH
+from suite.worker.scenario.scenario import Nodes, Prepared, Printed, Resident, WrongResult, lay
+from suite.worker.scenarios.mlp.networks import B, build, examples, one_batch
+from suite.worker.scenarios.mlp.train import plain_step
+from suite.worker.scenarios.mlp.training import (
+    MATMUL_PROOF,
+    TRAINING_PROOF,
+    Trainer,
+    demand_all_finite,
+)
+from suite.worker.scenarios.scripts.posted import dataset as dataset_script
+from suite.worker.scenarios.scripts.posted import slices as slices_script
+from suite.worker.scenarios.scripts.waterfall import (
+    FIRST_STEP,
+    SCRIPT,
+    On,
+    Settings,
+    Stage,
+    Waterfall,
+    by_half,
+    pin,
+    placed,
+    telling,
+)
+
+EXAMPLES = 1_000
+"""Of the loop over slices."""
+
+BATCH = 32
+"""Of the loop over a dataset."""
+
+EPOCH = Work(amount=float(B.examples), unit="example", steps=B.examples // BATCH)
+
+TRAINED = Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up")
+BUILT = Stage(
+    "built",
+    "the optimizer built before the first trace",
+    {"optimizer": "built"},
+    "start-up",
+    telling,
+)
+PLACED = Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback")
+
+SLICES = Waterfall(
+    case="slices",
+    title="1,000 examples in slices of 10",
+    stages=(
+        Stage(SCRIPT, "everything as posted", profiles=SMOKE),
+        TRAINED,
+        BUILT,
+        Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
+        Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
+        Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", telling),
+        PLACED,
+        Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", telling),
+        Stage(
+            *("no-fetch", "the loss no longer fetched every step", {"fetch": False}),
+            *("overhead", telling),
+        ),
+        Stage(
+            *("device-data", "the data already on the device", {"data": "device"}),
+            *("transfer", telling),
+        ),
+        Stage(
+            *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
+            like=LARGER_BATCH,
+        ),
+    ),
+    warm="traced",
+)
+
+DATASET = Waterfall(
+    case="dataset",
+    title="100,000 examples from a dataset, the loss fetched at every step",
+    stages=(
+        Stage(SCRIPT, "everything as posted", profiles=STANDARD),
+        TRAINED,
+        BUILT,
+        Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", telling),
+        Stage("traced", "tracing no longer timed", {"timed": "epoch"}, "start-up"),
+        PLACED,
+        Stage(
+            *("made", "the dataset made before the timer", {"timed": "step"}, "start-up", telling),
+        ),
+        Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
+        Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
+        Stage(
+            *("no-fetch", "the loss no longer fetched every step", {"fetch": False}),
+            *("overhead", QUICK),
+        ),
+    ),
+    warm="made",
+)
+
+
+def draw(settings: Settings, count: int) -> tuple[Any, Any]:
+    """So many examples, in the types and shapes of a loop."""
+    inputs, labels = examples(B, count)
+    if settings.bits == 64:
+        inputs = inputs.astype(np.float64)
+    return inputs, labels[:, 0] if settings.labels == "row" else labels
+
+
+def make_trainer(settings: Settings, place: str) -> Trainer:
+    """Network B's trainer in a loop on that device: handed its parts in each call, or closing over them."""
+    where = place if settings.model == "placed" else None
+    built = settings.optimizer == "built"
+    return Trainer(B, build(B, where), where, handed=settings.handed, built=built)
+
+
+def count_steps(settings: Settings) -> int:
+    """Training steps in a call of the loop over slices: all full ones of the examples."""
+    return EXAMPLES // settings.batch
+
+
+def slices_work(stage: str, **_: Param) -> Work:
+    """Examples in a call: 100 steps of 10, or one step of 512."""
+    settings = SLICES.settings(stage)
+    return Work(amount=float(count_steps(settings) * settings.batch), unit="example")
+
+
+def _feed(
+    settings: Settings, place: str
+) -> tuple[Callable[[], Iterator[tuple[Any, Any]]], Resident | None]:
+    """What gives the slices of one pass, one after the other: cut by the loop, or lying on the device;
+    then also what lies there."""
+    inputs, labels = draw(settings, EXAMPLES)
+    starts = range(0, count_steps(settings) * settings.batch, settings.batch)
+
+    def cut() -> Iterator[tuple[Any, Any]]:
+        for start in starts:
+            rows = slice(start, start + settings.batch)
+            yield inputs[rows], labels[rows]
+
+    if settings.data == "host":
+        return cut, None
+    there = lay(place, *(array for batch in cut() for array in batch))
+    pairs = list(zip(there.tensors[::2], there.tensors[1::2], strict=True))
+    return pairs.__iter__, there
+
+
+def prepare_slices(*, device: str, stage: str, on: On) -> Prepared:
+    """One pass over the examples, as the stage says.
+
+    Up to ``naive`` it is cold in what its own timer holds: tracing this step, instantiating its graph.  It
+    is not cold in what a process does once, which the start-up sequence has had: loading libraries, the
+    first kernel, the first trace of any step.  Only the script is.
+    """
+    settings = SLICES.settings(stage)
+    place = placed(device, on)
+    feed, there = _feed(settings, place)
+    trainer = make_trainer(settings, place)
+    steps = count_steps(settings)
+
+    def fetching() -> list[float]:
+        return [float(trainer.step(*batch).numpy()) for batch in feed()]
+
+    def going_on() -> list[Any]:
+        loss: Any = None
+        for batch in feed():
+            loss = trainer.step(*batch)
+        return [loss]
+
+    def check(losses: list[Any]) -> Check:
+        if settings.fetch and len(losses) != steps:
+            raise WrongResult(f"{len(losses)} losses were fetched, not {steps}")
+        made = int(trainer.optimizer.iterations.numpy())
+        if made == 0 or made % steps:
+            raise WrongResult(f"{made} steps were made, which is not a multiple of {steps}")
+        # Under the same device as the timed steps, or it would be another trace that is checked.
+        return pin(lambda: trainer.check(losses[-1], *next(feed())), on)()  # type: ignore[no-any-return]
+
+    return Prepared(
+        step=pin(fetching if settings.fetch else going_on, on),
+        check=check,
+        resident=there,
+        enqueues=settings.data == "device" and not settings.fetch,
+        traces=trainer.traces,
+    )
+
+
+def dataset_work(stage: str, **_: Param) -> Work:
+    """The examples of an epoch, or of one training step."""
+    return one_batch(BATCH) if DATASET.settings(stage).timed == "step" else EPOCH
+
+
+def prepare_dataset(*, device: str, stage: str, on: On) -> Prepared:
+    """Training on the dataset: batched and prefetched, never shuffled, as asked.
+
+    Where steps are timed it repeats without end, so that a call is a step and not an epoch of 3,125.
+    """
+    settings = DATASET.settings(stage)
+    inputs, labels = draw(settings, B.examples)
+    trainer = make_trainer(settings, placed(device, on))
+    first = inputs[:BATCH], labels[:BATCH]
+
+    def check(last: Any) -> Check:
+        # Under the same device as the timed steps, or it would be another trace that is checked.
+        return pin(lambda: trainer.check(last, *first), on)()  # type: ignore[no-any-return]
+
+    if settings.timed == "step":
+        batches = [iter(_pipeline(inputs, labels, endless=True))]
+        step, close = _make_step(trainer, batches, fetch=settings.fetch), batches.clear
+        warm_start = None
+    else:
+        step, close = _make_epoch(trainer, inputs, labels), lambda: None
+        traced = _pipeline(*first, endless=False)
+        warm_start = pin(lambda: [trainer.step(*batch) for batch in traced], on)
+    return Prepared(
+        step=pin(step, on),
+        check=check,
+        traces=trainer.traces,
+        warm_start=warm_start if settings.timed == "epoch" else None,
+        close=close,
+    )
+
+
+def _pipeline(inputs: Any, labels: Any, *, endless: bool) -> Any:
+    import tensorflow as tf
+
+    with tf.device("/CPU:0"):
+        dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
+        dataset = dataset.repeat() if endless else dataset
+        return dataset.batch(BATCH, drop_remainder=endless).prefetch(tf.data.AUTOTUNE)
+
+
+def _make_step(trainer: Trainer, batches: list[Any], *, fetch: bool) -> Callable[[], Any]:
+    """A training step on the next batch."""
+
+    def going_on() -> Any:
+        return trainer.step(*next(batches[0]))
+
+    def fetching() -> float:
+        return float(going_on().numpy())
+
+    return fetching if fetch else going_on
+
+
+def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], float]:
+    """One epoch of a dataset that is made for it, the loss fetched at every step."""
+
+    def epoch() -> float:
+        loss = math.nan
+        for batch in _pipeline(inputs, labels, endless=False):
+            loss = float(trainer.step(*batch).numpy())
+        return loss
+
+    return epoch
+
+
+def prove(waterfall: Waterfall) -> Callable[..., Ops]:
+    """What gives the proof of a cell that trains: where its model lies elsewhere, the optimizer's updates are
+    there, beside its variables."""
+
+    def proof_of(stage: str, on: On, **_: Param) -> Ops:
+        there = waterfall.settings(stage).model == "placed" or on == "arm"
+        return TRAINING_PROOF if there else MATMUL_PROOF
+
+    return proof_of
+
+
+def link(waterfall: Waterfall, stage: Stage, fair: Links) -> Callable[..., Links]:
+    """What a cold stage contains, and what the last one is compared with on the arm's device."""
+
+    def find_links(on: On, **_: Param) -> Links:
+        if waterfall.is_cold(stage):
+            return {"start": FIRST_STEP}
+        return fair if on == "arm" and stage is waterfall.stages[-1] else {}
+
+    return find_links
+
+
+def bear_out(run: slices_script.Run, half: str, *, steps: int, **_: Param) -> Printed:
+    """One half of a script that trained by such a step, so many times."""
+    import tensorflow as tf
+
+    def again() -> Nodes:
+        anew = tf.function(run.train_step.python_function)
+        with placement.watch() as nodes, tf.device(half):
+            anew(*run.arguments, *run.batch)
+        return nodes
+
+    def check() -> Check:
+        losses = run.losses[half]
+        if len(losses) != steps:
+            raise WrongResult(f"{len(losses)} losses were fetched, not {steps}")
+        demand_all_finite(losses)
+        return Check(what=f"{steps} losses were fetched, all of them finite")
+
+    return Printed(seconds=run.seconds[half], check=check, again=again, traces=run.traces[half])
+
+
+SCENARIOS = (
+    *(
+        Scenario(
+            **SLICES.declare(
+                stage,
+                prepare_slices,
+                by_half(slices_script.run, partial(bear_out, steps=count_steps(Settings()))),
+            ),
+            profiles=stage.profiles,
+            question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
+            work=slices_work,
+            kin="training/B",
+            proof=prove(SLICES),
+            data=SLICES.settings(stage.name).data,
+            dispatch="graph",
+            links=link(SLICES, stage, {"plain": plain_step("B", 512)}),
+        )
+        for stage in SLICES.stages
+    ),
+    *(
+        Scenario(
+            **DATASET.declare(
+                stage,
+                prepare_dataset,
+                by_half(dataset_script.run, partial(bear_out, steps=B.examples // BATCH)),
+            ),
+            profiles=stage.profiles,
+            question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
+            work=dataset_work,
+            kin="training/B",
+            proof=prove(DATASET),
+            data="prefetched",
+            dispatch="graph",
+            links=link(DATASET, stage, {"compute": plain_step("B", BATCH)}),
+        )
+        for stage in DATASET.stages
+    ),
+)
