@@ -204,11 +204,11 @@ class Engine(Protocol):
 
     @property
     def isolation(self) -> Isolation:
-        """``container``; for plain processes ``none``, or ``unseen`` in somebody else's container."""
+        """``container``; for plain processes ``none``, or ``unseen`` in a container from outside the suite."""
 
     @property
     def is_here(self) -> bool | None:
-        """Whether it is proven to be on this machine; None: can't be told (a remote endpoint: False)."""
+        """Whether it is proven to be on this machine; None: unknown (a remote endpoint: False)."""
 
     def describe(self) -> dict[str, Scalar]:
         """Dotted facts about the engine for the document: version, endpoint kind, storage, cgroup, …
@@ -239,7 +239,7 @@ class Engine(Protocol):
         with its digest, where its registry gave it one.  None: no such image was asked for.
 
         Raises:
-            EngineError: it is not here and not to be had.
+            EngineError: it is not here and not available.
         """
 
     def find_gpu(self, wanted: str | None) -> GpuRequest:

@@ -37,7 +37,7 @@ from suite.model.plan import (
     Again,
     Campaign,
     Excluded,
-    Look,
+    InterimLook,
     Prediction,
     Survey,
     SurveyMember,

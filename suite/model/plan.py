@@ -89,7 +89,7 @@ class Campaign:
     stopped: str | None = None
     controls: list[str] = field(default_factory=list)
     most_blocks: int | None = None
-    looks: list[Look] = field(default_factory=list)
+    looks: list[InterimLook] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
     simulated: bool = False
     price: float | None = None
@@ -162,7 +162,7 @@ class Survey:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class InterimLook:
     """What a look after a block saw: how many of the cells with numbers were known well enough."""
 
     block: int

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import EngineError, UsageError
-from suite.host.doctor.examine import Diagnosis, Line, examine
+from suite.host.doctor.examine import Diagnosis, examine
 from suite.host.doctor.machine import Examined, Machine, Question, Ran
 from suite.host.engine import GpuRequest, GpuSupport, Stock
 from suite.model import Image, Scalar
@@ -236,5 +236,5 @@ def marks(found: Diagnosis) -> dict[str, str]:
     }
 
 
-def line(found: Diagnosis, name: str) -> Line:
+def line(found: Diagnosis, name: str) -> Finding:
     return next(one for one in found.checks if one.id == name)

@@ -12,7 +12,7 @@ from suite.analysis.several.places import drop_unpaired
 from suite.cli.conduct import (
     Alone,
     engine_alone,
-    make_conductor,
+    make_runner,
     provide,
     reporting,
     resolve_again,
@@ -23,7 +23,7 @@ from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, read_bounds, single_gpu
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
 from suite.host.campaign.arms import AUTO, known_arms, resolve_arms
-from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.conductor import CampaignRunner
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.request import Request, resume_plan
 from suite.host.campaign.store import Store
@@ -159,13 +159,13 @@ def _conduct(
         for part in parts
     }
 
-    def make(part: Part, listener: Listener) -> tuple[Conductor, HaltingEngine]:
+    def make(part: Part, listener: Listener) -> tuple[CampaignRunner, HaltingEngine]:
         # Connections of its own; what there is to say and to sweep, the survey has.
         engine = HaltingEngine(connect(given))
         share = (
             parse_cpus(survey.cpus[part.member.gpu]) if part.member.at_once else here.bounds.cpus
         )
-        conductor = make_conductor(
+        runner = make_runner(
             cast("Engine", engine),
             stores[part.campaign.id],
             part.campaign,
@@ -174,7 +174,7 @@ def _conduct(
             bounds=replace(here.bounds, cpus=share, budget_s=None),
             listener=listener,
         )
-        return conductor, engine
+        return runner, engine
 
     def write() -> None:
         for one in stores.values():

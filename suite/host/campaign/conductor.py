@@ -10,19 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 from suite.errors import GpuError, UnsoundError
-from suite.host.campaign import durations, plan, wording
+from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
-from suite.host.campaign.budget import Budget
-from suite.host.campaign.invocation.draft import InvocationSpec
-from suite.host.campaign.invocation.outcomes import counts, is_complete
-from suite.host.campaign.invocation.recorder import Recorder
-from suite.host.campaign.listener import AnalysisHooks, Listener, tell_progress
+from suite.host.campaign.durations import Budget
+from suite.host.campaign.document_builder import DocumentBuilder, counts, is_complete
+from suite.host.campaign.invocation_runner import InvocationRunner
+from suite.host.campaign.listener import (AnalysisHooks, Listener, describe_again, describe_block, describe_compiled, describe_look, describe_progress, describe_refused, describe_repeat, describe_start, format_wait)
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine
 from suite.host.provision.allowance import allow_cpus, allow_memory
 from suite.host.provision.volumes import campaign_volumes
 from suite.host.watch.observe import Observe
-from suite.model import SIMULATED, Campaign, Document, Image, Look, container_seconds
+from suite.model import SIMULATED, Campaign, Document, Image, InterimLook, container_seconds
 
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
@@ -32,7 +31,7 @@ MOST_AGAIN = 2
 has no usual pace, and each costs a block's time."""
 
 
-class Conductor:
+class CampaignRunner:
     """Runs a campaign that has been planned, or the rest of one.
 
     ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside.
@@ -100,15 +99,15 @@ class Conductor:
             raise self.refused
 
     def _run(self, resumed: Sequence[Document]) -> Iterator[int]:
-        complete = [one for one in resumed if is_complete(one, self.campaign)]
+        complete = [document for document in resumed if is_complete(document, self.campaign)]
         self.budget.resume(complete)
-        self.documents |= {(one.invocation.arm, one.invocation.block): one for one in complete}
+        self.documents |= {(d.invocation.arm, d.invocation.block): d for d in complete}
         self._write_plan()
-        self.listener.say(wording.begin(self.campaign))
+        self.listener.say(describe_start(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
         if self.campaign.calibrated_by is None:
-            self.hooks.look_first()
+            self.hooks.check_calibration()
             self._predict()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
@@ -125,20 +124,20 @@ class Conductor:
         self.hooks.build_reports()
 
     def _calibrate(self, arm: str) -> None:
-        """Finds K and what an invocation takes; an arm that can't be had is left out."""
-        sharing = [one for one in self.arms if plan.calibrating_arm(self.campaign, one) == arm]
-        compared = [one for one in sharing if one in self.campaign.arms]
+        """Finds K and what an invocation takes; an arm that is not available is left out."""
+        sharing = [name for name in self.arms if plan.calibrating_arm(self.campaign, name) == arm]
+        compared = [name for name in sharing if name in self.campaign.arms]
         try:
             document = self._invoke_calibration(arm)
         except GpuError as error:
             # Goes on without those that share its calibration, too, where an arm is left.
-            left = [one for one in self.arms if one not in sharing]
+            left = [name for name in self.arms if name not in sharing]
             if not set(left) & set(self.campaign.arms):
                 raise
             self.arms, self.refused = left, error
             missed = dict.fromkeys(compared, error.what)
             self._write_plan(not_run={**self.campaign.not_run, **missed})
-            self.listener.say(wording.refused(error))
+            self.listener.say(describe_refused(error))
             return
         calls, excluded = plan.freeze(document)
         if arm not in self.campaign.calls:
@@ -146,22 +145,22 @@ class Conductor:
                 calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
                 excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
-        for one in sharing:
-            self.budget.expect(one, durations.predict_invocation_s(self.campaign, one, document))
+        for name in sharing:
+            self.budget.expect(name, durations.predict_invocation_s(self.campaign, name, document))
 
     def _invoke_calibration(self, arm: str) -> Document:
         document = self._invoke(arm, 0)
         if document.invocation.repeat or not plan.has_compiled(document):
             return document
         barred = self.budget.bars_repeat(document)
-        self.listener.say(wording.compiled(arm, barred=barred))
+        self.listener.say(describe_compiled(arm, barred=barred))
         if not barred:
             document = self.documents[arm, 0] = self._record(arm, 0, 1)
             self._write_plan()
         return document
 
     def _run_block(self, block: int) -> None:
-        """Those turns of a block that have not been had."""
+        """The turns of a block that have not been run."""
         self.fresh = self.fresh and not self._missing([block])
         for arm in plan.order_arms(self.campaign, block):
             if arm in self.arms:
@@ -175,7 +174,7 @@ class Conductor:
         while len(self.campaign.again) < MOST_AGAIN and (odd := self.hooks.find_odd()) is not None:
             again = plan.decide_again(odd, self.documents.values())
             barred = self.budget.refuse(again.block, self.arms) is not None
-            self.listener.say(wording.again(again, barred=barred))
+            self.listener.say(describe_again(again, barred=barred))
             if barred:
                 return
             self._write_plan(again=[*self.campaign.again, again])
@@ -190,13 +189,13 @@ class Conductor:
         if campaign.blocks >= most:
             return
         precise, cells, enough = self.hooks.interim_look()
-        seen = Look(block=block, precise=precise, cells=cells, enough=enough)
+        look = InterimLook(block=block, precise=precise, cells=cells, enough=enough)
         blocks = campaign.blocks if enough else plan.add_blocks(block, most)
-        self._write_plan(blocks=blocks, looks=[*campaign.looks, seen])
-        self.listener.say(wording.look(seen, blocks))
+        self._write_plan(blocks=blocks, looks=[*campaign.looks, look])
+        self.listener.say(describe_look(look, blocks))
 
     def _invoke(self, arm: str, block: int) -> Document:
-        """One arm's turn, unless it has been had; again where it was disturbed."""
+        """One arm's turn, unless it has been run; again where it was disturbed."""
         resumed, first = self.documents.get((arm, block)), self.campaign.first_counted(block)
         last = first + REPEATS
         if resumed is not None and counts(resumed, self.campaign):
@@ -211,7 +210,7 @@ class Conductor:
             if reason is None or repeat == last:
                 break
             barred = self.budget.bars_repeat(document)
-            self.listener.say(wording.repeat(arm, block, reason, barred=barred))
+            self.listener.say(describe_repeat(arm, block, reason, barred=barred))
             if barred:
                 break
         self.documents[arm, block] = document
@@ -221,23 +220,25 @@ class Conductor:
     def _record(self, name: str, block: int, repeat: int) -> Document:
         """One invocation; its document and its log are written as it goes."""
         arm = self.campaign.arm(name)
-        spec = InvocationSpec(
-            campaign=self.campaign,
-            arm=arm,
-            block=block,
+        builder = DocumentBuilder(
+            self.engine,
+            self.campaign,
+            arm,
+            block,
             repeat=repeat,
             image=self.images[arm.image],
             gpu=self.gpu if arm.gpu else None,
             cpus=self.cpus,
             memory_bytes=self.memory_bytes,
+            keep=self.store.write_document,
+            show=self._show,
         )
-        keep = self.store.write_document
-        recorder = Recorder(self.engine, spec, keep=keep, watch=self._show, observe=self.observe)
+        runner = InvocationRunner(self.engine, builder, self.observe)
         try:
-            document = recorder.run()
+            document = runner.run()
         finally:
-            for container, diary in recorder.diaries:
-                self.store.append_log(f"{name}-{block:02d}", f"--- {container}\n{diary}")
+            for container, text in runner.stderr:
+                self.store.append_log(f"{name}-{block:02d}", f"--- {container}\n{text}")
         self.budget.book(document)
         if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
             self._write_plan(simulated=True)
@@ -245,10 +246,10 @@ class Conductor:
 
     def _show(self, document: Document, in_flight: str | None) -> None:
         blocks, left_s = self.campaign.blocks, self._left_s()
-        self.listener.show(tell_progress(document, in_flight, blocks=blocks, left_s=left_s))
+        self.listener.show(describe_progress(document, in_flight, blocks=blocks, left_s=left_s))
 
     def _missing(self, blocks: Iterable[int]) -> list[str]:
-        """The arms of the invocations that have not been had in these blocks."""
+        """The arms of the invocations that have not been run in these blocks."""
         return [
             arm
             for block in blocks
@@ -257,7 +258,7 @@ class Conductor:
         ]
 
     def _left_s(self) -> float | None:
-        """What the invocations that have not been had should take; None before the calibration."""
+        """What the invocations that have not been run should take; None before the calibration."""
         missing = self._missing(range(1, self.campaign.blocks + 1))
         return None if self.budget.need_s(self.arms) is None else self.budget.need_s(missing)
 
@@ -268,7 +269,7 @@ class Conductor:
         if prediction.calibrated_s is None:
             whole_s = self.budget.spent_s + left
             self._write_plan(prediction=replace(prediction, calibrated_s=whole_s))
-        self.listener.say(f"calibrated: {wording.wait(self.campaign, left, ' to go')}")
+        self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
 
     def _correct(self, block: int) -> None:
         """After a block: what its invocations really took stands for those to come."""
@@ -276,11 +277,11 @@ class Conductor:
             self.budget.expect(arm, container_seconds(self.documents[arm, block]))
         left = self._left_s() or 0.0
         prediction = self.campaign.prediction
-        # A block that is measured again, when the campaign goes on, has been told of.
+        # A block that is measured again, when the campaign goes on, was reported already.
         if len(prediction.corrected_s) < block:
             corrected_s = [*prediction.corrected_s, self.budget.spent_s + left]
             self._write_plan(prediction=replace(prediction, corrected_s=corrected_s))
-        self.listener.say(wording.done(self.campaign, block, left))
+        self.listener.say(describe_block(self.campaign, block, left))
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""

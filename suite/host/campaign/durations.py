@@ -90,7 +90,7 @@ def parse_duration(text: str) -> float:
     hours, minutes, seconds = (float(part or 0) for part in match.groups())
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
-        raise UsageError(f"{text!r} is no time at all", "write 20m, 1h30m or 90s")
+        raise UsageError(f"{text!r} is not a duration above zero", "write 20m, 1h30m or 90s")
     if complaint := RANGES["budget"].refuse(total):
         raise UsageError(
             f"{text[:99]!r} is too long: {complaint} seconds", "write 20m, 1h30m or 90s"

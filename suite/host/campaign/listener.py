@@ -17,7 +17,7 @@ class AnalysisHooks:
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
-    another pace than its siblings, or None: its arm, its block, and its time over theirs.  ``look_first`` is
+    another pace than its siblings, or None: its arm, its block, and its time over theirs.  ``check_calibration`` is
     called after the calibration, and raises `UnsoundError` where the campaign is to end there.
     """
 
@@ -25,7 +25,7 @@ class AnalysisHooks:
     interim_look: Callable[[], tuple[int, int, bool]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]
-    look_first: Callable[[], object]
+    check_calibration: Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Listener(Protocol):
         """The campaign is further on; may be shown or not, at most once a second."""
 
 
-def tell_progress(
+def describe_progress(
     document: Document, in_flight: str | None, *, blocks: int, left_s: float | None
 ) -> Progress:
     """How far an invocation has come; ``left_s`` is how long it and those after it take."""

@@ -120,9 +120,9 @@ def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Ca
 def _demand_same_suite(campaign: Campaign, content: str) -> None:
     if campaign.suite.content != content:
         raise UsageError(
-            f"{campaign.id} was begun by another suite (content {campaign.suite.content[:12]}, "
+            f"{campaign.id} was started by another suite (content {campaign.suite.content[:12]}, "
             f"this is {content[:12]}); its numbers would not be comparable",
-            "check out the commit that campaign.json names, or begin a new campaign",
+            "check out the commit that campaign.json names, or start a new campaign",
         )
 
 
@@ -143,7 +143,7 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
             f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
             "leave BLOCKS out, or name more",
         )
-    # An arm of the plan that could not be had is tried again.
+    # An arm of the plan that was not available is tried again.
     not_run = {arm: why for arm, why in campaign.not_run.items() if arm not in campaign.arms}
     campaign = replace(campaign, stopped=None, not_run=not_run)
     return campaign if blocks is None else replace(campaign, blocks=blocks, most_blocks=blocks)
@@ -192,7 +192,7 @@ def check_price(price: float | None, currency: str | None) -> str:
         UsageError: the price is none, or the currency is no code or stands alone.
     """
     if price is not None and (price <= 0 or RANGES["price"].refuse(price)):
-        raise UsageError(f"PRICE={price:g} is no price an hour", "such as PRICE=0.53")
+        raise UsageError(f"PRICE={price:g} is not a price per hour", "such as PRICE=0.53")
     if currency is None:
         return "USD"
     if price is None:
@@ -201,6 +201,6 @@ def check_price(price: float | None, currency: str | None) -> str:
         )
     if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
         raise UsageError(
-            f"PRICE_CURRENCY={currency!r} is no currency code", "three capital letters, such as EUR"
+            f"PRICE_CURRENCY={currency!r} is not a currency code", "three capital letters, such as EUR"
         )
     return currency

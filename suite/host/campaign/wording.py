@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from suite.errors import GpuError
 from suite.host.campaign import plan
-from suite.model import Again, Campaign, Look
+from suite.model import Again, Campaign, InterimLook
 
 
-def again(one: Again, *, barred: bool) -> str:
+def describe_again(again: Again, *, barred: bool) -> str:
     """That an invocation kept another pace, and whether there is time to measure its block again."""
     what = (
-        f"{one.arm} in block {one.block} took {one.pace:.2f} times as long as in its other blocks, "
+        f"{again.arm} in block {again.block} took {again.pace:.2f} times as long as in its other blocks, "
         "uniformly across cells"
     )
     if barred:
@@ -18,14 +18,14 @@ def again(one: Again, *, barred: bool) -> str:
     return f"{what}: the block is measured again on all arms"
 
 
-def repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
+def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     """That an invocation was disturbed, and whether there is time to run it again."""
     if barred:
         return f"{arm} block {block} is excluded, and the budget leaves no time to run it again: {reason}"
     return f"{arm} block {block} is excluded and run again: {reason}"
 
 
-def compiled(arm: str, *, barred: bool) -> str:
+def describe_compiled(arm: str, *, barred: bool) -> str:
     """That a GPU's driver compiled kernels in a calibration, and whether there is time for another."""
     why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
     if barred:
@@ -33,24 +33,24 @@ def compiled(arm: str, *, barred: bool) -> str:
     return f"{arm} is calibrated again: {why}; they are cached now"
 
 
-def done(campaign: Campaign, block: int, left_s: float) -> str:
+def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
     """That a block is over, and how long the rest takes."""
-    to_go = f"; {wait(campaign, left_s, ' to go')}" if left_s else ""
+    to_go = f"; {format_wait(campaign, left_s, ' to go')}" if left_s else ""
     return f"block {block} of {campaign.blocks} done{to_go}"
 
 
-def look(seen: Look, blocks: int) -> str:
+def describe_look(look: InterimLook, blocks: int) -> str:
     """What an interim look saw, and to how many blocks the campaign has grown for it."""
-    more = f"; {blocks - seen.block} more blocks" if blocks > seen.block else ""
-    return f"an interim look: {seen.precise} of {seen.cells} cells are precise enough{more}"
+    more = f"; {blocks - look.block} more blocks" if blocks > look.block else ""
+    return f"an interim look: {look.precise} of {look.cells} cells are precise enough{more}"
 
 
-def refused(error: GpuError) -> str:
-    """That an arm can't be had."""
+def describe_refused(error: GpuError) -> str:
+    """That an arm is not available."""
     return f"{error.what}; the other arms go on, and the campaign ends as failed: {error.remedy}"
 
 
-def begin(campaign: Campaign) -> str:
+def describe_start(campaign: Campaign) -> str:
     """What a campaign is going to do, and the guess of how long it takes."""
     controls = plan.control_arms(campaign)
     calibrated = campaign.calibrated_by is not None
@@ -59,12 +59,12 @@ def begin(campaign: Campaign) -> str:
         f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
         + ("" if calibrated else " after a calibration")
         + (f", with the controls {', '.join(controls)}" if controls else "")
-        + f"; about {wait(campaign, campaign.prediction.before_s)}, an estimate until "
+        + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until "
         + f"{'the first block' if calibrated else 'the calibration'} is done"
     )
 
 
-def wait(campaign: Campaign, seconds: float, what: str = "") -> str:
+def format_wait(campaign: Campaign, seconds: float, what: str = "") -> str:
     """A time for people who wait for it, ``what`` it is, and what it costs where a price was given:
     ``12 min to go, USD 0.12``; under a minute and a half ``80 s``."""
     time = (f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s") + what

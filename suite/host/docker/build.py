@@ -45,7 +45,7 @@ def provide_image(
     a large build.  ``fresh`` builds from nothing, past every cache.
 
     Raises:
-        EngineError: the base can't be had, the disk is too full, or the build failed.
+        EngineError: the base is not available, the disk is too full, or the build failed.
     """
     identity = identify_base(recipe) or ensure_base(daemon, recipe, progress, data_root)
     plan, known, found = _look_up(daemon, recipe, identity)
@@ -181,7 +181,7 @@ def make_base(daemon: Daemon, name: str, progress: Say) -> str:
         EngineError: it can't be made here, or the engine refused it.
     """
     if known := find_image(daemon, name):
-        progress(f"base {name}: reused (`docker rmi {name}` and again makes it anew)")
+        progress(f"base {name}: reused (`docker rmi {name}` removes it, to make it again)")
         return known
     repository, tag = parse_repository_tag(name)
     changes = [f"LABEL {LABEL}=base", f"LABEL {LABEL}.release={RELEASE}", 'CMD ["python3"]']
@@ -198,9 +198,9 @@ def make_base(daemon: Daemon, name: str, progress: Say) -> str:
 
 
 def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> EngineError:
-    """The error for a base image that is not here and not to be had; names the ways out.
+    """The error for a base image that is not here and not available; names the ways out.
 
-    ``laid``: it is one of somebody else's that the suite is to be laid on.
+    ``laid``: it is one from elsewhere that the suite is to be laid on.
     """
     if laid:
         return refuse_custom(reference, daemon.endpoint.source, text)
@@ -239,7 +239,7 @@ def _has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
 
 
 def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
-    """Raises EngineError where the disk can't hold the layers that have to come anew."""
+    """Raises EngineError where the disk can't hold the layers that have to be made again."""
     if data_root is None or not Path(data_root).is_dir():
         return
     free = shutil.disk_usage(data_root).free

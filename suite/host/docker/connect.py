@@ -128,10 +128,10 @@ def ask_who(daemon: Daemon) -> Description:
     """What the engine says of itself.
 
     Raises:
-        EngineError: it does not answer, or is no engine.
+        EngineError: it does not answer, or is not an engine.
     """
     with daemon.errors("asking what it is"):
         info, version = daemon.api.info(), daemon.api.version()
     if not isinstance(info, dict) or not isinstance(version, dict):
-        raise daemon.error("asking what it is", "what answers there is no engine")
+        raise daemon.error("asking what it is", "what answers there is not an engine")
     return Description(endpoint=daemon.endpoint, info=info, version=version)

@@ -68,7 +68,7 @@ class Description:
 
     @property
     def store(self) -> str | None:
-        """The folder in which it keeps its images; None: not told.
+        """The folder in which it keeps its images; None: unknown.
 
         With containerd's image store that is containerd's folder, which lies in the engine's own only
         where the engine starts a containerd for itself, as without root.

@@ -55,7 +55,7 @@ def _endpoint(url: str, source: str) -> Endpoint:
         _ = urlsplit(url if "://" in url else f"tcp://{url}").port
     except ValueError as error:
         raise EngineError(
-            f"{url} ({source}) is no engine's address: {error}",
+            f"{url} ({source}) is not a valid engine address: {error}",
             "such as unix:///var/run/docker.sock or tcp://host:2376; unset it for the local engine",
         ) from error
     kind = {"http": "tcp", "https": "tcp", "http+unix": "unix"}.get(scheme, scheme)

@@ -33,6 +33,9 @@ NO_GPU = "there is no GPU"
 NOT_ASKED = "no requested arm uses the GPU"
 ELSEWHERE = "the engine is not proven to be on this machine"
 
+LISTED = 3
+"""Devices or processes that a line names, of however many."""
+
 SHOWN = 300
 """Characters of what nvidia-smi says."""
 
@@ -173,11 +176,14 @@ def pick_known(probe: Probe) -> tuple[Row, Choice]:
 
 def look_for_slice(probe: Probe, row: Row) -> VgpuState | None:
     """What the GPU is a slice of (vGPU); None: it is a whole one."""
-    return find_slice(row.card.name, _read_details(probe, row))
+    return find_slice(row.card.name, read_details(probe))
 
 
-def _read_details(probe: Probe, row: Row) -> str:
-    """What ``nvidia-smi -q`` prints of a GPU; empty where it does not answer, which has answered before."""
+@once
+def read_details(probe: Probe) -> str:
+    """What ``nvidia-smi -q`` prints of the GPU that was asked for, and that has answered before; empty where
+    it does not now."""
+    row, _ = pick_row(probe, read_answer(probe))
     with suppress(Unknown):
         return ask_smi(probe, "-q", "-i", str(row.card.index)).text
     return ""
@@ -255,12 +261,12 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
             f"caution: the PCI bus has {on_bus} NVIDIA GPUs, and nvidia-smi does not list {unlisted} of "
             f"them: {REPAIR}"
         )
-    for pending in smi.find_pending(_read_details(probe, row)):
+    for pending in smi.find_pending(read_details(probe)):
         yield f"caution: {pending}; {REPAIR}"
 
 
 def read_branch(row: Row) -> int | None:
-    """The branch of a GPU's driver, such as 570; None: it is not told."""
+    """The branch of a GPU's driver, such as 570; None: unknown."""
     found = re.match(r"\d+", row.driver)
     return int(found[0]) if found else None
 
@@ -273,9 +279,9 @@ def _word_memory(row: Row) -> str:
 def _word_others(rows: Sequence[Row], row: Row) -> str:
     if len(rows) == 1:
         return ""
-    names = {one.card.name or "name unknown" for one in rows if one is not row}
-    other = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
-    return f"; {len(rows)} GPUs in all" + (other if names != {row.card.name} else "")
+    names = {other.card.name or "name unknown" for other in rows if other is not row}
+    rest = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
+    return f"; {len(rows)} GPUs in all" + (rest if names != {row.card.name} else "")
 
 
 def _look_elsewhere(probe: Probe) -> Finding:

@@ -15,8 +15,6 @@ from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import machine_gpus, pci_gpus
 from suite.kernel import read_version
 
-_LISTED = 3
-
 _KIND = re.compile(r"""(?:^|[{,\s])"?kind"?\s*:\s*"?([\w./-]+)""")
 """What a specification says that it is about, in YAML and in JSON."""
 
@@ -64,8 +62,8 @@ def _find_way(probe: Probe, engine: Examined) -> Finding | None:
         if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
             return fault
     if support.devices:
-        more = len(support.devices) - _LISTED
-        listed = ", ".join(support.devices[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+        more = len(support.devices) - LISTED
+        listed = ", ".join(support.devices[:LISTED]) + (f" and {more} more" if more > 0 else "")
         return yes(f"CDI: the engine lists {listed}", way="cdi")
     if specs and (support.cdi_folders or _is_podman(engine)):
         return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
@@ -156,7 +154,7 @@ def check_passthrough(probe: Probe) -> Finding:
 
 
 def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
-    """The finding where no GPU is to be had.
+    """The finding where no GPU is available.
 
     Raises:
         Unknown: it only took too long to tell.

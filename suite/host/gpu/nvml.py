@@ -1,6 +1,6 @@
 """NVIDIA's management library: the only file that says pynvml.
 
-Every call can fail, on any GPU, at any time; a value that can't be had is None and its reason is kept.
+Every call can fail, on any GPU, at any time; a value that is not available is None and its reason is kept.
 Does not import CUDA, so that it can't disturb who measures.
 """
 
@@ -16,7 +16,7 @@ from suite.host.gpu.readings import FACTS, SERIES, normalise_pci, read_text
 from suite.model import Scalar
 
 Owner = Callable[[int], bool | None]
-"""Whether a process is one of the worker's; None: it can't be told."""
+"""Whether a process is one of the worker's; None: unknown."""
 
 LASTING = frozenset({1, 2, 3, 4, 6, 13})
 """Errors that will be the same next time: uninitialised, invalid argument, not supported, no
@@ -60,7 +60,7 @@ def load_library() -> Any:
 
 
 def list_gpus(library: Any) -> tuple[Card, ...]:
-    """The library's GPUs in its order; a value that can't be had is None.
+    """The library's GPUs in its order; a value that is not available is None.
 
     Raises:
         NoLibrary: it does not say how many there are.
@@ -130,7 +130,7 @@ class Gpu:
             self.absent |= dict.fromkeys(OF_THE_WHOLE, WHOLE)
 
     def facts(self) -> dict[str, Scalar]:
-        """What does not change; None where it can't be had."""
+        """What does not change; None where it is not available."""
         return {name: self._ask(name, read) for name, read in FACTS.items()}
 
     def sample(self, is_own: Owner) -> dict[str, float | None]:

@@ -17,7 +17,7 @@ UNLICENSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class VgpuState:
-    """A slice: in words what it is, and the driver's License Status (None: not told)."""
+    """A slice: in words what it is, and the driver's License Status (None: unknown)."""
 
     what: str
     license: str | None

@@ -61,7 +61,7 @@ class Environment:
 def record_environment(
     identity: str, interpreter: Interpreter, lock: Path | None, origin: str
 ) -> Image:
-    """An environment for the record; without ``lock`` its packages are somebody else's."""
+    """An environment for the record; without ``lock`` its packages are from elsewhere."""
     base = f"{interpreter.title} on {platform.machine()}"
     pinned = lock_identity(lock)
     return Image(id=identity, content=None, base=base, digests=[], lock=pinned, origin=origin)

@@ -78,7 +78,7 @@ class InsideEngine(LocalEngine):
             raise EngineError(
                 f"{python} does not run", "take an image that `make images` has built, whole"
             )
-        origin = "the image that it was started in; its digest is as told, not as seen"
+        origin = "the image that it was started in; its digest is as given, not as observed"
         image = record_environment(f"{name}-inside", found, find_spec(name).lock, origin)
         return Environment(image, found, python, "of the image that this runs in")
 
@@ -93,7 +93,7 @@ class InsideEngine(LocalEngine):
 
 
 def _read_digest(environment: Mapping[str, str]) -> str | None:
-    """The digest of the image, without its registry's name; None: not told.
+    """The digest of the image, without its registry's name; None: unknown.
 
     Raises:
         UsageError: it is none.
@@ -103,7 +103,7 @@ def _read_digest(environment: Mapping[str, str]) -> str | None:
         return None
     found = _DIGEST.fullmatch(text)
     if found is None:
-        raise UsageError(f"{DIGEST}={text[:99]!r} is no digest", "give sha256:… or NAME@sha256:…")
+        raise UsageError(f"{DIGEST}={text[:99]!r} is not a digest", "give sha256:… or NAME@sha256:…")
     return found[1]
 
 

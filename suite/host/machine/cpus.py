@@ -12,7 +12,7 @@ def parse_cpus(text: str) -> tuple[int, ...]:
     """CPU numbers of ``0-3,8``, ascending.
 
     Raises:
-        UsageError: it is no such list, or names a CPU that no machine has.
+        UsageError: it is not such a list, or names a CPU that no machine has.
     """
     cpus: set[int] = set()
     for part in text.split(","):

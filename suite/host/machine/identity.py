@@ -96,7 +96,7 @@ def describe_machine(root: Path = Path("/"), *, named: bool = True) -> dict[str,
 
 
 def parse_cloud(text: str | None) -> dict[str, Any]:
-    """What a cloud tells; nothing where it is no object."""
+    """What a cloud tells; nothing where it is not an object."""
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -116,5 +116,5 @@ def find_types(value: Any, depth: int = 8) -> Iterator[str]:
 
 
 def shorten(value: Any) -> str | None:
-    """A name that a cloud gave; None where it is none."""
+    """A name that a cloud gave; None where it is not one."""
     return value if isinstance(value, str) and value and len(value) < 100 else None

@@ -17,13 +17,13 @@ MORE_PROCESSES = "raise the limit on processes and threads: `ulimit -u`, or pids
 
 LONGEST_BYTES = 32 * 2**20
 """A line: more than the most values that a record may hold need.  One that is longer comes in pieces, which
-are no records, so that who floods its output is found out before it has filled the memory."""
+are not records, so that who floods its output is found out before it has filled the memory."""
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """Whole lines, without their newline, of bytes that come in pieces of any size.
 
-    A last line without newline counts.  Bytes that are no UTF-8 are replaced, never fatal: what
+    A last line without newline counts.  Bytes that are not UTF-8 are replaced, never fatal: what
     reads the lines says what is wrong with them.
     """
     rest: list[bytes] = []

@@ -57,7 +57,7 @@ class Lock:
     Raises:
         FileNotFoundError: there is none, and it is not to be made.
         OSError: it can't be opened.
-        DocumentError: something that is no regular file stands there.
+        DocumentError: something other than a regular file is there.
     """
 
     def __init__(self, folder: Path, name: str, *, make: bool) -> None:

@@ -1,4 +1,4 @@
-"""What this process was started in: a container of somebody else's, and whose.
+"""What this process was started in: a container from outside the suite, and whose.
 
 Looks at files and variables alone.  A system container (LXC, systemd-nspawn) and WSL are machines of their
 own here, since they boot and can have an engine of their own.
@@ -73,7 +73,7 @@ a stack of its own (a live system) names none of these."""
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container that somebody else has started: its engine's name (None: not told), and who rents it out
+    """A container that was started outside the suite: its engine's name (None: unknown), and who rents it out
     (None: nobody that is known)."""
 
     engine: str | None

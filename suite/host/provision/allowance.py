@@ -17,15 +17,15 @@ def allow_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, ...
     Raises:
         UsageError: one that is wanted is not among them.
     """
-    known = engine.cpus()
-    missing = sorted(set(wanted or ()) - set(known))
+    available = engine.cpus()
+    missing = sorted(set(wanted or ()) - set(available))
     if missing:
         raise UsageError(
-            f"CPUS={write_cpus(wanted or ())}: there is no CPU {write_cpus(missing)} to be "
-            f"had here; there are {write_cpus(known)}",
+            f"CPUS={write_cpus(wanted or ())}: CPU {write_cpus(missing)} is not available; "
+            f"available: {write_cpus(available)}",
             "name some of those, or leave CPUS out",
         )
-    return wanted or known
+    return wanted or available
 
 
 def allow_memory(engine: Engine, at_once: int) -> int | None:

@@ -26,7 +26,7 @@ OTHER_TENSORFLOW = (
     f"name one with what is missing, such as CUDA_IMAGE={VENDOR_IMAGE} or another LOCAL_PYTHON; or leave "
     "both out for the locked TensorFlow"
 )
-"""What to do about a TensorFlow of somebody else's that the worker can't work with."""
+"""What to do about a TensorFlow from elsewhere that the worker can't work with."""
 
 _LACKS = {
     r"(?i)python3: (command )?(not found|permission denied)": (
@@ -77,7 +77,7 @@ def _repository(reference: str) -> str:
 
 
 def refuse_custom(reference: str, where: str, text: str) -> EngineError:
-    """The error for an image that is not here and not to be had; names the ways out."""
+    """The error for an image that is not here and not available; names the ways out."""
     registry, slash, _ = reference.partition("/")
     named = slash and ("." in registry or ":" in registry)
     login = f"`docker login {registry}`" if named else "`docker login`"

@@ -1,7 +1,7 @@
 """A survey of a machine's GPUs under way: the same campaign on each in turn, and on all at once.
 
 Round by round, so that what drifts in the machine meets all of them alike.  Each campaign has a
-conductor of its own; those at once have a thread each.  Prints nothing.
+runner of its own; those at once have a thread each.  Prints nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from suite.host.campaign import budget, wording
-from suite.host.campaign.conductor import Conductor
+from suite.host.campaign import durations
+from suite.host.campaign.listener import format_wait
+from suite.host.campaign.conductor import CampaignRunner
 from suite.host.campaign.listener import Listener, Progress
 from suite.host.campaign.store import Store
 from suite.host.survey.halting import HaltingEngine
@@ -28,8 +29,8 @@ _TICK_S = 1.0
 AT_ONCE = "all"
 """The turn of all GPUs at once, in a round's order."""
 
-Make = Callable[[Part, Listener], tuple[Conductor, HaltingEngine]]
-"""Makes the conductor of a part's campaign, on an engine of its own."""
+Make = Callable[[Part, Listener], tuple[CampaignRunner, HaltingEngine]]
+"""Makes the runner of a part's campaign, on an engine of its own."""
 
 Turn = list[tuple[Generator[int, None, None], HaltingEngine]]
 """Campaigns under way that have their blocks at the same time, and their engines."""
@@ -100,7 +101,7 @@ def run_survey(
     )
     listener.say(
         f"a survey of {len(survey.gpus)} GPUs in {survey.rounds} rounds: about "
-        f"{wording.wait(priced, total_s)} in all, an estimate until the first round is done"
+        f"{format_wait(priced, total_s)} in all, an estimate until the first round is done"
     )
     with ExitStack() as stack:
         turns = _begin(stack, parts, resumed, make, listener)
@@ -108,7 +109,7 @@ def run_survey(
         pool = stack.enter_context(start_pool(max(map(len, turns.values()))))
         for number in range(1, survey.rounds + 1):
             begun = monotonic()
-            reason = budget.forbid(f"round {number - 1}", budget_s, begun - began, last_s)
+            reason = durations.forbid(f"round {number - 1}", budget_s, begun - began, last_s)
             if reason is not None and number > 1:
                 store.write_plan(replace(survey, stopped=reason))
                 listener.say(f"stopped {reason}")
@@ -118,7 +119,7 @@ def run_survey(
             last_s = monotonic() - begun
             left_s = (survey.rounds - number) * last_s
             to_go = (
-                f"; about {wording.wait(priced, left_s)} to go" if number < survey.rounds else ""
+                f"; about {format_wait(priced, left_s)} to go" if number < survey.rounds else ""
             )
             listener.say(f"round {number} of {survey.rounds} done{to_go}")
             report()
@@ -133,7 +134,7 @@ def _begin(
 ) -> dict[str, Turn]:
     """Every campaign up to its first block, by turn."""
     turns: dict[str, Turn] = {}
-    calibrated: dict[str, Conductor] = {}
+    calibrated: dict[str, CampaignRunner] = {}
     for part in parts:
         gpu, at_once, campaign = part.member.gpu, part.member.at_once, part.campaign
         turn = turns.setdefault(AT_ONCE if at_once else gpu, [])
@@ -147,11 +148,11 @@ def _begin(
         # Those at once have one line of progress, of the first.
         name = f"GPU {gpu} {'at once' if at_once else 'alone'}"
         named = Named(listener=listener, name=name, shows=not turn)
-        conductor, engine = make(replace(part, campaign=campaign), named)
-        steps = stack.enter_context(closing(conductor.steps(resumed.get(campaign.id, ()))))
+        runner, engine = make(replace(part, campaign=campaign), named)
+        steps = stack.enter_context(closing(runner.steps(resumed.get(campaign.id, ()))))
         next(steps, None)
         turn.append((steps, engine))
-        calibrated.setdefault(gpu, conductor)
+        calibrated.setdefault(gpu, runner)
     return turns
 
 

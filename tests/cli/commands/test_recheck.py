@@ -145,7 +145,7 @@ def test_another_suite_a_survey_and_unknown_arms_are_refused(
     plan = synthetic.make_campaign(arms=["cpu"], blocks=3)
     made = synthetic.write_campaign(tmp_path / "other", plan)
     heard, _ = recheck(made, engine=machine())
-    assert "was begun by another suite" in complaint(heard, 2)
+    assert "was started by another suite" in complaint(heard, 2)
     crowded = replace(load_campaign(before).campaign, at_once=2)
     Store(before).write_plan(crowded)
     heard, _ = recheck(before, engine=machine())

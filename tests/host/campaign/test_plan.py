@@ -13,7 +13,6 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
 from suite.model import Excluded
 from suite.worker import scenarios
-from suite.worker.loop import measure
 from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
 
 CELLS = scenarios.cells()
@@ -177,6 +176,3 @@ def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
     document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
     calls, _ = plan.freeze(document)
     assert calls == {slow.id: 6, cold.id: 1, quick.id: 9}
-    # The host can't import the worker, so each has these; a test may look at both.
-    assert plan.CALLS_MARGIN == measure.CALLS_MARGIN
-    assert plan.CALLS_CAP == measure.CALLS_CAP

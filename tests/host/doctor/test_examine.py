@@ -129,5 +129,5 @@ def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
     validator.validate(printed)
     assert [one["id"] for one in printed["checks"]] == list(CHECKS)
     assert set(printed) == {"schema", "suite", "status", "verdict", "took_s", "checks"}
-    assert set(printed["checks"][0]) == {"id", "state", "text", "remedy", "stops", "facts"}
+    assert set(printed["checks"][0]) == {"id", "state", "text", "remedy", "stops", "unless", "facts"}
     assert not validator.is_valid({**printed, "status": "three"})

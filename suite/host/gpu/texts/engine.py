@@ -104,7 +104,7 @@ SPECIFICATION: tuple[Refusal, ...] = (
         r"|CDI (?:registry|cache) has errors",
         cause="the machine's CDI specifications are broken, or two in one folder name the same device",
         remedy="`ls -l /etc/cdi /var/run/cdi` shows them: keep one that names nvidia.com/gpu; "
-        f"{WRITE_SPEC} writes it anew",
+        f"{WRITE_SPEC} rewrites it",
         instead="hook",
     ),
     Refusal(
@@ -118,7 +118,7 @@ SPECIFICATION: tuple[Refusal, ...] = (
         rf"|(?:stat|lstat|statfs) {_OF_NVIDIA}: no such file",
         cause="the machine's CDI specification names what is no longer there, as after an upgrade of the "
         "driver",
-        remedy=f"`nvidia-smi` must work there; then {WRITE_SPEC} writes the specification anew",
+        remedy=f"`nvidia-smi` must work there; then {WRITE_SPEC} rewrites the specification",
         instead="hook",
     ),
 )

@@ -213,7 +213,7 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         pattern=r"computes on another GPU than the one named",
         cause="the engine, or CUDA, counts the GPUs in another way",
         remedy="`nvidia-smi -L` on the engine's machine lists them; where its CDI specification is "
-        f"stale, {WRITE_SPEC} writes it anew",
+        f"stale, {WRITE_SPEC} rewrites it",
     ),
     Refusal(
         pattern=r"its build is for CPU only",

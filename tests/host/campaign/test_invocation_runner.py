@@ -13,7 +13,7 @@ from suite.analysis.campaign.accounting import find_deaths
 from suite.analysis.documents.read import load_document
 from suite.errors import EngineError, GpuError, Interrupted
 from suite.host.campaign.arms import known_arms
-from suite.host.campaign.invocation.outcomes import is_complete
+from suite.host.campaign.document_builder import is_complete
 from suite.host.engine import LABEL, GpuRequest, Job
 from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import describe_binding
@@ -289,7 +289,7 @@ def test_a_person_who_interrupts_stops_the_container_and_keeps_the_rest(flow: Fl
     assert (caught.value.exit_status, caught.value.remedy) == (130, end["left"])
     assert interrupted(flow, 2).telemetry == SEEN
     assert flow.engine.log == STOPPED
-    assert flow.recorder.diaries == [("fake-1", "so far\n")]
+    assert flow.runner.stderr == [("fake-1", "so far\n")]
 
 
 def test_an_interrupt_while_a_document_is_written_stops_the_container_too(flow: Flow) -> None:
@@ -358,7 +358,7 @@ def test_an_invocation_is_watched_with_every_one_of_its_containers(flow: Flow) -
     assert flow.kept[0].telemetry is None
     assert flow.kept[0].absent["telemetry"]
     # And what each said last is there for the log.
-    assert flow.recorder.diaries == [("fake-1", "first\n"), ("fake-2", "second\n")]
+    assert flow.runner.stderr == [("fake-1", "first\n"), ("fake-2", "second\n")]
 
 
 @pytest.mark.parametrize("late", [True, False])

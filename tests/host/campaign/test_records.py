@@ -15,7 +15,7 @@ import pytest
 from suite import wire
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import durations
-from suite.host.campaign.invocation.session import SAME_CLOCK
+from suite.host.campaign.document_builder import SAME_CLOCK
 from suite.host.engine import GpuRequest, Job
 from suite.model import CellResult
 from tests.fakes.engine import GPU_FACTS, Life, Script, Word, record
