@@ -20,12 +20,12 @@ from suite.content import SUITE
 from suite.errors import CrossoverError, DocumentError, UnsoundError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, against_itself, known_arms, resolve_arms
-from suite.host.campaign.conductor import CampaignRunner
+from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Listener
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
-from suite.host.provision.bill import name_bill, write_bill
-from suite.host.watch.observe import make_observer
+from suite.host.provision.sbom import name_bill, write_bill
+from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import POSSIBLE_FILES

@@ -13,10 +13,9 @@ from suite.host.campaign.arms import known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import FIRST, read_visible, shorten_name, word_visible
-from suite.host.local.engine import LocalEngine
-from suite.host.local.inside import InsideEngine
+from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
-from suite.host.provision.overlay import CUSTOM
+from suite.host.provision.images import CUSTOM
 
 
 def open_engine(given: dict[str, Any], say: Say) -> Engine:

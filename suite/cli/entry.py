@@ -35,8 +35,8 @@ from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
-from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
+from suite.host.doctor.probe import Machine, Question
 from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.images import STAND_IN
 from suite.worker import scenarios

@@ -6,15 +6,37 @@ Three implementations: ``docker.engine`` (containers), ``local.engine`` (process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from suite.host.machine.refusal import EngineKind
 from suite.model import Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
+
+EngineKind = Literal["docker", "rootless", "snap", "desktop", "podman", "local", "inside"]
+"""Docker as root, as a user, as a snap or as Docker Desktop; podman as either; no container at all, or one
+that somebody else has started: each is set up in another place, by other commands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A pattern of what an engine, NVIDIA's hook or TensorFlow says, what causes it, and what to do next.
+
+    ``instead`` is the other way of asking for a GPU, where that may work: by CDI, or by NVIDIA's hook.
+    """
+
+    pattern: str
+    cause: str
+    remedy: str
+    instead: Literal["cdi", "hook"] | None = None
+
+
+def find_row(text: str, rows: Iterable[Refusal]) -> Refusal | None:
+    """The first row that fits a text, if there is one."""
+    return next((r for r in rows if re.search(r.pattern, text, re.IGNORECASE | re.DOTALL)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +226,7 @@ class Engine(Protocol):
 
     @property
     def isolation(self) -> Isolation:
-        """``container``; for plain processes ``none``, or ``unseen`` in a container from outside the suite."""
+        """``container``; for plain processes ``none``, or ``unseen`` in a container of others."""
 
     @property
     def is_here(self) -> bool | None:

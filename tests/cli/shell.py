@@ -12,7 +12,7 @@ from suite.analysis.documents.read import load_campaign
 from suite.cli import conduct, entry
 from suite.cli.commands import surveys
 from suite.cli.entry import main
-from suite.host.watch.observe import Observe
+from suite.host.telemetry.observer import Observe
 from suite.model import Campaign
 from tests.fakes.engine import FakeEngine
 

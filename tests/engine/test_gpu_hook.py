@@ -18,7 +18,7 @@ from suite.errors import GpuError
 from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
-from suite.host.gpu.refusals import find_refusal
+from suite.host.gpu.remedies import find_refusal
 from suite.host.gpu.texts import engine as engine_texts
 from tests.commands import run
 from tests.engine.conftest import bare

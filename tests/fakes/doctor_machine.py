@@ -10,7 +10,8 @@ from typing import Any
 
 from suite.errors import EngineError, UsageError
 from suite.host.doctor.examine import Diagnosis, examine
-from suite.host.doctor.machine import Examined, Machine, Question, Ran
+from suite.host.doctor.finding import Finding
+from suite.host.doctor.probe import Examined, Machine, Question, Ran
 from suite.host.engine import GpuRequest, GpuSupport, Stock
 from suite.model import Image, Scalar
 from suite.worker import scenarios

@@ -27,12 +27,12 @@ from suite.cli.commands import record
 from suite.cli.resume import settle
 from suite.content import SUITE
 from suite.errors import DocumentError, EngineError
-from suite.host.docker.endpoint import find_endpoint
-from suite.host.gpu.cards import read_probe
+from suite.host.docker.connection import find_endpoint
+from suite.host.gpu.visible_devices import read_probe
 from suite.host.machine.identity import find_types, parse_cloud
-from suite.host.machine.lines import split_lines
+from suite.host.machine.output import split_lines
 from suite.host.provision.images import DOCKER, read_specs
-from suite.host.watch.observe import read_lines
+from suite.host.telemetry.observer import read_lines
 from suite.kernel.clock import Span
 from suite.report.exports.summary import render_json
 from suite.report.produce import build_gate, build_shortlist

@@ -16,7 +16,7 @@ from suite.errors import UnsoundError, UsageError
 from suite.host.campaign.arms import against_itself, resolve_arms
 from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
-from suite.host.provision.overlay import CUSTOM
+from suite.host.provision.images import CUSTOM
 from suite.worker import scenarios
 
 

@@ -23,15 +23,14 @@ from suite.cli.resume import demand_same_custom, settle
 from suite.cli.settings import ALL_GPUS, read_bounds, single_gpu
 from suite.errors import DELEGATE, EngineError, GpuError, UsageError
 from suite.host.campaign.arms import AUTO, known_arms, resolve_arms
-from suite.host.campaign.conductor import CampaignRunner
+from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import Listener
 from suite.host.campaign.request import Request, resume_plan
 from suite.host.campaign.store import Store
 from suite.host.engine import Card, Engine
 from suite.host.gpu.choice import name_gpus
-from suite.host.machine.cpus import parse_cpus
-from suite.host.machine.machine import find_cores
-from suite.host.provision.overlay import CUSTOM
+from suite.host.machine.machine import find_cores, parse_cpus
+from suite.host.provision.images import CUSTOM
 from suite.host.survey.halting import HaltingEngine
 from suite.host.survey.plan import Part, plan_survey, share_cpus
 from suite.host.survey.rounds import run_survey

@@ -203,6 +203,8 @@ def _word(kind: Kind, lines: list[str], number: int) -> Reason:
         line = f"{line} {lines[number + 1].strip()}"
     remedy = _find_remedy(lines, number) or kind.remedy
     # ssh knows the file, and the name by which it has the key.
-    remove = [text for text in map(str.strip, lines) if text.startswith("ssh-keygen -f")] or [_REMOVE]
+    remove = [text for text in map(str.strip, lines) if text.startswith("ssh-keygen -f")] or [
+        _REMOVE
+    ]
     remedy = remedy.replace("{remove}", remove[-1])
     return Reason(what=f"{kind.what} ({line})" if kind.what else line, remedy=remedy)

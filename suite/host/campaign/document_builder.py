@@ -22,8 +22,8 @@ from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.remedies import explain_failure
 from suite.host.machine.identity import describe_machine, hide
 from suite.host.machine.machine import describe_binding
-from suite.host.provision.overlay import OTHER_TENSORFLOW
-from suite.host.provision.volumes import compile_cache
+from suite.host.provision.images import OTHER_TENSORFLOW
+from suite.host.provision.resources import compile_cache
 from suite.kernel import write_cpus
 from suite.kernel.clock import Span
 from suite.model import (

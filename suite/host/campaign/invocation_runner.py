@@ -16,8 +16,8 @@ from suite.host.campaign import durations, plan
 from suite.host.campaign.document_builder import ArmRefused, DocumentBuilder
 from suite.host.engine import LABEL, Ending, Engine, Job, Running
 from suite.host.gpu.remedies import explain_failure, explain_worker
-from suite.host.provision.volumes import choose_environment, choose_volumes
-from suite.host.watch.observe import Observe, Sampled
+from suite.host.provision.resources import choose_environment, choose_volumes
+from suite.host.telemetry.observer import Observe, Sampled
 from suite.model import AT_END, Document, InvocationStatus
 
 NO_PROGRESS_CAP = 3

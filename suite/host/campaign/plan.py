@@ -84,7 +84,6 @@ def means_something(cell: Cell, arm: Arm) -> bool:
     return arm.gpu or not cell.beside_gpu
 
 
-
 def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     """The ids of the campaign's cells that its control invocations run."""
     if profile not in WITH_VERDICTS:

@@ -201,6 +201,7 @@ def check_price(price: float | None, currency: str | None) -> str:
         )
     if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
         raise UsageError(
-            f"PRICE_CURRENCY={currency!r} is not a currency code", "three capital letters, such as EUR"
+            f"PRICE_CURRENCY={currency!r} is not a currency code",
+            "three capital letters, such as EUR",
         )
     return currency

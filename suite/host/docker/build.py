@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from docker.utils import parse_repository_tag
 
 from suite.errors import MORE_DISK, EngineError
-from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import Refused
-from suite.host.docker.stream import follow_build, follow_pull
-from suite.host.docker.volumes import LASTING, list_volumes
+from suite.host.docker.connection import Daemon, Refused
+from suite.host.docker.leftovers import LASTING, find_image, list_images, list_volumes
 from suite.host.engine import LABEL, Say, Stock
 from suite.host.machine.deadlines import SILENT_S
+from suite.host.provision.build_steps import word_pip
 from suite.host.provision.debian_base import RELEASE, make_files
 from suite.host.provision.images import (
     STAND_IN,
@@ -27,12 +25,13 @@ from suite.host.provision.images import (
     Recipe,
     build_context,
     explain_build,
+    explain_unfit,
     find_changes,
     identify_base,
     plan_build,
+    refuse_custom,
+    word_check,
 )
-from suite.host.provision.overlay import explain_unfit, refuse_custom, word_check
-from suite.host.provision.steps import word_pip
 from suite.model import Image
 
 
@@ -132,15 +131,6 @@ def ensure_base(daemon: Daemon, recipe: Recipe, progress: Say, data_root: str | 
         raise refuse_base(daemon, recipe.base, refused.text, laid=laid) from refused
 
 
-def list_images(daemon: Daemon) -> list[dict[str, Any]]:
-    """The engine's images that this project built, with their labels."""
-    with daemon.errors("listing images"):
-        return [
-            {**image, "Labels": image.get("Labels") or {}}
-            for image in daemon.api.images(filters={"label": f"{LABEL}=image"})
-        ]
-
-
 def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> Image:
     """What the engine says about an image, for the record."""
     with daemon.errors("asking after an image"):
@@ -154,24 +144,6 @@ def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> 
         origin=origin,
         size_bytes=int(seen["Size"]) if seen.get("Size") else None,
     )
-
-
-def find_image(daemon: Daemon, reference: str) -> str | None:
-    """The engine's id of an image; None where it is not there."""
-    return _look_at(daemon, reference).get("Id")
-
-
-def find_digests(daemon: Daemon, reference: str) -> list[str]:
-    """What registries call an image that is here; nothing where it is not, or came from none."""
-    return _look_at(daemon, reference).get("RepoDigests") or []
-
-
-def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
-    """What the engine says of an image; nothing where it is not there."""
-    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
-        seen: dict[str, Any] = daemon.api.inspect_image(reference)
-        return seen
-    return {}
 
 
 def make_base(daemon: Daemon, name: str, progress: Say) -> str:
@@ -277,3 +249,51 @@ def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fr
         unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
         error = unfit or daemon.error(f"building the {recipe.name} image", refused.text)
         raise error from refused
+
+
+_CHATTER = ("--->", "Removing intermediate container", "Step ")
+"""What the classic builder says about its own steps; the commands' output is what tells."""
+
+
+def follow_build(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """The output of a build's commands, by lines.
+
+    Raises:
+        Refused: one of the events is an error; its text begins with all of that output, which holds
+            the reason where a command failed.
+    """
+    said: list[str] = []
+    for event in _follow(events, said):
+        for line in str(event.get("stream", "")).splitlines():
+            text = " ".join(line.split())
+            if text and not text.startswith(_CHATTER):
+                said.append(text)
+                yield text
+
+
+def follow_pull(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """How far an image has come, in words: ``3 of 7 layers``.
+
+    Raises:
+        Refused: one of the events is an error.
+    """
+    layers: dict[str, str] = {}
+    for event in _follow(events, []):
+        layer, status = str(event.get("id", "")), str(event.get("status", ""))
+        # Other events have an id too: the first one's is the image's tag.
+        if layer in layers or status in {"Pulling fs layer", "Already exists"}:
+            layers[layer] = status
+        if status == "Pull complete" and layer in layers:
+            here = sum(one in {"Pull complete", "Already exists"} for one in layers.values())
+            yield f"{here} of {len(layers)} layers"
+
+
+def _follow(events: Iterator[Mapping[str, Any]], said: list[str]) -> Iterator[Mapping[str, Any]]:
+    """The events up to an error, whose text begins with what was ``said`` by then."""
+    for event in events:
+        if "error" in event:
+            # Nothing comes after it; only a stream that was read to its end frees its connection.
+            for _ in events:
+                continue
+            raise Refused(None, "\n".join([*said, str(event["error"])]))
+        yield event

@@ -1,4 +1,5 @@
-"""What a killed campaign leaves in the engine, found by label alone, and removed.
+"""What an engine has of this project, by its label alone: images, volumes and containers; and what a killed
+campaign leaves of these, removed.
 
 Containers, images and volumes without this project's label are never touched.
 """
@@ -14,19 +15,83 @@ from typing import Any
 
 from suite.content import hash_lines
 from suite.errors import BusyError, EngineError
-from suite.host.docker.build import find_image, list_images
-from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import Refused
-from suite.host.docker.volumes import LASTING, discard_volume, list_volumes
-from suite.host.engine import LABEL
-from suite.host.machine.deadlines import WORK_S
+from suite.host.docker.connection import Daemon, Refused
+from suite.host.engine import LABEL, Volume
+from suite.host.machine.deadlines import LEAVE_S, WORK_S
 from suite.host.machine.lock import MIND_OTHER, PLACE, name_self
 from suite.host.machine.machine import is_alive
-from suite.host.provision.volumes import UNKNOWN_DRIVER
+from suite.host.provision.resources import UNKNOWN_DRIVER
+
+LASTING = "lasting-volume"
+"""The label's value on volumes that are nobody's in particular, and are kept from run to run."""
+
+
+def volume_labels(volume: Volume, owner: str) -> dict[str, str]:
+    """The labels of a volume; ``owner`` is the token of the process that first needed it.
+
+    A lasting one has no owner, with whom it would go, but what says how long it is of use.
+    """
+    purpose = {f"{LABEL}.purpose": volume.purpose}
+    if volume.lasting:
+        own = {f"{LABEL}.{name}": value for name, value in volume.labels.items()}
+        return {LABEL: LASTING, **purpose, **own}
+    return {LABEL: "volume", f"{LABEL}.owner": owner, **purpose}
+
+
+def list_volumes(daemon: Daemon, kind: str) -> list[Mapping[str, Any]]:
+    """This project's volumes of a kind, by its label.
+
+    Raises:
+        EngineError: the engine does not answer, or refuses this user the list.
+    """
+    with daemon.errors("listing volumes"):
+        found = daemon.api.volumes(filters={"label": f"{LABEL}={kind}"})
+        return list(found.get("Volumes") or [])
+
+
+def discard_volume(daemon: Daemon, name: str) -> bool:
+    """Removes a volume where no container holds it and the engine answers, or comes back; whether it did."""
+
+    def remove() -> None:
+        with daemon.calls("removing a volume", LEAVE_S):
+            daemon.api.remove_volume(name)
+
+    with suppress(Refused, EngineError):
+        daemon.outlast(remove)
+        return True
+    return False
+
 
 _FOREIGN_AGE_S = 48 * 3600.0
 """After this long, a stopped container or a volume whose owner can't be looked up is nobody's any more.  No
 campaign takes that long, and no two machines' clocks, or one that is set by an hour, differ by so much."""
+
+
+def list_images(daemon: Daemon) -> list[dict[str, Any]]:
+    """The engine's images that this project built, with their labels."""
+    with daemon.errors("listing images"):
+        return [
+            {**image, "Labels": image.get("Labels") or {}}
+            for image in daemon.api.images(filters={"label": f"{LABEL}=image"})
+        ]
+
+
+def find_image(daemon: Daemon, reference: str) -> str | None:
+    """The engine's id of an image; None where it is not there."""
+    return _look_at(daemon, reference).get("Id")
+
+
+def find_digests(daemon: Daemon, reference: str) -> list[str]:
+    """What registries call an image that is here; nothing where it is not, or came from none."""
+    return _look_at(daemon, reference).get("RepoDigests") or []
+
+
+def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
+    """What the engine says of an image; nothing where it is not there."""
+    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
+        seen: dict[str, Any] = daemon.api.inspect_image(reference)
+        return seen
+    return {}
 
 
 def remove_container(daemon: Daemon, container: str, within: float = WORK_S) -> None:

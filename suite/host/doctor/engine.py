@@ -7,8 +7,7 @@ from pathlib import Path
 
 from suite.errors import MORE_DISK, CrossoverError, RightsError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
-from suite.host.doctor.machine import Examined
-from suite.host.doctor.probe import Probe
+from suite.host.doctor.probe import Examined, Probe
 from suite.host.engine import Stock
 from suite.host.machine.surroundings import find_container
 

@@ -18,9 +18,8 @@ from suite import __version__
 from suite.errors import CrossoverError, EngineError
 from suite.host.doctor import engine, gpu, host, tensorflow
 from suite.host.doctor.finding import Finding, Unknown, no, shorten_uuids, unknown
-from suite.host.doctor.machine import Machine, Question
-from suite.host.doctor.probe import Probe
-from suite.host.machine.lines import MORE_PROCESSES
+from suite.host.doctor.probe import Machine, Probe, Question
+from suite.host.machine.output import MORE_PROCESSES
 
 SCHEMA = 1
 """The number of the JSON that `--json` prints.  History: 1, November 2026, the first."""

@@ -13,16 +13,14 @@ from typing import Any
 
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
-from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import Examined
-from suite.host.doctor.noise import check_idle_gpu
-from suite.host.doctor.probe import Probe
+from suite.host.doctor.gpu import NO_GPU, NOT_ASKED, check_idle_gpu
+from suite.host.doctor.probe import Examined, Probe
 from suite.host.engine import Ending, GpuRequest, Job, Stock
 from suite.host.gpu.remedies import explain_worker
-from suite.host.gpu.texts.harmless import name_harmless
-from suite.host.provision.overlay import OTHER_TENSORFLOW
-from suite.host.provision.volumes import choose_environment, compile_cache
+from suite.host.gpu.texts.tensorflow import name_harmless
+from suite.host.provision.images import OTHER_TENSORFLOW
+from suite.host.provision.resources import choose_environment, compile_cache
 from suite.model import SIMULATED, Arm, Image, Scalar
 
 _NO_MEMORY = re.compile(r"device:GPU:\d+ with 0 MB memory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.errors import OTHER_BUILD
-from suite.host.machine.refusal import EngineKind
+from suite.host.engine import EngineKind
 
 RESTART = "`sudo systemctl restart docker`"
 CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {RESTART}"

@@ -18,7 +18,7 @@ from pathlib import Path
 from suite.content import hash_lines
 from suite.errors import EngineError
 from suite.host.engine import Say
-from suite.host.provision.steps import run_step, word_pip
+from suite.host.provision.build_steps import run_step, word_pip
 
 VERSIONS = ((3, 13), (3, 12), (3, 11))
 """The Python versions that the locks hold wheels for, the image's own first."""

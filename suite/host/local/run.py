@@ -19,10 +19,9 @@ from typing import IO
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
-from suite.host.local.owned import make_folder
+from suite.host.local.leftovers import make_folder
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
-from suite.host.machine.ending import DIARY_BYTES, phrase_ending
-from suite.host.machine.lines import MORE_PROCESSES, LineQueue
+from suite.host.machine.output import DIARY_BYTES, MORE_PROCESSES, LineQueue, phrase_ending
 
 
 class LocalRun:

@@ -1,16 +1,39 @@
 """What this process may use of this machine, whether an engine is on it, and which of its processes
-live.  Linux only."""
+live.  Linux only.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.host.machine.cpus import parse_cpus
+from suite.errors import UsageError
 from suite.kernel import groups, memory_total, read_text
 from suite.model import Scalar
+from suite.ranges import RANGES
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """CPU numbers of ``0-3,8``, ascending.
+
+    Raises:
+        UsageError: it is not such a list, or names a CPU that no machine has.
+    """
+    cpus: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,99})(?:-(\d{1,99}))?", part.strip())
+        if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
+            raise UsageError(f"{text[:99]!r} is not a list of CPUs", "write 0-3 or 0,2,4")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if complaint := RANGES["cpus"].refuse(last):
+            raise UsageError(
+                f"{text[:99]!r} is not a list of CPUs: {complaint}", "write 0-3 or 0,2,4"
+            )
+        cpus.update(range(first, last + 1))
+    return tuple(sorted(cpus))
 
 
 def cpus_allowed() -> tuple[int, ...]:

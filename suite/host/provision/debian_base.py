@@ -17,7 +17,7 @@ from typing import IO
 
 from suite.errors import EngineError
 from suite.host.engine import Say
-from suite.host.provision.steps import run_step
+from suite.host.provision.build_steps import run_step
 from suite.kernel import read_text
 
 RELEASE = "trixie"

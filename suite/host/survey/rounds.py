@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from suite.host.campaign import durations
-from suite.host.campaign.listener import format_wait
-from suite.host.campaign.conductor import CampaignRunner
-from suite.host.campaign.listener import Listener, Progress
+from suite.host.campaign.campaign_runner import CampaignRunner
+from suite.host.campaign.listener import Listener, Progress, format_wait
 from suite.host.campaign.store import Store
 from suite.host.survey.halting import HaltingEngine
 from suite.host.survey.plan import Part
@@ -118,9 +117,7 @@ def run_survey(
                 step(turns[turn], pool)
             last_s = monotonic() - begun
             left_s = (survey.rounds - number) * last_s
-            to_go = (
-                f"; about {format_wait(priced, left_s)} to go" if number < survey.rounds else ""
-            )
+            to_go = f"; about {format_wait(priced, left_s)} to go" if number < survey.rounds else ""
             listener.say(f"round {number} of {survey.rounds} done{to_go}")
             report()
 

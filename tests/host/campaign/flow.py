@@ -16,7 +16,7 @@ from suite.host.campaign.document_builder import DocumentBuilder
 from suite.host.campaign.invocation_runner import InvocationRunner
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest
-from suite.host.watch.observe import Observe
+from suite.host.telemetry.observer import Observe
 from suite.model import Campaign, CellResult, Container, Document, document_name
 from tests import synthetic
 from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_cells, fake_image

@@ -11,7 +11,7 @@ from suite.analysis.analyse import look_for_odd
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
-from suite.host.campaign.conductor import CampaignRunner
+from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Progress
 from suite.host.campaign.request import Request, plan_campaign, resume_plan
 from suite.host.campaign.store import Store

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 
 import pytest
 
-from suite.host.campaign.budget import Budget
+from suite.host.campaign.durations import Budget
 from suite.host.engine import Job
 from suite.kernel import clock
 from suite.model import Document, container_seconds

@@ -9,8 +9,8 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import build
-from suite.host.docker.connect import Daemon
-from suite.host.docker.stream import follow_build, follow_pull
+from suite.host.docker.build import follow_build, follow_pull
+from suite.host.docker.connection import Daemon
 from suite.host.engine import LABEL
 from suite.host.provision import images
 from suite.model import Image

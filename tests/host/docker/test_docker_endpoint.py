@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
-from suite.host.docker.endpoint import Endpoint, find_endpoint
+from suite.host.docker.connection import Endpoint, find_endpoint
 from tests.fakes.tree import lay
 
 
@@ -39,7 +39,9 @@ def test_a_named_engine_is_known_by_its_address(url: str, kind: str | None, tmp_
     if kind:
         assert find_endpoint(named) == Endpoint(kind=kind, url=url, source="DOCKER_HOST")
     else:
-        with pytest.raises(EngineError, match=r"\(DOCKER_HOST\) is not a valid engine address") as caught:
+        with pytest.raises(
+            EngineError, match=r"\(DOCKER_HOST\) is not a valid engine address"
+        ) as caught:
             find_endpoint(named)
         assert caught.value.remedy
 

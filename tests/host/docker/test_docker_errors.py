@@ -9,8 +9,8 @@ import requests
 from docker.errors import DockerException
 
 from suite.errors import EngineError, RightsError
-from suite.host.docker import connect as connecting
-from suite.host.docker.connect import Daemon, connect
+from suite.host.docker import connection as connecting
+from suite.host.docker.connection import Daemon, connect
 from suite.host.machine.surroundings import Container
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 

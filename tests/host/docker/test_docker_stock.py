@@ -6,9 +6,8 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker.build import provide_image, reach_base, take_stock
-from suite.host.docker.connect import Daemon
-from suite.host.docker.describe import Description
-from suite.host.docker.volumes import LASTING
+from suite.host.docker.connection import Daemon, Description
+from suite.host.docker.leftovers import LASTING
 from suite.host.engine import LABEL, GpuSupport
 from suite.host.provision.images import follow, plan_build, read_specs
 from tests.fakes.docker_api import HERE, FakeApi, api_error

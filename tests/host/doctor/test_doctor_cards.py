@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError
-from suite.host.doctor.cards import WSL_SMI
-from suite.host.doctor.machine import Ran
+from suite.host.doctor.gpu import WSL_SMI
+from suite.host.doctor.probe import Ran
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu.choice import find_choice
 from suite.host.gpu.remedies import explain_refusal

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suite.host.doctor.finding import Unknown
-from suite.host.doctor.machine import Machine, Ran, free_bytes, run_command
+from suite.host.doctor.probe import Machine, Ran, free_bytes, run_command
 from tests.fakes.doctor_machine import FakeExamined
 
 

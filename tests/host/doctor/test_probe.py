@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
-from suite.host.doctor.machine import Examined, Machine, Question
-from suite.host.doctor.probe import Probe, once
+from suite.host.doctor.probe import Examined, Machine, Probe, Question, once
 
 
 def refuse() -> Examined:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu.refusals import find_refusal
-from suite.host.gpu.texts.drivers import REQUIREMENT, find_driver, last_branch
+from suite.host.gpu.remedies import find_refusal
+from suite.host.gpu.texts.driver import REQUIREMENT, find_driver, last_branch
 
 CLI = "nvidia-container-cli: requirement error: unsatisfied condition: "
 PLEASE = ", please update your driver to a newer version, or use an earlier cuda container"

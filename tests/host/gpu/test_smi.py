@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from suite.host.engine import find_row
 from suite.host.gpu.smi import FIELDS, find_pending, read_answer
-from suite.host.gpu.texts.answers import ANSWERS, INFOROM, find_code
-from suite.host.machine.refusal import find_row
+from suite.host.gpu.texts.driver import ANSWERS, INFOROM, find_code
 from tests.fakes.doctor_machine import smi
 
 HANDLE = "Unable to determine the device handle for GPU"

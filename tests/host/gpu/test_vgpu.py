@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu.vgpu import find_slice, newer_image
+from suite.host.gpu.smi import find_slice, newer_image
 
 pytestmark = pytest.mark.simulated
 

@@ -10,7 +10,7 @@ import pytest
 from suite.content import SUITE
 from suite.errors import EngineError, UsageError
 from suite.host.engine import Job
-from suite.host.local.inside import DIGEST, InsideEngine, look_around
+from suite.host.local.engine import DIGEST, InsideEngine, look_around
 from tests.fakes.groups import first, unified
 from tests.fakes.scripted_python import stand_in
 from tests.fakes.tree import lay

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.errors import UsageError
-from suite.host.machine.cpus import parse_cpus
+from suite.host.machine.machine import parse_cpus
 from suite.kernel import write_cpus
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.machine.ending import phrase_ending
+from suite.host.machine.output import phrase_ending
 
 
 @pytest.mark.parametrize(

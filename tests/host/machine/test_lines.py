@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from suite.errors import EngineError
-from suite.host.machine.lines import LONGEST_BYTES, LineQueue, split_lines
+from suite.host.machine.output import LONGEST_BYTES, LineQueue, split_lines
 
 
 def test_lines_come_whole_from_pieces_of_any_size() -> None:

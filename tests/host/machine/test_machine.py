@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from suite.host.docker import leftovers
-from suite.host.docker.connect import Daemon
-from suite.host.machine.cpus import parse_cpus
+from suite.host.docker.connection import Daemon
 from suite.host.machine.machine import (
     describe_binding,
     find_cores,
@@ -17,6 +16,7 @@ from suite.host.machine.machine import (
     is_this_machine,
     memory_total,
     own_token,
+    parse_cpus,
 )
 from tests.fakes.docker_api import HERE, FakeApi
 from tests.fakes.groups import unified

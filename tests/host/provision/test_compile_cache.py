@@ -12,15 +12,21 @@ import pytest
 from suite.errors import EngineError
 from suite.host.campaign.arms import Arms, against_itself, known_arms
 from suite.host.docker import leftovers
-from suite.host.docker.connect import Daemon
-from suite.host.docker.volumes import volume_labels
+from suite.host.docker.connection import Daemon
+from suite.host.docker.leftovers import volume_labels
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
-from suite.host.local.volumes import LocalVolumes, sweep_lasting
-from suite.host.provision.images import follow, identify_packages, name_base, plan_build, read_specs
-from suite.host.provision.overlay import overlay_on
-from suite.host.provision.volumes import CACHE_VARIABLE, compile_cache
+from suite.host.local.leftovers import LocalVolumes, sweep_lasting
+from suite.host.provision.images import (
+    follow,
+    identify_packages,
+    name_base,
+    overlay_on,
+    plan_build,
+    read_specs,
+)
+from suite.host.provision.resources import CACHE_VARIABLE, compile_cache
 from suite.model import Image
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job
 from tests.fakes.engine import Life, asked_arm, fake_image

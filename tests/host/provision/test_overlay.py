@@ -12,13 +12,12 @@ import pytest
 
 from suite.errors import VENDOR_IMAGE, EngineError
 from suite.host.campaign.arms import known_arms
-from suite.host.docker import build
+from suite.host.docker import leftovers
 from suite.host.docker.build import reach_base, take_stock
-from suite.host.docker.connect import Daemon
-from suite.host.provision import images, overlay
-from suite.host.provision.images import DOCKER, Recipe
-from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
-from suite.host.provision.volumes import CACHE_TARGET, SCRATCH_TARGET
+from suite.host.docker.connection import Daemon
+from suite.host.provision import images
+from suite.host.provision.images import CUSTOM, DOCKER, Recipe, add_digest, overlay_on
+from suite.host.provision.resources import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
 from tests.fakes import docker_api
 from tests.fakes.docker_api import HERE, FakeApi, api_error
@@ -144,7 +143,7 @@ def test_a_full_disk_is_not_taken_for_it(api: FakeApi) -> None:
     ],
 )
 def test_what_an_image_lacks_is_told(text: str, said: str | None) -> None:
-    error = overlay.explain_unfit("a:1", text)
+    error = images.explain_unfit("a:1", text)
     assert (error is None) is (said is None)
     assert error is None or (said or "") in error.what
 
@@ -186,8 +185,8 @@ def test_the_doctor_is_told_what_there_is_of_it(api: FakeApi) -> None:
 
 def test_digests_are_those_of_an_image_that_is_here(api: FakeApi) -> None:
     api.present["vendor/tf:1"]["RepoDigests"] = [f"vendor/tf@{DIGEST}"]
-    assert build.find_digests(Daemon(api, HERE), "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
-    assert build.find_digests(Daemon(api, HERE), "vendor/tf:2") == []
+    assert leftovers.find_digests(Daemon(api, HERE), "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
+    assert leftovers.find_digests(Daemon(api, HERE), "vendor/tf:2") == []
 
 
 def test_the_plan_says_what_it_is_built_from_and_nothing_but_the_suite_goes_in() -> None:

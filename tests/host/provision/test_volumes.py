@@ -13,14 +13,14 @@ import pytest
 from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
 from suite.host.docker import leftovers
-from suite.host.docker.connect import Daemon
-from suite.host.docker.limits import container_limits
-from suite.host.docker.volumes import LASTING, discard_volume, volume_labels
+from suite.host.docker.connection import Daemon
+from suite.host.docker.leftovers import LASTING, discard_volume, volume_labels
+from suite.host.docker.run import container_limits
 from suite.host.engine import LABEL, GpuRequest, Volume
-from suite.host.local import owned
-from suite.host.local.volumes import LocalVolumes
+from suite.host.local import leftovers as local_leftovers
+from suite.host.local.leftovers import LocalVolumes
 from suite.host.provision.images import identify_packages
-from suite.host.provision.volumes import (
+from suite.host.provision.resources import (
     CACHE_TARGET,
     CACHE_VARIABLE,
     SCRATCH_TARGET,
@@ -160,7 +160,7 @@ def test_no_room_for_a_folder_is_an_engine_error(
     def refuse(**_: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(owned.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(local_leftovers.tempfile, "mkdtemp", refuse)
     with pytest.raises(EngineError, match="No space left") as caught:
         LocalVolumes(place).variables(make_job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy

@@ -6,6 +6,7 @@ versions and the wrapping around it differ.  `refusals` puts them in order.
 
 from __future__ import annotations
 
+from suite.host.engine import Refusal
 from suite.host.gpu.commands import (
     ALLOW_CDI,
     CONFIGURE,
@@ -18,8 +19,7 @@ from suite.host.gpu.commands import (
     TRY_TOOLKIT,
     WRITE_SPEC,
 )
-from suite.host.gpu.texts.answers import AGAIN
-from suite.host.machine.refusal import Refusal
+from suite.host.gpu.texts.driver import AGAIN
 
 _BY_CDI = f"CDI: {WRITE_SPEC} and {ALLOW_CDI}"
 """In place of NVIDIA's hook."""

@@ -1,5 +1,5 @@
-"""The volumes of plain processes: folders on this machine's disk that a campaign removes again, and
-those that last, which lie with the environments.
+"""The folders of plain processes: those that belong to a live process, signed by it and swept once it is
+dead, and the volumes of a campaign among them; and those that last, which lie with the environments.
 
 Knows no docker.
 """
@@ -8,12 +8,44 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
+from typing import Literal
 
 from suite.errors import EngineError
 from suite.host.engine import Job, Volume
-from suite.host.local import owned
-from suite.host.provision.volumes import UNKNOWN_DRIVER
+from suite.host.machine.machine import is_alive, own_token
+from suite.host.provision.resources import UNKNOWN_DRIVER
+from suite.kernel import read_text
+
+PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with mkdtemp
+"""Where files that are too large for memory belong (hier(7)); /tmp often is memory."""
+
+_OWNER = "owner"
+
+
+def make_folder(kind: Literal["run", "volume"], place: Path | None = None) -> Path:
+    """A folder of this process's, in the usual place for those that go soon.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"crossover-{kind}-", dir=place))
+    (folder / _OWNER).write_text(own_token(), encoding="utf-8")
+    return folder
+
+
+def sweep() -> int:
+    """Removes those whose process is dead; how many there were."""
+    count = 0
+    for place in {PLACE, Path(tempfile.gettempdir())}:
+        for folder in (*place.glob("crossover-run-*"), *place.glob("crossover-volume-*")):
+            # Nothing is read of another user's, or of one that is just being made.
+            if is_alive(read_text(folder / _OWNER)) is False:
+                shutil.rmtree(folder, ignore_errors=True)
+                count += 1
+    return count
+
 
 _DATA = "data"
 _CACHES = "crossover-*-compile-cache-*"
@@ -38,7 +70,7 @@ class LocalVolumes:
         """
         found = {}
         for volume in job.volumes:
-            place = self._home if volume.lasting else owned.PLACE
+            place = self._home if volume.lasting else PLACE
             try:
                 found[volume.variable] = str(self._make(volume))
             except OSError as error:
@@ -54,8 +86,8 @@ class LocalVolumes:
             folder.mkdir(parents=True, exist_ok=True)
             return folder.absolute()
         if volume.name not in self._folders:
-            place = owned.PLACE if os.access(owned.PLACE, os.W_OK | os.X_OK) else None
-            folder = owned.make_folder("volume", place)
+            place = PLACE if os.access(PLACE, os.W_OK | os.X_OK) else None
+            folder = make_folder("volume", place)
             (folder / _DATA).mkdir()
             self._folders[volume.name] = folder
         return self._folders[volume.name] / _DATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from suite.host.watch.sensors import HostSensors
+from suite.host.telemetry.sampler import HostSensors
 from tests.fakes.groups import GROUPS, unified
 from tests.fakes.tree import lay
 

@@ -12,15 +12,26 @@ from typing import Any
 from suite.errors import GpuError, UnsoundError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
-from suite.host.campaign.durations import Budget
 from suite.host.campaign.document_builder import DocumentBuilder, counts, is_complete
+from suite.host.campaign.durations import Budget
 from suite.host.campaign.invocation_runner import InvocationRunner
-from suite.host.campaign.listener import (AnalysisHooks, Listener, describe_again, describe_block, describe_compiled, describe_look, describe_progress, describe_refused, describe_repeat, describe_start, format_wait)
+from suite.host.campaign.listener import (
+    AnalysisHooks,
+    Listener,
+    describe_again,
+    describe_block,
+    describe_compiled,
+    describe_look,
+    describe_progress,
+    describe_refused,
+    describe_repeat,
+    describe_start,
+    format_wait,
+)
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine
-from suite.host.provision.allowance import allow_cpus, allow_memory
-from suite.host.provision.volumes import campaign_volumes
-from suite.host.watch.observe import Observe
+from suite.host.provision.resources import allow_cpus, allow_memory, campaign_volumes
+from suite.host.telemetry.observer import Observe
 from suite.model import SIMULATED, Campaign, Document, Image, InterimLook, container_seconds
 
 REPEATS = 2

@@ -13,7 +13,7 @@ from suite.errors import EngineError, GpuError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms, against_itself
 from suite.host.campaign.request import Request, plan_campaign
-from suite.host.provision.allowance import MEMORY_SHARE
+from suite.host.provision.resources import MEMORY_SHARE
 from suite.model import Campaign, container_seconds
 from suite.worker import scenarios
 from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record

@@ -11,7 +11,7 @@ import pytest
 
 from suite import wire
 from suite.host.gpu import nvml
-from suite.host.watch.sampler import Owners
+from suite.host.telemetry.sampler import Owners
 from tests.fakes.clock import Time
 from tests.fakes.nvml import (
     BRAKED,
@@ -28,7 +28,7 @@ from tests.fakes.nvml import (
     NVMLError,
     Profile,
 )
-from tests.host.watch.watching import CONTAINER, make_processes, watch
+from tests.host.telemetry.watching import CONTAINER, make_processes, watch
 
 pytestmark = pytest.mark.simulated
 

@@ -6,9 +6,8 @@ import io
 from pathlib import Path
 
 from suite.host.gpu import nvml
-from suite.host.watch.observe import read_lines
-from suite.host.watch.sampler import Owners, sample_until_told
-from suite.host.watch.sensors import HostSensors
+from suite.host.telemetry.observer import read_lines
+from suite.host.telemetry.sampler import HostSensors, Owners, sample_until_told
 from suite.kernel.clock import Span
 from suite.model import Telemetry
 from tests.fakes.clock import Time

@@ -85,7 +85,7 @@ class Sampled:
                 trouble = stack.enter_context(tempfile.TemporaryFile())
                 process = subprocess.Popen(
                     [
-                        *(sys.executable, "-m", "suite.host.watch.sampler"),
+                        *(sys.executable, "-m", "suite.host.telemetry.sampler"),
                         *("--every", str(HOST_EVERY_S if gpu is None else GPU_EVERY_S)),
                         *(("--cpus", write_cpus(cpus)) if cpus else ()),
                         *(() if gpu is None else ("--gpu", gpu.visible or gpu.devices[0])),

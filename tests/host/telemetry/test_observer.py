@@ -13,14 +13,14 @@ import pytest
 from suite import wire
 from suite.content import SUITE
 from suite.host.engine import GpuRequest
-from suite.host.gpu import cards
-from suite.host.watch import observe
-from suite.host.watch.observe import Sampled, make_observer, read_lines
+from suite.host.gpu import visible_devices
+from suite.host.telemetry import observer
+from suite.host.telemetry.observer import Sampled, make_observer, read_lines
 from suite.kernel.clock import Span
 from suite.model import Arm, Telemetry, control_of
 from tests.fakes.engine import FakeEngine
 from tests.fakes.nvml import SLICE_UUIDS
-from tests.host.watch.watching import CONTAINER
+from tests.host.telemetry.watching import CONTAINER
 
 
 def test_lines_that_were_cut_off_cost_only_themselves() -> None:
@@ -77,7 +77,7 @@ def test_the_gpu_that_cuda_may_see_is_watched_or_there_is_a_reason(
         started.append(words)
         raise PermissionError("not today")
 
-    monkeypatch.setattr(observe.subprocess, "Popen", refuse)
+    monkeypatch.setattr(observer.subprocess, "Popen", refuse)
     assert "not today" in str(Sampled.begin(asked, (0,)))
     assert started[0][-2:] == ["--gpu", watched]
 
@@ -108,7 +108,7 @@ def test_a_real_sampler_watches_this_machine() -> None:
     time.sleep(0.3)
     found = finish(begun)
     assert len(found.at_s) >= 2
-    assert found.facts["sampler.every_s"] == observe.HOST_EVERY_S
+    assert found.facts["sampler.every_s"] == observer.HOST_EVERY_S
     assert isinstance(found.facts["sampler.cpu_s"], float)
     assert not any(name.startswith("gpu.") for name in (*found.series, *found.facts))
 
@@ -151,6 +151,6 @@ def test_the_real_process_asks_the_library_about_the_named_gpu(
     found = finish(begin(GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:3",))))
     assert found.facts["gpu.uuid"] == wire.hash_uuid(SLICE_UUIDS[3])
     assert found.series["gpu.clock_sm_mhz"][0] == 1980
-    listed = cards.ask_library()
+    listed = visible_devices.ask_library()
     assert listed is not None
     assert [one.index for one in listed[0].slices] == [1, 3]
