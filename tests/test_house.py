@@ -1,33 +1,12 @@
-"""The shape of the code, as numbers: they may shrink, and none may grow."""
+"""The shape of the code: who escapes, who imports whom, and who writes sentences."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from suite.content import SUITE
-
-LONGEST = 300
-"""Lines of the longest file."""
-
-MOST_IN_A_FOLDER = 12
-"""Modules of the fullest folder, its `__init__` aside."""
-
-FILES = sorted(SUITE.rglob("*.py"))
-
-
-def test_no_file_is_longer_than_a_head_holds() -> None:
-    for path in FILES:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST, path
-
-
-def test_no_folder_is_a_heap() -> None:
-    folders = Counter(path.parent for path in FILES if path.name != "__init__.py")
-    fullest, number = folders.most_common(1)[0]
-    assert number <= MOST_IN_A_FOLDER, fullest
-
 
 ESCAPES = frozenset({"escape", "html", "saxutils", "show_plainly", "guard_formula"})
 """What makes a text safe for where it will stand."""
