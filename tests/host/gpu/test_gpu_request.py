@@ -302,8 +302,3 @@ def test_the_request_fits_the_engine(info: dict[str, Any], driver: str) -> None:
     assert (
         gpu.choose_request({**info, "ServerVersion": "5.4.2"}, choice, podman=True).driver == "cdi"
     )
-
-
-def test_gpus_are_named_as_requests_name_them() -> None:
-    cut = Card(index=1, mig=True, slices=(Slice(index=0, uuid="a"), Slice(index=1, uuid="b")))
-    assert list(name_gpus([Card(index=0), cut])) == ["0", "1:0", "1:1"]

@@ -1,4 +1,4 @@
-"""Lines out of pieces of bytes, waited for without spinning."""
+"""Lines out of pieces of bytes, waited for without spinning; and how a process ended, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from suite.errors import EngineError
-from suite.host.machine.output import LONGEST_BYTES, LineQueue, split_lines
+from suite.host.machine.output import LONGEST_BYTES, LineQueue, phrase_ending, split_lines
 
 
 def test_lines_come_whole_from_pieces_of_any_size() -> None:
@@ -39,3 +39,22 @@ def test_a_thread_that_cannot_be_started_is_an_engines_error(
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(EngineError, match="can't start new thread"):
         LineQueue([])
+
+
+@pytest.mark.parametrize(
+    ("code", "oom", "phrase"),
+    [
+        (0, False, "exit code 0"),
+        (3, False, "exit code 3"),
+        (125, False, "exit code 125: the engine could not run it"),
+        (132, False, "killed by SIGILL (an instruction that this CPU lacks"),
+        (137, False, "killed by SIGKILL"),
+        (137, True, "out of memory (limit 2.00 GiB)"),
+        (139, False, "killed by SIGSEGV (a crash in native code)"),
+        (227, False, "killed by signal 99"),
+        (None, False, "could not be killed"),
+    ],
+)
+def test_an_ending_is_put_into_words(code: int | None, oom: bool, phrase: str) -> None:
+    said = phrase_ending(code, out_of_memory=oom, memory_bytes=2 * 2**30)
+    assert said.startswith(phrase)
