@@ -60,7 +60,7 @@ def plan_campaign(
     label = choose_label(request.label)
     currency = check_price(request.price, request.price_currency)
     controls = plan.choose_controls(chosen, request.profile)
-    drawn = Campaign(
+    campaign = Campaign(
         schema=wire.SCHEMA,
         id=campaign_name(created, label, request.profile),
         created=created,
@@ -84,7 +84,7 @@ def plan_campaign(
         price=request.price,
         price_currency=currency,
     )
-    return durations.predict_before(drawn)
+    return durations.predict_before(campaign)
 
 
 RECHECK_BLOCKS = 5
@@ -100,21 +100,21 @@ def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Ca
     """
     suite = identify_suite()
     _demand_same_suite(before, suite.content)
-    drawn = plan_campaign(request, arms, cells, suite=suite)
-    chosen = [cell.id for cell in drawn.cells]
-    twins = [one for one in plan.add_controls(arms.run, chosen) if one.control != "hidden"]
-    drawn = replace(
-        drawn,
+    campaign = plan_campaign(request, arms, cells, suite=suite)
+    chosen = [cell.id for cell in campaign.cells]
+    twins = [arm for arm in plan.add_controls(arms.run, chosen) if arm.control != "hidden"]
+    campaign = replace(
+        campaign,
         controls=chosen,
         every_arm=list(dict.fromkeys([*arms.run, *twins])),
         calls={
             arm: {name: k for name, k in before.calls.get(arm, {}).items() if name in chosen}
-            for arm in drawn.arms
+            for arm in campaign.arms
         },
         calibrated_by=before.id,
         rechecks=before.id,
     )
-    return durations.predict_before(drawn)
+    return durations.predict_before(campaign)
 
 
 def _demand_same_suite(campaign: Campaign, content: str) -> None:

@@ -87,7 +87,7 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
         room_bytes=room,
         from_lock=recipe.lock is not None,
         recorded=recorded,
-        caches=tuple(sorted(one["Name"] for one in caches)),
+        caches=tuple(sorted(volume["Name"] for volume in caches)),
     )
 
 
@@ -284,7 +284,7 @@ def follow_pull(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
         if layer in layers or status in {"Pulling fs layer", "Already exists"}:
             layers[layer] = status
         if status == "Pull complete" and layer in layers:
-            here = sum(one in {"Pull complete", "Already exists"} for one in layers.values())
+            here = sum(state in {"Pull complete", "Already exists"} for state in layers.values())
             yield f"{here} of {len(layers)} layers"
 
 

@@ -232,9 +232,9 @@ def engine_error(
     ``answered``: the text is the engine's own, and not that of a connection that failed.
     """
     row = find_row(text, REFUSALS if answered else (*NO_ANSWER, *REFUSALS))
-    told = f"{row.cause}: {text}" if row else text
+    message = f"{row.cause}: {text}" if row else text
     remedy = row.remedy if row else "`docker version` and the engine's own log say more"
-    return EngineError(f"docker at {endpoint.where}: {doing} failed: {told}", remedy)
+    return EngineError(f"docker at {endpoint.where}: {doing} failed: {message}", remedy)
 
 
 class Refused(Exception):
@@ -294,13 +294,13 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
     # The exceptions of requests are OSErrors.
     except (DockerException, urllib3.exceptions.HTTPError, paramiko.SSHException, OSError) as error:
         text = say(error)
-        told = engine_error(doing, text, endpoint, answered=False)
+        explained = engine_error(doing, text, endpoint, answered=False)
         kind: type[EngineError] = Away
         if isinstance(error, ReadTimeout | TimeoutError):
             kind = Silence
         elif find_row(text, NO_ANSWER) is _NO_RIGHTS:
             kind = Barred
-        raise kind(told.what, told.remedy) from error
+        raise kind(explained.what, explained.remedy) from error
 
 
 CONTAINERD_STORE = "/var/lib/containerd"

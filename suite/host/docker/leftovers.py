@@ -139,13 +139,13 @@ def sweep(daemon: Daemon, now_s: float, kernel_driver: str | None = None) -> int
     return count + _sweep_lasting(daemon, kernel_driver)
 
 
-def _is_nobodys(one: Mapping[str, Any], *, old: bool) -> bool:
+def _is_nobodys(labelled: Mapping[str, Any], *, old: bool) -> bool:
     """Whether a container or a volume of ours is nobody's any more.
 
     A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
     (another machine on the same engine) when it is ``old``.
     """
-    alive = is_alive(_labels(one).get(f"{LABEL}.owner", ""))
+    alive = is_alive(_labels(labelled).get(f"{LABEL}.owner", ""))
     return old if alive is None else not alive
 
 
@@ -184,9 +184,9 @@ def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers; and what an interrupt
     left of others, whose making the engine ended after nobody waited for it."""
     with daemon.patience.hurried(), suppress(EngineError):
-        for one in daemon.outlast(lambda: list_volumes(daemon, "volume")):
-            if _labels(one).get(f"{LABEL}.owner") == owner:
-                discard_volume(daemon, str(one["Name"]))
+        for volume in daemon.outlast(lambda: list_volumes(daemon, "volume")):
+            if _labels(volume).get(f"{LABEL}.owner") == owner:
+                discard_volume(daemon, str(volume["Name"]))
 
 
 def name_claim() -> str:
@@ -236,9 +236,9 @@ def _sweep_lasting(daemon: Daemon, kernel_driver: str | None) -> int:
         return 0
     known = list_images(daemon)
     # Asked for by name as well: the image can be one that this project did not build.
-    asked = {one for volume in lasting if (one := _labels(volume).get(f"{LABEL}.for"))}
-    images = {one for one in asked if find_image(daemon, one)}
-    packages = {one for image in known if (one := image["Labels"].get(f"{LABEL}.packages"))}
+    asked = {name for volume in lasting if (name := _labels(volume).get(f"{LABEL}.for"))}
+    images = {name for name in asked if find_image(daemon, name)}
+    packages = {name for image in known if (name := image["Labels"].get(f"{LABEL}.packages"))}
     count = 0
     for volume in lasting:
         labels = _labels(volume)

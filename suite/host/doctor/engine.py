@@ -124,10 +124,10 @@ def check_base(probe: Probe) -> Finding:
     missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:
         return not_applicable("every image is built already")
-    found = [_look_for_base(engine, stock) for stock in missing.values()]
-    if unsure := [one for one in found if one.state != "yes"]:
+    findings = [_look_for_base(engine, stock) for stock in missing.values()]
+    if unsure := [finding for finding in findings if finding.state != "yes"]:
         return unsure[0]
-    return yes("; ".join(one.text for one in found), base=", ".join(missing))
+    return yes("; ".join(finding.text for finding in findings), base=", ".join(missing))
 
 
 def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:

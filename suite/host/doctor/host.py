@@ -112,8 +112,8 @@ def _judge_binding(
 
 def _read_cpus(probe: Probe, path: str) -> tuple[int, ...]:
     """A list of CPUs of the kernel's; where there is none, some kernels write ``(null)``."""
-    told = probe.machine.read(path) or ""
-    return parse_cpus(told) if told[:1].isdigit() else ()
+    text = probe.machine.read(path) or ""
+    return parse_cpus(text) if text[:1].isdigit() else ()
 
 
 _LIFT = (
@@ -136,13 +136,13 @@ def _find_quota(probe: Probe) -> groups.Bound | None:
     """The quota that would hold the worker back: a plain process is in this one's control groups; a container
     on this machine has groups of its own, below the topmost that is seen from here, and if the engine is the
     user's, below those of the user as well."""
-    seen = groups.list_groups("cpu", probe.machine.root)
+    visible = groups.list_groups("cpu", probe.machine.root)
     engine = probe.try_engine()
     if engine is not None and engine.isolation != "container":
-        return groups.find_quota(seen)
+        return groups.find_quota(visible)
     rootless = engine is not None and engine.describe().get("rootless")
-    users = [one for one in seen[:-1] if rootless and _OF_USER.fullmatch(one.name)]
-    return groups.find_quota([*users, *seen[-1:]])
+    users = [group for group in visible[:-1] if rootless and _OF_USER.fullmatch(group.name)]
+    return groups.find_quota([*users, *visible[-1:]])
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
@@ -181,11 +181,11 @@ def _word_duration(seconds: float) -> str:
 def check_cloud(probe: Probe) -> Finding:
     """What kind of machine this is, as far as it knows itself without any network."""
     machine = probe.machine
-    told = parse_cloud(machine.read(CLOUD))
-    v1 = told.get("v1") if isinstance(told.get("v1"), dict) else {}
+    instance = parse_cloud(machine.read(CLOUD))
+    v1 = instance.get("v1") if isinstance(instance.get("v1"), dict) else {}
     cloud = shorten(v1.get("cloud_name")) if v1 else None
     region = shorten(v1.get("region")) if v1 else None
-    kind = next(find_types(told.get("ds")), None)
+    kind = next(find_types(instance.get("ds")), None)
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
     product = machine.read("/sys/class/dmi/id/product_name")
     dmi = {"vendor": vendor, "product": product}

@@ -316,8 +316,8 @@ class Probe:
     def architecture(self) -> str:
         """The processor's, as the engine names it; without one, this machine's."""
         engine = self.try_engine()
-        told = None if engine is None else engine.describe().get("architecture")
-        return str(told or platform.machine())
+        name = None if engine is None else engine.describe().get("architecture")
+        return str(name or platform.machine())
 
     def arms(self) -> tuple[Arm, ...]:
         """The arms that ``make bench`` would run, by what is known of the GPU.

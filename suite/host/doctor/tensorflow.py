@@ -32,7 +32,7 @@ _CLOSING_S = 3.0
 def check_tensorflow(probe: Probe) -> Finding:
     """What the arm's TensorFlow sees; only where its image or environment is here already."""
     engine = probe.open_engine()
-    arm = next((one for one in probe.arms() if one.gpu), None)
+    arm = next((candidate for candidate in probe.arms() if candidate.gpu), None)
     if arm is None:
         return _check_given(probe, engine)
     (stock,) = probe.take_stocks(arm.image)
@@ -113,10 +113,10 @@ environment reaches no worker; an image's own does, and that of a wrapper around
 def find_bounds(facts: Mapping[str, Scalar]) -> list[str]:
     """The variables of a worker's environment that allow fewer threads than it has CPUs."""
     usable = facts.get("cpu.usable")
-    told = {name: str(facts.get(f"environment.{name}", "")) for name in _BOUNDS}
+    bounds = {name: str(facts.get(f"environment.{name}", "")) for name in _BOUNDS}
     return [
         f"{name}={value}"
-        for name, value in told.items()
+        for name, value in bounds.items()
         if value.isdigit() and isinstance(usable, int) and 0 < int(value) < usable
     ]
 

@@ -105,14 +105,19 @@ def find_choice(cards: Sequence[Card], wanted: str) -> Choice:
         return Choice(wanted=wanted, card=card)
     if card.mig is None and not card.slices:
         return Choice(wanted=wanted)
-    chosen = next((one for one in card.slices if str(one.index) == part), None)
+    chosen = next((instance for instance in card.slices if str(instance.index) == part), None)
     if chosen is None:
         raise _no_slice([card], wanted)
     return Choice(wanted=wanted, card=card, slice=chosen)
 
 
 def _find_slice(cards: Sequence[Card], wanted: str) -> Choice:
-    found = [(card, one) for card in cards for one in card.slices if _begins(one.uuid, wanted)]
+    found = [
+        (card, instance)
+        for card in cards
+        for instance in card.slices
+        if _begins(instance.uuid, wanted)
+    ]
     if len(found) == 1:
         return Choice(wanted=wanted, card=found[0][0], slice=found[0][1])
     if not found and any(card.mig is None for card in cards):
@@ -125,7 +130,7 @@ def _begins(uuid: str | None, wanted: str) -> bool:
 
 
 def _no_slice(cards: Sequence[Card], wanted: str) -> GpuError:
-    named = [word_slice(card, one) for card in cards for one in card.slices]
+    named = [word_slice(card, instance) for card in cards for instance in card.slices]
     has = f"there are {', '.join(named)}" if named else "there is none"
     return GpuError(
         f"{wanted} names no single MIG instance of this machine: {has}",
@@ -161,10 +166,10 @@ def word_cards(cards: Sequence[Card]) -> str:
     )
 
 
-def word_slice(card: Card, one: Slice) -> str:
+def word_slice(card: Card, instance: Slice) -> str:
     """A MIG instance for people."""
-    kind = (one.name or "").rpartition("MIG ")[2] or "size unknown"
-    return f"{card.index}:{one.index} ({kind}, {one.uuid[:SHOWN]}…)"
+    kind = (instance.name or "").rpartition("MIG ")[2] or "size unknown"
+    return f"{card.index}:{instance.index} ({kind}, {instance.uuid[:SHOWN]}…)"
 
 
 def name_gpus(cards: Sequence[Card]) -> dict[str, Card]:
@@ -173,7 +178,7 @@ def name_gpus(cards: Sequence[Card]) -> dict[str, Card]:
     found: dict[str, Card] = {}
     for card in cards:
         if card.slices:
-            found |= {f"{card.index}:{one.index}": card for one in card.slices}
+            found |= {f"{card.index}:{instance.index}": card for instance in card.slices}
         else:
             found[str(card.index)] = card
     return found

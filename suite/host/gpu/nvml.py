@@ -51,7 +51,7 @@ def _is_licensed(library: Any, handle: Any) -> bool | None:
     if library.nvmlDeviceGetVirtualizationMode(handle) != SLICED:
         return None
     features = library.nvmlDeviceGetGridLicensableFeatures(handle)
-    states = [one.featureState for one in features.gridLicensableFeatures]
+    states = [feature.featureState for feature in features.gridLicensableFeatures]
     known = states[: features.licensableFeaturesCount]
     return any(known) if known and features.isGridLicenseSupported else None
 
@@ -213,9 +213,11 @@ def _slices(library: Any, gpu: Any) -> Iterator[Slice]:
     with suppress(library.NVMLError):
         for index in range(library.nvmlDeviceGetMaxMigDeviceCount(gpu)):
             with suppress(library.NVMLError):
-                one = library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
-                uuid = read_text(library.nvmlDeviceGetUUID(one))
-                yield Slice(index=index, uuid=uuid, name=read_text(library.nvmlDeviceGetName(one)))
+                handle = library.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
+                uuid = read_text(library.nvmlDeviceGetUUID(handle))
+                yield Slice(
+                    index=index, uuid=uuid, name=read_text(library.nvmlDeviceGetName(handle))
+                )
 
 
 class Gpu:
@@ -282,8 +284,10 @@ class Gpu:
 
     def _owners(self, library: Any, handle: Any, is_own: Owner) -> tuple[int, int, int]:
         """How many processes compute there: own ones, others, and such as can't be told apart."""
-        told = [is_own(one.pid) for one in library.nvmlDeviceGetComputeRunningProcesses(handle)]
-        return told.count(True), told.count(False), told.count(None)
+        own = [
+            is_own(process.pid) for process in library.nvmlDeviceGetComputeRunningProcesses(handle)
+        ]
+        return own.count(True), own.count(False), own.count(None)
 
     def _count_elsewhere(self, library: Any, is_own: Owner, own: int) -> int:
         others = [i for i in range(library.nvmlDeviceGetCount()) if i != self._index]

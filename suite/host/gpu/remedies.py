@@ -147,9 +147,9 @@ def _quote(row: Refusal, lines: Sequence[str]) -> str | None:
 
 def _quote_last(lines: Sequence[str]) -> str | None:
     """The last line that is about trouble, else the last one at all, without the logger's head."""
-    told = [line.strip() for line in lines if line.strip()]
-    grave = [line for line in told if _GRAVE.search(line)]
-    return _HEAD.sub("", (grave or told)[-1])[:300] if told else None
+    words = [line.strip() for line in lines if line.strip()]
+    grave = [line for line in words if _GRAVE.search(line)]
+    return _HEAD.sub("", (grave or words)[-1])[:300] if words else None
 
 
 def _word_need(reason: str) -> str:
@@ -158,5 +158,5 @@ def _word_need(reason: str) -> str:
     size = _BYTES.get(found[2]) if found else None
     if found is None or size is None:
         return ""
-    elements = math.prod(int(one) for one in found[1].replace(" ", "").split(",") if one)
+    elements = math.prod(int(length) for length in found[1].replace(" ", "").split(",") if length)
     return f", and this tensor alone takes {elements * size / 1e9:.3g} GB"

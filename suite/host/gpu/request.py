@@ -179,13 +179,17 @@ def pick_listed(listed: Collection[str], choice: Choice) -> str:
         return "all"
     name = next((name for name in choice.names if name in listed), None)
     if name is None and choice.card is None:
-        begun = [one for one in listed if "-" in choice.wanted and one.startswith(choice.wanted)]
+        begun = [
+            other for other in listed if "-" in choice.wanted and other.startswith(choice.wanted)
+        ]
         name = begun[0] if len(begun) == 1 else None
     if name is None:
         raise GpuError(
             f"the engine lists no {CDI_KIND}{choice.wanted} among its CDI devices; it lists "
             + ", ".join(
-                f"{one[:SHOWN]}…" if "-" in one else one for one in sorted(listed) if one != "all"
+                f"{other[:SHOWN]}…" if "-" in other else other
+                for other in sorted(listed)
+                if other != "all"
             ),
             "name one of these with GPU=; where the specification is stale, "
             "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` rewrites it",

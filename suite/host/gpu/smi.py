@@ -103,25 +103,25 @@ def read_answer(text: str, code: int | None, fields: Sequence[str] = FIELDS) -> 
     )
 
 
-def _read_row(told: dict[str, str], place: int) -> Row:
-    errors = {name: word.strip("[]") for name, word in told.items() if _is_trouble(word)}
-    nameless = all(told.get(name, "[").startswith("[") for name in ("name", "uuid"))
-    number = told.get("compute_cap", "")
-    uuid = told.get("uuid", "")
-    mig = told.get("mig.mode.current", "")
+def _read_row(fields: dict[str, str], place: int) -> Row:
+    errors = {name: word.strip("[]") for name, word in fields.items() if _is_trouble(word)}
+    nameless = all(fields.get(name, "[").startswith("[") for name in ("name", "uuid"))
+    number = fields.get("compute_cap", "")
+    uuid = fields.get("uuid", "")
+    mig = fields.get("mig.mode.current", "")
     return Row(
         card=Card(
-            index=int(told["index"]) if told["index"].isdigit() else place,
-            name=None if told["name"].startswith("[") or "name" in errors else told["name"],
+            index=int(fields["index"]) if fields["index"].isdigit() else place,
+            name=None if fields["name"].startswith("[") or "name" in errors else fields["name"],
             uuid=uuid if uuid.startswith("GPU-") else None,
             mig=mig == "Enabled",
         ),
-        driver=told.get("driver_version", ""),
-        memory=told.get("memory.total", ""),
-        persistence=told.get("persistence_mode", ""),
+        driver=fields.get("driver_version", ""),
+        memory=fields.get("memory.total", ""),
+        persistence=fields.get("persistence_mode", ""),
         capability=float(number) if re.fullmatch(r"\d+\.\d+", number) else None,
-        used_mib=_read_mib(told.get("memory.used", "")),
-        total_mib=_read_mib(told.get("memory.total", "")),
+        used_mib=_read_mib(fields.get("memory.used", "")),
+        total_mib=_read_mib(fields.get("memory.total", "")),
         errors=errors,
         dead=nameless
         or len(errors) > 1

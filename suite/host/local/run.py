@@ -90,8 +90,8 @@ class LocalRun:
         try:
             yield ended
         finally:
-            for one in ended:
-                os.close(one)
+            for descriptor in ended:
+                os.close(descriptor)
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""

@@ -90,8 +90,8 @@ def hide(text: str) -> str:
 def describe_machine(root: Path = Path("/"), *, named: bool = True) -> dict[str, Scalar]:
     """Facts for the document by which campaigns of one machine, and machines of one type, are recognised;
     ``named`` as in `hash_machine`."""
-    told = parse_cloud(read_text(root / CLOUD.lstrip("/")))
-    kind = next(find_types(told.get("ds")), None)
+    instance = parse_cloud(read_text(root / CLOUD.lstrip("/")))
+    kind = next(find_types(instance.get("ds")), None)
     return {"machine.id": hash_machine(root, named=named), "machine.type": kind}
 
 

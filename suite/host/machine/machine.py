@@ -58,13 +58,13 @@ def cpus_withheld(
     binding that nobody asked for, or CPUs that the kernel was told to isolate.  None: what the groups give
     can't be seen.
     """
-    given = groups.find_cpuset(groups.list_groups("cpuset", root))
-    if given is None:
+    cpuset = groups.find_cpuset(groups.list_groups("cpuset", root))
+    if cpuset is None:
         return None
-    every, usable = parse_cpus(given), tuple(sorted(allowed or cpus_allowed()))
-    told = map((os.environ if environment is None else environment).get, _ALLOCATED)
+    every, usable = parse_cpus(cpuset), tuple(sorted(allowed or cpus_allowed()))
+    allocated = map((os.environ if environment is None else environment).get, _ALLOCATED)
     # Slurm rounds up to whole cores.
-    if any(number and number.isdigit() and 0 < int(number) <= len(usable) for number in told):
+    if any(number and number.isdigit() and 0 < int(number) <= len(usable) for number in allocated):
         every = tuple(cpu for cpu in every if cpu in usable)
     return every, tuple(sorted(set(every) - set(usable)))
 

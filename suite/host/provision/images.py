@@ -346,8 +346,10 @@ def explain_unfit(reference: str, text: str) -> EngineError | None:
     ``text`` is the end of the build's output, in which the worker's own check has left a record
     of what it found (see ``suite.worker.session.preflight``).
     """
-    checked = [one for one in map(_read, text.splitlines()) if one.get("record") == "unfit"]
-    reasons = [str(one.get("reason")) for one in checked]
+    checked = [
+        record for record in map(_read, text.splitlines()) if record.get("record") == "unfit"
+    ]
+    reasons = [str(record.get("reason")) for record in checked]
     reasons += [lack for pattern, lack in _LACKS.items() if re.search(pattern, text)]
     if not reasons:
         return None

@@ -71,22 +71,24 @@ def write_bill(name: str, image: Image, folder: Path = DOCKER) -> str:
         },
         "components": packages,
         # What pip was told to install; which package asked for which is not in a lock.
-        "dependencies": [{"ref": "image", "dependsOn": [one["bom-ref"] for one in packages]}],
+        "dependencies": [
+            {"ref": "image", "dependsOn": [package["bom-ref"] for package in packages]}
+        ],
     }
     bill["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(bill))}"
     return json.dumps(bill, indent=1, ensure_ascii=False) + "\n"
 
 
 def _list_packages(lock: str, base: str) -> Iterator[dict[str, Any]]:
-    told = _PYTHON.search(base)
+    python = _PYTHON.search(base)
     for found in _PIN.finditer(lock):
         pin = Requirement(found["pin"].strip())
         marker = pin.marker
-        if told and marker and not marker.evaluate({"python_full_version": told[1]}):
+        if python and marker and not marker.evaluate({"python_full_version": python[1]}):
             continue
         version = next(iter(pin.specifier)).version
         purl = f"pkg:pypi/{pin.name.lower()}@{version}"
-        condition = {"condition": str(marker)} if marker and not told else {}
+        condition = {"condition": str(marker)} if marker and not python else {}
         yield {
             "type": "library",
             "bom-ref": purl,

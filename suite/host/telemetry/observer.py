@@ -186,7 +186,9 @@ def read_lines(lines: Iterable[str], span: Span) -> Telemetry | None:
         started=started,
         facts=facts,
         at_s=at_s,
-        series={name: one for name, one in columns.items() if any(v is not None for v in one)},
+        series={
+            name: column for name, column in columns.items() if any(v is not None for v in column)
+        },
         absent=absent,
     )
     return None if any(judge_telemetry("$.telemetry", found)) else found

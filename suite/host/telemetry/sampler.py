@@ -267,10 +267,10 @@ def sample_until_told(
 def _listen(until: float, wait: Wait, tell: Callable[[str], None], clock: Clock) -> bool:
     """Waits until then and takes what is told; False once nothing more will be."""
     while True:
-        told = wait(max(0.0, until - clock()))
-        if told is None:
+        lines = wait(max(0.0, until - clock()))
+        if lines is None:
             return False
-        for line in told:
+        for line in lines:
             tell(line)
         if clock() >= until:
             return True
