@@ -277,7 +277,7 @@ class Engine(Protocol):
 
         By NVIDIA's library where the machine is this one and it answers, else by the driver's list or the
         device nodes; without an engine only those of CUDA_VISIBLE_DEVICES.  `find_gpu` tells whether it
-        can be had.
+        is available.
 
         Raises:
             EngineError: the engine refused to look.

@@ -169,7 +169,7 @@ def find_reason(text: str) -> Reason:
     for kind in KINDS:
         for number in reversed(range(len(lines))):
             if kind.pattern.search(lines[number]):
-                return _word(kind, lines, number)
+                return _describe_line(kind, lines, number)
     telling = [line.strip() for line in lines if not _NOISE.search(line.strip())]
     saying = [line for line in telling if _SAYS_SO.search(line)]
     what = saying[:1] or telling[-1:] or [line.strip() for line in lines[-1:]]
@@ -196,7 +196,7 @@ def _find_remedy(lines: list[str], number: int) -> str:
     return todo["remedy"] if (todo := _TODO.match(below)) else ""
 
 
-def _word(kind: Kind, lines: list[str], number: int) -> Reason:
+def _describe_line(kind: Kind, lines: list[str], number: int) -> Reason:
     """The reason of this kind that stands in that line, with the remedy that the text itself gives below."""
     line = lines[number].strip()
     if line.endswith(":") and number + 1 < len(lines):

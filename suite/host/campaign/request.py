@@ -189,7 +189,7 @@ def check_price(price: float | None, currency: str | None) -> str:
     """The currency of a price, if both make sense.
 
     Raises:
-        UsageError: the price is none, or the currency is no code or stands alone.
+        UsageError: the price is not one, or the currency is not a code or has no price.
     """
     if price is not None and (price <= 0 or RANGES["price"].refuse(price)):
         raise UsageError(f"PRICE={price:g} is not a price per hour", "such as PRICE=0.53")

@@ -282,7 +282,7 @@ def only_campaign(
 
 def _sweep(results: Folder) -> None:
     for name in results.names():
-        # What is no folder, or none that we may look into, has nothing of ours.
+        # What is not a folder, or not one that we may look into, has nothing of ours.
         with contextlib.suppress(DocumentError, OSError), results.inside(name) as campaign:
             if not {PLAN, SURVEY} & set(campaign.names()):
                 continue

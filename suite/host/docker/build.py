@@ -17,20 +17,20 @@ from suite.host.docker.connection import Daemon, Refused
 from suite.host.docker.leftovers import LASTING, find_image, list_images, list_volumes
 from suite.host.engine import LABEL, Say, Stock
 from suite.host.machine.deadlines import SILENT_S
-from suite.host.provision.build_steps import word_pip
+from suite.host.provision.build_steps import describe_pip
 from suite.host.provision.debian_base import RELEASE, make_files
 from suite.host.provision.images import (
     STAND_IN,
     BuildPlan,
     Recipe,
     build_context,
+    describe_check,
     explain_build,
     explain_unfit,
     find_changes,
     identify_base,
     plan_build,
     refuse_custom,
-    word_check,
 )
 from suite.model import Image
 
@@ -224,7 +224,7 @@ def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
 
 
 def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fresh: bool) -> str:
-    word = word_pip if recipe.lock else word_check
+    word = describe_pip if recipe.lock else describe_check
     try:
         with daemon.calls(f"building the {recipe.name} image", SILENT_S):
             for line in follow_build(

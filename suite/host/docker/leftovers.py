@@ -177,7 +177,7 @@ def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
         if _is_nobodys(found, old=_is_old(found, now_s)):
             discard_volume(daemon, name)
             found = daemon.api.create_volume(name, labels=labels)
-    return None if _labels(found).get(f"{LABEL}.owner") == owner else _word_claim(found)
+    return None if _labels(found).get(f"{LABEL}.owner") == owner else _describe_claim(found)
 
 
 def release(daemon: Daemon, owner: str) -> None:
@@ -196,7 +196,7 @@ def name_claim() -> str:
     return "crossover-campaign" + (f"-{hash_lines([place])[:16]}" if place else "")
 
 
-def _word_claim(volume: Mapping[str, Any]) -> str:
+def _describe_claim(volume: Mapping[str, Any]) -> str:
     who, since = (_labels(volume).get(f"{LABEL}.{name}", "unknown") for name in ("who", "since"))
     return (
         f"of {who}, since {since}; it can't be seen from here whether it still lives: where it does not, "
@@ -220,7 +220,7 @@ def look(daemon: Daemon, now_s: float) -> None:
         taken = not _is_nobodys(volume, old=_is_old(volume, now_s))
         if volume["Name"] == name_claim() and taken:
             raise BusyError(
-                f"another campaign is running on this engine: {_word_claim(volume)}", MIND_OTHER
+                f"another campaign is running on this engine: {_describe_claim(volume)}", MIND_OTHER
             )
 
 

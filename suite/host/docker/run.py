@@ -28,7 +28,7 @@ from suite.host.machine.deadlines import (
     UNREAD_GRACE_S,
     WORK_S,
 )
-from suite.host.machine.output import DIARY_BYTES, LineQueue, phrase_ending
+from suite.host.machine.output import DIARY_BYTES, LineQueue, describe_ending
 
 USER = "10001:10001"
 """Who the worker is inside: nobody that any host knows."""
@@ -231,7 +231,7 @@ class DockerRun:
                 count += len(chunk)
                 yield chunk
         except (struct.error, ValueError):
-            pass  # cut off within a frame's header; what can still be had comes below
+            pass  # cut off within a frame's header; what is still there comes below
         yield self._rest(count)
 
     def _rest(self, count: int) -> bytes:
@@ -306,7 +306,7 @@ class DockerRun:
         # While it still runs (it can't be killed: a hung driver) its exit code says 0.
         code = None if state.get("Running") else int(state["ExitCode"])
         out_of_memory = bool(state.get("OOMKilled") and code)
-        phrase = phrase_ending(code, out_of_memory=out_of_memory, memory_bytes=self._memory_bytes)
+        phrase = describe_ending(code, out_of_memory=out_of_memory, memory_bytes=self._memory_bytes)
         diary = self._daemon.outlast(self._diary)
         return Ending(code=code, diary=diary, phrase=phrase, ended=ended)
 

@@ -97,12 +97,12 @@ def check_images(probe: Probe) -> Finding:
     engine = probe.open_engine()
     stocks = [engine.take_stock(name) for name in probe.images()]
     noun = "image" if engine.isolation == "container" else "environment"
-    words = [_word_stock(stock, noun) for stock in stocks]
+    words = [_describe_stock(stock, noun) for stock in stocks]
     built = {stock.name: stock.image is not None for stock in stocks}
     return yes("; ".join(words), **built)
 
 
-def _word_stock(stock: Stock, noun: str) -> str:
+def _describe_stock(stock: Stock, noun: str) -> str:
     name = stock.name
     if not stock.from_lock:
         laid = f"the suite laid on {stock.base}"

@@ -14,7 +14,14 @@ from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import COMMAND_S, Examined, Probe, Ran, once
 from suite.host.engine import Slice, find_row
 from suite.host.gpu import smi
-from suite.host.gpu.choice import FIRST, Choice, find_choice, shorten_name, word_cards, word_visible
+from suite.host.gpu.choice import (
+    FIRST,
+    Choice,
+    describe_cards,
+    describe_visible,
+    find_choice,
+    shorten_name,
+)
 from suite.host.gpu.commands import CDI_FOLDERS, OLD_DRIVER, OLD_FOR_PTX, WRITE_SPEC, reword
 from suite.host.gpu.remedies import explain_refusal, find_refusal
 from suite.host.gpu.smi import (
@@ -238,8 +245,8 @@ def check_driver(probe: Probe) -> Finding:
     part = f", using {choice.slice.name}" if choice.slice else ""
     cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
     return yes(
-        f"driver {row.driver}: {row.card.name}{_word_memory(row)}{part}"
-        f"{_word_others(answer.rows, row)}{f'; {virtual.what}' if virtual else ''}{cautions}",
+        f"driver {row.driver}: {row.card.name}{_describe_memory(row)}{part}"
+        f"{_describe_others(answer.rows, row)}{f'; {virtual.what}' if virtual else ''}{cautions}",
         driver=row.driver,
         name=row.card.name,
         gpus=len(answer.rows),
@@ -281,12 +288,12 @@ def read_branch(row: Row) -> int | None:
     return int(found[0]) if found else None
 
 
-def _word_memory(row: Row) -> str:
+def _describe_memory(row: Row) -> str:
     """Its memory; a GPU that shares the CPU's tells none."""
     return f", {row.memory}" if row.memory[:1].isdigit() else ""
 
 
-def _word_others(rows: Sequence[Row], row: Row) -> str:
+def _describe_others(rows: Sequence[Row], row: Row) -> str:
     if len(rows) == 1:
         return ""
     names = {other.card.name or "name unknown" for other in rows if other is not row}
@@ -302,7 +309,7 @@ def _look_elsewhere(probe: Probe) -> Finding:
     cards = engine.list_gpus()
     if not cards:
         raise Unknown(f"{ELSEWHERE}, and a container there sees no NVIDIA GPU")
-    named = f"the engine's machine has {word_cards(cards)}; its driver: see tensorflow"
+    named = f"the engine's machine has {describe_cards(cards)}; its driver: see tensorflow"
     return yes(named, gpus=len(cards))
 
 
@@ -498,10 +505,10 @@ def check_passthrough(probe: Probe) -> Finding:
             stops=GpuError.exit_status,
         )
     if request.driver == "none":
-        return not_applicable(f"no container is used{_word_visible(probe)}")
+        return not_applicable(f"no container is used{_describe_visible(probe)}")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(
-        f"a trivial container sees the GPU, asked for through {through}{_word_visible(probe)}",
+        f"a trivial container sees the GPU, asked for through {through}{_describe_visible(probe)}",
         way=request.driver,
     )
 
@@ -527,13 +534,13 @@ def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
     return no(error.what, error.remedy, stops=error.exit_status)
 
 
-def _word_visible(probe: Probe) -> str:
+def _describe_visible(probe: Probe) -> str:
     """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
     visible, asked = probe.visible(), probe.question.gpu
     agrees = visible is None or (asked in visible if asked else visible[:1] == (FIRST,))
     if visible is None or agrees or probe.is_elsewhere():
         return ""
-    told = word_visible(probe.question.environment)
+    told = describe_visible(probe.question.environment)
     if asked is not None:
         return f"; GPU={asked} takes precedence over {told} of this shell"
     if probe.engine().isolation != "container":
@@ -606,7 +613,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> F
         much, told = False, "and how much of its memory is used is not reported"
     else:
         much = used > max(MUCH_MIB, MUCH_SHARE * (total or 0.0))
-        told = f"{_word_mib(used)} of its memory are used"
+        told = f"{_format_mib(used)} of its memory are used"
     if hidden and much:
         return no(
             f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
@@ -628,7 +635,7 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> F
     return yes(f"no other process computes on it{more}", processes=0, memory_used_mib=used)
 
 
-def _word_mib(number: float) -> str:
+def _format_mib(number: float) -> str:
     return f"{number:.0f} MiB" if number < 1024 else f"{number / 1024:.1f} GiB"
 
 

@@ -165,7 +165,7 @@ def check_duration(probe: Probe) -> Finding:
         for name in PROFILES
     }
     guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}
-    words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
+    words = ", ".join(f"{name} {_format_duration(guess)}" for name, guess in guesses.items())
     return yes(
         f"{words} ({' and '.join(arm.name for arm in arms)}; an estimate until a calibration has run, images "
         f"not counted{once})",
@@ -173,7 +173,7 @@ def check_duration(probe: Probe) -> Finding:
     )
 
 
-def _word_duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 

@@ -14,7 +14,7 @@ from suite.errors import GpuError
 from suite.host.engine import EngineKind, Refusal, find_row
 from suite.host.gpu.commands import INSTALL_DRIVER, LEAVE_DESKTOP, TRY_TOOLKIT, reword
 from suite.host.gpu.texts import engine as engine_texts
-from suite.host.gpu.texts.driver import ANSWERS, REQUIREMENT, word_requirement
+from suite.host.gpu.texts.driver import ANSWERS, REQUIREMENT, describe_requirement
 from suite.host.gpu.texts.tensorflow import TENSORFLOW_TEXTS, is_harmless
 
 DRIVER: tuple[Refusal, ...] = (
@@ -51,7 +51,7 @@ REFUSALS: tuple[Refusal, ...] = (
 def find_refusal(text: str) -> Refusal | None:
     """The row that fits a text, if there is one; of what an image demands, in the demand's own numbers."""
     row = find_row(text, REFUSALS)
-    return word_requirement(text) or row if row is REQUIREMENT else row
+    return describe_requirement(text) or row if row is REQUIREMENT else row
 
 
 UNKNOWN = (
@@ -129,7 +129,7 @@ def explain_failure(reason: str, diary: str = "", kind: EngineKind = "docker") -
     row = find_refusal("\n".join((reason, *said)))
     if row is None:
         return reason
-    need = _word_need(reason)
+    need = _describe_need(reason)
     return f"{reason}; {reword(row.cause, kind)}{need}; what to do: {reword(row.remedy, kind)}"
 
 
@@ -152,7 +152,7 @@ def _quote_last(lines: Sequence[str]) -> str | None:
     return _HEAD.sub("", (grave or words)[-1])[:300] if words else None
 
 
-def _word_need(reason: str) -> str:
+def _describe_need(reason: str) -> str:
     """How much the tensor takes for which there was no room: ``, which takes 6.40 GB``."""
     found = _SHAPE.search(reason)
     size = _BYTES.get(found[2]) if found else None

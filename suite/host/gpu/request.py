@@ -16,11 +16,11 @@ from suite.host.gpu.choice import (
     FIRST,
     SHOWN,
     Choice,
+    describe_visible,
     find_choice,
     find_whole,
     hide_all,
     read_visible,
-    word_visible,
 )
 from suite.host.gpu.visible_devices import machine_gpus, no_gpu
 from suite.kernel import read_version
@@ -99,7 +99,7 @@ def find_local_gpu(
         if not by_variable:
             raise
         raise GpuError(
-            f"{error.what}; {word_visible(environment)} of this shell names it", error.remedy
+            f"{error.what}; {describe_visible(environment)} of this shell names it", error.remedy
         ) from error
     if ":" in wanted and choice.slice is None:
         raise GpuError(

@@ -90,7 +90,7 @@ class Lock:
         try:
             fcntl.flock(self._file, kind | fcntl.LOCK_NB)
         except BlockingIOError:
-            return word_holder(os.pread(self._file.fileno(), _NOTE_BYTES, 0))
+            return describe_holder(os.pread(self._file.fileno(), _NOTE_BYTES, 0))
         return None
 
 
@@ -103,7 +103,7 @@ def name_self() -> str:
     return f"{user} on {os.uname().nodename}, process {os.getpid()}"
 
 
-def word_holder(note: bytes) -> str:
+def describe_holder(note: bytes) -> str:
     """Who holds a lock, since when and for how long, from what it says of them."""
     try:
         holder = json.loads(note)

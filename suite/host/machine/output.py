@@ -112,14 +112,14 @@ _ENGINE_CODES: dict[int, str] = {
 }
 
 
-def _phrase_signal(number: int) -> str:
+def _describe_signal(number: int) -> str:
     """``killed by SIGSEGV (a crash in native code)``, or ``killed by signal 99`` where it has no name."""
     meaning = f" ({_MEANINGS[number]})" if number in _MEANINGS else ""
     known = number in set(signal.Signals)
     return f"killed by {signal.Signals(number).name if known else f'signal {number}'}{meaning}"
 
 
-def phrase_ending(code: int | None, *, out_of_memory: bool, memory_bytes: int | None) -> str:
+def describe_ending(code: int | None, *, out_of_memory: bool, memory_bytes: int | None) -> str:
     """How a run ended, from its exit code as shells and engines give it (128 + n: signal n).
 
     ``memory_bytes`` is the limit that it ran under, to be named when memory was the cause.
@@ -130,5 +130,5 @@ def phrase_ending(code: int | None, *, out_of_memory: bool, memory_bytes: int | 
     if code is None:
         return "could not be killed"
     if code > 128:
-        return _phrase_signal(code - 128)
+        return _describe_signal(code - 128)
     return _ENGINE_CODES.get(code, f"exit code {code}")

@@ -16,7 +16,7 @@ _LARGE_MB = 50
 _FETCHED = re.compile(r"Downloading (?:\S*/)?(\w[\w.]*)-(\d[\w.!+]*)-\S+\.whl \(([\d.]+) ([MG])B\)")
 
 
-def word_pip(line: str) -> str | None:
+def describe_pip(line: str) -> str | None:
     """A line of pip's in our own words; None: nobody need know."""
     if line.startswith("Installing collected packages:"):
         return f"installing {line.count(',') + 1} packages"

@@ -183,7 +183,7 @@ def lock_identity(lock: Path | None) -> str:
 
 
 def name_base(base: str, identity: str) -> str:
-    """A base for the record: what it was asked for as, and what that was where the name is no identity."""
+    """A base for the record: what it was asked for as, and what that was where the name is not an identity."""
     return base if base.endswith(identity) else f"{base} ({identity})"
 
 
@@ -357,7 +357,7 @@ def explain_unfit(reference: str, text: str) -> EngineError | None:
     return EngineError(what, WAYS_OUT)
 
 
-def word_check(line: str) -> str | None:
+def describe_check(line: str) -> str | None:
     """What a line of the build's output means to people: the record of a check that went well."""
     record = _read(line)
     if record.get("record") != "fit":

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from suite.errors import EngineError
-from suite.host.machine.output import LONGEST_BYTES, LineQueue, phrase_ending, split_lines
+from suite.host.machine.output import LONGEST_BYTES, LineQueue, describe_ending, split_lines
 
 
 def test_lines_come_whole_from_pieces_of_any_size() -> None:
@@ -56,5 +56,5 @@ def test_a_thread_that_cannot_be_started_is_an_engines_error(
     ],
 )
 def test_an_ending_is_put_into_words(code: int | None, oom: bool, phrase: str) -> None:
-    said = phrase_ending(code, out_of_memory=oom, memory_bytes=2 * 2**30)
+    said = describe_ending(code, out_of_memory=oom, memory_bytes=2 * 2**30)
     assert said.startswith(phrase)

@@ -226,7 +226,7 @@ def find_driver(cuda: str) -> str | None:
     return next((driver for of, driver in CUDA_DRIVERS.items() if of >= numbers), None)
 
 
-def word_requirement(text: str) -> Refusal | None:
+def describe_requirement(text: str) -> Refusal | None:
     """What an image demands that this machine does not have, by the toolkit's refusal; None: no condition
     stands in it."""
     _, _, said = text.partition("unsatisfied condition:")

@@ -160,8 +160,8 @@ TOOLKIT: tuple[Refusal, ...] = (
         r"|(?:error|failed|unable) (?:to load|loading) (?:container toolkit )?config\b",
         cause="NVIDIA's toolkit can't read its own settings, /etc/nvidia-container-runtime/config.toml",
         # Without "default" it begins by reading the broken file.
-        remedy="`sudo nvidia-ctk config default --output=/etc/nvidia-container-runtime/config.toml` writes "
-        "them anew",
+        remedy="`sudo nvidia-ctk config default --output=/etc/nvidia-container-runtime/config.toml` rewrites "
+        "them",
     ),
     Refusal(
         pattern=r"ldcache error",
