@@ -315,3 +315,36 @@ class Engine(Protocol):
 
         Those of a live campaign are left alone, and lasting volumes that can still be of use.
         """
+
+    # What it has, for the doctor: asked without making or fetching anything.
+
+    @property
+    def data_root(self) -> str | None:
+        """The folder on this machine that its images lie in; None: not on this machine."""
+
+    def take_stock(self, name: str) -> Stock:
+        """What it has of an image.
+
+        Raises:
+            EngineError: it does not answer, or could never have this image.
+        """
+
+    def reach_base(self, reference: str) -> bool | None:
+        """Whether its registry answers for this base image; None: this engine can't tell.
+
+        Raises:
+            EngineError: the registry refuses, or is out of reach.
+        """
+
+    def look_at_leftovers(self) -> None:
+        """Looks at what a killed campaign may have left, as bench does before anything else.
+
+        Raises:
+            EngineError: it does not answer, or this user may not see that.
+        """
+
+    def has_probe_image(self) -> bool:
+        """Whether `find_gpu` can ask without fetching an image first."""
+
+    def gpu_support(self) -> GpuSupport:
+        """What it says about giving GPUs to containers."""

@@ -110,29 +110,29 @@ class DockerEngine:
 
     @property
     def data_root(self) -> str | None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return self._description.store if self.is_here else None
 
     def take_stock(self, name: str) -> Stock:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return build.take_stock(self._daemon, self._recipe(name))
 
     def reach_base(self, reference: str) -> bool | None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
         return build.reach_base(self._daemon, reference, laid=laid)
 
     def look_at_leftovers(self) -> None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         leftovers.look(self._daemon, time.time())
 
     def has_probe_image(self) -> bool:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         known = leftovers.list_images(self._daemon)
         return bool(known) or self.find_base(self._recipe("cpu").base) is not None
 
     def gpu_support(self) -> GpuSupport:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return self._description.gpu_support
 
     def provide(self, name: str, progress: Say, *, fresh: bool = False) -> Image:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from suite.errors import MORE_DISK, CrossoverError, RightsError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
-from suite.host.doctor.probe import Examined, Probe
-from suite.host.engine import Stock
+from suite.host.doctor.probe import Probe
+from suite.host.engine import Engine, Stock
 from suite.host.machine.surroundings import find_container
 
 _WHERE = {
@@ -130,7 +130,7 @@ def check_base(probe: Probe) -> Finding:
     return yes("; ".join(finding.text for finding in findings), base=", ".join(missing))
 
 
-def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
+def _look_at_interpreter(engine: Engine, stocks: list[Stock]) -> Finding:
     """What makes the environments, and whether it could where one is missing."""
     base = stocks[0].base
     if not stocks[0].from_lock:
@@ -142,7 +142,7 @@ def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
     return yes(f"{base} makes the environments; the package index answers", base=base)
 
 
-def _look_for_base(engine: Examined, stock: Stock) -> Finding:
+def _look_for_base(engine: Engine, stock: Stock) -> Finding:
     base = stock.base.partition("@")[0]
     if stock.base_here:
         return yes(f"{base} is in the engine")

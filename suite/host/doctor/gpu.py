@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 
 from suite.errors import OTHER_BUILD, TOO_OLD, CrossoverError, GpuError, NoGpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.probe import COMMAND_S, Examined, Probe, Ran, once
-from suite.host.engine import Slice, find_row
+from suite.host.doctor.probe import COMMAND_S, Probe, Ran, once
+from suite.host.engine import Engine, Slice, find_row
 from suite.host.gpu import smi
 from suite.host.gpu.choice import (
     FIRST,
@@ -411,7 +411,7 @@ def check_toolkit(probe: Probe) -> Finding:
     )
 
 
-def _find_way(probe: Probe, engine: Examined) -> Finding | None:
+def _find_way(probe: Probe, engine: Engine) -> Finding | None:
     support, machine = engine.gpu_support(), probe.machine
     specs: list[str] = []
     if engine.is_here:
@@ -437,7 +437,7 @@ def _find_way(probe: Probe, engine: Examined) -> Finding | None:
     return None
 
 
-def _is_podman(engine: Examined) -> bool:
+def _is_podman(engine: Engine) -> bool:
     return engine.describe().get("product") == "podman"
 
 
@@ -472,7 +472,7 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
     return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
 
 
-def _judge_hook(probe: Probe, engine: Examined, number: str) -> Finding:
+def _judge_hook(probe: Probe, engine: Engine, number: str) -> Finding:
     settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
     if engine.describe().get("rootless") and not lifted:

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from suite.cells.cell import Cell
 from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.campaign.store import try_machine, try_results
 from suite.host.doctor.finding import Unknown
-from suite.host.engine import Engine, GpuRequest, GpuSupport, Stock
+from suite.host.engine import Engine, GpuRequest, Stock
 from suite.host.gpu.choice import FIRST, name_gpus, read_visible
 from suite.host.gpu.visible_devices import machine_gpus, no_gpu, pci_gpus
 from suite.host.machine.machine import cpus_allowed
@@ -42,41 +42,6 @@ class Ran:
 
     code: int | None
     text: str
-
-
-class Examined(Engine, Protocol):
-    """An engine that also says what it has, without making or fetching anything."""
-
-    @property
-    def data_root(self) -> str | None:
-        """The folder on this machine that its images lie in; None: not on this machine."""
-
-    def take_stock(self, name: str) -> Stock:
-        """What it has of an image.
-
-        Raises:
-            EngineError: it does not answer, or could never have this image.
-        """
-
-    def reach_base(self, reference: str) -> bool | None:
-        """Whether its registry answers for this base image; None: this engine can't tell.
-
-        Raises:
-            EngineError: the registry refuses, or is out of reach.
-        """
-
-    def look_at_leftovers(self) -> None:
-        """Looks at what a killed campaign may have left, as bench does before anything else.
-
-        Raises:
-            EngineError: it does not answer, or this user may not see that.
-        """
-
-    def has_probe_image(self) -> bool:
-        """Whether `find_gpu` can ask without fetching an image first."""
-
-    def gpu_support(self) -> GpuSupport:
-        """What it says about giving GPUs to containers."""
 
 
 def run_command(words: Sequence[str], timeout_s: float) -> Ran | None:
@@ -121,7 +86,7 @@ class Machine:
     ``root`` is where its files are; ``open_engine`` raises what opening an engine raises.
     """
 
-    open_engine: Callable[[], Examined]
+    open_engine: Callable[[], Engine]
     root: Path = Path("/")
     run: Callable[[Sequence[str], float], Ran | None] = run_command
     free_bytes: Callable[[Path], int | None] = free_bytes
@@ -206,7 +171,7 @@ class Probe:
         return engine is not None and engine.is_here is not True
 
     @once
-    def engine(self) -> Examined:
+    def engine(self) -> Engine:
         """The engine that ``make bench`` would take.
 
         Raises:
@@ -214,14 +179,14 @@ class Probe:
         """
         return self.machine.open_engine()
 
-    def try_engine(self) -> Examined | None:
+    def try_engine(self) -> Engine | None:
         """As `engine`; None: it would get none."""
         try:
             return self.engine()
         except CrossoverError:
             return None
 
-    def open_engine(self) -> Examined:
+    def open_engine(self) -> Engine:
         """As `engine`, for the checks that are about what it has.
 
         Raises:

@@ -15,8 +15,8 @@ from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.gpu import NO_GPU, NOT_ASKED, check_idle_gpu
-from suite.host.doctor.probe import Examined, Probe
-from suite.host.engine import Ending, GpuRequest, Job, Stock
+from suite.host.doctor.probe import Probe
+from suite.host.engine import Ending, Engine, GpuRequest, Job, Stock
 from suite.host.gpu.remedies import explain_worker
 from suite.host.gpu.texts.tensorflow import name_harmless
 from suite.host.provision.images import OTHER_TENSORFLOW
@@ -49,7 +49,7 @@ def check_tensorflow(probe: Probe) -> Finding:
     return _try_out(probe, _describe_job(engine, arm, stock, request), place)
 
 
-def _check_given(probe: Probe, engine: Examined) -> Finding:
+def _check_given(probe: Probe, engine: Engine) -> Finding:
     """Whether the TensorFlow of LOCAL_PYTHON carries the worker without a GPU; ours does, and an image's
     was looked at when the suite was laid on it."""
     ours = not_applicable(NO_GPU if probe.wants_gpu() else NOT_ASKED)
@@ -63,7 +63,7 @@ def _check_given(probe: Probe, engine: Examined) -> Finding:
     return _try_out(probe, _describe_job(engine, arm, stock, None), _name_place(engine, stock))
 
 
-def _name_place(engine: Examined, stock: Stock) -> str:
+def _name_place(engine: Engine, stock: Stock) -> str:
     """Where that TensorFlow is."""
     if engine.isolation == "container":
         return "the CUDA image"
@@ -121,7 +121,7 @@ def find_bounds(facts: Mapping[str, Scalar]) -> list[str]:
     ]
 
 
-def _describe_job(engine: Examined, arm: Arm, stock: Stock, request: GpuRequest | None) -> Job:
+def _describe_job(engine: Engine, arm: Arm, stock: Stock, request: GpuRequest | None) -> Job:
     """TensorFlow's start-up sequence, as a campaign's arm has it.
 
     With the compile cache where a campaign has made one; it is not made here.

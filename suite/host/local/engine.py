@@ -164,11 +164,11 @@ class LocalEngine:
 
     @property
     def data_root(self) -> str | None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return str(self._home)
 
     def take_stock(self, name: str) -> Stock:
-        """See ``doctor.machine.Examined``; the environment stands in for the image."""
+        """See ``engine.Engine``; the environment stands in for the image."""
         found = self._look_up(name)
         self._pythons[found.image.id] = found.python
         made = bool(found.given) or is_whole(self._home / found.image.id)
@@ -184,19 +184,19 @@ class LocalEngine:
         )
 
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
-        """See ``doctor.machine.Examined``: its base is the interpreter, which is here, and its registry
+        """See ``engine.Engine``: its base is the interpreter, which is here, and its registry
         the package index."""
         return try_to_make(find_spec("cpu").lock, self._look_up("cpu").interpreter)
 
     def look_at_leftovers(self) -> None:
-        """See ``doctor.machine.Examined``: they are folders of this user's."""
+        """See ``engine.Engine``: they are folders of this user's."""
 
     def has_probe_image(self) -> bool:
-        """See ``doctor.machine.Examined``: nothing is needed to look."""
+        """See ``engine.Engine``: nothing is needed to look."""
         return True
 
     def gpu_support(self) -> GpuSupport:
-        """See ``doctor.machine.Examined``: there are no containers to give a GPU to."""
+        """See ``engine.Engine``: there are no containers to give a GPU to."""
         return GpuSupport(devices=(), cdi_folders=(), runtimes=())
 
     def find_gpu(self, wanted: str | None) -> GpuRequest:

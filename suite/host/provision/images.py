@@ -183,7 +183,7 @@ def lock_identity(lock: Path | None) -> str:
 
 
 def name_base(base: str, identity: str) -> str:
-    """A base for the record: what it was asked for as, and what that was where the name is not an identity."""
+    """A base for the record: as what it was asked for, and what that was where a name is not an identity."""
     return base if base.endswith(identity) else f"{base} ({identity})"
 
 

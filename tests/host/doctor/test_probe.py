@@ -11,7 +11,7 @@ import pytest
 from suite.errors import EngineError
 from suite.host.doctor.finding import Unknown
 from suite.host.doctor.probe import (
-    Examined,
+    Engine,
     Machine,
     Probe,
     Question,
@@ -43,7 +43,7 @@ def test_disks_and_folders_that_do_not_exist_yet(tmp_path: Path) -> None:
     assert machine.find("/*") == ("/file",)
 
 
-def refuse() -> Examined:
+def refuse() -> Engine:
     raise EngineError("no engine here", "start one")
 
 
