@@ -272,10 +272,12 @@ class Barred(Away, RightsError):
 
 
 class Silence(EngineError):
-    """The engine took a request and did not answer it in time.
+    """The engine took a request and did not answer it in time; ``of_start``: that to start a container.
 
     Stays within this folder as such; whoever catches it knows what hangs there.
     """
+
+    of_start = False
 
 
 @contextmanager

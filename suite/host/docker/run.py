@@ -146,17 +146,13 @@ def start_run(
             daemon.patience.hurry()
         # What hangs can't be removed at once.
         left = "" if discard_container(daemon, name, HUNG_S) else _LEFT.format(name)
-        if isinstance(error, _Hung) and job.gpu is not None:
+        if isinstance(error, Silence) and error.of_start and job.gpu is not None:
             raise GpuError(
                 f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
                 f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
                 reword(FIND_HANG, kind),
             ) from TimeoutError(error.what)
         raise tell_left(error, left) from error.__cause__
-
-
-class _Hung(Silence):
-    """The engine was silent when it was to start a container."""
 
 
 def _start(
@@ -180,7 +176,8 @@ def _start(
             with daemon.calls("starting a container"):
                 daemon.api.start(created)
         except Silence as error:
-            raise _Hung(error.what, error.remedy) from error.__cause__
+            error.of_start = True
+            raise
         with daemon.calls("reading a container's log", ASK_S):
             stream = daemon.api.logs(created, stdout=True, stderr=False, stream=True, follow=True)
     except Refused as refused:
