@@ -14,11 +14,10 @@ import pytest
 
 from suite.host.docker import leftovers
 from suite.host.docker.engine import DockerEngine
-from suite.host.docker.leftovers import sweep
-from suite.host.docker.limits import USER
-from suite.host.docker.volumes import LASTING
+from suite.host.docker.leftovers import LASTING, sweep
+from suite.host.docker.run import USER
 from suite.host.engine import LABEL, GpuRequest, Volume
-from suite.host.provision.volumes import (
+from suite.host.provision.resources import (
     CACHE_SETTINGS,
     CACHE_TARGET,
     SCRATCH_TARGET,

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 
-from suite.analysis.campaign.conclude import JUDGED
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.verdict import is_beyond
 from suite.analysis.result.numbers import Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Cell
-from suite.cells.traits import LinkName, Price
+from suite.cells.traits import WITH_VERDICTS, LinkName, OverheadName
 from suite.flags import Flag
 from suite.model import CellResult
 
@@ -51,7 +50,7 @@ class Catalogue:
     gives_verdicts: bool
     traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
 
-    def prices(self, price: Price) -> list[CellSummary]:
+    def prices(self, price: OverheadName) -> list[CellSummary]:
         """Every cell that is the price of something, in the plan's order."""
         return [one for one in self.cells.values() if one.cell.price == price]
 
@@ -188,7 +187,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
         margin=summary.conclusions.margin,
-        gives_verdicts=plan.profile in JUDGED,
+        gives_verdicts=plan.profile in WITH_VERDICTS,
         traces=traces,
     )
 

@@ -23,12 +23,9 @@ from suite.analysis.result.numbers import (
     Verdict,
 )
 from suite.cells.cell import Cell
-from suite.cells.traits import ProfileName
+from suite.cells.traits import WITH_VERDICTS, ProfileName
 from suite.flags import Flag, raise_flag
 from suite.model import Campaign, CellResult, Document
-
-JUDGED = ("standard", "full")
-"""The profiles whose campaigns give verdicts."""
 
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""
@@ -145,7 +142,7 @@ def judge_all(
     forbids them.  ``paired``: as `judge`.
     """
     found = _drop_flags(ratios)
-    hasty = next((profile for profile in profiles if profile not in JUDGED), None)
+    hasty = next((profile for profile in profiles if profile not in WITH_VERDICTS), None)
     judged: dict[str, Verdict] = {}
     for is_work, level in () if hasty else ((True, WORK_LEVEL), (False, OTHER_LEVEL)):
         family = {name: one for name, one in found.items() if (name in work) == is_work}
