@@ -114,13 +114,13 @@ def test_a_cell_reads_the_files_that_it_has_made_there(
 
 FILL = """
 import os, pathlib
-from suite.worker.proof import compile_cache
+from suite.worker.proof import libraries
 place = pathlib.Path(os.environ["CUDA_CACHE_PATH"])
 print(place, *(os.environ[name] for name in ("CUDA_CACHE_MAXSIZE", "CUDA_CACHE_DISABLE")))
-print(compile_cache.facts("start")["cuda.cache.at_start.files"])
+print(libraries.cache_facts("start")["cuda.cache.at_start.files"])
 (place / "0" / "1").mkdir(parents=True, exist_ok=True)
 (place / "0" / "1" / str(len(list(place.glob("0/1/*"))))).write_text("compiled")
-print(compile_cache.facts("end")["cuda.cache.at_end.bytes"])
+print(libraries.cache_facts("end")["cuda.cache.at_end.bytes"])
 """
 
 
