@@ -242,7 +242,7 @@ def make_document(
     instant = started + timedelta(seconds=6)
     cells = []
     for cell in campaign.cells:
-        if cell.beside_gpu and not one.gpu:
+        if cell.needs_gpu and not one.gpu:
             continue
         seconds = truth(cell, real) * math.exp(host.drift * (block - (campaign.blocks + 1) / 2))
         counts = (1, 0) if cell.one_shot else (samples, warmup)

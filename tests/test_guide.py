@@ -16,9 +16,8 @@ from suite.cli.options import EXITS
 from suite.content import SUITE
 from suite.flags import KINDS
 from suite.host.campaign.plan import PROFILES
-from suite.host.doctor.capability import PTX_DRIVER
-from suite.host.doctor.cards import OLDEST_DRIVER
 from suite.host.doctor.examine import CHECKS
+from suite.host.doctor.gpu import OLDEST_DRIVER, PTX_DRIVER
 from suite.host.doctor.page import MARKS
 from suite.report.exports.formats import EXPORTS
 from suite.worker import scenarios
@@ -35,14 +34,14 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
 
 ENVIRONMENT = {
-    "CROSSOVER_IMAGE_DIGEST": "suite/host/local/inside.py",
+    "CROSSOVER_IMAGE_DIGEST": "suite/host/local/engine.py",
     "FLEET_TOOLS": "tests/fleet/conftest.py",
     "CROSSOVER_SALT": "suite/host/machine/identity.py",
     "CROSSOVER_SCRATCH": "suite/worker/scenario/scratch.py",
     "DAY": ".ci/run",
-    "CUDA_CACHE_PATH": "suite/host/provision/volumes.py",
-    "DOCKER_CONTEXT": "suite/host/docker/endpoint.py",
-    "DOCKER_HOST": "suite/host/docker/endpoint.py",
+    "CUDA_CACHE_PATH": "suite/host/provision/resources.py",
+    "DOCKER_CONTEXT": "suite/host/docker/connection.py",
+    "DOCKER_HOST": "suite/host/docker/connection.py",
     "REQUIRE_GPU_RUNTIME": "tests/gpu_runtime/conftest.py",
     "UPDATE_GOLDEN": "tests/report/test_golden.py",
 }

@@ -1,4 +1,4 @@
-"""The walls inside the code that import-linter does not see."""
+"""The shape of the code: who escapes, who imports whom, and who writes sentences."""
 
 from __future__ import annotations
 

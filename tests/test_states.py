@@ -13,7 +13,7 @@ import pytest
 
 from suite.errors import EngineError, GpuError, UsageError
 from suite.host.campaign.store import only_campaign
-from suite.host.gpu.request import machine_gpus, pci_gpus
+from suite.host.gpu.visible_devices import machine_gpus, pci_gpus
 from suite.host.machine.lock import MACHINE, Lock
 from tests.agreement import compare
 from tests.commands import Command

@@ -15,8 +15,8 @@ import pytest
 
 from suite.content import SUITE
 from suite.errors import EngineError, UsageError
-from suite.host.docker.endpoint import DEFAULT_SOCKET
-from suite.host.gpu.request import machine_gpus, pci_gpus
+from suite.host.docker.connection import DEFAULT_SOCKET
+from suite.host.gpu.visible_devices import machine_gpus, pci_gpus
 from suite.host.machine.lock import PLACE
 from suite.host.machine.surroundings import find_container
 from tests.agreement import compare

@@ -123,4 +123,4 @@ def test_a_build_gets_the_network_and_a_run_does_not() -> None:
         for path in (SUITE / "host").rglob("*.py")
         if "network_mode" in path.read_text(encoding="utf-8")
     ]
-    assert said == ["limits.py"]
+    assert said == ["run.py"]

@@ -30,7 +30,7 @@ from tests.fakes.nvml import (
     SHARED,
     Profile,
 )
-from tests.host.watch.watching import watch
+from tests.host.telemetry.watching import watch
 from tests.rendering import render_markdown, study
 
 pytestmark = pytest.mark.simulated

@@ -37,11 +37,9 @@ from suite.analysis.result.numbers import (
     VerdictName,
     cite,
 )
+from suite.cells.traits import WITH_VERDICTS
 from suite.flags import IMPLAUSIBLE, Flag, raise_flag
 from suite.ranges import RANGES
-
-JUDGED = ("standard", "full")
-"""The profiles whose campaigns give verdicts."""
 
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""
@@ -139,7 +137,7 @@ def compare_pairs(
     verdicts = _judge_families(
         found,
         invalid,
-        hasty=None if any_profile else next((p for p in profiles if p not in JUDGED), None),
+        hasty=None if any_profile else next((p for p in profiles if p not in WITH_VERDICTS), None),
         work={key for key, rows in first_rows.items() if any(row.role == "work" for row in rows)},
         level=level,
         margin=margin,

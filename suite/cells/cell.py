@@ -12,7 +12,7 @@ from suite.cells.traits import (
     Effect,
     Headline,
     LinkName,
-    Overhead,
+    OverheadName,
     Precision,
     ProfileName,
     Removed,
@@ -156,7 +156,7 @@ class Cell:
     operations: list[str] = field(default_factory=list)
     data: Data | None = None
     dispatch: Dispatch | None = None
-    price: Overhead | None = None
+    price: OverheadName | None = None
     priced: bool = False
     control: bool = False
     excess: float | None = None

@@ -22,7 +22,7 @@ from suite.cells.traits import (
     Effect,
     Headline,
     LinkName,
-    Overhead,
+    OverheadName,
     Precision,
     Profiles,
     Role,
@@ -153,7 +153,7 @@ class Scenario:
     device: Declared[Device] = "arm"
     data: Declared[Data | None] = None
     dispatch: Declared[Dispatch | None] = None
-    price: Declared[Overhead | None] = None
+    price: Declared[OverheadName | None] = None
     priced: Declared[bool] = False
     control: Declared[bool] = False
     excess: Declared[float | None] = None

@@ -39,7 +39,7 @@ Precision = Literal["fp32", "tf32", "bf16", "fp16"]
 Dispatch = Literal["eager", "graph", "xla", "keras"]
 """How a call is handed over; ``keras``: by functions that Keras makes, which are graphs."""
 
-Overhead = Literal[
+OverheadName = Literal[
     "fence",
     "eager",
     "graph",
@@ -85,3 +85,12 @@ faster; of the ``script``, whose results stay what they were; or of the ``traini
 
 Removed = Literal["overhead", "transfer", "fallback", "start-up"]
 """The cause that a step of a waterfall takes away."""
+
+WITH_VERDICTS: tuple[ProfileName, ...] = ("standard", "full")
+"""The profiles whose campaigns carry controls and give verdicts; those of the others are provisional."""
+
+CALLS_CAP = 100_000
+"""The most calls in a sample (K): a step that takes no time at all must not loop for ever."""
+
+CALLS_MARGIN = 1.2
+"""K is this much larger than the calibration needs, because a later process can be faster."""

@@ -1,4 +1,4 @@
-"""From a plan to its conductor, and from what was measured to the report and an exit status."""
+"""From a plan to its runner, and from what was measured to the report and an exit status."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from suite.content import SUITE
 from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
-from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Listener
-from suite.host.campaign.store import Store, Turn, only_campaign
+from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
-from suite.host.provision.bill import name_bill, write_bill
-from suite.host.watch.observe import make_observer
+from suite.host.provision.sbom import name_bill, write_bill
+from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image, name_kind
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import POSSIBLE_FILES
@@ -41,7 +41,7 @@ class Alone:
     it may use up."""
 
     engine: Engine
-    turn: Turn
+    lock: CampaignLock
     terminal: Terminal
     results: Path
     bounds: Bounds
@@ -53,11 +53,11 @@ def engine_alone(given: dict[str, Any], bounds: Bounds) -> Iterator[Alone]:
     results: Path = given["results"] or ROOT / "results"
     with (
         Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as turn,
+        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as lock,
     ):
         engine = open_engine(given, terminal.say)
-        turn.claim(engine)
-        yield Alone(engine=engine, turn=turn, terminal=terminal, results=results, bounds=bounds)
+        lock.claim(engine)
+        yield Alone(engine=engine, lock=lock, terminal=terminal, results=results, bounds=bounds)
 
 
 def provide(engine: Engine, arms: Arms, say: Say) -> dict[str, Image]:
@@ -105,7 +105,7 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
     return replace(arms, run=tuple(arm for arm in arms.run if arm.name in drawn.arms))
 
 
-def make_conductor(
+def make_runner(
     engine: Engine,
     store: Store,
     drawn: Campaign,
@@ -114,11 +114,11 @@ def make_conductor(
     *,
     bounds: Bounds,
     listener: Listener,
-) -> Conductor:
-    """The conductor of a campaign; the images' bills of materials lie in the folder from then on."""
+) -> CampaignRunner:
+    """The runner of a campaign; the images' bills of materials lie in the folder from then on."""
     store.write_plan(drawn)  # first: a folder without its plan is none to go on with
     store.write_reports({name_bill(name): write_bill(name, one) for name, one in images.items()})
-    return Conductor(
+    return CampaignRunner(
         engine,
         store,
         drawn,
@@ -133,7 +133,7 @@ def make_conductor(
             interim_look=lambda: _look(store),
             disturbed=_word_disturbance,
             find_odd=lambda: look_for_odd(store.folder),
-            look_first=lambda: _tell_first(store, listener.say, stop=bounds.stop_if_unsound),
+            check_calibration=lambda: _tell_first(store, listener.say, stop=bounds.stop_if_unsound),
         ),
         observe=make_observer(engine, bounds.telemetry),
     )
@@ -172,12 +172,12 @@ def run_campaign(
     resumed: Sequence[Document] = (),
 ) -> None:
     """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report."""
-    conductor = make_conductor(
+    runner = make_runner(
         here.engine, store, drawn, arms, images, bounds=here.bounds, listener=here.terminal
     )
-    here.terminal.heard = here.turn.expect
+    here.terminal.heard = here.lock.expect
     try:
-        conductor.run(resumed)
+        runner.run(resumed)
     except (KeyboardInterrupt, CrossoverError, OSError):
         with contextlib.suppress(CrossoverError, OSError):
             # The first trouble is the one to tell about; a report that can't be made of half a

@@ -11,11 +11,10 @@ from suite.errors import UsageError
 from suite.host.campaign.arms import ALL_GPUS, known_arms
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
-from suite.host.gpu.choice import FIRST, read_visible, shorten_name, word_visible
-from suite.host.local.engine import LocalEngine
-from suite.host.local.inside import InsideEngine
+from suite.host.gpu.choice import FIRST, describe_visible, read_visible, shorten_name
+from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
-from suite.host.provision.overlay import CUSTOM
+from suite.host.provision.images import CUSTOM
 
 
 def open_engine(given: dict[str, Any], say: Say) -> Engine:
@@ -144,7 +143,7 @@ def settle_gpu(given: dict[str, Any], engine: Engine, say: Say) -> dict[str, Any
     gpu, visible = given["gpu"], read_visible(os.environ)
     if visible is None or engine.is_here is False:
         return given
-    told = word_visible(os.environ)
+    told = describe_visible(os.environ)
     first = shorten_name(visible[0]) if visible else ""
     if engine.isolation == "container":
         if gpu is None and not visible:

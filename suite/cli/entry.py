@@ -33,8 +33,8 @@ from suite.host.campaign.arms import ALL_GPUS, AUTO, auto_arms, known_arms
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
-from suite.host.doctor.machine import Machine, Question
 from suite.host.doctor.page import draw_screen, write_lines
+from suite.host.doctor.probe import Machine, Question
 from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.images import STAND_IN
 from suite.worker import scenarios
@@ -96,7 +96,7 @@ _HEADERS = ("cell", "first in", "work per call", "question")
 
 
 def _row(cell: Cell) -> tuple[str, ...]:
-    first = cell.profiles[0] + (", beside a GPU only" if cell.beside_gpu else "")
+    first = cell.profiles[0] + (", beside a GPU only" if cell.needs_gpu else "")
     return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
 
 

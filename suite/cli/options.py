@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from suite.host.campaign import plan
-from suite.host.watch.observe import MODES
+from suite.host.telemetry.observer import MODES
 from suite.ranges import RANGES
 
 PROFILE_NAMES = tuple(plan.PROFILES)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from suite.errors import CrossoverError
-from suite.host.machine.lines import MORE_PROCESSES
+from suite.host.machine.output import MORE_PROCESSES
 
 Made = TypeVar("Made")
 

@@ -17,10 +17,10 @@ from suite.cli.settings import NAMED, SETTINGS, read_gpu, read_settings
 from suite.errors import DocumentError, UsageError
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import read_visible
-from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import SALT, hide, read_salt
-from suite.host.provision.overlay import CUSTOM
-from suite.host.watch.observe import MODES
+from suite.host.machine.machine import parse_cpus
+from suite.host.provision.images import CUSTOM
+from suite.host.telemetry.observer import MODES
 from suite.model import PLAN, Campaign, Document
 
 _HASH = re.compile(r"(sha256|hmac):[0-9a-f]{16}")

@@ -19,9 +19,9 @@ from suite.host.campaign import durations
 from suite.host.campaign.arms import ALL_GPUS, AUTO, check_arms
 from suite.host.campaign.request import Request
 from suite.host.gpu.choice import NOTATION
-from suite.host.machine.cpus import parse_cpus
 from suite.host.machine.identity import hide, read_salt
-from suite.host.watch.observe import Mode
+from suite.host.machine.machine import parse_cpus
+from suite.host.telemetry.observer import Mode
 from suite.ranges import LONGEST_NAME
 
 

@@ -6,15 +6,37 @@ Three implementations: ``docker.engine`` (containers), ``local.engine`` (process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
-from suite.host.machine.refusal import EngineKind
 from suite.model import Image, Isolation, Scalar
 
 LABEL = "io.github.crossover-bench"
 """The label on every container, image and volume that this project makes; nothing else is touched."""
+
+EngineKind = Literal["docker", "rootless", "snap", "desktop", "podman", "local", "inside"]
+"""Docker as root, as a user, as a snap or as Docker Desktop; podman as either; no container at all, or one
+that somebody else has started: each is set up in another place, by other commands."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A pattern of what an engine, NVIDIA's hook or TensorFlow says, what causes it, and what to do next.
+
+    ``instead`` is the other way of asking for a GPU, where that may work: by CDI, or by NVIDIA's hook.
+    """
+
+    pattern: str
+    cause: str
+    remedy: str
+    instead: Literal["cdi", "hook"] | None = None
+
+
+def find_row(text: str, rows: Iterable[Refusal]) -> Refusal | None:
+    """The first row that fits a text, if there is one."""
+    return next((r for r in rows if re.search(r.pattern, text, re.IGNORECASE | re.DOTALL)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,11 +224,11 @@ class Engine(Protocol):
 
     @property
     def isolation(self) -> Isolation:
-        """``container``; for plain processes ``none``, or ``unseen`` in somebody else's container."""
+        """``container``; for plain processes ``none``, or ``unseen`` in a container of others."""
 
     @property
     def is_here(self) -> bool | None:
-        """Whether it is proven to be on this machine; None: can't be told (a remote endpoint: False)."""
+        """Whether it is proven to be on this machine; None: unknown (a remote endpoint: False)."""
 
     def describe(self) -> dict[str, Scalar]:
         """Dotted facts about the engine for the document: version, endpoint kind, storage, cgroup, …
@@ -233,7 +255,7 @@ class Engine(Protocol):
         with its digest, where its registry gave it one.  None: no such image was asked for.
 
         Raises:
-            EngineError: it is not here and not to be had.
+            EngineError: it is not here and not available.
         """
 
     def find_gpu(self, wanted: str | None) -> GpuRequest:
@@ -249,7 +271,7 @@ class Engine(Protocol):
 
         By NVIDIA's library where the machine is this one and it answers, else by the driver's list or the
         device nodes; without an engine only those of CUDA_VISIBLE_DEVICES.  `find_gpu` tells whether it
-        can be had.
+        is available.
 
         Raises:
             EngineError: the engine refused to look.
@@ -287,3 +309,36 @@ class Engine(Protocol):
 
         Those of a live campaign are left alone, and lasting volumes that can still be of use.
         """
+
+    # What it has, for the doctor: asked without making or fetching anything.
+
+    @property
+    def data_root(self) -> str | None:
+        """The folder on this machine that its images lie in; None: not on this machine."""
+
+    def take_stock(self, name: str) -> Stock:
+        """What it has of an image.
+
+        Raises:
+            EngineError: it does not answer, or could never have this image.
+        """
+
+    def reach_base(self, reference: str) -> bool | None:
+        """Whether its registry answers for this base image; None: this engine can't tell.
+
+        Raises:
+            EngineError: the registry refuses, or is out of reach.
+        """
+
+    def look_at_leftovers(self) -> None:
+        """Looks at what a killed campaign may have left, as bench does before anything else.
+
+        Raises:
+            EngineError: it does not answer, or this user may not see that.
+        """
+
+    def has_probe_image(self) -> bool:
+        """Whether `find_gpu` can ask without fetching an image first."""
+
+    def gpu_support(self) -> GpuSupport:
+        """What it says about giving GPUs to containers."""

@@ -38,6 +38,6 @@ from suite.model.plan import (
     Again,
     Campaign,
     Excluded,
-    Look,
+    InterimLook,
     Prediction,
 )

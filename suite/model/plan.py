@@ -92,7 +92,7 @@ class Campaign:
     stopped: str | None = None
     controls: list[str] = field(default_factory=list)
     most_blocks: Blocks | None = None
-    looks: list[Look] = field(default_factory=list)
+    looks: list[InterimLook] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
     simulated: bool = False
     price: Annotated[float, RANGES["price"]] | None = None
@@ -128,7 +128,7 @@ class Campaign:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class InterimLook:
     """What a look after a block saw: how many of the cells with numbers were known well enough."""
 
     block: int

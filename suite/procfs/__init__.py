@@ -31,8 +31,8 @@ def read_text(path: Path) -> str:
 
 def find_version(text: str) -> str | None:
     """The version of NVIDIA's driver in the text of one of its files or both; None: it does not say."""
-    found = _VERSION.search(text)
-    return found[1] if found else None
+    match = _VERSION.search(text)
+    return match[1] if match else None
 
 
 def read_version(root: Path = Path("/")) -> str | None:
@@ -45,8 +45,8 @@ def read_version(root: Path = Path("/")) -> str | None:
 
 def memory_total() -> int | None:
     """The machine's memory in bytes; None where the kernel does not say."""
-    found = re.search(r"^MemTotal:\s*(\d+)", read_text(Path("/proc/meminfo")), re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    match = re.search(r"^MemTotal:\s*(\d+)", read_text(Path("/proc/meminfo")), re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
 
 
 def write_cpus(cpus: Iterable[int]) -> str:

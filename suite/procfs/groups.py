@@ -70,15 +70,15 @@ def list_groups(controller: str, root: Path = Path("/"), pid: int | None = None)
 
 def find_quota(groups: list[Group]) -> Bound | None:
     """The least CPU quota of these groups, in CPUs; None: none of them has one."""
-    found = []
+    quotas = []
     for group in groups:
         names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
         two = read_text(group.folder / "cpu.max")
-        told = two or " ".join(read_text(group.folder / name) for name in names)
-        quota, period = (*told.split(), "", "")[:2]
+        text = two or " ".join(read_text(group.folder / name) for name in names)
+        quota, period = (*text.split(), "", "")[:2]
         if quota.isdigit() and period.isdigit() and int(period):
-            found.append(Bound(int(quota) / int(period), group))
-    return _least(found)
+            quotas.append(Bound(int(quota) / int(period), group))
+    return _least(quotas)
 
 
 def find_memory(groups: list[Group]) -> Bound | None:
@@ -87,7 +87,7 @@ def find_memory(groups: list[Group]) -> Bound | None:
     ``memory.high`` is one as well: beyond it the kernel takes back pages and slows the process down rather
     than let it grow.  Version 1's ``hierarchical_memory_limit`` also knows groups that can't be seen.
     """
-    found = []
+    bounds = []
     for group in groups:
         texts = [
             read_text(group.folder / name).strip()
@@ -96,8 +96,8 @@ def find_memory(groups: list[Group]) -> Bound | None:
         stat = read_text(group.folder / "memory.stat")
         texts += re.findall(r"^hierarchical_memory_limit (\d+)$", stat, re.MULTILINE)
         limits = (int(text) for text in texts if text.isdigit())
-        found += [Bound(limit, group) for limit in limits if limit < UNLIMITED_BYTES]
-    return _least(found)
+        bounds += [Bound(limit, group) for limit in limits if limit < UNLIMITED_BYTES]
+    return _least(bounds)
 
 
 def find_cpuset(groups: list[Group]) -> str | None:
@@ -118,17 +118,19 @@ def read_throttled(groups: list[Group]) -> dict[str, float]:
     Summed over CPUs by the kernel.  A group that is held back by the one above it does not count that, so
     two groups' times are neither apart nor the same.
     """
-    found = {}
+    throttled = {}
     for group in groups:
         for line in read_text(group.folder / "cpu.stat").splitlines():
             key, _, value = line.partition(" ")
             if key in ("throttled_usec", "throttled_time") and value.isdigit():
-                found[str(group.folder)] = int(value) / (1e6 if key == "throttled_usec" else 1e9)
-    return found
+                throttled[str(group.folder)] = int(value) / (
+                    1e6 if key == "throttled_usec" else 1e9
+                )
+    return throttled
 
 
-def _least(found: list[Bound]) -> Bound | None:
-    return min(found, key=lambda bound: bound.value, default=None)
+def _least(bounds: list[Bound]) -> Bound | None:
+    return min(bounds, key=lambda bound: bound.value, default=None)
 
 
 def _find_path(controller: str, text: str) -> tuple[bool, str | None]:
@@ -164,7 +166,7 @@ def _list_mounts(text: str, root: Path) -> Iterator[_Mount]:
 
 def _unescape(text: str) -> str:
     """As the kernel escapes spaces, tabs, line ends and backslashes there: in octal."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
 def _split(path: str) -> tuple[str, ...]:

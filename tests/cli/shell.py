@@ -11,7 +11,7 @@ import pytest
 from suite.analysis.documents.read import load_campaign
 from suite.cli import conduct, entry
 from suite.cli.entry import main
-from suite.host.watch.observe import Observe
+from suite.host.telemetry.observer import Observe
 from suite.model import Campaign
 from tests.fakes.engine import FakeEngine
 

@@ -11,7 +11,7 @@ import pytest
 
 from suite.errors import EngineError, GpuError
 from suite.host.docker.engine import DockerEngine
-from suite.host.docker.limits import USER
+from suite.host.docker.run import USER
 from suite.host.engine import LABEL, GpuRequest, Job
 from tests.engine.conftest import Jobs, bare
 

@@ -14,11 +14,10 @@ import pytest
 
 from suite.host.docker import leftovers
 from suite.host.docker.engine import DockerEngine
-from suite.host.docker.leftovers import sweep
-from suite.host.docker.limits import USER
-from suite.host.docker.volumes import LASTING
+from suite.host.docker.leftovers import LASTING, sweep
+from suite.host.docker.run import USER
 from suite.host.engine import LABEL, GpuRequest, Volume
-from suite.host.provision.volumes import (
+from suite.host.provision.resources import (
     CACHE_SETTINGS,
     CACHE_TARGET,
     SCRATCH_TARGET,
@@ -115,13 +114,13 @@ def test_a_cell_reads_the_files_that_it_has_made_there(
 
 FILL = """
 import os, pathlib
-from suite.worker.proof import compile_cache
+from suite.worker.proof import libraries
 place = pathlib.Path(os.environ["CUDA_CACHE_PATH"])
 print(place, *(os.environ[name] for name in ("CUDA_CACHE_MAXSIZE", "CUDA_CACHE_DISABLE")))
-print(compile_cache.facts("start")["cuda.cache.at_start.files"])
+print(libraries.cache_facts("start")["cuda.cache.at_start.files"])
 (place / "0" / "1").mkdir(parents=True, exist_ok=True)
 (place / "0" / "1" / str(len(list(place.glob("0/1/*"))))).write_text("compiled")
-print(compile_cache.facts("end")["cuda.cache.at_end.bytes"])
+print(libraries.cache_facts("end")["cuda.cache.at_end.bytes"])
 """
 
 

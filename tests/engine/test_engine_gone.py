@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
-from suite.host.docker import connect
+from suite.host.docker import connection
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from tests.engine.conftest import Jobs
 from tests.fakes.proxy import Proxy
@@ -93,7 +93,7 @@ def test_an_engine_that_vanishes_in_the_middle_of_a_run(
     jobs: Jobs, proxied: tuple[DockerEngine, Proxy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, proxy = proxied
-    monkeypatch.setattr(connect, "AWAY_S", 2.0)
+    monkeypatch.setattr(connection, "AWAY_S", 2.0)
     run = jobs.begin(engine)
     proxy.vanish()
     with pytest.raises(EngineError):

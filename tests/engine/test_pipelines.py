@@ -32,8 +32,7 @@ def slow(inputs):
 pipelines._normalise_in_numpy = slow
 inputs, labels = examples(A, 1000)
 for calls, prefetch in itertools.product(("sequential", "autotune"), ("off", "on")):
-    how = pipelines.Map(function="numpy_function", calls=calls)
-    pipeline = pipelines.Pipeline(batch=4, prefetch=prefetch, map=how)
+    pipeline = pipelines.Pipeline(batch=4, prefetch=prefetch, function="numpy_function", calls=calls)
     batches = iter(pipeline.build(inputs, labels, endless=True))
     made = most = 0
     next(batches)

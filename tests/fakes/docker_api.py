@@ -9,8 +9,7 @@ import requests
 from docker.errors import APIError, ImageNotFound
 
 from suite.host.docker.build import provide_image
-from suite.host.docker.connect import Daemon
-from suite.host.docker.endpoint import Endpoint
+from suite.host.docker.connection import Daemon, Endpoint
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.engine import LABEL, Job
 from suite.host.provision.images import Recipe

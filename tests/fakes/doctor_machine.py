@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import EngineError, UsageError
-from suite.host.doctor.examine import Diagnosis, Line, examine
-from suite.host.doctor.machine import Examined, Machine, Question, Ran
-from suite.host.engine import GpuRequest, GpuSupport, Stock
+from suite.host.doctor.examine import Diagnosis, examine
+from suite.host.doctor.finding import Finding
+from suite.host.doctor.probe import Machine, Question, Ran
+from suite.host.engine import Engine, GpuRequest, GpuSupport, Stock
 from suite.model import Image, Scalar
 from suite.worker import scenarios
 from tests.fakes.clock import Clock
@@ -176,7 +177,7 @@ def sees(*, refused: str = "", diary: str = "", **facts: Any) -> Life:
 
 def make_machine(
     root: Path,
-    engine: Examined | Exception,
+    engine: Engine | Exception,
     *,
     files: Mapping[str, str] | None = None,
     programs: Mapping[str, Ran | Exception | Callable[[], Ran]] | None = None,
@@ -188,7 +189,7 @@ def make_machine(
     lay(root, {**FILES, **(files or {})})
     known = {"systemctl is-active": TIMERS_OFF, **(programs or {})}
 
-    def open_engine() -> Examined:
+    def open_engine() -> Engine:
         if isinstance(engine, Exception):
             raise engine
         return engine
@@ -236,5 +237,5 @@ def marks(found: Diagnosis) -> dict[str, str]:
     }
 
 
-def line(found: Diagnosis, name: str) -> Line:
+def line(found: Diagnosis, name: str) -> Finding:
     return next(one for one in found.checks if one.id == name)

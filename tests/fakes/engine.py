@@ -11,9 +11,8 @@ from typing import Any
 from suite import wire
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
-from suite.host.engine import LABEL, Card, Ending, GpuRequest, Job, Say, Volume
-from suite.host.machine.ending import phrase_ending
-from suite.host.machine.refusal import EngineKind
+from suite.host.engine import LABEL, Card, Ending, EngineKind, GpuRequest, Job, Say, Volume
+from suite.host.machine.output import describe_ending
 from suite.model import CellResult, Check, Image, Isolation, Scalar, make_pending
 from suite.worker import scenarios
 
@@ -287,7 +286,7 @@ class FakeRunning:
             self._ending = Ending(
                 code=code,
                 diary=self._life.diary,
-                phrase=phrase_ending(
+                phrase=describe_ending(
                     code, out_of_memory=self._life.out_of_memory, memory_bytes=2**30
                 ),
                 ended=time.monotonic() + self._life.seconds,

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
-from suite.kernel import memory_total
+from suite.procfs import memory_total
 
 Answer = tuple[int, Any]
 """A status of HTTP, and a body: text as it is, a function's of what was sent, anything else as JSON; the

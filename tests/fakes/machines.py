@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
-from suite.cells.cell import Cell, Param, Way
+from suite.cells.cell import Cell, Ladder, Param
 from suite.cells.traits import PROFILES, ProfileName
 from suite.model import Campaign, Document
 from suite.worker import scenarios
@@ -240,7 +240,7 @@ def make_cells() -> list[Cell]:
     ]
 
 
-def keep_stages(way: Way, ids: Collection[str]) -> Way:
+def keep_stages(way: Ladder, ids: Collection[str]) -> Ladder:
     """The way by the stages that these cells measure."""
     return replace(way, stages=[stage for stage in way.stages if stage.cell in ids])
 

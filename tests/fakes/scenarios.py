@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Point, Results, Scenario
+from suite.cells.scenario import Point, Scenario
 
 
 def make_up(points: Sequence[Point], **more: Any) -> Scenario:
@@ -23,7 +23,7 @@ def make_up(points: Sequence[Point], **more: Any) -> Scenario:
             "prepare": None,
             "role": "work",
             "kin": "made up",
-            "proof": Results(),
+            "proof": "results",
             **more,
         }
     )

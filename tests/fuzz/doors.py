@@ -18,21 +18,21 @@ from random import Random
 from typing import Any
 
 import pytest
-from suite.kernel.clock import Span
 
 from suite.analysis.analyse import compare_folders
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document, read_summary
 from suite.cli import conduct, entry
 from suite.cli.resume import settle
+from suite.clock import Span
 from suite.content import SUITE
 from suite.errors import DocumentError, EngineError
-from suite.host.docker.endpoint import find_endpoint
-from suite.host.gpu.cards import read_probe
+from suite.host.docker.connection import find_endpoint
+from suite.host.gpu.visible_devices import read_probe
 from suite.host.machine.identity import find_types, parse_cloud
-from suite.host.machine.lines import split_lines
+from suite.host.machine.output import split_lines
 from suite.host.provision.images import DOCKER, read_specs
-from suite.host.watch.observe import read_lines
+from suite.host.telemetry.observer import read_lines
 from suite.report.produce import build_comparison
 from suite.wire import dump_document, dump_record
 from tests import golden_campaigns, synthetic

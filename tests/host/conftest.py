@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from suite.host.docker import build
-from suite.host.local import owned
+from suite.host.local import leftovers
 from suite.model import SuiteIdentity
 from tests.host.campaign.stage import Stage
 
@@ -24,8 +24,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where plain processes and their volumes have their folders."""
     place = tmp_path / "disk"
     place.mkdir()
-    monkeypatch.setattr(owned, "PLACE", place)
-    monkeypatch.setattr(owned.tempfile, "tempdir", str(place))
+    monkeypatch.setattr(leftovers, "PLACE", place)
+    monkeypatch.setattr(leftovers.tempfile, "tempdir", str(place))
     return place
 
 

@@ -20,7 +20,7 @@ from suite.cli import conduct
 from suite.cli.entry import main
 from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
-from suite.host.campaign import conductor, durations
+from suite.host.campaign import campaign_runner, durations
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
 from suite.host.gpu import remedies
@@ -611,7 +611,7 @@ def ground(
     # Drawing takes seconds; the judge reads the pictures as values.
     monkeypatch.setattr(collating, "can_draw", lambda: False)
     # A disturbed invocation is not run again: what disturbs these is there for ever.
-    monkeypatch.setattr(conductor, "REPEATS", 0)
+    monkeypatch.setattr(campaign_runner, "REPEATS", 0)
     return Ground(tmp_path / "results", request, monkeypatch)
 
 

@@ -106,7 +106,7 @@ class Drawn:
         """Whether the cell runs on the arm, and on the GPU where the arm has one."""
         (cell,) = (one for one in self.plan.cells if one.id == name)
         runs = self.on_arm[arm] not in {"nothing", "unproven"}
-        means = self.plan.arm(arm).gpu or not cell.beside_gpu
+        means = self.plan.arm(arm).gpu or not cell.needs_gpu
         return runs and means and (arm, cell.process or "") not in self.bare
 
     def _spoil(self, document: Document) -> Document:

@@ -12,12 +12,12 @@ from functools import cached_property
 from statistics import median
 
 from suite.analysis.campaign.summarise import CellSummary, Summary
-from suite.analysis.compare import JUDGED, find_paired_ratio, is_beyond
+from suite.analysis.compare import find_paired_ratio, is_beyond
 from suite.analysis.observations import LARGEST, Observation, values_by_block
 from suite.analysis.result.cells import tell_verdict
 from suite.analysis.result.numbers import Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Cell
-from suite.cells.traits import LinkName, Price
+from suite.cells.traits import WITH_VERDICTS, LinkName, OverheadName
 from suite.flags import Flag
 from suite.model import CellResult
 
@@ -49,7 +49,7 @@ class Catalogue:
     gives_verdicts: bool
     traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
 
-    def prices(self, price: Price) -> list[CellSummary]:
+    def prices(self, price: OverheadName) -> list[CellSummary]:
         """Every cell that is the price of something, in the plan's order."""
         return [one for one in self.cells.values() if one.cell.price == price]
 
@@ -195,7 +195,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
         margin=summary.conclusions.margin,
-        gives_verdicts=plan.profile in JUDGED,
+        gives_verdicts=plan.profile in WITH_VERDICTS,
         traces=traces,
     )
 

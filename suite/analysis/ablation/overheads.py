@@ -17,7 +17,7 @@ from suite.analysis.ablation.catalogue import (
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.observations import LARGEST
 from suite.analysis.result.numbers import Value
-from suite.cells.traits import Price
+from suite.cells.traits import OverheadName
 
 BUSY = 0.9
 """With a larger share of a sample spent on dispatch, the device waits for the host."""
@@ -44,7 +44,7 @@ def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead 
     steps, launches = count_steps(cell), cell.work.launches
     if dispatch is None or (dispatch == "eager" and launches is None):
         return None
-    call: Price = "graph" if dispatch == "keras" else dispatch
+    call: OverheadName = "graph" if dispatch == "keras" else dispatch
     price = _call_cost(catalogue, call, arm, steps if launches is None else launches)
     if dispatch in {"eager", "xla"}:
         return price
@@ -87,7 +87,7 @@ def trace_cost(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Overh
     return Overhead(seconds=first.value - seconds, values={})
 
 
-def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: Price) -> Overhead | None:
+def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: OverheadName) -> Overhead | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 
     Beyond the largest size its bandwidth holds, below the smallest its time.  None: no copy was
@@ -123,7 +123,7 @@ def _interpolate(points: Sequence[tuple[float, float]], size: float) -> float:
     return seconds
 
 
-def _call_cost(catalogue: Catalogue, call: Price, arm: str, calls: float) -> Overhead | None:
+def _call_cost(catalogue: Catalogue, call: OverheadName, arm: str, calls: float) -> Overhead | None:
     one = next(iter(catalogue.prices(call)), None)
     seconds = catalogue.seconds(one, arm)
     if one is None or seconds is None:

@@ -68,12 +68,12 @@ def find_utilization(
     """
     unit = name_unit(one.cell)
     rate = catalogue.rate(one, arm)
-    if rate is None or unit not in COUNTED or one.cell.pinned:
+    if rate is None or unit not in COUNTED or one.cell.on_cpu:
         return None
     share, best = 1.0, one
     for other in catalogue.cells.values():
         found = catalogue.rate(other, arm)
-        if found is None or rate / found >= share or other.cell.pinned:
+        if found is None or rate / found >= share or other.cell.on_cpu:
             continue
         alike = name_unit(other.cell) == unit and other.cell.precision == one.cell.precision
         kin = other.cell.kin == one.cell.kin
@@ -92,7 +92,7 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
         for other in catalogue.cells.values()
         if other.cell.kin == one.cell.kin
         and not other.cell.one_shot
-        and not other.cell.pinned
+        and not other.cell.on_cpu
         and catalogue.wins(other)
     ]
     return min(variants, key=lambda other: _measure_distance(one.cell, other.cell), default=None)

@@ -18,7 +18,7 @@ from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.result.cells import Comparison
 from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
-from suite.cells.cell import Way
+from suite.cells.cell import Ladder
 from suite.cells.traits import Removed
 
 ENDS = (0, -1)
@@ -30,7 +30,7 @@ Measured = tuple[Step, Values]
 
 def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
     """Every waterfall of which at least two stages have a number, in the order of the plan."""
-    places: dict[str, dict[bool, Way]] = {}
+    places: dict[str, dict[bool, Ladder]] = {}
     for summary in catalogue.cells.values():
         if (way := summary.cell.way) is not None:
             places.setdefault(f"{way.name} {way.fixed}", {})[way.pinned] = way
@@ -194,7 +194,7 @@ def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidenc
     return cite("repaid", units=longer / own * call / saving, unit=way.unit)
 
 
-def _find_path(catalogue: Catalogue, way: Way, cell: str, arm: str | None) -> list[Measured]:
+def _find_path(catalogue: Catalogue, way: Ladder, cell: str, arm: str | None) -> list[Measured]:
     """The way from one of its cells to the fair number; nothing where the cell is the last stage, or has
     no number."""
     cells = [stage.cell for stage in way.stages]
@@ -209,7 +209,7 @@ def _find_side(verdict: Verdict | None) -> int:
     return {"SLOWER": 1, "FASTER": -1}.get(verdict.name, 0) if verdict else 0
 
 
-def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> list[Measured]:
+def _walk(catalogue: Catalogue, way: Ladder, arm: str, *, begin: int = 0) -> list[Measured]:
     """The stages that have a number, each with all changes since the one before: not every profile has the
     script, nor does it always succeed."""
     changes: list[str] = []
@@ -233,7 +233,7 @@ def _walk(catalogue: Catalogue, way: Way, arm: str, *, begin: int = 0) -> list[M
     return measured
 
 
-def _build(catalogue: Catalogue, way: Way, arm: str) -> Waterfall | None:
+def _build(catalogue: Catalogue, way: Ladder, arm: str) -> Waterfall | None:
     measured = _walk(catalogue, way, arm)
     factor = find_paired_ratio(measured[-1][1], measured[0][1]) if len(measured) > 1 else None
     if factor is None:

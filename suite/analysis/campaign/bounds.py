@@ -14,7 +14,7 @@ from suite.analysis.documents.published import read_figures
 from suite.analysis.result.limits import Figure, Part
 from suite.analysis.result.numbers import derive_rate
 from suite.cells.cell import Cell
-from suite.cells.traits import Price
+from suite.cells.traits import OverheadName
 from suite.flags import Flag, raise_flag
 from suite.model import Arm, Campaign, Document, Scalar
 
@@ -90,7 +90,7 @@ def find_impossible(arm: str, cell: Cell, place: Place, seconds: float) -> Flag 
     Work that the cell pins to the CPU beside a GPU is not held against the GPU.
     """
     where = {"arm": arm, "cell": cell.id}
-    if cell.pinned:
+    if cell.on_cpu:
         return None
     if cell.work.unit == "FLOP":
         return _find_impossible_product(where, cell, place, seconds)
@@ -193,7 +193,7 @@ def _bound_launch(code: str, seconds: float, place: Place) -> Bound | None:
     return Bound(code=code, seconds=seconds) if place.is_gpu else None
 
 
-BOUNDS: Mapping[Price | None, Callable[[Place], Bound | None]] = {
+BOUNDS: Mapping[OverheadName | None, Callable[[Place], Bound | None]] = {
     "copy-in": _bound_copy,
     "copy-out": _bound_copy,
     "memory": _bound_sum,

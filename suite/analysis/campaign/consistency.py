@@ -195,7 +195,7 @@ def find_missing(
         if [ending for ending, _ in endings] == [("pending", "", "")]:
             return worst, raise_flag("not-reached", where)
         return worst, raise_flag("not-measured", where, endings=endings)
-    if cell.beside_gpu and not campaign.arm(arm).gpu:
+    if cell.needs_gpu and not campaign.arm(arm).gpu:
         return "skipped", raise_flag("not-on-arm", where, arms=campaign.gpu_arms)
     left = campaign.excluded.get(arm, {}).get(cell.id)
     if left is not None:

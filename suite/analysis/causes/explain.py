@@ -25,7 +25,7 @@ from suite.analysis.causes.rules import RULES, Arms, Candidate, cross_check, fin
 from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.findings import Cause, RuleName, Standing
 from suite.analysis.result.numbers import Evidence, cite
-from suite.cells.traits import Price
+from suite.cells.traits import OverheadName
 
 NAMED = 0.10
 """A cause that explains less of what a cell loses is not named."""
@@ -38,7 +38,7 @@ WASTED = 0.10
 
 _IS_COPY: tuple[RuleName, Evidence] = ("transfer", cite("is-copy"))
 _IS_CALL: tuple[RuleName, Evidence] = ("overhead", cite("is-price"))
-IS: dict[Price, tuple[RuleName, Evidence]] = {
+IS: dict[OverheadName, tuple[RuleName, Evidence]] = {
     **dict.fromkeys(("copy-in", "copy-out"), _IS_COPY),
     **dict.fromkeys(("fence", "eager", "graph", "xla", "operation"), _IS_CALL),
     "start-up": ("start-up", cite("is-start")),
@@ -79,7 +79,7 @@ def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case
     )
     winner = find_winner(catalogue, one)
     # A price is no work for which one could choose a device.
-    chosen = one.cell.price is None and not one.cell.pinned
+    chosen = one.cell.price is None and not one.cell.on_cpu
     standing = Standing(
         ratio=ratio,
         lost=estimate_difference(list(lost.values())),
@@ -112,7 +112,7 @@ def _find_causes(
             share=1.0,
         )
         return
-    found = [] if one.cell.pinned else _find_candidates(catalogue, one, arms)
+    found = [] if one.cell.on_cpu else _find_candidates(catalogue, one, arms)
     counted = [s for s in found if s.seconds is not None]
     whole = max(mean_of(lost), math.fsum(max(0.0, s.seconds.value) for s in counted if s.seconds))
     named, rest, doubts = [], 1.0, []
@@ -198,7 +198,7 @@ def _rank(cause: Cause) -> tuple[int, bool, int]:
 def _tell_unknown(
     one: CellSummary, rest: float, doubts: list[Evidence], *, provisional: bool
 ) -> Cause:
-    evidence = cite("on-cpu-on-both") if one.cell.pinned else cite("rest", share=rest)
+    evidence = cite("on-cpu-on-both") if one.cell.on_cpu else cite("rest", share=rest)
     return Cause(
         rule="unknown",
         confirmed=False,

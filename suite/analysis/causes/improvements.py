@@ -18,7 +18,7 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Finding, Shown
 from suite.analysis.result.numbers import OTHER_LEVEL, Estimate, Evidence, Value, cite
-from suite.cells.cell import Cell, Choice, Link, Stage
+from suite.cells.cell import Cell, Choice, Link, Step
 from suite.cells.traits import Effect
 
 MEASURED = ("work", "input")
@@ -137,7 +137,7 @@ def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
         for id_, one in catalogue.cells.items()
         if one.cell.role in MEASURED
         and not one.cell.one_shot
-        and (home or not one.cell.pinned)
+        and (home or not one.cell.on_cpu)
         and catalogue.values(one, arm)
     }
     lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
@@ -189,7 +189,7 @@ def _follow_stages(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterat
 
 
 def _pair(
-    change: Evidence, how: Choice | Link | Stage, one: CellSummary, other: CellSummary
+    change: Evidence, how: Choice | Link | Step, one: CellSummary, other: CellSummary
 ) -> Pair:
     return Pair(change=change, effect=how.effect or "script", costs=how.costs, one=one, other=other)
 

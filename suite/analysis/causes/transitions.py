@@ -19,7 +19,7 @@ from suite.analysis.causes.parts import (
 )
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
-from suite.cells.cell import Stage, Way
+from suite.cells.cell import Ladder, Step
 
 PRICES: Mapping[RuleName, Callable[[Catalogue, CellSummary, str], Overhead | None]] = {
     "start-up": start_cost,
@@ -49,8 +49,8 @@ def _split(
     other: CellSummary,
     arms: Sequence[str],
     *,
-    way: Way,
-    stages: Sequence[Stage],
+    way: Ladder,
+    stages: Sequence[Step],
 ) -> Iterator[Part]:
     """What goes away between two stages of a way, by cause; ``stages`` are those behind the one.
 
@@ -103,7 +103,7 @@ def _find_elsewhere(
     one: CellSummary,
     arms: Sequence[str],
     *,
-    way: Way,
+    way: Ladder,
     changes: Sequence[str],
     rule: RuleName,
 ) -> Mapping[str, float] | None:
@@ -128,7 +128,7 @@ def _find_elsewhere(
 
 
 def _add_up(
-    catalogue: Catalogue, way: Way, changes: Sequence[str], arms: Sequence[str]
+    catalogue: Catalogue, way: Ladder, changes: Sequence[str], arms: Sequence[str]
 ) -> Mapping[str, float] | None:
     """What these changes of a way take, each measured between the stages right before and behind it."""
     total = dict.fromkeys(arms, 0.0)
@@ -146,7 +146,7 @@ def _add_up(
     return total
 
 
-def _how_far(way: Way, other: Way) -> float:
+def _how_far(way: Ladder, other: Ladder) -> float:
     """How many times larger or smaller another way's size is; the same size is the nearest."""
     far = 1.0
     for axis, value in way.fixed.items():

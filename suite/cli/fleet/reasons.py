@@ -165,12 +165,11 @@ def find_reason(text: str) -> Reason:
     lines = list(_split(text))
     for number in reversed(range(len(lines))):
         if ours := _OURS.match(lines[number]):
-            todo = _TODO.match(lines[number + 1]) if number + 1 < len(lines) else None
-            return Reason(what=ours["what"], remedy=todo["remedy"] if todo else "")
+            return Reason(what=ours["what"], remedy=_find_remedy(lines, number))
     for kind in KINDS:
         for number in reversed(range(len(lines))):
             if kind.pattern.search(lines[number]):
-                return _word(kind, lines, number)
+                return _describe_line(kind, lines, number)
     telling = [line.strip() for line in lines if not _NOISE.search(line.strip())]
     saying = [line for line in telling if _SAYS_SO.search(line)]
     what = saying[:1] or telling[-1:] or [line.strip() for line in lines[-1:]]
@@ -191,15 +190,21 @@ def _split(text: str) -> Iterator[str]:
             yield said
 
 
-def _word(kind: Kind, lines: list[str], number: int) -> Reason:
+def _find_remedy(lines: list[str], number: int) -> str:
+    """What the text itself says to do, in the line below this one; empty: it does not."""
+    below = "".join(lines[number + 1 : number + 2])
+    return todo["remedy"] if (todo := _TODO.match(below)) else ""
+
+
+def _describe_line(kind: Kind, lines: list[str], number: int) -> Reason:
     """The reason of this kind that stands in that line, with the remedy that the text itself gives below."""
-    line, remedy = lines[number].strip(), kind.remedy
+    line = lines[number].strip()
     if line.endswith(":") and number + 1 < len(lines):
         line = f"{line} {lines[number + 1].strip()}"
-    todo = _TODO.match(lines[number + 1]) if number + 1 < len(lines) else None
-    if todo:
-        remedy = todo["remedy"]
+    remedy = _find_remedy(lines, number) or kind.remedy
     # ssh knows the file, and the name by which it has the key.
-    remove = [one.strip() for one in lines if one.strip().startswith("ssh-keygen -f")] or [_REMOVE]
+    remove = [text for text in map(str.strip, lines) if text.startswith("ssh-keygen -f")] or [
+        _REMOVE
+    ]
     remedy = remedy.replace("{remove}", remove[-1])
     return Reason(what=f"{kind.what} ({line})" if kind.what else line, remedy=remedy)

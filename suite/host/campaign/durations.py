@@ -1,6 +1,6 @@
-"""How long a campaign's parts may take and should take, in seconds: deadlines, guesses, predictions.
+"""How long a campaign's parts may take and should take, in seconds, and when a budget forbids more of them.
 
-Pure: no engine, no files, no clock.
+No engine, no files, no clock.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from suite.cells.cell import Cell
@@ -90,9 +91,68 @@ def parse_duration(text: str) -> float:
     hours, minutes, seconds = (float(part or 0) for part in match.groups())
     total = 3600 * hours + 60 * minutes + seconds
     if total <= 0:
-        raise UsageError(f"{text!r} is no time at all", "write 20m, 1h30m or 90s")
+        raise UsageError(f"{text!r} is not a duration above zero", "write 20m, 1h30m or 90s")
     if complaint := RANGES["budget"].refuse(total):
         raise UsageError(
             f"{text[:99]!r} is too long: {complaint} seconds", "write 20m, 1h30m or 90s"
         )
     return total
+
+
+class Budget:
+    """The seconds that are spent and expected, against a limit (None: there is none).
+
+    What an earlier command measured, and this one only goes on with, is spent, and not on this budget.
+    """
+
+    def __init__(self, limit_s: float | None) -> None:
+        self.spent_s = 0.0
+        """What every invocation took, those of earlier commands among them."""
+        self._limit_s = limit_s
+        self._own_s = 0.0
+        self._expected_s: dict[str, float] = {}
+
+    def resume(self, documents: Iterable[Document]) -> None:
+        """Books the invocations of earlier commands."""
+        for document in documents:
+            self.book(document)
+        self._own_s = 0.0
+
+    def book(self, document: Document) -> None:
+        """Books an invocation that has ended."""
+        taken_s = container_seconds(document)
+        self.spent_s += taken_s
+        self._own_s += taken_s
+
+    def expect(self, arm: str, seconds: float) -> None:
+        """What an invocation of an arm is expected to take from now on."""
+        self._expected_s[arm] = seconds
+
+    def need_s(self, arms: Collection[str]) -> float | None:
+        """What one invocation of each of these should take; None before they are calibrated."""
+        if not set(arms) <= set(self._expected_s):
+            return None
+        return math.fsum(self._expected_s[arm] for arm in arms)
+
+    def bars_repeat(self, document: Document) -> bool:
+        """Whether the limit leaves no time for an invocation like this one, which is booked."""
+        arm = document.invocation.arm
+        more_s = self._expected_s.get(arm, container_seconds(document))
+        return forbid("", self._limit_s, self._own_s, more_s) is not None
+
+    def refuse(self, block: int, arms: Collection[str]) -> str | None:
+        """Why a block of which these arms are missing may not begin; None: it may."""
+        needed_s = self.need_s(arms)
+        if not needed_s:
+            return None
+        return forbid(f"block {block - 1}", self._limit_s, self._own_s, needed_s)
+
+
+def forbid(after: str, limit_s: float | None, spent_s: float, more_s: float) -> str | None:
+    """Why another block, or round, may not begin that takes so long; None: it may."""
+    if limit_s is None or spent_s + more_s <= limit_s:
+        return None
+    return (
+        f"after {after}: the next one was predicted to cross the budget of "
+        f"{limit_s:g} s ({spent_s:.0f} s spent, {more_s:.0f} s more)"
+    )

@@ -1,4 +1,4 @@
-"""Who a campaign talks with while it runs: people who hear of it, and those who read what it measured."""
+"""Who a campaign talks with while it runs: people, in a line each, and those who read what it measured."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from suite.model import Document, container_seconds
+from suite.errors import GpuError
+from suite.host.campaign import plan
+from suite.model import Again, Campaign, Document, InterimLook, container_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,15 +19,16 @@ class AnalysisHooks:
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
-    another pace than its siblings, or None: its arm, its block, and its time over theirs.  ``look_first`` is
-    called after the calibration, and raises `UnsoundError` where the campaign is to end there.
+    another pace than its siblings, or None: its arm, its block, and its time over theirs.
+    ``check_calibration`` is called after the calibration, and raises `UnsoundError` where the campaign is to
+    end there.
     """
 
     build_reports: Callable[[], object]
     interim_look: Callable[[], tuple[int, int, bool]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]
-    look_first: Callable[[], object]
+    check_calibration: Callable[[], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,7 @@ class Listener(Protocol):
         """The campaign is further on; may be shown or not, at most once a second."""
 
 
-def tell_progress(
+def describe_progress(
     document: Document, in_flight: str | None, *, blocks: int, left_s: float | None
 ) -> Progress:
     """How far an invocation has come; ``left_s`` is how long it and those after it take."""
@@ -65,3 +68,69 @@ def tell_progress(
         in_flight=in_flight,
         left_s=left_s and max(0.0, left_s - container_seconds(document)),
     )
+
+
+def describe_again(again: Again, *, barred: bool) -> str:
+    """That an invocation kept another pace, and whether there is time to measure its block again."""
+    what = (
+        f"{again.arm} in block {again.block} took {again.pace:.2f} times as long as in its other blocks, "
+        "uniformly across cells"
+    )
+    if barred:
+        return f"{what}: the block is excluded, and the budget leaves no time to measure it again"
+    return f"{what}: the block is measured again on all arms"
+
+
+def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
+    """That an invocation was disturbed, and whether there is time to run it again."""
+    if barred:
+        return f"{arm} block {block} is excluded, and the budget leaves no time to run it again: {reason}"
+    return f"{arm} block {block} is excluded and run again: {reason}"
+
+
+def describe_compiled(arm: str, *, barred: bool) -> str:
+    """That a GPU's driver compiled kernels in a calibration, and whether there is time for another."""
+    why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
+    if barred:
+        return f"the budget leaves no time to calibrate {arm} again: {why}"
+    return f"{arm} is calibrated again: {why}; they are cached now"
+
+
+def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
+    """That a block is over, and how long the rest takes."""
+    to_go = f"; {format_wait(campaign, left_s, ' to go')}" if left_s else ""
+    return f"block {block} of {campaign.blocks} done{to_go}"
+
+
+def describe_look(look: InterimLook, blocks: int) -> str:
+    """What an interim look saw, and to how many blocks the campaign has grown for it."""
+    more = f"; {blocks - look.block} more blocks" if blocks > look.block else ""
+    return f"an interim look: {look.precise} of {look.cells} cells are precise enough{more}"
+
+
+def describe_refused(error: GpuError) -> str:
+    """That an arm is not available."""
+    return f"{error.what}; the other arms go on, and the campaign ends as failed: {error.remedy}"
+
+
+def describe_start(campaign: Campaign) -> str:
+    """What a campaign is going to do, and the guess of how long it takes."""
+    controls = plan.control_arms(campaign)
+    calibrated = campaign.calibrated_by is not None
+    return (
+        f"{len(campaign.cells)} cells on {' and '.join(campaign.arms)}, "
+        f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
+        + ("" if calibrated else " after a calibration")
+        + (f", with the controls {', '.join(controls)}" if controls else "")
+        + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until "
+        + f"{'the first block' if calibrated else 'the calibration'} is done"
+    )
+
+
+def format_wait(campaign: Campaign, seconds: float, what: str = "") -> str:
+    """A time for people who wait for it, ``what`` it is, and what it costs where a price was given:
+    ``12 min to go, USD 0.12``; under a minute and a half ``80 s``."""
+    time = (f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s") + what
+    if campaign.price is None:
+        return time
+    return f"{time}, {campaign.price_currency} {campaign.price * seconds / 3600:.2f}"

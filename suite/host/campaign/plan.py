@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import Cell
-from suite.cells.traits import ProfileName
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_VERDICTS, ProfileName
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
@@ -50,10 +50,6 @@ LOOK_EVERY = 5
 """Blocks between two interim looks at the precision, after the first at the profile's own number; so few
 cost no coverage (tests/bench measures it)."""
 
-CALLS_MARGIN = 1.2
-CALLS_CAP = 100_000
-"""As the worker's: K fills a sample with this margin, and never holds more calls than this."""
-
 CALIBRATION_SHARE = 0.5
 """The calibration warms up and measures for this share of the profile's times: it need only see
 how fast things are."""
@@ -85,16 +81,12 @@ def choose_cells(
 
 def means_something(cell: Cell, arm: Arm) -> bool:
     """Whether the cell has a meaning on the arm."""
-    return arm.gpu or not cell.beside_gpu
-
-
-CONTROLLED: tuple[ProfileName, ...] = ("standard", "full")
-"""The profiles whose campaigns carry controls: those that give verdicts."""
+    return arm.gpu or not cell.needs_gpu
 
 
 def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     """The ids of the campaign's cells that its control invocations run."""
-    if profile not in CONTROLLED:
+    if profile not in WITH_VERDICTS:
         return []
     return [cell.id for cell in cells if cell.control]
 
@@ -109,7 +101,7 @@ def add_controls(arms: Sequence[Arm], controls: Sequence[str]) -> list[Arm]:
     gpu = next((arm for arm in plain if arm.gpu), None)
     hidden = [control_of(gpu, "hidden")] if gpu and any(not arm.gpu for arm in plain) else []
     twins = [control_of(arm, "twin") for arm in arms]
-    return [*arms, *twins, *(one for one in hidden if one not in arms)]
+    return [*arms, *twins, *(arm for arm in hidden if arm not in arms)]
 
 
 def forget_versions(campaign: Campaign, images: Mapping[str, Image]) -> Campaign:
@@ -136,18 +128,18 @@ def decide_again(odd: tuple[str, int, float], documents: Iterable[Document]) -> 
     """That a block is measured again in which an arm's invocation kept this pace: all arms with one number,
     the first that none of them has had."""
     arm, block, pace = odd
-    had = [one.invocation.repeat for one in documents if one.invocation.block == block]
-    return Again(arm=arm, block=block, pace=pace, repeat=max(had) + 1)
+    repeats = [d.invocation.repeat for d in documents if d.invocation.block == block]
+    return Again(arm=arm, block=block, pace=pace, repeat=max(repeats) + 1)
 
 
 def calibrating_arm(campaign: Campaign, arm: str) -> str:
     """The arm whose calibration counts for this one: arms that are compared as equals share K."""
-    one = campaign.arm(arm)
-    if one.control == "hidden" and arm not in campaign.arms:
+    this = campaign.arm(arm)
+    if this.control == "hidden" and arm not in campaign.arms:
         return campaign.arms[0]
-    if one.of is None or one.control == "hidden":
+    if this.of is None or this.control == "hidden":
         return arm
-    return calibrating_arm(campaign, one.of)
+    return calibrating_arm(campaign, this.of)
 
 
 def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
@@ -218,7 +210,7 @@ def has_compiled(document: Document) -> bool:
     """Whether a GPU's driver compiled kernels in an invocation that gave up some cell for its budget: what
     the compiling took it will not take again, and no cell should be given up for it."""
     given_up = any(
-        one.outcome == "skipped" and "budget" in (one.reason or "") for one in document.cells
+        cell.outcome == "skipped" and "budget" in (cell.reason or "") for cell in document.cells
     )
     return given_up and bool(count_compiled(document))
 

@@ -60,7 +60,7 @@ def plan_campaign(
     label = choose_label(request.label)
     currency = check_price(request.price, request.price_currency)
     controls = plan.choose_controls(chosen, request.profile)
-    drawn = Campaign(
+    campaign = Campaign(
         schema=wire.SCHEMA,
         id=campaign_name(created, label, request.profile),
         created=created,
@@ -84,7 +84,7 @@ def plan_campaign(
         price=request.price,
         price_currency=currency,
     )
-    return durations.predict_before(drawn)
+    return durations.predict_before(campaign)
 
 
 RECHECK_BLOCKS = 5
@@ -100,29 +100,29 @@ def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Ca
     """
     suite = identify_suite()
     _demand_same_suite(before, suite.content)
-    drawn = plan_campaign(request, arms, cells, suite=suite)
-    chosen = [cell.id for cell in drawn.cells]
-    twins = [one for one in plan.add_controls(arms.run, chosen) if one.control != "hidden"]
-    drawn = replace(
-        drawn,
+    campaign = plan_campaign(request, arms, cells, suite=suite)
+    chosen = [cell.id for cell in campaign.cells]
+    twins = [arm for arm in plan.add_controls(arms.run, chosen) if arm.control != "hidden"]
+    campaign = replace(
+        campaign,
         controls=chosen,
         every_arm=list(dict.fromkeys([*arms.run, *twins])),
         calls={
             arm: {name: k for name, k in before.calls.get(arm, {}).items() if name in chosen}
-            for arm in drawn.arms
+            for arm in campaign.arms
         },
         calibrated_by=before.id,
         rechecks=before.id,
     )
-    return durations.predict_before(drawn)
+    return durations.predict_before(campaign)
 
 
 def _demand_same_suite(campaign: Campaign, content: str) -> None:
     if campaign.suite.content != content:
         raise UsageError(
-            f"{campaign.id} was begun by another suite (content {campaign.suite.content[:12]}, "
+            f"{campaign.id} was started by another suite (content {campaign.suite.content[:12]}, "
             f"this is {content[:12]}); its numbers would not be comparable",
-            "check out the commit that campaign.json names, or begin a new campaign",
+            "check out the commit that campaign.json names, or start a new campaign",
         )
 
 
@@ -138,7 +138,7 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
             f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
             "leave BLOCKS out, or name more",
         )
-    # An arm of the plan that could not be had is tried again.
+    # An arm of the plan that was not available is tried again.
     not_run = {arm: why for arm, why in campaign.not_run.items() if arm not in campaign.arms}
     campaign = replace(campaign, stopped=None, not_run=not_run)
     return campaign if blocks is None else replace(campaign, blocks=blocks, most_blocks=blocks)
@@ -184,10 +184,10 @@ def check_price(price: float | None, currency: str | None) -> str:
     """The currency of a price, if both make sense.
 
     Raises:
-        UsageError: the price is none, or the currency is no code or stands alone.
+        UsageError: the price is not one, or the currency is not a code or has no price.
     """
     if price is not None and (price <= 0 or RANGES["price"].refuse(price)):
-        raise UsageError(f"PRICE={price:g} is no price an hour", "such as PRICE=0.53")
+        raise UsageError(f"PRICE={price:g} is not a price per hour", "such as PRICE=0.53")
     if currency is None:
         return "USD"
     if price is None:
@@ -196,6 +196,7 @@ def check_price(price: float | None, currency: str | None) -> str:
         )
     if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
         raise UsageError(
-            f"PRICE_CURRENCY={currency!r} is no currency code", "three capital letters, such as EUR"
+            f"PRICE_CURRENCY={currency!r} is not a currency code",
+            "three capital letters, such as EUR",
         )
     return currency

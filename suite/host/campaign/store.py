@@ -31,7 +31,7 @@ def campaign_name(created: datetime, label: str, profile: str) -> str:
 
 
 _WORTHLESS: Collection[OutcomeName] = ("pending", "failed")
-"""Outcomes of cells that are no reason to keep a document."""
+"""Outcomes of cells that give no reason to keep a document."""
 
 
 class Store:
@@ -71,12 +71,12 @@ class Store:
         return cls(results / name)
 
     def write_plan(self, plan: Campaign) -> None:
-        """Writes campaign.json anew."""
+        """Writes campaign.json."""
         self._write(PLAN, plan)
         self.pin()
 
     def write_document(self, document: Document) -> None:
-        """Writes an invocation's document anew, as far as it has come.
+        """Writes an invocation's document, as far as it has come.
 
         One that lies there from an earlier run stays until the new one is complete or has come as far:
         whoever kills the new one loses nothing of the old.
@@ -209,7 +209,7 @@ def _ask(folder: Path, name: str, where: str) -> None:
         wait_for(lock.ask, where, 0.0, lambda _: None)
 
 
-class Turn:
+class CampaignLock:
     """What a campaign holds so that no other runs beside it: the results folder, the machine, the engine.
 
     ``deadline`` (of ``time.monotonic``) is until when it waits for each.
@@ -256,8 +256,8 @@ class Turn:
 @contextlib.contextmanager
 def only_campaign(
     results: Path, *, wait_s: float = 0.0, say: Say = lambda _: None
-) -> Iterator[Turn]:
-    """Holds the lock of a results folder, and what more the turn is told to take: two campaigns at once
+) -> Iterator[CampaignLock]:
+    """Holds the lock of a results folder, and what more it is told to take: two campaigns at once
     would measure each other.
 
     The kernel lets go of the locks when this process ends, however it ends.  Whoever holds that of the
@@ -268,18 +268,18 @@ def only_campaign(
         UsageError: the folder can't be written, or the disk is full.
     """
     with contextlib.ExitStack() as held:
-        turn = Turn(held, time.monotonic() + wait_s, say)
+        lock = CampaignLock(held, time.monotonic() + wait_s, say)
         with _writing(results):
             results.mkdir(parents=True, exist_ok=True)
-            turn.lock(results, _LOCK, f"in {results}")
+            lock.lock(results, _LOCK, f"in {results}")
         with Folder.open(results.resolve()) as here:
             _sweep(here)
-        yield turn
+        yield lock
 
 
 def _sweep(results: Folder) -> None:
     for name in results.names():
-        # What is no folder, or none that we may look into, has nothing of ours.
+        # What is not a folder, or not one that we may look into, has nothing of ours.
         with contextlib.suppress(DocumentError, OSError), results.inside(name) as campaign:
             if PLAN not in campaign.names():
                 continue

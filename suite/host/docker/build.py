@@ -6,33 +6,32 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from docker.utils import parse_repository_tag
 
 from suite.errors import MORE_DISK, EngineError
-from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import Refused
-from suite.host.docker.stream import follow_build, follow_pull
-from suite.host.docker.volumes import LASTING, list_volumes
+from suite.host.docker.connection import Daemon, Refused
+from suite.host.docker.leftovers import LASTING, find_image, list_images, list_volumes
 from suite.host.engine import LABEL, Say, Stock
 from suite.host.machine.deadlines import SILENT_S
+from suite.host.provision.build_steps import describe_pip
 from suite.host.provision.debian_base import RELEASE, make_files
 from suite.host.provision.images import (
     STAND_IN,
     BuildPlan,
     Recipe,
     build_context,
+    describe_check,
     explain_build,
+    explain_unfit,
     find_changes,
     identify_base,
     plan_build,
+    refuse_custom,
 )
-from suite.host.provision.overlay import explain_unfit, refuse_custom, word_check
-from suite.host.provision.steps import word_pip
 from suite.model import Image
 
 
@@ -45,7 +44,7 @@ def provide_image(
     a large build.  ``fresh`` builds from nothing, past every cache.
 
     Raises:
-        EngineError: the base can't be had, the disk is too full, or the build failed.
+        EngineError: the base is not available, the disk is too full, or the build failed.
     """
     identity = identify_base(recipe) or ensure_base(daemon, recipe, progress, data_root)
     plan, known, found = _look_up(daemon, recipe, identity)
@@ -88,7 +87,7 @@ def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
         room_bytes=room,
         from_lock=recipe.lock is not None,
         recorded=recorded,
-        caches=tuple(sorted(one["Name"] for one in caches)),
+        caches=tuple(sorted(volume["Name"] for volume in caches)),
     )
 
 
@@ -132,15 +131,6 @@ def ensure_base(daemon: Daemon, recipe: Recipe, progress: Say, data_root: str | 
         raise refuse_base(daemon, recipe.base, refused.text, laid=laid) from refused
 
 
-def list_images(daemon: Daemon) -> list[dict[str, Any]]:
-    """The engine's images that this project built, with their labels."""
-    with daemon.errors("listing images"):
-        return [
-            {**image, "Labels": image.get("Labels") or {}}
-            for image in daemon.api.images(filters={"label": f"{LABEL}=image"})
-        ]
-
-
 def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> Image:
     """What the engine says about an image, for the record."""
     with daemon.errors("asking after an image"):
@@ -156,24 +146,6 @@ def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> 
     )
 
 
-def find_image(daemon: Daemon, reference: str) -> str | None:
-    """The engine's id of an image; None where it is not there."""
-    return _look_at(daemon, reference).get("Id")
-
-
-def find_digests(daemon: Daemon, reference: str) -> list[str]:
-    """What registries call an image that is here; nothing where it is not, or came from none."""
-    return _look_at(daemon, reference).get("RepoDigests") or []
-
-
-def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
-    """What the engine says of an image; nothing where it is not there."""
-    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
-        seen: dict[str, Any] = daemon.api.inspect_image(reference)
-        return seen
-    return {}
-
-
 def make_base(daemon: Daemon, name: str, progress: Say) -> str:
     """The stand-in base of that name, made now or reused; its id in the engine.
 
@@ -181,7 +153,7 @@ def make_base(daemon: Daemon, name: str, progress: Say) -> str:
         EngineError: it can't be made here, or the engine refused it.
     """
     if known := find_image(daemon, name):
-        progress(f"base {name}: reused (`docker rmi {name}` and again makes it anew)")
+        progress(f"base {name}: reused (`docker rmi {name}` removes it, to make it again)")
         return known
     repository, tag = parse_repository_tag(name)
     changes = [f"LABEL {LABEL}=base", f"LABEL {LABEL}.release={RELEASE}", 'CMD ["python3"]']
@@ -198,9 +170,9 @@ def make_base(daemon: Daemon, name: str, progress: Say) -> str:
 
 
 def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> EngineError:
-    """The error for a base image that is not here and not to be had; names the ways out.
+    """The error for a base image that is not here and not available; names the ways out.
 
-    ``laid``: it is one of somebody else's that the suite is to be laid on.
+    ``laid``: it is one from elsewhere that the suite is to be laid on.
     """
     if laid:
         return refuse_custom(reference, daemon.endpoint.source, text)
@@ -239,7 +211,7 @@ def _has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
 
 
 def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
-    """Raises EngineError where the disk can't hold the layers that have to come anew."""
+    """Raises EngineError where the disk can't hold the layers that have to be made again."""
     if data_root is None or not Path(data_root).is_dir():
         return
     free = shutil.disk_usage(data_root).free
@@ -252,7 +224,7 @@ def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
 
 
 def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fresh: bool) -> str:
-    word = word_pip if recipe.lock else word_check
+    word = describe_pip if recipe.lock else describe_check
     try:
         with daemon.calls(f"building the {recipe.name} image", SILENT_S):
             for line in follow_build(
@@ -277,3 +249,51 @@ def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fr
         unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
         error = unfit or daemon.error(f"building the {recipe.name} image", refused.text)
         raise error from refused
+
+
+_CHATTER = ("--->", "Removing intermediate container", "Step ")
+"""What the classic builder says about its own steps; the commands' output is what tells."""
+
+
+def follow_build(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """The output of a build's commands, by lines.
+
+    Raises:
+        Refused: one of the events is an error; its text begins with all of that output, which holds
+            the reason where a command failed.
+    """
+    said: list[str] = []
+    for event in _follow(events, said):
+        for line in str(event.get("stream", "")).splitlines():
+            text = " ".join(line.split())
+            if text and not text.startswith(_CHATTER):
+                said.append(text)
+                yield text
+
+
+def follow_pull(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """How far an image has come, in words: ``3 of 7 layers``.
+
+    Raises:
+        Refused: one of the events is an error.
+    """
+    layers: dict[str, str] = {}
+    for event in _follow(events, []):
+        layer, status = str(event.get("id", "")), str(event.get("status", ""))
+        # Other events have an id too: the first one's is the image's tag.
+        if layer in layers or status in {"Pulling fs layer", "Already exists"}:
+            layers[layer] = status
+        if status == "Pull complete" and layer in layers:
+            here = sum(state in {"Pull complete", "Already exists"} for state in layers.values())
+            yield f"{here} of {len(layers)} layers"
+
+
+def _follow(events: Iterator[Mapping[str, Any]], said: list[str]) -> Iterator[Mapping[str, Any]]:
+    """The events up to an error, whose text begins with what was ``said`` by then."""
+    for event in events:
+        if "error" in event:
+            # Nothing comes after it; only a stream that was read to its end frees its connection.
+            for _ in events:
+                continue
+            raise Refused(None, "\n".join([*said, str(event["error"])]))
+        yield event

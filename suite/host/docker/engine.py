@@ -12,21 +12,26 @@ import weakref
 
 from suite.errors import GpuError
 from suite.host.docker import build, leftovers
-from suite.host.docker.connect import ask_who, connect
-from suite.host.docker.endpoint import Endpoint, find_endpoint
-from suite.host.docker.errors import Refused
+from suite.host.docker.connection import Endpoint, Refused, ask_who, connect, find_endpoint
 from suite.host.docker.gpu import GpuSearch
+from suite.host.docker.leftovers import discard_volume
 from suite.host.docker.run import DockerRun, start_run
-from suite.host.docker.volumes import discard_volume
-from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
+from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import FIRST
 from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
-from suite.host.machine.refusal import EngineKind
-from suite.host.provision.images import Recipe, demand_cuda, find_spec, follow, is_pinned
-from suite.host.provision.overlay import CUSTOM, add_digest, overlay_on
-from suite.kernel import read_version
+from suite.host.provision.images import (
+    CUSTOM,
+    Recipe,
+    add_digest,
+    demand_cuda,
+    find_spec,
+    follow,
+    is_pinned,
+    overlay_on,
+)
 from suite.model import Image, Isolation, Scalar
+from suite.procfs import read_version
 
 
 def docker_endpoint() -> Endpoint | None:
@@ -100,29 +105,29 @@ class DockerEngine:
 
     @property
     def data_root(self) -> str | None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return self._description.store if self.is_here else None
 
     def take_stock(self, name: str) -> Stock:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return build.take_stock(self._daemon, self._recipe(name))
 
     def reach_base(self, reference: str) -> bool | None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         laid = self._cuda_image is not None and reference.startswith(self._cuda_image)
         return build.reach_base(self._daemon, reference, laid=laid)
 
     def look_at_leftovers(self) -> None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         leftovers.look(self._daemon, time.time())
 
     def has_probe_image(self) -> bool:
-        """See ``doctor.machine.Examined``."""
-        known = build.list_images(self._daemon)
+        """See ``engine.Engine``."""
+        known = leftovers.list_images(self._daemon)
         return bool(known) or self.find_base(self._recipe("cpu").base) is not None
 
     def gpu_support(self) -> GpuSupport:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return self._description.gpu_support
 
     def provide(self, name: str, progress: Say, *, fresh: bool = False) -> Image:
@@ -153,7 +158,7 @@ class DockerEngine:
         spec = find_spec(name)
         if self._cuda_image is None or name != CUSTOM:
             return follow(spec, self._base_image)
-        digests = build.find_digests(self._daemon, self._cuda_image)
+        digests = leftovers.find_digests(self._daemon, self._cuda_image)
         return overlay_on(spec, add_digest(self._cuda_image, digests))
 
     def find_gpu(self, wanted: str | None) -> GpuRequest:
@@ -174,7 +179,7 @@ class DockerEngine:
         return GpuSearch(self._description, self._ask)
 
     def _probe_image(self) -> str:
-        known = build.list_images(self._daemon)
+        known = leftovers.list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
         return build.ensure_base(self._daemon, self._recipe("cpu"), lambda _line: None, None)
@@ -267,7 +272,7 @@ class DockerEngine:
 
     def find_base(self, name: str) -> str | None:
         """The id of the image of that name; None where there is none."""
-        return build.find_image(self._daemon, name)
+        return leftovers.find_image(self._daemon, name)
 
     def make_base(self, name: str, progress: Say) -> str:
         """The stand-in base of that name, made now or reused; its id.

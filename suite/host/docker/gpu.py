@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from suite.errors import GpuError, NoGpuError
-from suite.host.docker.describe import Description
+from suite.host.docker.connection import Description
 from suite.host.engine import Card, GpuRequest
-from suite.host.gpu.cards import DRIVER_PROBE, machine_cards, read_probe
 from suite.host.gpu.choice import Choice, find_choice, find_whole
 from suite.host.gpu.commands import TRY_TOOLKIT, reword
 from suite.host.gpu.remedies import RefusedGpu
@@ -25,15 +24,20 @@ from suite.host.gpu.request import (
     WSL_NODE,
     choose_request,
     list_names,
-    machine_gpus,
-    no_gpu,
     request_cdi,
     request_hook,
     unlisted_name,
 )
-from suite.host.gpu.seen import describe_machine
 from suite.host.gpu.texts.engine import SNAP
-from suite.kernel import VERSION_PROBE, find_version, read_version
+from suite.host.gpu.visible_devices import (
+    DRIVER_PROBE,
+    describe_machine,
+    machine_cards,
+    machine_gpus,
+    no_gpu,
+    read_probe,
+)
+from suite.procfs import VERSION_PROBE, find_version, read_version
 
 Ask = Callable[[str, "GpuRequest | None"], tuple[list[str], str]]
 """Runs this Python in a trivial container: what it prints, by lines, and how it ended."""

@@ -1,4 +1,5 @@
-"""What a killed campaign leaves in the engine, found by label alone, and removed.
+"""What an engine has of this project, by its label alone: images, volumes and containers; and what a killed
+campaign leaves of these, removed.
 
 Containers, images and volumes without this project's label are never touched.
 """
@@ -14,19 +15,83 @@ from typing import Any
 
 from suite.content import hash_lines
 from suite.errors import BusyError, EngineError
-from suite.host.docker.build import find_image, list_images
-from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import Refused
-from suite.host.docker.volumes import LASTING, discard_volume, list_volumes
-from suite.host.engine import LABEL
-from suite.host.machine.deadlines import WORK_S
+from suite.host.docker.connection import Daemon, Refused
+from suite.host.engine import LABEL, Volume
+from suite.host.machine.deadlines import LEAVE_S, WORK_S
 from suite.host.machine.lock import MIND_OTHER, PLACE, name_self
 from suite.host.machine.machine import is_alive
-from suite.host.provision.volumes import UNKNOWN_DRIVER
+from suite.host.provision.resources import UNKNOWN_DRIVER
+
+LASTING = "lasting-volume"
+"""The label's value on volumes that are nobody's in particular, and are kept from run to run."""
+
+
+def volume_labels(volume: Volume, owner: str) -> dict[str, str]:
+    """The labels of a volume; ``owner`` is the token of the process that first needed it.
+
+    A lasting one has no owner, with whom it would go, but what says how long it is of use.
+    """
+    purpose = {f"{LABEL}.purpose": volume.purpose}
+    if volume.lasting:
+        own = {f"{LABEL}.{name}": value for name, value in volume.labels.items()}
+        return {LABEL: LASTING, **purpose, **own}
+    return {LABEL: "volume", f"{LABEL}.owner": owner, **purpose}
+
+
+def list_volumes(daemon: Daemon, kind: str) -> list[Mapping[str, Any]]:
+    """This project's volumes of a kind, by its label.
+
+    Raises:
+        EngineError: the engine does not answer, or refuses this user the list.
+    """
+    with daemon.errors("listing volumes"):
+        found = daemon.api.volumes(filters={"label": f"{LABEL}={kind}"})
+        return list(found.get("Volumes") or [])
+
+
+def discard_volume(daemon: Daemon, name: str) -> bool:
+    """Removes a volume where no container holds it and the engine answers, or comes back; whether it did."""
+
+    def remove() -> None:
+        with daemon.calls("removing a volume", LEAVE_S):
+            daemon.api.remove_volume(name)
+
+    with suppress(Refused, EngineError):
+        daemon.outlast(remove)
+        return True
+    return False
+
 
 _FOREIGN_AGE_S = 48 * 3600.0
 """After this long, a stopped container or a volume whose owner can't be looked up is nobody's any more.  No
 campaign takes that long, and no two machines' clocks, or one that is set by an hour, differ by so much."""
+
+
+def list_images(daemon: Daemon) -> list[dict[str, Any]]:
+    """The engine's images that this project built, with their labels."""
+    with daemon.errors("listing images"):
+        return [
+            {**image, "Labels": image.get("Labels") or {}}
+            for image in daemon.api.images(filters={"label": f"{LABEL}=image"})
+        ]
+
+
+def find_image(daemon: Daemon, reference: str) -> str | None:
+    """The engine's id of an image; None where it is not there."""
+    return _look_at(daemon, reference).get("Id")
+
+
+def find_digests(daemon: Daemon, reference: str) -> list[str]:
+    """What registries call an image that is here; nothing where it is not, or came from none."""
+    return _look_at(daemon, reference).get("RepoDigests") or []
+
+
+def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
+    """What the engine says of an image; nothing where it is not there."""
+    with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
+        seen: dict[str, Any] = daemon.api.inspect_image(reference)
+        return seen
+    return {}
 
 
 def remove_container(daemon: Daemon, container: str, within: float = WORK_S) -> None:
@@ -74,13 +139,13 @@ def sweep(daemon: Daemon, now_s: float, kernel_driver: str | None = None) -> int
     return count + _sweep_lasting(daemon, kernel_driver)
 
 
-def _is_nobodys(one: Mapping[str, Any], *, old: bool) -> bool:
+def _is_nobodys(labelled: Mapping[str, Any], *, old: bool) -> bool:
     """Whether a container or a volume of ours is nobody's any more.
 
     A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
     (another machine on the same engine) when it is ``old``.
     """
-    alive = is_alive(_labels(one).get(f"{LABEL}.owner", ""))
+    alive = is_alive(_labels(labelled).get(f"{LABEL}.owner", ""))
     return old if alive is None else not alive
 
 
@@ -112,16 +177,16 @@ def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
         if _is_nobodys(found, old=_is_old(found, now_s)):
             discard_volume(daemon, name)
             found = daemon.api.create_volume(name, labels=labels)
-    return None if _labels(found).get(f"{LABEL}.owner") == owner else _word_claim(found)
+    return None if _labels(found).get(f"{LABEL}.owner") == owner else _describe_claim(found)
 
 
 def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers; and what an interrupt
     left of others, whose making the engine ended after nobody waited for it."""
     with daemon.patience.hurried(), suppress(EngineError):
-        for one in daemon.outlast(lambda: list_volumes(daemon, "volume")):
-            if _labels(one).get(f"{LABEL}.owner") == owner:
-                discard_volume(daemon, str(one["Name"]))
+        for volume in daemon.outlast(lambda: list_volumes(daemon, "volume")):
+            if _labels(volume).get(f"{LABEL}.owner") == owner:
+                discard_volume(daemon, str(volume["Name"]))
 
 
 def name_claim() -> str:
@@ -131,7 +196,7 @@ def name_claim() -> str:
     return "crossover-campaign" + (f"-{hash_lines([place])[:16]}" if place else "")
 
 
-def _word_claim(volume: Mapping[str, Any]) -> str:
+def _describe_claim(volume: Mapping[str, Any]) -> str:
     who, since = (_labels(volume).get(f"{LABEL}.{name}", "unknown") for name in ("who", "since"))
     return (
         f"of {who}, since {since}; it can't be seen from here whether it still lives: where it does not, "
@@ -155,7 +220,7 @@ def look(daemon: Daemon, now_s: float) -> None:
         taken = not _is_nobodys(volume, old=_is_old(volume, now_s))
         if volume["Name"] == name_claim() and taken:
             raise BusyError(
-                f"another campaign is running on this engine: {_word_claim(volume)}", MIND_OTHER
+                f"another campaign is running on this engine: {_describe_claim(volume)}", MIND_OTHER
             )
 
 
@@ -171,9 +236,9 @@ def _sweep_lasting(daemon: Daemon, kernel_driver: str | None) -> int:
         return 0
     known = list_images(daemon)
     # Asked for by name as well: the image can be one that this project did not build.
-    asked = {one for volume in lasting if (one := _labels(volume).get(f"{LABEL}.for"))}
-    images = {one for one in asked if find_image(daemon, one)}
-    packages = {one for image in known if (one := image["Labels"].get(f"{LABEL}.packages"))}
+    asked = {name for volume in lasting if (name := _labels(volume).get(f"{LABEL}.for"))}
+    images = {name for name in asked if find_image(daemon, name)}
+    packages = {name for image in known if (name := image["Labels"].get(f"{LABEL}.packages"))}
     count = 0
     for volume in lasting:
         labels = _labels(volume)

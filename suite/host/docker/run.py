@@ -1,4 +1,4 @@
-"""One worker in one container: created, started, listened to, and removed whatever happens."""
+"""One worker in one container: limited, created, started, listened to, and removed whatever happens."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+import docker.types
+
 from suite.errors import EngineError, GpuError, tell_left
-from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import Refused, Silence
-from suite.host.docker.leftovers import discard_container, remove_container
-from suite.host.docker.limits import container_limits, describe_container
-from suite.host.docker.volumes import volume_labels
-from suite.host.engine import Ending, Job
+from suite.host.docker.connection import Daemon, Refused, Silence
+from suite.host.docker.leftovers import discard_container, remove_container, volume_labels
+from suite.host.engine import LABEL, Ending, EngineKind, Job
 from suite.host.gpu.commands import FIND_HANG, reword
 from suite.host.gpu.remedies import explain_refusal
+from suite.host.gpu.request import CAPABILITIES, choose_variables
 from suite.host.machine.deadlines import (
     ASK_S,
     GRACE_S,
@@ -28,9 +28,77 @@ from suite.host.machine.deadlines import (
     UNREAD_GRACE_S,
     WORK_S,
 )
-from suite.host.machine.ending import DIARY_BYTES, phrase_ending
-from suite.host.machine.lines import LineQueue
-from suite.host.machine.refusal import EngineKind
+from suite.host.machine.output import DIARY_BYTES, LineQueue, describe_ending
+
+USER = "10001:10001"
+"""Who the worker is inside: nobody that any host knows."""
+
+_TMP_BYTES = 2**30
+_HOME_BYTES = 256 * 2**20
+_LOG_BYTES = 512 * 2**20
+"""Of each of two files.  Both streams share them, and where standard error fills them faster than the engine
+reads them out, records are lost with the file that is turned over (seen at 64 MiB with 200 MiB of errors).
+A runaway still can't fill the disk."""
+
+
+def describe_container(job: Job, owner: str) -> dict[str, Any]:
+    """What the container is; ``owner`` is the token of the process that runs it."""
+    return {
+        "command": list(job.arguments),
+        "user": USER,
+        "labels": {**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
+        "environment": {
+            **choose_variables(job.gpu),
+            **job.environment,
+            **{volume.variable: volume.target for volume in job.volumes},
+        },
+        # Else what docker's client is configured with would be in it, such as a proxy's password.
+        "use_config_proxy": False,
+    }
+
+
+def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
+    """What the container may use, in the SDK's words; ``memlock``: ask for unlimited pinned memory.
+
+    CPUs are a set and never a quota, since TensorFlow sizes its thread pools by affinity; memory
+    includes swap, so that a cell fails instead of crawling.
+    """
+    limits: dict[str, Any] = {
+        "init": True,
+        "network_mode": "none",
+        "read_only": True,
+        "tmpfs": {
+            "/tmp": f"rw,nosuid,nodev,size={_TMP_BYTES},mode=1777",  # noqa: S108 - inside
+            "/home/crossover": f"rw,nosuid,nodev,size={_HOME_BYTES},mode=1777",
+        },
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        # TensorFlow starts several threads a CPU; this stops a runaway, never a large machine.
+        "pids_limit": max(4096, 64 * len(job.cpus)),
+        "shm_size": 2**30,
+        "log_config": docker.types.LogConfig(
+            type="json-file", config={"max-size": str(_LOG_BYTES), "max-file": "2"}
+        ),
+    }
+    if job.volumes:
+        # A fresh one takes its owner from the image's folder.
+        limits["mounts"] = [
+            docker.types.Mount(target=volume.target, source=volume.name, type="volume")
+            for volume in job.volumes
+        ]
+    if job.cpus:
+        limits["cpuset_cpus"] = ",".join(str(cpu) for cpu in job.cpus)
+    if job.memory_bytes is not None:
+        limits["mem_limit"] = limits["memswap_limit"] = job.memory_bytes
+    if job.gpu is not None:
+        # The devices are named, so that no other is taken.
+        how = {"driver": "cdi"} if job.gpu.driver == "cdi" else {"capabilities": [CAPABILITIES]}
+        asked = docker.types.DeviceRequest(device_ids=list(job.gpu.devices), **how)
+        limits["device_requests"] = [asked]
+        if memlock:
+            limits["ulimits"] = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)]
+    return limits
+
 
 _LEFT = (
     "the container {0} was left behind: `docker rm -f {0}` removes it when the engine answers again, and "
@@ -78,17 +146,13 @@ def start_run(
             daemon.patience.hurry()
         # What hangs can't be removed at once.
         left = "" if discard_container(daemon, name, HUNG_S) else _LEFT.format(name)
-        if isinstance(error, _Hung) and job.gpu is not None:
+        if isinstance(error, Silence) and error.of_start and job.gpu is not None:
             raise GpuError(
                 f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
                 f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
                 reword(FIND_HANG, kind),
             ) from TimeoutError(error.what)
         raise tell_left(error, left) from error.__cause__
-
-
-class _Hung(Silence):
-    """The engine was silent when it was to start a container."""
 
 
 def _start(
@@ -112,7 +176,8 @@ def _start(
             with daemon.calls("starting a container"):
                 daemon.api.start(created)
         except Silence as error:
-            raise _Hung(error.what, error.remedy) from error.__cause__
+            error.of_start = True
+            raise
         with daemon.calls("reading a container's log", ASK_S):
             stream = daemon.api.logs(created, stdout=True, stderr=False, stream=True, follow=True)
     except Refused as refused:
@@ -163,7 +228,7 @@ class DockerRun:
                 count += len(chunk)
                 yield chunk
         except (struct.error, ValueError):
-            pass  # cut off within a frame's header; what can still be had comes below
+            pass  # cut off within a frame's header; what is still there comes below
         yield self._rest(count)
 
     def _rest(self, count: int) -> bytes:
@@ -238,7 +303,7 @@ class DockerRun:
         # While it still runs (it can't be killed: a hung driver) its exit code says 0.
         code = None if state.get("Running") else int(state["ExitCode"])
         out_of_memory = bool(state.get("OOMKilled") and code)
-        phrase = phrase_ending(code, out_of_memory=out_of_memory, memory_bytes=self._memory_bytes)
+        phrase = describe_ending(code, out_of_memory=out_of_memory, memory_bytes=self._memory_bytes)
         diary = self._daemon.outlast(self._diary)
         return Ending(code=code, diary=diary, phrase=phrase, ended=ended)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from suite.errors import MORE_DISK, CrossoverError, RightsError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
-from suite.host.doctor.machine import Examined
 from suite.host.doctor.probe import Probe
-from suite.host.engine import Stock
+from suite.host.engine import Engine, Stock
 from suite.host.machine.surroundings import find_container
 
 _WHERE = {
@@ -98,12 +97,12 @@ def check_images(probe: Probe) -> Finding:
     engine = probe.open_engine()
     stocks = [engine.take_stock(name) for name in probe.images()]
     noun = "image" if engine.isolation == "container" else "environment"
-    words = [_word_stock(stock, noun) for stock in stocks]
+    words = [_describe_stock(stock, noun) for stock in stocks]
     built = {stock.name: stock.image is not None for stock in stocks}
     return yes("; ".join(words), **built)
 
 
-def _word_stock(stock: Stock, noun: str) -> str:
+def _describe_stock(stock: Stock, noun: str) -> str:
     name = stock.name
     if not stock.from_lock:
         laid = f"the suite laid on {stock.base}"
@@ -125,13 +124,13 @@ def check_base(probe: Probe) -> Finding:
     missing = {stock.base: stock for stock in stocks if stock.image is None}
     if not missing:
         return not_applicable("every image is built already")
-    found = [_look_for_base(engine, stock) for stock in missing.values()]
-    if unsure := [one for one in found if one.state != "yes"]:
+    findings = [_look_for_base(engine, stock) for stock in missing.values()]
+    if unsure := [finding for finding in findings if finding.state != "yes"]:
         return unsure[0]
-    return yes("; ".join(one.text for one in found), base=", ".join(missing))
+    return yes("; ".join(finding.text for finding in findings), base=", ".join(missing))
 
 
-def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
+def _look_at_interpreter(engine: Engine, stocks: list[Stock]) -> Finding:
     """What makes the environments, and whether it could where one is missing."""
     base = stocks[0].base
     if not stocks[0].from_lock:
@@ -143,7 +142,7 @@ def _look_at_interpreter(engine: Examined, stocks: list[Stock]) -> Finding:
     return yes(f"{base} makes the environments; the package index answers", base=base)
 
 
-def _look_for_base(engine: Examined, stock: Stock) -> Finding:
+def _look_for_base(engine: Engine, stock: Stock) -> Finding:
     base = stock.base.partition("@")[0]
     if stock.base_here:
         return yes(f"{base} is in the engine")

@@ -9,19 +9,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from suite import __version__
 from suite.errors import CrossoverError, EngineError
-from suite.host.doctor import capability, cards, engine, host, noise, passthrough, tensorflow
-from suite.host.doctor.finding import Finding, State, Unknown, no, shorten_uuids, unknown
-from suite.host.doctor.machine import Machine, Question
-from suite.host.doctor.probe import Probe
-from suite.host.machine.lines import MORE_PROCESSES
-from suite.model import Scalar
+from suite.host.doctor import engine, gpu, host, tensorflow
+from suite.host.doctor.finding import Finding, Unknown, no, shorten_uuids, unknown
+from suite.host.doctor.probe import Machine, Probe, Question
+from suite.host.machine.output import MORE_PROCESSES
 
 SCHEMA = 1
 """The number of the JSON that `--json` prints.  History: 1, November 2026, the first."""
@@ -37,18 +35,18 @@ CHECKS: Mapping[str, Check] = {
     "rights": engine.check_rights,
     "engine": engine.check_engine,
     "architecture": host.check_architecture,
-    "driver": cards.check_driver,
-    "toolkit": passthrough.check_toolkit,
-    "passthrough": passthrough.check_passthrough,
-    "capability": capability.check_capability,
+    "driver": gpu.check_driver,
+    "toolkit": gpu.check_toolkit,
+    "passthrough": gpu.check_passthrough,
+    "capability": gpu.check_capability,
     "images": engine.check_images,
     "base": engine.check_base,
     "disk": engine.check_disk,
     "tensorflow": tensorflow.check_tensorflow,
-    "idle-gpu": noise.check_idle_gpu,
-    "updates": noise.check_updates,
-    "load": noise.check_load,
-    "clock": noise.check_clock,
+    "idle-gpu": gpu.check_idle_gpu,
+    "updates": host.check_updates,
+    "load": host.check_load,
+    "clock": host.check_clock,
     "cpu": host.check_cpu,
     "cloud": host.check_cloud,
     "duration": host.check_duration,
@@ -64,18 +62,6 @@ ALONE = "clock"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """One check's answer: its ``id``, and the fields of `finding.Finding`."""
-
-    id: str
-    state: State
-    text: str
-    remedy: str = ""
-    stops: int = 0
-    facts: dict[str, Scalar] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """What ``--json`` prints.
 
@@ -88,7 +74,7 @@ class Diagnosis:
     status: int
     verdict: str
     took_s: float
-    checks: list[Line]
+    checks: list[Finding]
 
 
 def examine(
@@ -123,7 +109,7 @@ def examine(
         thread.join(max(0.0, began + limit_s - time.monotonic()))
     late = unknown(f"no answer within {limit_s:.0f} s", "run it again; `dmesg` may say what hangs")
     given = dict(found)
-    lines = [_write_line(name, _try(given.get(name, late), given)) for name in checks]
+    lines = [_hide_uuids(name, _try(given.get(name, late), given)) for name in checks]
     status = next((line.stops for line in lines if line.stops), 0)
     return Diagnosis(
         schema=SCHEMA,
@@ -143,7 +129,7 @@ def diagnosis_schema() -> dict[str, Any]:
     for definition in definitions.values():
         definition["description"] = " ".join(definition.get("description", "").split())
     definitions["Diagnosis"]["properties"]["schema"] = {"const": SCHEMA}
-    definitions["Line"]["properties"]["id"] = {"enum": list(CHECKS)}
+    definitions["Finding"]["properties"]["id"] = {"enum": list(CHECKS)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What `make doctor` finds, as JSON",
@@ -175,22 +161,17 @@ def _try(finding: Finding, found: Mapping[str, Finding]) -> Finding:
     return replace(finding, state="not-applicable", text=text, remedy="", stops=0)
 
 
-def _write_line(name: str, finding: Finding) -> Line:
-    """A finding as it is told: whatever its source, a GPU's full UUID is never shown."""
-    return Line(
-        id=name,
-        state=finding.state,
-        text=shorten_uuids(finding.text),
-        remedy=shorten_uuids(finding.remedy),
-        stops=finding.stops,
-        facts={
-            key: shorten_uuids(value) if isinstance(value, str) else value
-            for key, value in finding.facts.items()
-        },
-    )
+def _hide_uuids(name: str, finding: Finding) -> Finding:
+    """The finding of that check as it is printed: a GPU's full UUID is never shown."""
+    facts = {
+        key: shorten_uuids(value) if isinstance(value, str) else value
+        for key, value in finding.facts.items()
+    }
+    text, remedy = shorten_uuids(finding.text), shorten_uuids(finding.remedy)
+    return replace(finding, id=name, text=text, remedy=remedy, facts=facts)
 
 
-def _judge(lines: list[Line], status: int) -> str:
+def _judge(lines: list[Finding], status: int) -> str:
     stopping = [line.id for line in lines if line.stops]
     wrong = [line.id for line in lines if line.state == "no" and not line.stops]
     mind = f"; warnings: {', '.join(wrong)}" if wrong else ""

@@ -14,7 +14,7 @@ State = Literal["yes", "no", "unknown", "not-applicable"]
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The answer of one check.
+    """The answer of the check ``id``.
 
     ``text`` is one line for people and ``remedy`` what to do next, there for every "no".  ``stops``
     is the exit status with which ``make bench`` would end because of it; 0: it runs all the same.
@@ -23,17 +23,13 @@ class Finding:
     ``facts`` are the numbers and names behind the text, for programs.
     """
 
+    id: str = ""
     state: State
     text: str
     remedy: str = ""
     stops: int = 0
     unless: str = ""
     facts: dict[str, Scalar] = field(default_factory=dict)
-
-
-def shorten_uuids(text: str) -> str:
-    """The text with no more of each GPU's UUID than tells it from the machine's others."""
-    return UUID.sub(lambda found: f"{found[1]}-{found[2][:8]}…", text)
 
 
 class Unknown(CrossoverError):
@@ -51,10 +47,15 @@ def no(text: str, remedy: str, *, stops: int = 0, unless: str = "", **facts: Sca
 
 
 def unknown(why: str, remedy: str = "") -> Finding:
-    """It can't be told, and this is why."""
+    """It is not known, and this is why."""
     return Finding(state="unknown", text=why, remedy=remedy)
 
 
 def not_applicable(why: str) -> Finding:
     """The question does not arise here."""
     return Finding(state="not-applicable", text=why)
+
+
+def shorten_uuids(text: str) -> str:
+    """The text with no more of each GPU's UUID than tells it from the machine's others."""
+    return UUID.sub(lambda uuid: f"{uuid[1]}-{uuid[2][:8]}…", text)

@@ -1,9 +1,13 @@
-"""The doctor's checks of the machine itself: what it is, what it has, how long a campaign takes."""
+"""The doctor's checks of the machine itself: what it is, what it has, how long a campaign takes, and what
+would disturb one.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from suite import __version__
@@ -12,15 +16,14 @@ from suite.host.campaign.arms import AUTO, Arms, auto_arms
 from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import Request, plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
-from suite.host.doctor.probe import Probe
-from suite.host.gpu.request import is_jetson
+from suite.host.doctor.probe import COMMAND_S, Probe
 from suite.host.gpu.texts.engine import JETSON, USE_JETSON
-from suite.host.machine.cpus import parse_cpus
+from suite.host.gpu.visible_devices import is_jetson
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
-from suite.host.machine.machine import cpus_withheld, find_cores
+from suite.host.machine.machine import cpus_withheld, find_cores, parse_cpus
 from suite.host.provision.images import ARM, no_cuda
-from suite.kernel import groups, write_cpus
 from suite.model import SuiteIdentity
+from suite.procfs import groups, write_cpus
 
 NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
 """The suite of plans that are made for their length alone: it is not looked up."""
@@ -109,8 +112,8 @@ def _judge_binding(
 
 def _read_cpus(probe: Probe, path: str) -> tuple[int, ...]:
     """A list of CPUs of the kernel's; where there is none, some kernels write ``(null)``."""
-    told = probe.machine.read(path) or ""
-    return parse_cpus(told) if told[:1].isdigit() else ()
+    text = probe.machine.read(path) or ""
+    return parse_cpus(text) if text[:1].isdigit() else ()
 
 
 _LIFT = (
@@ -133,13 +136,13 @@ def _find_quota(probe: Probe) -> groups.Bound | None:
     """The quota that would hold the worker back: a plain process is in this one's control groups; a container
     on this machine has groups of its own, below the topmost that is seen from here, and if the engine is the
     user's, below those of the user as well."""
-    seen = groups.list_groups("cpu", probe.machine.root)
+    visible = groups.list_groups("cpu", probe.machine.root)
     engine = probe.try_engine()
     if engine is not None and engine.isolation != "container":
-        return groups.find_quota(seen)
+        return groups.find_quota(visible)
     rootless = engine is not None and engine.describe().get("rootless")
-    users = [one for one in seen[:-1] if rootless and _OF_USER.fullmatch(one.name)]
-    return groups.find_quota([*users, *seen[-1:]])
+    users = [group for group in visible[:-1] if rootless and _OF_USER.fullmatch(group.name)]
+    return groups.find_quota([*users, *visible[-1:]])
 
 
 def _count(probe: Probe, cpus: tuple[int, ...], name: str) -> int | None:
@@ -162,7 +165,7 @@ def check_duration(probe: Probe) -> Finding:
         for name in PROFILES
     }
     guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}
-    words = ", ".join(f"{name} {_word_duration(guess)}" for name, guess in guesses.items())
+    words = ", ".join(f"{name} {_format_duration(guess)}" for name, guess in guesses.items())
     return yes(
         f"{words} ({' and '.join(arm.name for arm in arms)}; an estimate until a calibration has run, images "
         f"not counted{once})",
@@ -170,7 +173,7 @@ def check_duration(probe: Probe) -> Finding:
     )
 
 
-def _word_duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
@@ -178,11 +181,11 @@ def _word_duration(seconds: float) -> str:
 def check_cloud(probe: Probe) -> Finding:
     """What kind of machine this is, as far as it knows itself without any network."""
     machine = probe.machine
-    told = parse_cloud(machine.read(CLOUD))
-    v1 = told.get("v1") if isinstance(told.get("v1"), dict) else {}
+    instance = parse_cloud(machine.read(CLOUD))
+    v1 = instance.get("v1") if isinstance(instance.get("v1"), dict) else {}
     cloud = shorten(v1.get("cloud_name")) if v1 else None
     region = shorten(v1.get("region")) if v1 else None
-    kind = next(find_types(told.get("ds")), None)
+    kind = next(find_types(instance.get("ds")), None)
     vendor = machine.read("/sys/class/dmi/id/sys_vendor")
     product = machine.read("/sys/class/dmi/id/product_name")
     dmi = {"vendor": vendor, "product": product}
@@ -237,3 +240,176 @@ def _judge_arm(probe: Probe, name: str) -> Finding:
         ARM_BUILD,
         stops=EngineError.exit_status,
     )
+
+
+INSTALLERS = (
+    *("apt", "apt-get", "aptitude", "dpkg", "unattended-upgr"),
+    *("dnf", "yum", "rpm", "zypper", "pacman"),
+)
+"""Programs that change a machine's packages, as the kernel names them (15 letters)."""
+
+TIMERS = ("apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer")
+
+LOOK_NS = 30_000_000
+GAP_NS = 20_000
+"""Two readings of the clock that are further apart than this had something else between them: a
+reading takes some 50 ns, an interrupt a few µs."""
+
+NOISY_SHARE = 0.02
+"""A program that does nothing but read the clock and loses more than this is not alone."""
+
+LOAD_SHARE = 0.25
+LOAD_FLOOR = 0.5
+"""A load of over a quarter of the CPUs, and over this, is more than a machine's own services."""
+
+SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")
+"""Clock sources that cost a microsecond a reading, or tick too coarsely."""
+
+
+def check_updates(probe: Probe) -> Finding:
+    """Whether packages are being changed, or soon will be."""
+    machine = probe.machine
+    comms = machine.find("/proc/[0-9]*/comm")
+    if not comms:
+        raise Unknown("the list of processes can't be read")
+    found = {
+        str(name)
+        for path in comms
+        if (name := machine.read(path)) in INSTALLERS
+        and not _waits_for_shutdown(probe, path)
+        and not _is_contained(probe, path)
+    }
+    if running := ", ".join(sorted(found)):
+        return no(
+            f"packages are being changed right now: {running}",
+            "wait until it is done; a driver that is swapped in mid-run ends the campaign",
+            running=running,
+        )
+    if machine.read("/proc/1/comm") != "systemd":
+        return yes("nothing changes packages now, and no timer of systemd's is here")
+    done = machine.run(["systemctl", "is-active", *TIMERS], COMMAND_S)
+    states = done.text.split() if done else []
+    if len(states) != len(TIMERS):
+        raise Unknown("nothing changes packages now; systemctl does not say what is planned")
+    active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
+    if active:
+        installs = _installs_itself(probe)
+        what = {
+            True: "updates install automatically, drivers included",
+            False: "package lists are refreshed automatically (unattended-upgrades is off)",
+            None: "updates start automatically",
+        }[installs]
+        return no(
+            f"{what}: {', '.join(active)}",
+            f"until the campaign is over: `sudo systemctl stop {' '.join(active)}`",
+            timers=", ".join(active),
+            installs=installs,
+        )
+    return yes("nothing changes packages, now or by a timer")
+
+
+def _waits_for_shutdown(probe: Probe, comm: str) -> bool:
+    """Whether it is the part of unattended-upgrades that Ubuntu starts with the machine, and that
+    only waits for its end; the kernel cuts both names to the same one."""
+    words = (probe.machine.read(comm.replace("/comm", "/cmdline")) or "").split("\0")
+    return any(PurePosixPath(word).name == _WAITING for word in words)
+
+
+_WAITING = "unattended-upgrade-shutdown"
+
+
+def _is_contained(probe: Probe, comm: str) -> bool:
+    """Whether a process is in a container that we are not in: it changes no package of this machine's.
+
+    That it takes the CPU's time, the load says.
+    """
+    groups = probe.machine.read(comm.replace("/comm", "/cgroup")) or ""
+    own = probe.machine.read("/proc/self/cgroup") or ""
+    return _CONTAINERS.search(groups) is not None and _CONTAINERS.search(own) is None
+
+
+_CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods)")
+"""What container engines call their control groups."""
+
+
+_UNATTENDED = re.compile(r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', re.MULTILINE)
+
+
+def _installs_itself(probe: Probe) -> bool | None:
+    """Whether apt is set to install updates unasked; None: it does not say.  Later files win."""
+    found = None
+    for path in probe.machine.find("/etc/apt/apt.conf.d/*"):
+        text = probe.machine.read(path) or ""
+        for value in _UNATTENDED.findall(text):
+            found = value not in {"", "0"}
+    return found
+
+
+def look_at_clock(
+    clock_ns: Callable[[], int], span_ns: int = LOOK_NS
+) -> tuple[float, int, int, int]:
+    """Reads the clock again and again, and nothing else; every gap was another's.
+
+    Returns:
+        in nanoseconds the usual step, the time that went to something else, the longest such gap, and how
+        long it was read.
+    """
+    count = lost = longest = 0
+    began = last = clock_ns()
+    while last - began < span_ns:
+        now = clock_ns()
+        step = now - last
+        last = now
+        if step > GAP_NS:
+            lost += step
+            longest = max(longest, step)
+        else:
+            count += 1
+    span = last - began
+    return (span - lost) / max(1, count), lost, longest, span
+
+
+def check_clock(probe: Probe) -> Finding:
+    """How fine the clock is, and what others take of a moment on this machine."""
+    source = probe.machine.read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    step_ns, lost_ns, longest_ns, span_ns = look_at_clock(probe.machine.clock_ns)
+    share = lost_ns / span_ns
+    text = (
+        f"a reading takes {step_ns:.0f} ns ({source or 'source unknown'}); others took "
+        f"{100 * share:.1f} % of {span_ns / 1e6:.0f} ms, at most {longest_ns / 1e3:.0f} µs "
+        "at once"
+    )
+    facts: dict[str, Any] = {
+        "source": source,
+        "step_s": step_ns / 1e9,
+        "lost_share": share,
+        "longest_gap_s": longest_ns / 1e9,
+    }
+    remedy = ""
+    if source in SLOW_CLOCKS:
+        remedy = (
+            "another clock source (tsc, kvm-clock), if the machine has one: short cells get coarse"
+        )
+    elif share > NOISY_SHARE:
+        remedy = (
+            "stop what else runs here; a machine shared with others stays noisy, and the report's "
+            "noise floor will say so"
+        )
+    return no(text, remedy, **facts) if remedy else yes(text, **facts)
+
+
+def check_load(probe: Probe) -> Finding:
+    """Whether the machine is busy already."""
+    machine = probe.machine
+    try:
+        load = float((machine.read("/proc/loadavg") or "").split()[0])
+    except (ValueError, IndexError) as error:
+        raise Unknown("/proc/loadavg does not say") from error
+    cpus = len(machine.cpus())
+    pressure = re.search(r"some avg10=([\d.]+)", machine.read("/proc/pressure/cpu") or "")
+    waited = f"; in the last 10 s a task waited {pressure[1]} % of the time" if pressure else ""
+    text = f"load {load:g} on {cpus} CPUs in the last minute{waited}"
+    facts: dict[str, Any] = {"load": load, "pressure": float(pressure[1]) if pressure else None}
+    busy = load > max(LOAD_FLOOR, LOAD_SHARE * cpus)
+    remedy = "wait, or stop what runs (`top` shows it): it would be measured, too"
+    return no(text, remedy, **facts) if busy else yes(text, **facts)

@@ -1,24 +1,127 @@
-"""What the doctor's checks look at together, through the machine's door: its engine, its GPU, its arms."""
+"""The machine that the doctor looks at: the one narrow door to its files, commands, disk and engine, which is
+what a test replaces; and what the checks look at together through it.
+"""
 
 from __future__ import annotations
 
 import functools
 import platform
+import shutil
+import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
+from suite.cells.cell import Cell
 from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.campaign.arms import AUTO, auto_arms, name_arms
+from suite.host.campaign.store import try_machine, try_results
 from suite.host.doctor.finding import Unknown
-from suite.host.doctor.machine import EVERY_GPU, Examined, Machine, Question
-from suite.host.engine import GpuRequest, Stock
+from suite.host.engine import Engine, GpuRequest, Stock
 from suite.host.gpu.choice import FIRST, name_gpus, read_visible
-from suite.host.gpu.request import machine_gpus, no_gpu, pci_gpus
+from suite.host.gpu.visible_devices import machine_gpus, no_gpu, pci_gpus
+from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_container
 from suite.model import Arm
+from suite.procfs import read_text
+
+COMMAND_S = 6.0
+"""Another program: a driver that is not kept loaded takes seconds to answer the first time."""
+
+EVERY_GPU = "all"
+"""What stands for every GPU in place of one's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What a program said, both streams, and its exit code (None: it could not be started)."""
+
+    code: int | None
+    text: str
+
+
+def run_command(words: Sequence[str], timeout_s: float) -> Ran | None:
+    """Runs a program to its end; None where there is no such program.
+
+    Raises:
+        Unknown: it did not answer in time.
+    """
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+        )
+    except FileNotFoundError:
+        return None
+    except subprocess.TimeoutExpired as error:
+        raise Unknown(f"`{words[0]}` did not answer within {timeout_s:.0f} s") from error
+    except OSError as error:
+        return Ran(code=None, text=str(error))
+    return Ran(code=done.returncode, text=done.stdout.strip())
+
+
+def free_bytes(path: Path) -> int | None:
+    """What is free on the disk of a folder, or of the nearest one above it that exists."""
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
+    try:
+        return shutil.disk_usage(there).free
+    except OSError:
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """This machine, as far as the doctor looks at it.  Every look is harmless.
+
+    ``root`` is where its files are; ``open_engine`` raises what opening an engine raises.
+    """
+
+    open_engine: Callable[[], Engine]
+    root: Path = Path("/")
+    run: Callable[[Sequence[str], float], Ran | None] = run_command
+    free_bytes: Callable[[Path], int | None] = free_bytes
+    try_results: Callable[[Path], None] = try_results
+    try_machine: Callable[[], None] = try_machine
+    cpus: Callable[[], tuple[int, ...]] = cpus_allowed
+    clock_ns: Callable[[], int] = time.perf_counter_ns
+
+    def read(self, path: str) -> str | None:
+        """The text of a small file; None where there is none to be read."""
+        return read_text(self.root / path.lstrip("/")).strip("\0\n ") or None
+
+    def find(self, pattern: str) -> tuple[str, ...]:
+        """The paths that match a glob, sorted, as seen from the machine's root."""
+        found = sorted(self.root.glob(pattern.lstrip("/")))
+        return tuple(f"/{path.relative_to(self.root)}" for path in found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What ``make bench`` would be asked: the doctor answers whether that would run.
+
+    ``engine`` is as asked (auto, docker, local, inside), ``arms``, ``gpu`` and ``cuda_image`` as well;
+    ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is
+    `EVERY_GPU` for all in turn, and None where none was named.  ``environment`` is the caller's.
+    """
+
+    results: Path
+    cells: Sequence[Cell]
+    engine: str = "auto"
+    arms: tuple[str, ...] = ("auto",)
+    gpu: str | None = None
+    cuda_image: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
 
 Look = TypeVar("Look")
 
@@ -68,7 +171,7 @@ class Probe:
         return engine is not None and engine.is_here is not True
 
     @once
-    def engine(self) -> Examined:
+    def engine(self) -> Engine:
         """The engine that ``make bench`` would take.
 
         Raises:
@@ -76,14 +179,14 @@ class Probe:
         """
         return self.machine.open_engine()
 
-    def try_engine(self) -> Examined | None:
+    def try_engine(self) -> Engine | None:
         """As `engine`; None: it would get none."""
         try:
             return self.engine()
         except CrossoverError:
             return None
 
-    def open_engine(self) -> Examined:
+    def open_engine(self) -> Engine:
         """As `engine`, for the checks that are about what it has.
 
         Raises:
@@ -177,8 +280,8 @@ class Probe:
     def architecture(self) -> str:
         """The processor's, as the engine names it; without one, this machine's."""
         engine = self.try_engine()
-        told = None if engine is None else engine.describe().get("architecture")
-        return str(told or platform.machine())
+        name = None if engine is None else engine.describe().get("architecture")
+        return str(name or platform.machine())
 
     def arms(self) -> tuple[Arm, ...]:
         """The arms that ``make bench`` would run, by what is known of the GPU.

@@ -13,16 +13,14 @@ from typing import Any
 
 from suite import wire
 from suite.errors import CrossoverError, EngineError, GpuError
-from suite.host.doctor.cards import NO_GPU, NOT_ASKED
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
-from suite.host.doctor.machine import Examined
-from suite.host.doctor.noise import check_idle_gpu
+from suite.host.doctor.gpu import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor.probe import Probe
-from suite.host.engine import Ending, GpuRequest, Job, Stock
+from suite.host.engine import Ending, Engine, GpuRequest, Job, Stock
 from suite.host.gpu.remedies import explain_worker
-from suite.host.gpu.texts.harmless import name_harmless
-from suite.host.provision.overlay import OTHER_TENSORFLOW
-from suite.host.provision.volumes import choose_environment, compile_cache
+from suite.host.gpu.texts.tensorflow import name_harmless
+from suite.host.provision.images import OTHER_TENSORFLOW
+from suite.host.provision.resources import choose_environment, compile_cache
 from suite.model import SIMULATED, Arm, Image, Scalar
 
 _NO_MEMORY = re.compile(r"device:GPU:\d+ with 0 MB memory")
@@ -34,7 +32,7 @@ _CLOSING_S = 3.0
 def check_tensorflow(probe: Probe) -> Finding:
     """What the arm's TensorFlow sees; only where its image or environment is here already."""
     engine = probe.open_engine()
-    arm = next((one for one in probe.arms() if one.gpu), None)
+    arm = next((candidate for candidate in probe.arms() if candidate.gpu), None)
     if arm is None:
         return _check_given(probe, engine)
     (stock,) = probe.take_stocks(arm.image)
@@ -51,7 +49,7 @@ def check_tensorflow(probe: Probe) -> Finding:
     return _try_out(probe, _describe_job(engine, arm, stock, request), place)
 
 
-def _check_given(probe: Probe, engine: Examined) -> Finding:
+def _check_given(probe: Probe, engine: Engine) -> Finding:
     """Whether the TensorFlow of LOCAL_PYTHON carries the worker without a GPU; ours does, and an image's
     was looked at when the suite was laid on it."""
     ours = not_applicable(NO_GPU if probe.wants_gpu() else NOT_ASKED)
@@ -65,7 +63,7 @@ def _check_given(probe: Probe, engine: Examined) -> Finding:
     return _try_out(probe, _describe_job(engine, arm, stock, None), _name_place(engine, stock))
 
 
-def _name_place(engine: Examined, stock: Stock) -> str:
+def _name_place(engine: Engine, stock: Stock) -> str:
     """Where that TensorFlow is."""
     if engine.isolation == "container":
         return "the CUDA image"
@@ -115,15 +113,15 @@ environment reaches no worker; an image's own does, and that of a wrapper around
 def find_bounds(facts: Mapping[str, Scalar]) -> list[str]:
     """The variables of a worker's environment that allow fewer threads than it has CPUs."""
     usable = facts.get("cpu.usable")
-    told = {name: str(facts.get(f"environment.{name}", "")) for name in _BOUNDS}
+    bounds = {name: str(facts.get(f"environment.{name}", "")) for name in _BOUNDS}
     return [
         f"{name}={value}"
-        for name, value in told.items()
+        for name, value in bounds.items()
         if value.isdigit() and isinstance(usable, int) and 0 < int(value) < usable
     ]
 
 
-def _describe_job(engine: Examined, arm: Arm, stock: Stock, request: GpuRequest | None) -> Job:
+def _describe_job(engine: Engine, arm: Arm, stock: Stock, request: GpuRequest | None) -> Job:
     """TensorFlow's start-up sequence, as a campaign's arm has it.
 
     With the compile cache where a campaign has made one; it is not made here.

@@ -95,7 +95,7 @@ def find_choice(cards: Sequence[Card], wanted: str) -> Choice:
     if len(found) != 1:
         raise GpuError(
             f"{'several GPUs begin with' if found else 'there is no GPU'} {wanted} on this machine: "
-            f"it has {word_cards(found or cards)}",
+            f"it has {describe_cards(found or cards)}",
             "name one of these with GPU=, by its number or UUID; `nvidia-smi -L` lists them",
         )
     card = found[0]
@@ -105,14 +105,19 @@ def find_choice(cards: Sequence[Card], wanted: str) -> Choice:
         return Choice(wanted=wanted, card=card)
     if card.mig is None and not card.slices:
         return Choice(wanted=wanted)
-    chosen = next((one for one in card.slices if str(one.index) == part), None)
+    chosen = next((instance for instance in card.slices if str(instance.index) == part), None)
     if chosen is None:
         raise _no_slice([card], wanted)
     return Choice(wanted=wanted, card=card, slice=chosen)
 
 
 def _find_slice(cards: Sequence[Card], wanted: str) -> Choice:
-    found = [(card, one) for card in cards for one in card.slices if _begins(one.uuid, wanted)]
+    found = [
+        (card, instance)
+        for card in cards
+        for instance in card.slices
+        if _begins(instance.uuid, wanted)
+    ]
     if len(found) == 1:
         return Choice(wanted=wanted, card=found[0][0], slice=found[0][1])
     if not found and any(card.mig is None for card in cards):
@@ -125,7 +130,7 @@ def _begins(uuid: str | None, wanted: str) -> bool:
 
 
 def _no_slice(cards: Sequence[Card], wanted: str) -> GpuError:
-    named = [word_slice(card, one) for card in cards for one in card.slices]
+    named = [describe_slice(card, instance) for card in cards for instance in card.slices]
     has = f"there are {', '.join(named)}" if named else "there is none"
     return GpuError(
         f"{wanted} names no single MIG instance of this machine: {has}",
@@ -146,13 +151,13 @@ def _demand_slice(card: Card) -> GpuError:
         )
     return GpuError(
         f"{title} is cut into MIG instances, and a program can have only one of them: it has "
-        + ", ".join(word_slice(card, one) for one in card.slices),
+        + ", ".join(describe_slice(card, one) for one in card.slices),
         f"name one, such as GPU={card.index}:{card.slices[0].index}, or GPU=MIG-…; "
         "`nvidia-smi -L` lists them",
     )
 
 
-def word_cards(cards: Sequence[Card]) -> str:
+def describe_cards(cards: Sequence[Card]) -> str:
     """The GPUs for people: number, name, and the beginning of the UUID."""
     return ", ".join(
         f"{card.index}: {card.name or 'name unknown'}"
@@ -161,10 +166,10 @@ def word_cards(cards: Sequence[Card]) -> str:
     )
 
 
-def word_slice(card: Card, one: Slice) -> str:
+def describe_slice(card: Card, instance: Slice) -> str:
     """A MIG instance for people."""
-    kind = (one.name or "").rpartition("MIG ")[2] or "size unknown"
-    return f"{card.index}:{one.index} ({kind}, {one.uuid[:SHOWN]}…)"
+    kind = (instance.name or "").rpartition("MIG ")[2] or "size unknown"
+    return f"{card.index}:{instance.index} ({kind}, {instance.uuid[:SHOWN]}…)"
 
 
 def name_gpus(cards: Sequence[Card]) -> dict[str, str | None]:
@@ -173,7 +178,7 @@ def name_gpus(cards: Sequence[Card]) -> dict[str, str | None]:
     uuids: dict[str, str | None] = {}
     for card in cards:
         if card.slices:
-            uuids |= {f"{card.index}:{part.index}": part.uuid for part in card.slices}
+            uuids |= {f"{card.index}:{instance.index}": instance.uuid for instance in card.slices}
         else:
             uuids[str(card.index)] = card.uuid
     return uuids
@@ -196,7 +201,7 @@ def read_visible(environment: Mapping[str, str]) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def word_visible(environment: Mapping[str, str]) -> str:
+def describe_visible(environment: Mapping[str, str]) -> str:
     """The variable as it was set, with no more of a UUID than tells GPUs apart."""
     words = environment.get(VISIBLE, "").split(",")
     return f"{VISIBLE}={','.join(map(shorten_name, words)) or chr(39) * 2}"
@@ -210,7 +215,7 @@ def shorten_name(name: str) -> str:
 def hide_all(environment: Mapping[str, str]) -> NoGpuError:
     """The error where the variable leaves no GPU to be seen."""
     return NoGpuError(
-        f"{word_visible(environment)} hides every GPU of this machine from this shell",
+        f"{describe_visible(environment)} hides every GPU of this machine from this shell",
         f"`unset {VISIBLE}`, or name one with GPU=, which takes precedence; in a job of Slurm's ask for one "
         "(`--gres=gpu:1`)",
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from suite.errors import OTHER_BUILD
-from suite.host.machine.refusal import EngineKind
+from suite.host.engine import EngineKind
 
 RESTART = "`sudo systemctl restart docker`"
 CONFIGURE = f"`sudo nvidia-ctk runtime configure --runtime=docker`, then {RESTART}"
@@ -160,8 +160,7 @@ _WORDS: Mapping[EngineKind, Mapping[str, str]] = {
         "`docker info`: Docker Root Dir": "`podman info`: graphRoot",
         LEAVE_DESKTOP: "",
         NO_ROOT: "the engine is a user's (rootless), or runs in an unprivileged container (LXC)",
-        f"else {TELL_HOOK} says where NVIDIA's hook hangs": f"else {WRITE_SPEC} writes the specification "
-        "anew",
+        f"else {TELL_HOOK} says where NVIDIA's hook hangs": f"else {WRITE_SPEC} rewrites the specification",
         TELL_HOOK: "`sudo nvidia-ctk --debug cdi generate --output=/etc/cdi/nvidia.yaml`",
     },
     "local": _LOCAL,

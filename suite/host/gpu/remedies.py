@@ -1,6 +1,7 @@
-"""What to do where a GPU is refused or fails: by the engine's text, the worker's reason, TensorFlow's diary.
+"""What to do where a GPU is refused or fails: by the engine's text, the worker's reason, TensorFlow's
+standard error.
 
-The texts themselves are the table of `refusals`; this finds them and words the error.  Pure.
+Pure: finds the row of the tables of `texts`, in their order, and words the error.
 """
 
 from __future__ import annotations
@@ -10,10 +11,48 @@ import re
 from collections.abc import Sequence
 
 from suite.errors import GpuError
-from suite.host.gpu.commands import TRY_TOOLKIT, reword
-from suite.host.gpu.refusals import find_refusal
-from suite.host.gpu.texts.harmless import is_harmless
-from suite.host.machine.refusal import EngineKind, Refusal
+from suite.host.engine import EngineKind, Refusal, find_row
+from suite.host.gpu.commands import INSTALL_DRIVER, LEAVE_DESKTOP, TRY_TOOLKIT, reword
+from suite.host.gpu.texts import engine as engine_texts
+from suite.host.gpu.texts.driver import ANSWERS, REQUIREMENT, describe_requirement
+from suite.host.gpu.texts.tensorflow import TENSORFLOW_TEXTS, is_harmless
+
+DRIVER: tuple[Refusal, ...] = (
+    *ANSWERS,
+    Refusal(
+        pattern=r"WSL environment detected but no adapters were found",
+        cause="WSL shows its GPU to no one: the driver of Windows is missing or too old",
+        remedy="NVIDIA's driver for Windows, then `wsl --update` and `wsl --shutdown` in Windows; "
+        "`nvidia-smi` must work in WSL",
+    ),
+    Refusal(
+        pattern=r"load library failed: lib|libnvidia-ml\.so\.1: cannot open shared object file",
+        cause="no NVIDIA driver that the engine can see",
+        remedy=f"install it: {INSTALL_DRIVER}; `nvidia-smi` must work there, outside any container"
+        f"{LEAVE_DESKTOP}",
+    ),
+    REQUIREMENT,
+)
+"""What the driver says to whoever asks: nvidia-smi, NVIDIA's hook, TensorFlow."""
+
+REFUSALS: tuple[Refusal, ...] = (
+    *engine_texts.ANOTHER_WAY,
+    *DRIVER,
+    *engine_texts.HOOK,
+    *engine_texts.TOOLKIT,
+    *engine_texts.SPECIFICATION,
+    *engine_texts.SNAP,
+    *TENSORFLOW_TEXTS,
+    *engine_texts.WRAPPERS,
+)
+"""Every refusal that is known, the most telling first: a wrapper's text stands after what it wraps."""
+
+
+def find_refusal(text: str) -> Refusal | None:
+    """The row that fits a text, if there is one; of what an image demands, in the demand's own numbers."""
+    row = find_row(text, REFUSALS)
+    return describe_requirement(text) or row if row is REQUIREMENT else row
+
 
 UNKNOWN = (
     "this error is not listed here, so no cause can be named; `make bench` keeps TensorFlow's full output in "
@@ -90,7 +129,7 @@ def explain_failure(reason: str, diary: str = "", kind: EngineKind = "docker") -
     row = find_refusal("\n".join((reason, *said)))
     if row is None:
         return reason
-    need = _word_need(reason)
+    need = _describe_need(reason)
     return f"{reason}; {reword(row.cause, kind)}{need}; what to do: {reword(row.remedy, kind)}"
 
 
@@ -108,16 +147,16 @@ def _quote(row: Refusal, lines: Sequence[str]) -> str | None:
 
 def _quote_last(lines: Sequence[str]) -> str | None:
     """The last line that is about trouble, else the last one at all, without the logger's head."""
-    told = [line.strip() for line in lines if line.strip()]
-    grave = [line for line in told if _GRAVE.search(line)]
-    return _HEAD.sub("", (grave or told)[-1])[:300] if told else None
+    words = [line.strip() for line in lines if line.strip()]
+    grave = [line for line in words if _GRAVE.search(line)]
+    return _HEAD.sub("", (grave or words)[-1])[:300] if words else None
 
 
-def _word_need(reason: str) -> str:
+def _describe_need(reason: str) -> str:
     """How much the tensor takes for which there was no room: ``, which takes 6.40 GB``."""
     found = _SHAPE.search(reason)
     size = _BYTES.get(found[2]) if found else None
     if found is None or size is None:
         return ""
-    elements = math.prod(int(one) for one in found[1].replace(" ", "").split(",") if one)
+    elements = math.prod(int(length) for length in found[1].replace(" ", "").split(",") if length)
     return f", and this tensor alone takes {elements * size / 1e9:.3g} GB"

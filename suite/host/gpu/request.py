@@ -10,22 +10,20 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suite.errors import GpuError, NoGpuError
+from suite.errors import GpuError
 from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.choice import (
     FIRST,
     SHOWN,
     Choice,
+    describe_visible,
     find_choice,
     find_whole,
     hide_all,
     read_visible,
-    word_visible,
 )
-from suite.host.gpu.commands import INSTALL_DRIVER
-from suite.host.gpu.texts.engine import JETSON, USE_JETSON
-from suite.host.machine.surroundings import find_container, sees_every_device
-from suite.kernel import read_text, read_version
+from suite.host.gpu.visible_devices import machine_gpus, no_gpu
+from suite.procfs import read_version
 
 CDI_KIND = "nvidia.com/gpu="
 """What the names of NVIDIA's GPUs begin with in CDI's specifications."""
@@ -38,8 +36,6 @@ WSL_NODE = "/dev/dxg"
 
 CAPABILITIES = ["gpu", "compute", "utility"]
 """What the classic request asks NVIDIA's hook to mount: CUDA and nvidia-smi's library."""
-
-LOOKED_AT = "/dev/nvidia[0-9]*, /proc/driver/nvidia/gpus, /dev/dxg"
 
 
 GPU_PROBE = (
@@ -65,24 +61,6 @@ CUDA_PROBE = (
 where CUDA does not answer."""
 
 
-def machine_gpus(root: Path = Path("/")) -> tuple[str, ...]:
-    """What on this machine says that it has an NVIDIA GPU, one entry a GPU; empty: none is seen.
-
-    Device nodes first (they exist in containers, too), then the driver's own list, then WSL's
-    single node, which stands for all of its GPUs.
-    """
-    nodes = sorted(
-        (p for p in (root / "dev").glob("nvidia[0-9]*") if p.name[6:].isdigit()),
-        key=lambda p: int(p.name[6:]),
-    )
-    if nodes:
-        return tuple(p.name for p in nodes)
-    listed = root / "proc/driver/nvidia/gpus"
-    if listed.is_dir() and (entries := sorted(p.name for p in listed.iterdir())):
-        return tuple(entries)
-    return ("dxg",) if (root / "dev/dxg").exists() else ()
-
-
 HARDWARE_PROBE = (
     "import glob; vendor = lambda d: open(d + '/vendor').read().strip();"
     " kind = lambda d: open(d + '/class').read()[:4];"
@@ -92,77 +70,6 @@ HARDWARE_PROBE = (
 )
 """Python that prints what a container sees of its machine's NVIDIA GPUs without having been given
 one (the kernel's PCI list, the driver's list), one a line, and nothing where there is none."""
-
-
-def pci_gpus(root: Path = Path("/")) -> tuple[str, ...]:
-    """The PCI addresses of NVIDIA's display controllers (vendor 10de, class 03), driver or not."""
-    return tuple(
-        sorted(
-            device.name
-            for device in (root / "sys/bus/pci/devices").glob("*")
-            if read_text(device / "vendor").strip() == "0x10de"
-            and read_text(device / "class").startswith("0x03")
-        )
-    )
-
-
-def count_on_bus(
-    root: Path = Path("/"), environment: Mapping[str, str] | None = None
-) -> int | None:
-    """How many GPUs on the PCI bus NVIDIA's driver should list to this process; None: not all need be given
-    to it.
-
-    ``environment`` is that of this process unless given.
-    """
-    if not sees_every_device(os.environ if environment is None else environment, root):
-        return None
-    devices = root / "sys/bus/pci/devices"
-    return sum(not _is_lent(devices / address) for address in pci_gpus(root))
-
-
-def _is_lent(device: Path) -> bool:
-    """Whether it is a virtual machine's: a virtual function, or bound to a driver other than NVIDIA's."""
-    driver = device / "driver"
-    return (device / "physfn").exists() or (driver.exists() and driver.resolve().name != "nvidia")
-
-
-def is_jetson(root: Path = Path("/")) -> bool:
-    """Whether this is one of NVIDIA's single-board computers, whose GPU is part of the processor."""
-    nodes = ("dev/nvhost-gpu", "dev/nvgpu", "etc/nv_tegra_release")
-    compatible = read_text(root / "proc/device-tree/compatible")
-    return "nvidia,tegra" in compatible or any((root / node).exists() for node in nodes)
-
-
-def no_gpu(root: Path = Path("/"), environment: Mapping[str, str] | None = None) -> GpuError:
-    """The error for a machine that shows no device node: it has no GPU, or has no driver for it, or did not
-    give it to the container that this is.
-
-    ``environment`` is that of this process unless given.
-    """
-    if is_jetson(root):
-        return NoGpuError(JETSON, USE_JETSON)
-    undriven = pci_gpus(root)
-    container = find_container(os.environ if environment is None else environment, root)
-    if undriven and container is not None:
-        return NoGpuError(
-            f"this container ({container}) was started without the GPU of its machine (PCI "
-            f"{', '.join(undriven)}): looked at {LOOKED_AT}",
-            "whoever starts it has to give it one: `docker run --gpus all`, `podman run --device "
-            "nvidia.com/gpu=all`, `apptainer exec --nv`, or resources.limits nvidia.com/gpu: 1 of a pod; or "
-            "ARMS=cpu",
-        )
-    if undriven:
-        return GpuError(
-            f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
-            f"it: no driver is loaded (looked at {LOOKED_AT})",
-            "`sudo modprobe nvidia`; if that fails, `sudo reboot`; if none is installed, rent the machine "
-            f"with an image that has NVIDIA's driver, or install it: {INSTALL_DRIVER}; "
-            "`nvidia-smi` must work",
-        )
-    return NoGpuError(
-        f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",
-        "run where there is one (`nvidia-smi` must work there), or ARMS=cpu",
-    )
 
 
 def find_local_gpu(
@@ -175,7 +82,7 @@ def find_local_gpu(
     CUDA_VISIBLE_DEVICES of ``environment`` names, which is this process's unless given.
 
     Raises:
-        GpuError: the machine shows no GPU, no such one, or only parts of it can be had.
+        GpuError: the machine shows no GPU, no such one, or only parts of it are available.
         NoGpuError: it has none, or that variable hides them all.
     """
     environment = os.environ if environment is None else environment
@@ -192,7 +99,7 @@ def find_local_gpu(
         if not by_variable:
             raise
         raise GpuError(
-            f"{error.what}; {word_visible(environment)} of this shell names it", error.remedy
+            f"{error.what}; {describe_visible(environment)} of this shell names it", error.remedy
         ) from error
     if ":" in wanted and choice.slice is None:
         raise GpuError(
@@ -272,15 +179,19 @@ def pick_listed(listed: Collection[str], choice: Choice) -> str:
         return "all"
     name = next((name for name in choice.names if name in listed), None)
     if name is None and choice.card is None:
-        begun = [one for one in listed if "-" in choice.wanted and one.startswith(choice.wanted)]
+        begun = [
+            other for other in listed if "-" in choice.wanted and other.startswith(choice.wanted)
+        ]
         name = begun[0] if len(begun) == 1 else None
     if name is None:
         raise GpuError(
             f"the engine lists no {CDI_KIND}{choice.wanted} among its CDI devices; it lists "
             + ", ".join(
-                f"{one[:SHOWN]}…" if "-" in one else one for one in sorted(listed) if one != "all"
+                f"{other[:SHOWN]}…" if "-" in other else other
+                for other in sorted(listed)
+                if other != "all"
             ),
             "name one of these with GPU=; where the specification is stale, "
-            "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` writes it anew",
+            "`sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` rewrites it",
         )
     return name

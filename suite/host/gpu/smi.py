@@ -1,4 +1,5 @@
-"""What nvidia-smi's answer holds: the GPUs that answer, those that do not, and what else it says.  Pure.
+"""What nvidia-smi's answers hold: the GPUs that answer, those that do not, what else it says, and of which
+card a GPU is a slice (vGPU).  Pure.
 
 It can print a GPU's row and end with an error, print an error in each field and end well, and name one
 GPU that does not answer beside the rows of the others.
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from suite.host.engine import Card
+from suite.slices import read_virtual_gpu
 
 FIELDS = (
     *("index", "name", "driver_version", "memory.total", "uuid"),
@@ -101,25 +103,25 @@ def read_answer(text: str, code: int | None, fields: Sequence[str] = FIELDS) -> 
     )
 
 
-def _read_row(told: dict[str, str], place: int) -> Row:
-    errors = {name: word.strip("[]") for name, word in told.items() if _is_trouble(word)}
-    nameless = all(told.get(name, "[").startswith("[") for name in ("name", "uuid"))
-    number = told.get("compute_cap", "")
-    uuid = told.get("uuid", "")
-    mig = told.get("mig.mode.current", "")
+def _read_row(fields: dict[str, str], place: int) -> Row:
+    errors = {name: word.strip("[]") for name, word in fields.items() if _is_trouble(word)}
+    nameless = all(fields.get(name, "[").startswith("[") for name in ("name", "uuid"))
+    number = fields.get("compute_cap", "")
+    uuid = fields.get("uuid", "")
+    mig = fields.get("mig.mode.current", "")
     return Row(
         card=Card(
-            index=int(told["index"]) if told["index"].isdigit() else place,
-            name=None if told["name"].startswith("[") or "name" in errors else told["name"],
+            index=int(fields["index"]) if fields["index"].isdigit() else place,
+            name=None if fields["name"].startswith("[") or "name" in errors else fields["name"],
             uuid=uuid if uuid.startswith("GPU-") else None,
             mig=mig == "Enabled",
         ),
-        driver=told.get("driver_version", ""),
-        memory=told.get("memory.total", ""),
-        persistence=told.get("persistence_mode", ""),
+        driver=fields.get("driver_version", ""),
+        memory=fields.get("memory.total", ""),
+        persistence=fields.get("persistence_mode", ""),
         capability=float(number) if re.fullmatch(r"\d+\.\d+", number) else None,
-        used_mib=_read_mib(told.get("memory.used", "")),
-        total_mib=_read_mib(told.get("memory.total", "")),
+        used_mib=_read_mib(fields.get("memory.used", "")),
+        total_mib=_read_mib(fields.get("memory.total", "")),
         errors=errors,
         dead=nameless
         or len(errors) > 1
@@ -169,3 +171,50 @@ def find_pending(text: str) -> tuple[str, ...]:
     """What waits for a reset of the GPU, by the text of ``nvidia-smi -q``."""
     found = ((re.search(pattern, text), words) for pattern, words in PENDING.items())
     return tuple(words.format(match[1].strip()) for match, words in found if match)
+
+
+UNLICENSED = (
+    "ask the provider to license it (the slowdown starts about 20 minutes after boot), or rent another "
+    "image or machine type; `nvidia-smi -q` shows the License Status, and `sudo journalctl -u nvidia-gridd` "
+    "why there is no licence"
+)
+"""What to do about a slice without a licence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VgpuState:
+    """A slice: in words what it is, and the driver's License Status (None: unknown)."""
+
+    what: str
+    license: str | None
+
+    @property
+    def is_unlicensed(self) -> bool:
+        """Whether its driver says so: ``Unlicensed``, or with ``(Unrestricted)`` or ``(Restricted)``."""
+        return (self.license or "").lower().startswith("unlicensed")
+
+
+def find_slice(name: str | None, details: str) -> VgpuState | None:
+    """What a GPU is a slice of, by its name and by what ``nvidia-smi -q`` prints of it; None: it is none."""
+    mode, licence = (
+        re.search(rf"^\s*{field}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
+        for field in ("Virtualization Mode", "License Status")
+    )
+    known, named = mode[1] if mode and mode[1] != "N/A" else None, read_virtual_gpu(name)
+    if known != "VGPU" and (known is not None or named is None):
+        return None
+    card = f"a slice of {named.card}" if named else "a slice of a GPU"
+    shares = (
+        "has parts of its processor to itself"
+        if named and named.is_part
+        else "other virtual machines take turns at the same card, so their load shows in its numbers"
+    )
+    return VgpuState(what=f"{card} (vGPU): {shares}", license=licence[1] if licence else None)
+
+
+def newer_image(least: int) -> str:
+    """What to do about a slice's driver that is too old for TensorFlow."""
+    return (
+        f"rent this machine type with another image, one with driver {least} or later, or another type: a "
+        "slice's driver has to fit the provider's host, so you can't update it yourself"
+    )

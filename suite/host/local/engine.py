@@ -1,4 +1,6 @@
-"""Runs the worker as plain processes of this machine: no container, and said so.
+"""Runs the worker as plain processes of this machine: no container, and said so; or within a container or a
+job that was started outside the suite (a pod, Apptainer, pyxis, a batch job), where nothing is known of the
+engine around it.
 
 The same locks in a private environment, or an interpreter that LOCAL_PYTHON names; the same
 worker, the same records.  Knows no docker.
@@ -9,34 +11,36 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from suite.content import SUITE
-from suite.errors import EngineError, GpuError
-from suite.host.engine import Card, GpuRequest, GpuSupport, Job, Say, Stock, Volume
-from suite.host.gpu.cards import machine_cards
+from suite.errors import EngineError, GpuError, UsageError
+from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import keep_visible, read_visible
 from suite.host.gpu.request import choose_variables, find_local_gpu
+from suite.host.gpu.visible_devices import machine_cards
 from suite.host.local.environment import (
     Interpreter,
     find_interpreter,
     given_interpreter,
     is_whole,
+    look_at,
     make_environment,
     place_environment,
     try_to_make,
 )
-from suite.host.local.owned import sweep
+from suite.host.local.leftovers import LocalVolumes, list_caches, sweep, sweep_lasting
 from suite.host.local.run import LocalRun
-from suite.host.local.volumes import LocalVolumes, list_caches, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
-from suite.host.machine.refusal import EngineKind
+from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import demand_cuda, find_spec, lock_identity
-from suite.host.provision.volumes import CACHE_VARIABLE
-from suite.kernel import memory_total, read_version
+from suite.host.provision.resources import CACHE_VARIABLE
 from suite.model import Image, Isolation, Scalar
+from suite.procfs import groups, memory_total, read_text, read_version
 
 HOME = SUITE.parent / ".venv" / "arms"
 """Where the environments lie: inside the checkout, and gone with ``make clean``."""
@@ -61,7 +65,7 @@ class Environment:
 def record_environment(
     identity: str, interpreter: Interpreter, lock: Path | None, origin: str
 ) -> Image:
-    """An environment for the record; without ``lock`` its packages are somebody else's."""
+    """An environment for the record; without ``lock`` its packages are from elsewhere."""
     base = f"{interpreter.title} on {platform.machine()}"
     pinned = lock_identity(lock)
     return Image(id=identity, content=None, base=base, digests=[], lock=pinned, origin=origin)
@@ -158,11 +162,11 @@ class LocalEngine:
 
     @property
     def data_root(self) -> str | None:
-        """See ``doctor.machine.Examined``."""
+        """See ``engine.Engine``."""
         return str(self._home)
 
     def take_stock(self, name: str) -> Stock:
-        """See ``doctor.machine.Examined``; the environment stands in for the image."""
+        """See ``engine.Engine``; the environment stands in for the image."""
         found = self._look_up(name)
         self._pythons[found.image.id] = found.python
         made = bool(found.given) or is_whole(self._home / found.image.id)
@@ -178,19 +182,19 @@ class LocalEngine:
         )
 
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
-        """See ``doctor.machine.Examined``: its base is the interpreter, which is here, and its registry
+        """See ``engine.Engine``: its base is the interpreter, which is here, and its registry
         the package index."""
         return try_to_make(find_spec("cpu").lock, self._look_up("cpu").interpreter)
 
     def look_at_leftovers(self) -> None:
-        """See ``doctor.machine.Examined``: they are folders of this user's."""
+        """See ``engine.Engine``: they are folders of this user's."""
 
     def has_probe_image(self) -> bool:
-        """See ``doctor.machine.Examined``: nothing is needed to look."""
+        """See ``engine.Engine``: nothing is needed to look."""
         return True
 
     def gpu_support(self) -> GpuSupport:
-        """See ``doctor.machine.Examined``: there are no containers to give a GPU to."""
+        """See ``engine.Engine``: there are no containers to give a GPU to."""
         return GpuSupport(devices=(), cdi_folders=(), runtimes=())
 
     def find_gpu(self, wanted: str | None) -> GpuRequest:
@@ -279,3 +283,112 @@ def _describe_paths(name: str) -> str | None:
     folders = value.split(os.pathsep)
     digest = hashlib.sha256(value.encode()).hexdigest()[:16]
     return f"{len(folders)} folder{'s' if len(folders) > 1 else ''}, sha256:{digest}"
+
+
+DIGEST = "CROSSOVER_IMAGE_DIGEST"
+"""The variable by which whoever starts the container tells its image's digest, which can't be seen within."""
+
+PLACES = "opt/crossover*"
+"""Where the suite's images keep their worker: an environment, and the lock that it was made from."""
+
+_DIGEST = re.compile(r"(?:[^\s@]+@)?(sha256:[0-9a-f]{64})")
+
+
+class InsideEngine(LocalEngine):
+    """This machine as far as it can be seen from within (see ``engine.Engine``).
+
+    The worker is that of the image that this process was started in where it has one of the lock that
+    is asked for; else as with `LocalEngine`.
+    """
+
+    name = "inside"
+    kind: EngineKind = "inside"
+    isolation: Isolation = "unseen"
+
+    def __init__(
+        self, python: str | None = None, home: Path = HOME, root: Path = Path("/")
+    ) -> None:
+        super().__init__(python, home)
+        self._root = root
+        self._digest = _read_digest(os.environ)
+
+    def describe(self) -> dict[str, Scalar]:
+        """See ``engine.Engine``."""
+        return {
+            **super().describe(),
+            "product": "container, engine not seen",
+            "memory_limit": "whatever its starter set",
+            "image_digest": self._digest,
+            **look_around(os.environ, self._root),
+        }
+
+    def provide(self, name: str, progress: Say) -> Image:
+        """See ``engine.Engine``.
+
+        Raises:
+            UsageError: there is no image of that name.
+        """
+        image = super().provide(name, progress)
+        return replace(image, digests=[self._digest] if self._digest else [])
+
+    def _look_up(self, name: str) -> Environment:
+        laid = None if self._given else self._find_laid(name)
+        if laid is None:
+            return super()._look_up(name)
+        python = laid / "venv" / "bin" / "python"
+        found = look_at(python)
+        if found is None:
+            raise EngineError(
+                f"{python} does not run", "take an image that `make images` has built, whole"
+            )
+        origin = "the image that it was started in; its digest is as given, not as observed"
+        image = record_environment(f"{name}-inside", found, find_spec(name).lock, origin)
+        return Environment(image, found, python, "of the image that this runs in")
+
+    def _find_laid(self, name: str) -> Path | None:
+        """The folder of the image's own worker that was made from that lock; None: it has none."""
+        wanted = find_spec(name).lock.read_bytes()
+        for folder in sorted(self._root.glob(PLACES)):
+            lock = folder / "lock.txt"
+            if lock.is_file() and lock.read_bytes() == wanted:
+                return folder
+        return None
+
+
+def _read_digest(environment: Mapping[str, str]) -> str | None:
+    """The digest of the image, without its registry's name; None: unknown.
+
+    Raises:
+        UsageError: it is none.
+    """
+    text = environment.get(DIGEST)
+    if not text:
+        return None
+    found = _DIGEST.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"{DIGEST}={text[:99]!r} is not a digest", "give sha256:… or NAME@sha256:…"
+        )
+    return found[1]
+
+
+def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[str, Scalar]:
+    """What can be seen from within of who started this and what bounds it; None: not to be seen.
+
+    ``seen.cpu_quota`` is in CPUs.
+    """
+    status = dict(
+        line.partition(":\t")[::2] for line in read_text(root / "proc/self/status").splitlines()
+    )
+    quota = groups.find_quota(groups.list_groups("cpu", root))
+    memory = groups.find_memory(groups.list_groups("memory", root))
+    capabilities = status.get("CapEff")
+    return {
+        "seen.marks": ", ".join(find_marks(environment, root)) or None,
+        "seen.cpu_quota": quota.value if quota else None,
+        "seen.cpuset": groups.find_cpuset(groups.list_groups("cpuset", root)),
+        "seen.memory_limit_bytes": int(memory.value) if memory else None,
+        "seen.read_only_root": bool(os.statvfs(root).f_flag & os.ST_RDONLY),
+        "seen.no_new_privileges": {"1": True, "0": False}.get(status.get("NoNewPrivs", "")),
+        "seen.capabilities": None if capabilities is None else int(capabilities, 16) != 0,
+    }

@@ -18,7 +18,7 @@ from pathlib import Path
 from suite.content import hash_lines
 from suite.errors import EngineError
 from suite.host.engine import Say
-from suite.host.provision.steps import run_step, word_pip
+from suite.host.provision.build_steps import describe_pip, run_step
 
 VERSIONS = ((3, 13), (3, 12), (3, 11))
 """The Python versions that the locks hold wheels for, the image's own first."""
@@ -194,6 +194,6 @@ def make_environment(
             *("--require-hashes", "--no-deps", "--only-binary=:all:"),
             *("--disable-pip-version-check", "--progress-bar=off"),
         )
-        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT, word=word_pip)
+        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT, word=describe_pip)
         (folder / _STAMP).touch()
     return folder

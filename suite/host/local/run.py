@@ -19,10 +19,9 @@ from typing import IO
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
-from suite.host.local.owned import make_folder
+from suite.host.local.leftovers import make_folder
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
-from suite.host.machine.ending import DIARY_BYTES, phrase_ending
-from suite.host.machine.lines import MORE_PROCESSES, LineQueue
+from suite.host.machine.output import DIARY_BYTES, MORE_PROCESSES, LineQueue, describe_ending
 
 
 class LocalRun:
@@ -91,8 +90,8 @@ class LocalRun:
         try:
             yield ended
         finally:
-            for one in ended:
-                os.close(one)
+            for descriptor in ended:
+                os.close(descriptor)
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -130,7 +129,7 @@ class LocalRun:
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
             # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
-            phrase = phrase_ending(code, out_of_memory=False, memory_bytes=None)
+            phrase = describe_ending(code, out_of_memory=False, memory_bytes=None)
             self._ending = Ending(
                 code=code, diary=self._diary(), phrase=phrase, ended=ended, left=left
             )

@@ -13,8 +13,8 @@ from typing import Any
 
 from suite import wire
 from suite.errors import UsageError
-from suite.kernel import read_text
 from suite.model import Scalar
+from suite.procfs import read_text
 
 SALT = "CROSSOVER_SALT"
 """The environment variable with a fleet's secret: within the fleet a machine stays the same in all documents,
@@ -90,13 +90,13 @@ def hide(text: str) -> str:
 def describe_machine(root: Path = Path("/"), *, named: bool = True) -> dict[str, Scalar]:
     """Facts for the document by which campaigns of one machine, and machines of one type, are recognised;
     ``named`` as in `hash_machine`."""
-    told = parse_cloud(read_text(root / CLOUD.lstrip("/")))
-    kind = next(find_types(told.get("ds")), None)
+    instance = parse_cloud(read_text(root / CLOUD.lstrip("/")))
+    kind = next(find_types(instance.get("ds")), None)
     return {"machine.id": hash_machine(root, named=named), "machine.type": kind}
 
 
 def parse_cloud(text: str | None) -> dict[str, Any]:
-    """What a cloud tells; nothing where it is no object."""
+    """What a cloud tells; nothing where it is not an object."""
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -116,5 +116,5 @@ def find_types(value: Any, depth: int = 8) -> Iterator[str]:
 
 
 def shorten(value: Any) -> str | None:
-    """A name that a cloud gave; None where it is none."""
+    """A name that a cloud gave; None where it is not one."""
     return value if isinstance(value, str) and value and len(value) < 100 else None

@@ -19,7 +19,7 @@ from typing import Any
 
 from suite.errors import BusyError
 from suite.folder import Folder
-from suite.kernel import read_text
+from suite.procfs import read_text
 
 PLACE = "CROSSOVER_LOCKS"
 """The environment variable that names another folder for the machine's lock."""
@@ -57,7 +57,7 @@ class Lock:
     Raises:
         FileNotFoundError: there is none, and it is not to be made.
         OSError: it can't be opened.
-        DocumentError: something that is no regular file stands there.
+        DocumentError: something other than a regular file is there.
     """
 
     def __init__(self, folder: Path, name: str, *, make: bool) -> None:
@@ -90,7 +90,7 @@ class Lock:
         try:
             fcntl.flock(self._file, kind | fcntl.LOCK_NB)
         except BlockingIOError:
-            return word_holder(os.pread(self._file.fileno(), _NOTE_BYTES, 0))
+            return describe_holder(os.pread(self._file.fileno(), _NOTE_BYTES, 0))
         return None
 
 
@@ -103,13 +103,13 @@ def name_self() -> str:
     return f"{user} on {os.uname().nodename}, process {os.getpid()}"
 
 
-def word_holder(note: bytes) -> str:
+def describe_holder(note: bytes) -> str:
     """Who holds a lock, since when and for how long, from what it says of them."""
     try:
-        told = json.loads(note)
-        who, since = str(told["who"])[:200], datetime.fromisoformat(told["since"])
-        held_s = -_find_left_s(told, "since")
-        left_s = _find_left_s(told, "until") if "until" in told else None
+        holder = json.loads(note)
+        who, since = str(holder["who"])[:200], datetime.fromisoformat(holder["since"])
+        held_s = -_find_left_s(holder, "since")
+        left_s = _find_left_s(holder, "until") if "until" in holder else None
     except (ValueError, KeyError, TypeError):
         return "of an unknown owner"
     left = "for an unknown time"
@@ -126,14 +126,14 @@ def wait_for(
     Raises:
         BusyError: somebody else still has it then; says who.
     """
-    pause, told = _ASKED_S / 20, False
+    pause, announced = _ASKED_S / 20, False
     deadline = max(deadline, time.monotonic() + _ASKED_S)
     while (holder := take()) is not None:
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             raise BusyError(f"another campaign is running {where}: {holder}", MIND_OTHER)
-        if pause > _ASKED_S and not told:
-            told = True
+        if pause > _ASKED_S and not announced:
+            announced = True
             say(f"waiting up to {left_s / 60:.0f} min for another campaign {where}: {holder}")
         time.sleep(min(pause, left_s))
         pause = min(2 * pause, _LONGEST_PAUSE_S)
@@ -145,12 +145,12 @@ def _stamp(name: str, left_s: float = 0.0) -> dict[str, str | float]:
     return {name: day.isoformat(), f"{name}_s": time.monotonic() + left_s}
 
 
-def _find_left_s(told: Mapping[str, Any], name: str) -> float:
+def _find_left_s(holder: Mapping[str, Any], name: str) -> float:
     """How far off an instant of a note is, in seconds: by the clock that nobody sets, where it is of this
     machine since it was started; else, as in a folder that machines share, by the clock of the day."""
-    if told.get("boot") == _read_boot():
-        return float(told[f"{name}_s"]) - time.monotonic()
-    return (datetime.fromisoformat(told[name]) - datetime.now(timezone.utc)).total_seconds()
+    if holder.get("boot") == _read_boot():
+        return float(holder[f"{name}_s"]) - time.monotonic()
+    return (datetime.fromisoformat(holder[name]) - datetime.now(timezone.utc)).total_seconds()
 
 
 def _read_boot() -> str:

@@ -1,16 +1,39 @@
 """What this process may use of this machine, whether an engine is on it, and which of its processes
-live.  Linux only."""
+live.  Linux only.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.host.machine.cpus import parse_cpus
-from suite.kernel import groups, memory_total, read_text
+from suite.errors import UsageError
 from suite.model import Scalar
+from suite.procfs import groups, memory_total, read_text
+from suite.ranges import RANGES
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """CPU numbers of ``0-3,8``, ascending.
+
+    Raises:
+        UsageError: it is not such a list, or names a CPU that no machine has.
+    """
+    cpus: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d{1,99})(?:-(\d{1,99}))?", part.strip())
+        if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
+            raise UsageError(f"{text[:99]!r} is not a list of CPUs", "write 0-3 or 0,2,4")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if complaint := RANGES["cpus"].refuse(last):
+            raise UsageError(
+                f"{text[:99]!r} is not a list of CPUs: {complaint}", "write 0-3 or 0,2,4"
+            )
+        cpus.update(range(first, last + 1))
+    return tuple(sorted(cpus))
 
 
 def cpus_allowed() -> tuple[int, ...]:
@@ -35,13 +58,13 @@ def cpus_withheld(
     binding that nobody asked for, or CPUs that the kernel was told to isolate.  None: what the groups give
     can't be seen.
     """
-    given = groups.find_cpuset(groups.list_groups("cpuset", root))
-    if given is None:
+    cpuset = groups.find_cpuset(groups.list_groups("cpuset", root))
+    if cpuset is None:
         return None
-    every, usable = parse_cpus(given), tuple(sorted(allowed or cpus_allowed()))
-    told = map((os.environ if environment is None else environment).get, _ALLOCATED)
+    every, usable = parse_cpus(cpuset), tuple(sorted(allowed or cpus_allowed()))
+    allocated = map((os.environ if environment is None else environment).get, _ALLOCATED)
     # Slurm rounds up to whole cores.
-    if any(number and number.isdigit() and 0 < int(number) <= len(usable) for number in told):
+    if any(number and number.isdigit() and 0 < int(number) <= len(usable) for number in allocated):
         every = tuple(cpu for cpu in every if cpu in usable)
     return every, tuple(sorted(set(every) - set(usable)))
 

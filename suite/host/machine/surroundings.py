@@ -1,4 +1,4 @@
-"""What this process was started in: a container of somebody else's, and whose.
+"""What this process was started in: a container from outside the suite, and whose.
 
 Looks at files and variables alone.  A system container (LXC, systemd-nspawn) and WSL are machines of their
 own here, since they boot and can have an engine of their own.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.kernel import read_text
+from suite.procfs import read_text
 
 PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "vast.ai": ("VAST_CONTAINERLABEL",),
@@ -73,7 +73,7 @@ a stack of its own (a live system) names none of these."""
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container that somebody else has started: its engine's name (None: not told), and who rents it out
+    """A container that was started outside the suite: its engine's name (None: unknown), and who rents it out
     (None: nobody that is known)."""
 
     engine: str | None
@@ -125,9 +125,9 @@ def sees_every_device(environment: Mapping[str, str], root: Path = Path("/")) ->
 
 def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
     """Whose container it is; one of `_SYSTEMS` where that boots."""
-    told = read_text(root / "run/systemd/container").strip()
-    if told in _SYSTEMS or known.get("container") in _SYSTEMS:
-        return told if told in _SYSTEMS else known["container"]
+    system = read_text(root / "run/systemd/container").strip()
+    if system in _SYSTEMS or known.get("container") in _SYSTEMS:
+        return system if system in _SYSTEMS else known["container"]
     named = (name for variable, name in _BY_VARIABLE.items() if known.get(variable))
     boots = read_text(root / "proc/1/comm").strip() == "systemd"
     left = (
@@ -135,7 +135,7 @@ def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
         for file, name in _BY_FILE.items()
         if (root / file).exists() and not (boots and file == _COPIED)
     )
-    if found := next(named, None) or next(left, None) or told or known.get("container"):
+    if found := next(named, None) or next(left, None) or system or known.get("container"):
         return found
     groups = _BY_GROUP.findall(read_text(root / "proc/1/cgroup"))
     # In a container within another the innermost stands last; a pod's parts are its own.

@@ -17,8 +17,8 @@ from typing import IO
 
 from suite.errors import EngineError
 from suite.host.engine import Say
-from suite.host.provision.steps import run_step
-from suite.kernel import read_text
+from suite.host.provision.build_steps import run_step
+from suite.procfs import read_text
 
 RELEASE = "trixie"
 """The Debian release of the pinned base, too: Python 3.13."""

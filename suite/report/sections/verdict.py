@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
+from suite.cells.traits import WITH_VERDICTS
 from suite.ranges import RANGES
 from suite.report.text.crossovers import EAGER, name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
@@ -24,9 +25,6 @@ from suite.report.text.units import (
     show_things,
     show_times,
 )
-
-PROVISIONAL = frozenset({"smoke", "quick"})
-"""Profiles whose intervals are marked provisional."""
 
 
 def tell_verdicts(analysis: Analysis, *, settling: bool) -> list[str]:
@@ -234,7 +232,7 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
             "noise floor); only significant differences that exceed "
             f"{show_share(analysis.margin)} count."
         )
-    if analysis.campaign.profile in PROVISIONAL:
+    if analysis.campaign.profile not in WITH_VERDICTS:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."
 
 

@@ -119,8 +119,8 @@ def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
 
 def _pressure_s(root: Path) -> float | None:
     """Seconds in which some task waited for a CPU (pressure stall information, ``some``)."""
-    found = re.search(r"^some.*total=(.*)", read_text(root / "proc/pressure/cpu"), re.MULTILINE)
-    return int(found[1]) / 1e6 if found else None
+    match = re.search(r"^some.*total=(.*)", read_text(root / "proc/pressure/cpu"), re.MULTILINE)
+    return int(match[1]) / 1e6 if match else None
 
 
 def _thermal_events(root: Path, cpus: set[int]) -> float | None:
@@ -142,20 +142,20 @@ def _thermal_events(root: Path, cpus: set[int]) -> float | None:
 def _clock_mhz(root: Path, cpus: set[int]) -> float | None:
     """The mean clock of these CPUs, from cpufreq, else from the kernel's list of processors."""
     folder = root / "sys/devices/system/cpu"
-    found = [
+    clocks = [
         kilohertz / 1e3
         for cpu in sorted(cpus)[:_MOST_CLOCKS]
         if (kilohertz := _number(folder / f"cpu{cpu}/cpufreq/scaling_cur_freq")) is not None
     ]
-    if not found and len(cpus) <= _MOST_CLOCKS:
+    if not clocks and len(cpus) <= _MOST_CLOCKS:
         processor = -1
         for line in read_text(root / "proc/cpuinfo").splitlines():
             name, _, value = (part.strip() for part in line.partition(":"))
             if name == "processor" and value.isdigit():
                 processor = int(value)
             elif name == "cpu MHz" and processor in cpus:
-                found.append(float(value))
-    return math.fsum(found) / len(found) if found else None
+                clocks.append(float(value))
+    return math.fsum(clocks) / len(clocks) if clocks else None
 
 
 def _number(path: Path) -> int | None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN
+
 Step = Callable[[], object]
 Clock = Callable[[], int]
 Fence = Callable[[], object]
@@ -21,12 +23,6 @@ SAMPLE_FLOOR_S = 0.010
 
 FENCES_A_SAMPLE = 200
 """… and at least as long as this many empty fences, so that timing costs at most 0.5 % of it."""
-
-CALLS_CAP = 100_000
-"""The most calls in a sample: a step that takes no time at all must not loop for ever."""
-
-CALLS_MARGIN = 1.2
-"""K is this much larger than the calibration needs, because a later process can be faster."""
 
 INTERRUPTION_S = 0.25
 """A sample of the climb that took less than this can owe its length to an interruption (another

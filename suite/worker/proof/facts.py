@@ -155,8 +155,8 @@ def switches() -> dict[str, Scalar]:
 
 def cpu_flags() -> list[str]:
     """Every flag of the CPU, by the kernel's names."""
-    found = _cpuinfo()
-    return (found.get("flags") or found.get("Features") or "").split()
+    fields = _cpuinfo()
+    return (fields.get("flags") or fields.get("Features") or "").split()
 
 
 def _joined(values: Any, separator: str = ", ") -> str | None:
@@ -187,21 +187,21 @@ def _cpuinfo() -> dict[str, str]:
 
 def _count(cpus: list[int], name: str) -> int | None:
     """How many different sockets, or cores of them, these CPUs lie on."""
-    found = set()
+    places = set()
     for cpu in cpus:
         folder = f"/sys/devices/system/cpu/cpu{cpu}/topology"
         socket, own = _read(f"{folder}/physical_package_id"), _read(f"{folder}/{name}")
         if socket is None or own is None:
             return None
-        found.add((socket, own))
-    return len(found)
+        places.add((socket, own))
+    return len(places)
 
 
 def _cpu_quota() -> str | None:
     """The least CPU quota that bounds this process, in CPUs, ``none``, or None where no group is seen."""
-    seen = groups.list_groups("cpu")
-    quota = groups.find_quota(seen)
-    return f"{quota.value:g}" if quota else ("none" if seen else None)
+    own = groups.list_groups("cpu")
+    quota = groups.find_quota(own)
+    return f"{quota.value:g}" if quota else ("none" if own else None)
 
 
 def _memory_limit() -> int | None:

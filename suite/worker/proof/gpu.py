@@ -44,16 +44,16 @@ def judge_capability(device: Sequence[int], built: Sequence[str]) -> str | None:
             not told.
     """
     major, minor = device[0], device[1]
-    found = [
+    codes = [
         (m[1], (int(m[2]), int(m[3])), m[4]) for text in built if (m := _BUILT.fullmatch(text))
     ]
-    if not found:
+    if not codes:
         return None
-    newest = max(of for _, of, _ in found)
+    newest = max(of for _, of, _ in codes)
     beyond = major > NEWEST_MAJOR and newest[0] <= NEWEST_MAJOR
     if any(
         _runs(of, bound, device) and (of[0] == major if kind == "sm" else not beyond)
-        for kind, of, bound in found
+        for kind, of, bound in codes
     ):
         return None
     why = "not among those that this TensorFlow was built for"
@@ -104,12 +104,12 @@ def find_trouble(device: str) -> str | None:
             with tf.device(device):
                 result = work(tf.constant(left), tf.constant(right))
             place = result.backing_device.rsplit("device:", 1)[-1]
-            found = result.numpy()
+            given = result.numpy()
         except (tf.errors.OpError, RuntimeError) as error:
             return f"{device} refuses a small {what}: {' '.join(str(error).split())[:300]}"
         if f"/{place}" != device:
             return f"a small {what} for {device} was made on {place}"
-        if not np.array_equal(found, expected.astype(np.float32)):
+        if not np.array_equal(given, expected.astype(np.float32)):
             return f"{device} gives a wrong result for a small {what} of whole numbers"
     return None
 

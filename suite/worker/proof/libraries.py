@@ -76,8 +76,8 @@ def open_unfound() -> dict[str, Scalar]:
         how many seconds that took.
     """
     began = time.perf_counter_ns()
-    found = _open()
-    return {CUSOLVER: found, f"{CUSOLVER}.seconds": (time.perf_counter_ns() - began) / 1e9}
+    finder = _open()
+    return {CUSOLVER: finder, f"{CUSOLVER}.seconds": (time.perf_counter_ns() - began) / 1e9}
 
 
 def _open() -> str:

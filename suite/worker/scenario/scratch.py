@@ -96,14 +96,14 @@ def _filesystem(path: Path, mounts: Path) -> str | None:
     The innermost mount counts, and of several at one place the last; the fields are those of
     proc_pid_mountinfo(5).
     """
-    found, depth = None, -1
+    kind, depth = None, -1
     for line in read_text(mounts).splitlines():
         place, _, source = line.partition(" - ")
         # Spaces in a path are written as octal escapes.
         point = Path(place.split()[4].replace("\\040", " "))
         if len(point.parts) >= depth and (path == point or point in path.parents):
-            found, depth = source.split()[0], len(point.parts)
-    return found
+            kind, depth = source.split()[0], len(point.parts)
+    return kind
 
 
 def drop_cache(path: Path) -> None:
@@ -149,5 +149,5 @@ def cached_share(path: Path) -> float:
 def bytes_from_disk(counters: Path = Path("/proc/self/io")) -> int | None:
     """The bytes that this process has had fetched from disks so far (``read_bytes`` of
     proc_pid_io(5)); None: the kernel does not count them."""
-    found = re.search(r"^read_bytes:(.*)", read_text(counters), re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(r"^read_bytes:(.*)", read_text(counters), re.MULTILINE)
+    return int(match[1]) if match else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Ops, Scenario, cross
-from suite.cells.traits import FULL, NOT_QUICK, QUICK, SMOKE, STANDARD, Overhead, Profiles
+from suite.cells.traits import FULL, NOT_QUICK, QUICK, SMOKE, STANDARD, OverheadName, Profiles
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
@@ -133,7 +133,7 @@ def product() -> float:
     return float(value)
 
 
-def _alike(case: str, price: Overhead, profiles: Profiles, work: Work = CALL) -> dict[str, Any]:
+def _alike(case: str, price: OverheadName, profiles: Profiles, work: Work = CALL) -> dict[str, Any]:
     """What each of these cases has like the others: one cell, whose time is a price."""
     return {
         "family": "overhead",

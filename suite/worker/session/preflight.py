@@ -35,12 +35,12 @@ def check_python() -> str:
     Raises:
         Unfit: it is older than the worker needs.
     """
-    found = "Python {}.{}.{} ({})".format(*sys.version_info[:3], sys.executable)
+    version = "Python {}.{}.{} ({})".format(*sys.version_info[:3], sys.executable)
     if sys.version_info < OLDEST_PYTHON:
         raise Unfit(
-            "its python3 is {}, and the worker needs {}.{} or newer".format(found, *OLDEST_PYTHON)
+            "its python3 is {}, and the worker needs {}.{} or newer".format(version, *OLDEST_PYTHON)
         )
-    return found
+    return version
 
 
 def check_tensorflow(*, gpu: bool) -> str:
@@ -85,8 +85,8 @@ def names_used() -> list[str]:
     """Every name of TensorFlow's in the worker's own source, such as ``data.Dataset.range``."""
     names = set()
     for path in HOME.rglob("*.py"):
-        for found in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            node: ast.AST = found
+        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            node: ast.AST = part
             parts = []
             while isinstance(node, ast.Attribute):
                 parts.append(node.attr)

@@ -44,12 +44,12 @@ def measure(
     began = now()
     printed = _run(requests, device)
     ended = time.perf_counter_ns()
-    found = {**looked, **facts.machine_facts(), **facts.tensorflow_facts()}
+    gathered = {**looked, **facts.machine_facts(), **facts.tensorflow_facts()}
     if on_gpu:
         startup.demand_gpu(tf)
-        found |= {**gpu.loaded_versions(), **libraries.cache_facts("end")}
-        found[AT_END] = gpu.find_trouble(device) or FINE
-    send("facts", facts=found, seconds=(time.perf_counter_ns() - ended) / 1e9)
+        gathered |= {**gpu.loaded_versions(), **libraries.cache_facts("end")}
+        gathered[AT_END] = gpu.find_trouble(device) or FINE
+    send("facts", facts=gathered, seconds=(time.perf_counter_ns() - ended) / 1e9)
     for index, request in enumerate(requests):
         if index:
             send("cell_started", id=request.cell.id)

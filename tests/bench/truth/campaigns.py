@@ -17,7 +17,7 @@ from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
-from suite.host.campaign.conductor import MOST_AGAIN
+from suite.host.campaign.campaign_runner import MOST_AGAIN
 from suite.model import Campaign, Document
 from suite.worker import scenarios
 from tests import synthetic

@@ -147,7 +147,7 @@ def test_another_suite_several_gpus_and_unknown_arms_are_refused(
     plan = synthetic.make_campaign(arms=["cpu"], blocks=3)
     made = synthetic.write_campaign(tmp_path / "other", plan)
     heard, _ = recheck(made, engine=machine())
-    assert "was begun by another suite" in complaint(heard, 2)
+    assert "was started by another suite" in complaint(heard, 2)
     heard, _ = recheck(before, "--gpu", "all", engine=machine())
     assert "GPU=all is for `make bench`" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())

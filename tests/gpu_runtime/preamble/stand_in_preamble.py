@@ -194,15 +194,17 @@ WITHOUT: dict[str, tuple[str, Change]] = {
 PLANTED: dict[str, tuple[str, Change]] = {
     "int32": ("suite.worker.scenarios.mlp.networks", plant_int32),
     "lost": ("suite.worker.scenarios.mlp.networks", plant_lost),
-    "identity": ("suite.worker.scenarios.overhead.moves", plant_identity),
+    "identity": ("suite.worker.scenarios.overhead", plant_identity),
 }
 
 
 def changes() -> dict[str, list[Change]]:
     """What is to be done to which module."""
     found: dict[str, list[Change]] = {
-        "suite.worker.scenario.scenario": [lambda module: make_void(module.Prepared)],
-        "suite.worker.scenario.posted": [lambda module: make_void(module.Printed)],
+        "suite.worker.scenario.scenario": [
+            lambda module: make_void(module.Prepared),
+            lambda module: make_void(module.Printed),
+        ],
     }
     if "CROSSOVER_TRUE_TIMES" not in os.environ:
         found["suite.worker.session.channel"] = [flatten]

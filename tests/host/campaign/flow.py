@@ -12,11 +12,11 @@ from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
-from suite.host.campaign.invocation.draft import InvocationSpec
-from suite.host.campaign.invocation.recorder import Recorder
+from suite.host.campaign.document_builder import DocumentBuilder
+from suite.host.campaign.invocation_runner import InvocationRunner
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest
-from suite.host.watch.observe import Observe
+from suite.host.telemetry.observer import Observe
 from suite.model import Campaign, CellResult, Container, Document, document_name
 from tests import synthetic
 from tests.fakes.engine import FakeEngine, Life, Script, Word, Worker, asked_cells, fake_image
@@ -76,19 +76,20 @@ class Flow:
     ) -> Document:
         """Containers live by these scripts, and those after them do all that they are asked."""
         self.engine = FakeEngine(*scripts, otherwise=otherwise or self.worker, **engine)
-        spec = InvocationSpec(
-            campaign=self.campaign,
-            arm=known_arms()[self.arm],
-            block=self.block,
+        builder = DocumentBuilder(
+            self.engine,
+            self.campaign,
+            known_arms()[self.arm],
+            self.block,
             image=fake_image(known_arms()[self.arm].image),
             gpu=self.gpu if known_arms()[self.arm].gpu else None,
             cpus=(0, 1, 3),
             memory_bytes=2**30,
+            keep=self.keep,
+            show=self.show,
         )
-        self.recorder = Recorder(
-            self.engine, spec, keep=self.keep, watch=self.show, observe=self.observe
-        )
-        return self.recorder.run()
+        self.runner = InvocationRunner(self.engine, builder, self.observe)
+        return self.runner.run()
 
     def greets(self, *words: Word, **end: Any) -> Script:
         """A container that comes up, says this, and ends."""

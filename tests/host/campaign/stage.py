@@ -11,7 +11,7 @@ from suite.analysis.analyse import look_for_odd
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
-from suite.host.campaign.conductor import Conductor
+from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Progress
 from suite.host.campaign.request import Request, plan_campaign, resume_plan
 from suite.host.campaign.store import Store
@@ -73,7 +73,7 @@ class Stage:
         if self.made is None:
             self.made = Store.create(self.results, campaign.id).folder
         images = {arm.image: fake_image(arm.image) for arm in arms.run}
-        return Conductor(
+        return CampaignRunner(
             self.engine,
             Store(self.folder),
             campaign,
@@ -88,7 +88,7 @@ class Stage:
                 interim_look=lambda: self.looks.pop(0),
                 disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
                 find_odd=lambda: look_for_odd(self.folder),
-                look_first=self.look_first,
+                check_calibration=self.look_first,
             ),
         ).run(resumed)
 

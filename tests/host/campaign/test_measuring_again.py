@@ -9,7 +9,7 @@ import pytest
 
 from suite.flags import pick
 from suite.host.campaign import plan
-from suite.host.campaign.conductor import MOST_AGAIN
+from suite.host.campaign.campaign_runner import MOST_AGAIN
 from suite.host.engine import LABEL, Job
 from suite.model import Again, Campaign, container_seconds
 from tests.fakes.engine import Life, Worker

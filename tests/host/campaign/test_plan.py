@@ -13,7 +13,6 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
 from suite.model import Excluded
 from suite.worker import scenarios
-from suite.worker.loop import measure
 from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
 
 CELLS = scenarios.cells()
@@ -33,9 +32,9 @@ def test_a_profile_holds_its_own_cells_only() -> None:
 def test_cells_of_no_arm_that_runs_are_left_out() -> None:
     on_cpu = plan.choose_cells(CELLS, "full", CPU, ())
     assert [cell for cell in CELLS if cell not in on_cpu] == [
-        cell for cell in CELLS if cell.beside_gpu
+        cell for cell in CELLS if cell.needs_gpu
     ]
-    assert any(cell.beside_gpu for cell in CELLS)
+    assert any(cell.needs_gpu for cell in CELLS)
 
 
 def test_globs_choose_and_may_overlap() -> None:
@@ -177,6 +176,3 @@ def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
     document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
     calls, _ = plan.freeze(document)
     assert calls == {slow.id: 6, cold.id: 1, quick.id: 9}
-    # The host can't import the worker, so each has these; a test may look at both.
-    assert plan.CALLS_MARGIN == measure.CALLS_MARGIN
-    assert plan.CALLS_CAP == measure.CALLS_CAP

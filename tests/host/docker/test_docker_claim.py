@@ -9,7 +9,7 @@ import pytest
 
 from suite.errors import BusyError, EngineError
 from suite.host.docker import leftovers
-from suite.host.docker.connect import Daemon
+from suite.host.docker.connection import Daemon
 from suite.host.docker.leftovers import claim, look, name_claim, release, sweep
 from suite.host.engine import LABEL
 from suite.host.machine.lock import PLACE, name_self

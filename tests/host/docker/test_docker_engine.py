@@ -9,12 +9,10 @@ import pytest
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker import describe
-from suite.host.docker.connect import Daemon
-from suite.host.docker.describe import Description
+from suite.host.docker import connection
+from suite.host.docker.connection import Daemon, Description, Refused
 from suite.host.docker.engine import DockerEngine
-from suite.host.docker.errors import Refused
-from suite.host.docker.limits import container_limits
+from suite.host.docker.run import container_limits
 from suite.host.engine import LABEL, GpuRequest
 from tests.fakes.docker_api import HERE, FakeApi, api_error, make_job, start
 
@@ -110,9 +108,9 @@ def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyP
     status = [["driver-type", "io.containerd.snapshotter.v1"]]
     info = {"DockerRootDir": "/var/lib/docker", "DriverStatus": status}
     engine = engine_of(Description(endpoint=HERE, info=info, version={}))
-    monkeypatch.setattr(describe, "is_this_machine", lambda _info: True)
+    monkeypatch.setattr(connection, "is_this_machine", lambda _info: True)
     assert engine.data_root == "/var/lib/containerd"
-    monkeypatch.setattr(describe, "is_this_machine", lambda _info: None)
+    monkeypatch.setattr(connection, "is_this_machine", lambda _info: None)
     assert engine.data_root is None
 
 

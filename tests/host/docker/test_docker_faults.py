@@ -13,12 +13,10 @@ import requests
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, Interrupted
-from suite.host.docker import connect
+from suite.host.docker import connection
 from suite.host.docker.build import provide_image
-from suite.host.docker.connect import Daemon
-from suite.host.docker.errors import Away
-from suite.host.docker.leftovers import claim, release
-from suite.host.docker.volumes import discard_volume
+from suite.host.docker.connection import Away, Daemon
+from suite.host.docker.leftovers import claim, discard_volume, release
 from suite.host.machine import deadlines
 from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
 from suite.host.machine.machine import own_token
@@ -54,7 +52,7 @@ class Restarted(FakeApi):
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "AWAY_EVERY_S", 0.0)
+    monkeypatch.setattr(connection, "AWAY_EVERY_S", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +148,7 @@ def test_volumes_are_removed_when_the_engine_is_back() -> None:
 
 
 def test_an_engine_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "AWAY_S", 0.0)
+    monkeypatch.setattr(connection, "AWAY_S", 0.0)
     run = start(Restarted(inspect=99))
     assert run.next_line(5) == "a line"
     with pytest.raises(Away, match="no engine is running there"):
@@ -230,7 +228,7 @@ def test_every_call_has_a_deadline(hanging: Hanging) -> None:
     with pytest.raises(EngineError):
         provide_image(Daemon(hanging, HERE), follow(read_specs()["cpu"]), str, data_root=None)
     assert hanging.waited["pull"] == SILENT_S
-    client = connect._Client(base_url="unix:///nowhere", version="1.41", timeout=7)
+    client = connection._Client(base_url="unix:///nowhere", version="1.41", timeout=7)
     # The SDK itself asks for none while it pulls.
     assert client._set_request_timeout({"timeout": None}) == {"timeout": 7}
     assert client._set_request_timeout({"timeout": 3, "a": 1}) == {"timeout": 3, "a": 1}
@@ -263,7 +261,7 @@ def test_nothing_of_the_clients_configuration_reaches_a_container_or_a_build(
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     sent: list[str] = []
 
-    class Client(connect._Client):
+    class Client(connection._Client):
         def _post(self, url: str, **asked: Any) -> None:
             sent.append(f"{url} {asked}")
             raise api_error(500, "that is enough")

@@ -8,15 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from suite.kernel import VERSION_PROBE
 
 from suite.errors import GpuError, NoGpuError
 from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.gpu import GpuSearch
-from suite.host.engine import Card, GpuRequest
+from suite.host.engine import Card, EngineKind, GpuRequest
 from suite.host.gpu import request as gpu
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.machine.refusal import EngineKind
+from suite.procfs import VERSION_PROBE
 
 FIRST = "11111111-aaaa-4bbb-8ccc-000000000001"
 SECOND = "22222222-aaaa-4bbb-8ccc-000000000002"

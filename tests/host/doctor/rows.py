@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.host.doctor.examine import CHECKS, Diagnosis
-from suite.host.doctor.machine import Ran
+from suite.host.doctor.probe import Ran
 from suite.host.engine import GpuSupport
 from tests.fakes.doctor_machine import (
     CDI,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from suite.errors import OTHER_BUILD, TOO_OLD, EngineError
-from suite.host.provision.volumes import compile_cache
+from suite.host.provision.resources import compile_cache
 from tests.fakes.doctor_machine import BUILT, CDI, PLAIN, sees, smi
 from tests.host.doctor.rows import LATE, UNTRIED, Row, a10g, h100, hold, smi_says, view
 

@@ -10,7 +10,7 @@ import pytest
 
 from suite.errors import GpuError
 from suite.host.doctor.finding import Unknown
-from suite.host.doctor.machine import Ran
+from suite.host.doctor.probe import Ran
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.smi import FIELDS
 from tests.fakes.doctor_machine import GPU_FILES, UUIDS, line, smi

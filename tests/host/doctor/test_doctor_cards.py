@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError
-from suite.host.doctor.cards import WSL_SMI
-from suite.host.doctor.machine import Ran
+from suite.host.doctor.gpu import WSL_SMI
+from suite.host.doctor.probe import Ran
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu.choice import find_choice
 from suite.host.gpu.remedies import explain_refusal
@@ -230,3 +230,16 @@ def test_of_all_gpus_the_first_is_looked_at(
     engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], cards=cards, view=sees())
     diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=WELL), gpu="all")
     assert engine.gpus_asked == [asked]
+
+
+def test_a_gpus_details_are_asked_for_once(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def tell() -> Ran:
+        asked.append(1)
+        return Ran(code=0, text="")
+
+    engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=sees())
+    programs = {**WELL, "nvidia-smi -q": tell}
+    diagnose(make_machine(tmp_path, engine, files=GPU_FILES, programs=programs))
+    assert asked == [1]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError
-from suite.host.doctor.machine import Ran
+from suite.host.doctor.probe import Ran
 from tests.fakes.doctor_machine import line, smi
 from tests.host.doctor.rows import DEAD, Row, a10g, hold, smi_says, view
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from suite.host.doctor.machine import Ran
-from suite.host.provision.volumes import compile_cache
+from suite.host.doctor.probe import Ran
+from suite.host.provision.resources import compile_cache
 from suite.model import SIMULATED
 from tests.fakes.doctor_machine import (
     BUILT,

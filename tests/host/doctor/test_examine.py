@@ -18,8 +18,7 @@ from suite.content import SUITE
 from suite.host.doctor import examine as doctor
 from suite.host.doctor.examine import CHECKS, examine
 from suite.host.doctor.finding import Finding, no, not_applicable, unknown, yes
-from suite.host.doctor.machine import Machine, Question, Ran
-from suite.host.doctor.probe import Probe
+from suite.host.doctor.probe import Machine, Probe, Question, Ran
 from tests.fakes.doctor_machine import GB, FakeExamined, diagnose, line, make_machine, marks
 
 
@@ -129,5 +128,13 @@ def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
     validator.validate(printed)
     assert [one["id"] for one in printed["checks"]] == list(CHECKS)
     assert set(printed) == {"schema", "suite", "status", "verdict", "took_s", "checks"}
-    assert set(printed["checks"][0]) == {"id", "state", "text", "remedy", "stops", "facts"}
+    assert set(printed["checks"][0]) == {
+        "id",
+        "state",
+        "text",
+        "remedy",
+        "stops",
+        "unless",
+        "facts",
+    }
     assert not validator.is_valid({**printed, "status": "three"})

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.host.doctor.machine import Ran
-from suite.host.doctor.noise import look_at_clock
+from suite.host.doctor.host import look_at_clock
+from suite.host.doctor.probe import Ran
 from tests.fakes.clock import Clock
 from tests.fakes.doctor_machine import FakeExamined, diagnose, line, make_machine
 from tests.host.doctor.rows import Row, hold, plain

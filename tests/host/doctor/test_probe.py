@@ -1,4 +1,4 @@
-"""The doctor's memo: each thing is looked at once, whoever asks and whatever comes of it."""
+"""The door to the real machine, and the doctor's memo: each thing is looked at once, whoever asks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,41 @@ from pathlib import Path
 import pytest
 
 from suite.errors import EngineError
-from suite.host.doctor.machine import Examined, Machine, Question
-from suite.host.doctor.probe import Probe, once
+from suite.host.doctor.finding import Unknown
+from suite.host.doctor.probe import (
+    Engine,
+    Machine,
+    Probe,
+    Question,
+    Ran,
+    free_bytes,
+    once,
+    run_command,
+)
+from tests.fakes.doctor_machine import FakeExamined
 
 
-def refuse() -> Examined:
+@pytest.mark.processes
+def test_programs_that_are_missing_fail_or_hang() -> None:
+    assert run_command(["no-such-program-anywhere"], 1) is None
+    failed = run_command(["sh", "-c", "echo out; echo err >&2; exit 3"], 5)
+    assert failed == Ran(code=3, text="out\nerr")
+    with pytest.raises(Unknown, match="did not answer within"):
+        run_command(["sleep", "5"], 0.1)
+
+
+def test_disks_and_folders_that_do_not_exist_yet(tmp_path: Path) -> None:
+    # Others write meanwhile, so two readings of one disk are only near each other.
+    there, here = free_bytes(tmp_path / "not" / "yet"), free_bytes(tmp_path)
+    assert there is not None
+    assert there == pytest.approx(here, rel=0.5)
+    (tmp_path / "file").write_text("")
+    machine = Machine(open_engine=FakeExamined, root=tmp_path)
+    assert machine.read("/file") is None
+    assert machine.find("/*") == ("/file",)
+
+
+def refuse() -> Engine:
     raise EngineError("no engine here", "start one")
 
 

@@ -4,30 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu.refusals import find_refusal
-from suite.host.gpu.texts.drivers import REQUIREMENT, find_driver, last_branch
+from suite.host.gpu.remedies import find_refusal
+from suite.host.gpu.texts.driver import REQUIREMENT, last_branch
 
 CLI = "nvidia-container-cli: requirement error: unsatisfied condition: "
 PLEASE = ", please update your driver to a newer version, or use an earlier cuda container"
-
-
-@pytest.mark.parametrize(
-    ("cuda", "driver"),
-    [
-        ("12.8", "570.26"),
-        ("12.8.1", "570.26"),
-        ("12.0", "525.60.13"),
-        ("12.4", "550.54.14"),
-        # There was no release of it.
-        ("12.7", "570.26"),
-        ("11.8", "520.61.05"),
-        ("13.0", "580.65.06"),
-        ("13", "580.65.06"),
-        ("14.0", None),
-    ],
-)
-def test_the_first_driver_of_a_cuda(cuda: str, driver: str | None) -> None:
-    assert find_driver(cuda) == driver
 
 
 @pytest.mark.parametrize(
@@ -39,6 +20,8 @@ def test_the_first_driver_of_a_cuda(cuda: str, driver: str | None) -> None:
             "570.26 or later for CUDA 12.8",
         ),
         (f"{CLI}cuda >= 9.0\\n", "a driver for CUDA 9.0 or later", "410.48 or later for CUDA 9.0"),
+        # There was no release of it.
+        (f"{CLI}cuda>=12.7{PLEASE}", "CUDA 12.7", "570.26 or later for CUDA 12.7"),
         (f"{CLI}cuda>=14.1{PLEASE}", "CUDA 14.1", "the one of CUDA 14.1 or later"),
         # NVIDIA's newer program adds what it found.
         (

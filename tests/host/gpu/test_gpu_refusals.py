@@ -11,13 +11,12 @@ import re
 import pytest
 
 from suite.errors import OTHER_BUILD, TOO_OLD
+from suite.host.engine import EngineKind, Refusal
 from suite.host.gpu.commands import INSTALL_DRIVER, TRY_TOOLKIT, reword
-from suite.host.gpu.refusals import DRIVER, REFUSALS, find_refusal
+from suite.host.gpu.remedies import DRIVER, REFUSALS, find_refusal
 from suite.host.gpu.texts import engine as engine_texts
-from suite.host.gpu.texts.drivers import REQUIREMENT
-from suite.host.gpu.texts.harmless import HARMLESS, is_harmless, name_harmless
-from suite.host.gpu.texts.tensorflow import TENSORFLOW_TEXTS
-from suite.host.machine.refusal import EngineKind, Refusal
+from suite.host.gpu.texts.driver import REQUIREMENT
+from suite.host.gpu.texts.tensorflow import HARMLESS, TENSORFLOW_TEXTS, is_harmless, name_harmless
 
 HOOK = (
     "failed to create task for container: OCI runtime create failed: runc create failed: error "

@@ -10,6 +10,7 @@ import pytest
 from suite.errors import GpuError, NoGpuError
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu import request as gpu
+from suite.host.gpu import visible_devices
 from suite.host.gpu.choice import (
     VISIBLE,
     find_choice,
@@ -23,12 +24,12 @@ from tests.fakes.tree import lay
 def test_nodes_count_and_the_drivers_list_and_wsl(tmp_path: Path) -> None:
     nodes = ("nvidia10", "nvidia2", "nvidiactl", "nvidia-uvm", "nvidia0")
     lay(tmp_path / "a", {f"dev/{node}": "" for node in nodes})
-    assert gpu.machine_gpus(tmp_path / "a") == ("nvidia0", "nvidia2", "nvidia10")
-    assert gpu.machine_gpus(tmp_path / "b") == ()
+    assert visible_devices.machine_gpus(tmp_path / "a") == ("nvidia0", "nvidia2", "nvidia10")
+    assert visible_devices.machine_gpus(tmp_path / "b") == ()
     lay(tmp_path / "b", {"dev/dxg": ""})
-    assert gpu.machine_gpus(tmp_path / "b") == ("dxg",)
+    assert visible_devices.machine_gpus(tmp_path / "b") == ("dxg",)
     lay(tmp_path / "b", {"proc/driver/nvidia/gpus/0000:01:00.0/information": ""})
-    assert gpu.machine_gpus(tmp_path / "b") == ("0000:01:00.0",)
+    assert visible_devices.machine_gpus(tmp_path / "b") == ("0000:01:00.0",)
 
 
 def test_a_machine_without_a_gpu_says_where_it_looked(tmp_path: Path) -> None:
@@ -50,10 +51,10 @@ def test_the_drivers_gpus_on_the_bus_are_counted(tmp_path: Path) -> None:
         )
     # A vGPU's host lists each of its slices there.
     (devices / "0000:04:00.0/physfn").symlink_to(devices / "0000:00:00.0")
-    assert len(gpu.pci_gpus(tmp_path)) == 5
+    assert len(visible_devices.pci_gpus(tmp_path)) == 5
     # The fourth has no driver at all, as one that the driver could not start.
-    assert gpu.count_on_bus(tmp_path, {}) == 3
-    assert gpu.count_on_bus(tmp_path, {"SLURM_JOB_ID": "7"}) is None
+    assert visible_devices.count_on_bus(tmp_path, {}) == 3
+    assert visible_devices.count_on_bus(tmp_path, {"SLURM_JOB_ID": "7"}) is None
 
 
 def test_a_gpu_without_a_driver_is_no_machine_without_a_gpu(tmp_path: Path) -> None:
@@ -64,7 +65,7 @@ def test_a_gpu_without_a_driver_is_no_machine_without_a_gpu(tmp_path: Path) -> N
     ):
         device = f"sys/bus/pci/devices/{address}"
         lay(tmp_path, {f"{device}/vendor": vendor, f"{device}/class": kind})
-    assert gpu.pci_gpus(tmp_path) == ("0000:01:00.0",)
+    assert visible_devices.pci_gpus(tmp_path) == ("0000:01:00.0",)
     with pytest.raises(GpuError, match=r"0000:01:00\.0.*no driver is loaded") as caught:
         gpu.find_local_gpu("0", (), tmp_path, {})
     assert not isinstance(caught.value, NoGpuError)
@@ -301,8 +302,3 @@ def test_the_request_fits_the_engine(info: dict[str, Any], driver: str) -> None:
     assert (
         gpu.choose_request({**info, "ServerVersion": "5.4.2"}, choice, podman=True).driver == "cdi"
     )
-
-
-def test_gpus_are_named_as_requests_name_them() -> None:
-    cut = Card(index=1, mig=True, slices=(Slice(index=0, uuid="a"), Slice(index=1, uuid="b")))
-    assert list(name_gpus([Card(index=0), cut])) == ["0", "1:0", "1:1"]

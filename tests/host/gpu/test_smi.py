@@ -1,12 +1,12 @@
-"""What nvidia-smi's answers hold: rows, errors in their place, GPUs that can't be reached, and notes."""
+"""What nvidia-smi's answers hold: rows, errors, GPUs that can't be reached, notes, and slices (vGPU)."""
 
 from __future__ import annotations
 
 import pytest
 
-from suite.host.gpu.smi import FIELDS, find_pending, read_answer
-from suite.host.gpu.texts.answers import ANSWERS, INFOROM, find_code
-from suite.host.machine.refusal import find_row
+from suite.host.engine import find_row
+from suite.host.gpu.smi import FIELDS, find_pending, find_slice, newer_image, read_answer
+from suite.host.gpu.texts.driver import ANSWERS, INFOROM, find_code
 from tests.fakes.doctor_machine import smi
 
 HANDLE = "Unable to determine the device handle for GPU"
@@ -216,3 +216,76 @@ def test_what_waits_for_a_reset_is_told(words: dict[str, str], said: list[str]) 
     assert len(found) == len(said)
     for text, part in zip(found, said, strict=True):
         assert part in text
+
+
+pytestmark = pytest.mark.simulated
+
+
+def details(mode: str | None = "VGPU", licence: str | None = None) -> str:
+    """What ``nvidia-smi -q`` prints around the two lines."""
+    lines = ["==============NVSMI LOG==============", "    Product Name     : Made-Up"]
+    if mode is not None:
+        lines += [
+            "    GPU Virtualization Mode",
+            f"        Virtualization Mode               : {mode}",
+        ]
+        lines += ["        Host VGPU Mode                    : N/A"]
+    if licence is not None:
+        lines += [
+            "    vGPU Software Licensed Product",
+            "        Product Name          : Made-Up vWS",
+        ]
+        lines += [f"        License Status                    : {licence}"]
+    return "\n".join([*lines, "    IBMNPU", "        Relaxed Ordering Mode             : N/A"])
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "what"),
+    [
+        ("GRID T4-8Q", "VGPU", "a slice of T4 (vGPU): other virtual machines take turns"),
+        (
+            "NVIDIA A100-1-5C",
+            "VGPU",
+            "a slice of A100 (vGPU): has parts of its processor to itself",
+        ),
+        ("A name unlike any", "VGPU", "a slice of a GPU (vGPU)"),
+        (None, "VGPU", "a slice of a GPU (vGPU)"),
+        ("NVIDIA A10-4Q", None, "a slice of A10 (vGPU)"),
+        ("NVIDIA A10-4Q", "N/A", "a slice of A10 (vGPU)"),
+        ("NVIDIA A10-4Q", "Pass-Through", None),
+        ("NVIDIA A10", "Pass-Through", None),
+        ("NVIDIA A10", "None", None),
+        ("NVIDIA A10", "Host VGPU", None),
+        ("NVIDIA A10", None, None),
+    ],
+)
+def test_a_slice_is_known_by_its_mode_and_else_by_its_name(
+    name: str | None, mode: str | None, what: str | None
+) -> None:
+    found = find_slice(name, details(mode))
+    assert (found is None) == (what is None)
+    assert found is None or what is None or found.what.startswith(what)
+
+
+@pytest.mark.parametrize(
+    ("told", "unlicensed"),
+    [
+        ("Licensed (Expiry: N/A)", False),
+        ("Licensed (Expiry: 2026-6-11 23:16:50 GMT)", False),
+        ("Unlicensed", True),
+        ("Unlicensed (Unrestricted)", True),
+        ("Unlicensed (Restricted)", True),
+        ("N/A", False),
+        (None, False),
+    ],
+)
+def test_its_licence_in_the_drivers_words(told: str | None, unlicensed: bool) -> None:
+    found = find_slice("GRID T4-8Q", details("VGPU", told))
+    assert found is not None
+    assert (found.license, found.is_unlicensed) == (told, unlicensed)
+
+
+def test_what_to_do_about_its_driver_asks_nobody_to_install_one() -> None:
+    text = newer_image(525)
+    assert "another image, one with driver 525 or later, or another type" in text
+    assert "apt" not in text

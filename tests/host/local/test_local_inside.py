@@ -10,7 +10,7 @@ import pytest
 from suite.content import SUITE
 from suite.errors import EngineError, UsageError
 from suite.host.engine import Job
-from suite.host.local.inside import DIGEST, InsideEngine, look_around
+from suite.host.local.engine import DIGEST, InsideEngine, look_around
 from tests.fakes.groups import first, unified
 from tests.fakes.scripted_python import stand_in
 from tests.fakes.tree import lay
@@ -122,5 +122,5 @@ def test_a_worker_that_does_not_run_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["latest", "sha256:abc", f"a b@{HASH}"])
 def test_a_digest_that_is_none_is_a_usage_error(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(DIGEST, text)
-    with pytest.raises(UsageError, match="is no digest"):
+    with pytest.raises(UsageError, match="is not a digest"):
         InsideEngine()

@@ -17,7 +17,7 @@ import pytest
 from suite.content import SUITE
 from suite.errors import BusyError, DocumentError
 from suite.host.machine import lock
-from suite.host.machine.lock import PLACE, Lock, find_place, wait_for, word_holder
+from suite.host.machine.lock import PLACE, Lock, describe_holder, find_place, wait_for
 from tests.plants import PLANTS, Plant
 
 
@@ -51,12 +51,14 @@ def test_who_comes_second_is_told_who_holds_it_since_when_and_for_how_long(
      b'{"who": "x", "since": "2026-11-22T10:00:00"}'],
 )  # fmt: skip
 def test_a_note_that_says_nothing_is_no_reason_to_stumble(note: bytes) -> None:
-    assert word_holder(note) == "of an unknown owner"
+    assert describe_holder(note) == "of an unknown owner"
 
 
 def test_a_note_tells_how_long_it_is_held_already() -> None:
     since = datetime.now(timezone.utc) - timedelta(minutes=12)
-    said = word_holder(json.dumps({"who": "ann, process 7", "since": since.isoformat()}).encode())
+    said = describe_holder(
+        json.dumps({"who": "ann, process 7", "since": since.isoformat()}).encode()
+    )
     assert said.startswith("of ann, process 7, since ")
     assert "(12 min)" in said
 

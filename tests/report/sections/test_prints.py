@@ -13,7 +13,7 @@ import pytest
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot
-from suite.cells.cell import Cell, Way
+from suite.cells.cell import Cell, Ladder
 from suite.cells.traits import ProfileName
 from tests.analysis.causes.test_insight import SLICES
 from tests.fakes import machines
@@ -54,7 +54,7 @@ def name_way(name: str, fixed: Mapping[str, object]) -> tuple[str, str]:
 def expect(drawn: Drawn) -> Sentences:
     """By the numbers that count; of each way at least two."""
     cells = {one.id: one for one in drawn.campaign.cells}
-    ways: dict[tuple[str, str], dict[bool, Way]] = {}
+    ways: dict[tuple[str, str], dict[bool, Ladder]] = {}
     for one in cells.values():
         if one.way is not None:
             ways.setdefault(name_way(one.way.name, one.way.fixed), {})[one.way.pinned] = one.way

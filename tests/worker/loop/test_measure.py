@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN
 from suite.worker.loop import measure
 from suite.worker.loop.measure import (
-    CALLS_CAP,
     LEAST_SAMPLES,
     SAMPLE_FLOOR_S,
     WARMUP_CAP,
@@ -85,9 +85,9 @@ def test_calibrated_samples_reach_the_floor_and_never_the_cap(
         assert sample_s >= SAMPLE_FLOOR_S
         assert sample_s >= measure.FENCES_A_SAMPLE * fence_ns / 1e9
         # One call more than the floor and its margin need would be waste.
-        assert (calls - 1) * seconds <= measure.CALLS_MARGIN * loop.floor_s * (1 + 1e-9)
+        assert (calls - 1) * seconds <= CALLS_MARGIN * loop.floor_s * (1 + 1e-9)
     else:
-        assert call_ns * cap / 1e9 <= measure.CALLS_MARGIN * loop.floor_s
+        assert call_ns * cap / 1e9 <= CALLS_MARGIN * loop.floor_s
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_misleadingly_fast_start_does_not_end_the_climb() -> None:
         device.leave_work(next(durations))
 
     calls, _ = loop_on(device).calibrate(step)
-    assert calls == math.ceil(measure.CALLS_MARGIN * SAMPLE_FLOOR_S / 2e-6)
+    assert calls == math.ceil(CALLS_MARGIN * SAMPLE_FLOOR_S / 2e-6)
 
 
 @pytest.mark.parametrize("interruption_ns", [9_000_000, 60_000_000, 200_000_000])

@@ -6,6 +6,7 @@ versions and the wrapping around it differ.  `refusals` puts them in order.
 
 from __future__ import annotations
 
+from suite.host.engine import Refusal
 from suite.host.gpu.commands import (
     ALLOW_CDI,
     CONFIGURE,
@@ -18,8 +19,7 @@ from suite.host.gpu.commands import (
     TRY_TOOLKIT,
     WRITE_SPEC,
 )
-from suite.host.gpu.texts.answers import AGAIN
-from suite.host.machine.refusal import Refusal
+from suite.host.gpu.texts.driver import AGAIN
 
 _BY_CDI = f"CDI: {WRITE_SPEC} and {ALLOW_CDI}"
 """In place of NVIDIA's hook."""
@@ -104,7 +104,7 @@ SPECIFICATION: tuple[Refusal, ...] = (
         r"|CDI (?:registry|cache) has errors",
         cause="the machine's CDI specifications are broken, or two in one folder name the same device",
         remedy="`ls -l /etc/cdi /var/run/cdi` shows them: keep one that names nvidia.com/gpu; "
-        f"{WRITE_SPEC} writes it anew",
+        f"{WRITE_SPEC} rewrites it",
         instead="hook",
     ),
     Refusal(
@@ -118,7 +118,7 @@ SPECIFICATION: tuple[Refusal, ...] = (
         rf"|(?:stat|lstat|statfs) {_OF_NVIDIA}: no such file",
         cause="the machine's CDI specification names what is no longer there, as after an upgrade of the "
         "driver",
-        remedy=f"`nvidia-smi` must work there; then {WRITE_SPEC} writes the specification anew",
+        remedy=f"`nvidia-smi` must work there; then {WRITE_SPEC} rewrites the specification",
         instead="hook",
     ),
 )
@@ -160,8 +160,8 @@ TOOLKIT: tuple[Refusal, ...] = (
         r"|(?:error|failed|unable) (?:to load|loading) (?:container toolkit )?config\b",
         cause="NVIDIA's toolkit can't read its own settings, /etc/nvidia-container-runtime/config.toml",
         # Without "default" it begins by reading the broken file.
-        remedy="`sudo nvidia-ctk config default --output=/etc/nvidia-container-runtime/config.toml` writes "
-        "them anew",
+        remedy="`sudo nvidia-ctk config default --output=/etc/nvidia-container-runtime/config.toml` rewrites "
+        "them",
     ),
     Refusal(
         pattern=r"ldcache error",

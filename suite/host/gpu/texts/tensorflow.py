@@ -1,12 +1,15 @@
-"""What the texts mean with which TensorFlow, XLA and CUDA's libraries fail.
+"""What the texts mean with which TensorFlow, XLA and CUDA's libraries fail, and which only look like trouble.
 
 Pure: by what stands in the way.  Names of CUDA's errors are those of its header cuda.h and of the runtime's
-(``cudaError…``), each beside the sentence that is printed for it.  `refusals` puts them in order.
+(``cudaError…``), each beside the sentence that is printed for it.  `remedies` puts them in order.
 """
 
 from __future__ import annotations
 
+import re
+
 from suite.errors import LOCKED_BUILD, OTHER_BUILD, TOO_OLD
+from suite.host.engine import Refusal
 from suite.host.gpu.commands import (
     INSTALL_DRIVER,
     OLD_DRIVER,
@@ -15,7 +18,56 @@ from suite.host.gpu.commands import (
     UNHIDDEN,
     WRITE_SPEC,
 )
-from suite.host.machine.refusal import Refusal
+
+HARMLESS: tuple[tuple[str, str], ...] = (
+    (
+        r"NUMA node read from SysFS had negative|file to read NUMA node|built without NUMA support",
+        "its line on a NUMA node of -1 (a virtual machine tells none of its GPU; TensorFlow takes node 0)",
+    ),
+    (
+        r"Unable to register cu\w+ factory|computation placer already registered",
+        "its lines on factories that are registered already (two parts of it bring the same one)",
+    ),
+    (
+        r"TF-TRT Warning|libnvinfer|Cannot dlopen some TensorRT libraries",
+        "its lines on TensorRT, which nothing here uses",
+    ),
+    (
+        r"this is not a failure",
+        "its line on memory that it only tried to get",
+    ),
+    (
+        r"Falling back to the (?:CUDA )?driver|Relying on driver to perform ptx compilation",
+        "its line on ptxas, in whose place the driver compiles (slower at the first call alone)",
+    ),
+    (
+        r"does not indicate an error and you can ignore|OUT_OF_RANGE: End of sequence",
+        "its line on the end of a data set",
+    ),
+    (
+        r"Delay kernel timed out|gpu_timer\.cc",
+        "its line on a timer of XLA's, which it uses while it chooses between algorithms",
+    ),
+    (
+        r"oneDNN custom operations|optimized (?:with|to use)|before absl::InitializeLog|MLIR crash",
+        "",
+    ),
+)
+"""Lines that look like trouble and are none: a pattern, and what it is about; nothing where every start has
+it."""
+
+_HARMLESS = re.compile("|".join(pattern for pattern, _ in HARMLESS), re.IGNORECASE)
+
+
+def is_harmless(line: str) -> bool:
+    """Whether a line of TensorFlow's is known to mean nothing."""
+    return _HARMLESS.search(line) is not None
+
+
+def name_harmless(diary: str) -> list[str]:
+    """What the lines of a diary that only look like trouble are about."""
+    return [why for pattern, why in HARMLESS if why and re.search(pattern, diary, re.IGNORECASE)]
+
 
 _LOCKED = (
     "`make images` builds the locked ones again; in an image or environment of your own "
@@ -213,7 +265,7 @@ TENSORFLOW_TEXTS: tuple[Refusal, ...] = (
         pattern=r"computes on another GPU than the one named",
         cause="the engine, or CUDA, counts the GPUs in another way",
         remedy="`nvidia-smi -L` on the engine's machine lists them; where its CDI specification is "
-        f"stale, {WRITE_SPEC} writes it anew",
+        f"stale, {WRITE_SPEC} rewrites it",
     ),
     Refusal(
         pattern=r"its build is for CPU only",

@@ -1,0 +1,305 @@
+"""A campaign under way: block by block, each arm's turn in its order.
+
+Decides as values (`plan`), then acts through the engine and the store; prints nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from suite.errors import GpuError, UnsoundError
+from suite.host.campaign import durations, plan
+from suite.host.campaign.arms import Arms
+from suite.host.campaign.document_builder import DocumentBuilder, counts, is_complete
+from suite.host.campaign.durations import Budget
+from suite.host.campaign.invocation_runner import InvocationRunner
+from suite.host.campaign.listener import (
+    AnalysisHooks,
+    Listener,
+    describe_again,
+    describe_block,
+    describe_compiled,
+    describe_look,
+    describe_progress,
+    describe_refused,
+    describe_repeat,
+    describe_start,
+    format_wait,
+)
+from suite.host.campaign.store import Store
+from suite.host.engine import Engine
+from suite.host.provision.resources import allow_cpus, allow_memory, campaign_volumes
+from suite.host.telemetry.observer import Observe
+from suite.model import (
+    SIMULATED,
+    Campaign,
+    Document,
+    Image,
+    InterimLook,
+    container_seconds,
+    name_invocation,
+)
+
+REPEATS = 2
+"""A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
+
+MOST_AGAIN = 2
+"""So many blocks of a campaign are measured again for an invocation's pace: more odd ones are a machine that
+has no usual pace, and each costs a block's time."""
+
+
+class CampaignRunner:
+    """Runs a campaign that has been planned, or the rest of one.
+
+    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        campaign: Campaign,
+        arms: Arms,
+        images: Mapping[str, Image],
+        *,
+        cpus: tuple[int, ...] | None,
+        budget_s: float | None,
+        listener: Listener,
+        hooks: AnalysisHooks,
+        observe: Observe,
+    ) -> None:
+        self.engine, self.store = engine, store
+        self.campaign = plan.forget_versions(campaign, images)
+        self.arms = [*campaign.arms, *plan.control_arms(campaign)]
+        self.gpus, self.images, self.observe = arms.gpus, images, observe
+        self.cpus = allow_cpus(engine, cpus)
+        self.memory_bytes = allow_memory(engine)
+        self.budget = Budget(budget_s)
+        self.listener, self.hooks = listener, hooks
+        self.documents: dict[tuple[str, int], Document] = {}
+        self.refused: GpuError | None = None
+        self.fresh = True
+
+    def run(self, resumed: Sequence[Document] = ()) -> Campaign:
+        """Runs every invocation that ``resumed`` does not hold complete; writes as it goes.
+
+        Returns:
+            the plan as it is at the end.
+
+        Raises:
+            GpuError, EngineError, UnsoundError: as engine, worker or first look refuse; what was measured
+                is kept.  An arm whose calibration is refused is left out, and raises after the others.
+        """
+        try:
+            self._run(resumed)
+        except (GpuError, UnsoundError) as error:
+            # The report then says why there is no more; who goes on with it begins with that arm again.
+            self._write_plan(stopped=error.what)
+            raise
+        finally:
+            for volume in campaign_volumes(self.campaign, self.campaign.cells):
+                self.engine.remove_volume(volume)
+        if self.refused is not None:
+            raise self.refused
+        return self.campaign
+
+    def _run(self, resumed: Sequence[Document]) -> None:
+        complete = [document for document in resumed if is_complete(document, self.campaign)]
+        self.budget.resume(complete)
+        self.documents |= {(d.invocation.arm, d.invocation.block): d for d in complete}
+        self._write_plan()
+        self.listener.say(describe_start(self.campaign))
+        for arm in plan.order_arms(self.campaign, 0):
+            self._calibrate(arm)
+        if self.campaign.calibrated_by is None:
+            self.hooks.check_calibration()
+            self._predict()
+        block = 1
+        while block <= self.campaign.blocks and not self._stop_before(block):
+            missing = self._missing([block])
+            self._run_block(block)
+            if missing:
+                self._correct(block)
+                self.hooks.build_reports()
+            if block == self.campaign.blocks:
+                self._measure_again()
+                self._look_whether_enough(block)
+            block += 1
+        self.hooks.build_reports()
+
+    def _calibrate(self, arm: str) -> None:
+        """Finds K and what an invocation takes; an arm that is not available is left out."""
+        sharing = [name for name in self.arms if plan.calibrating_arm(self.campaign, name) == arm]
+        compared = [name for name in sharing if name in self.campaign.arms]
+        try:
+            document = self._invoke_calibration(arm)
+        except GpuError as error:
+            # Goes on without those that share its calibration, too, where an arm is left.
+            left = [name for name in self.arms if name not in sharing]
+            if not set(left) & set(self.campaign.arms):
+                raise
+            self.arms, self.refused = left, error
+            missed = dict.fromkeys(compared, error.what)
+            self._write_plan(not_run={**self.campaign.not_run, **missed})
+            self.listener.say(describe_refused(error))
+            return
+        calls, excluded = plan.freeze(document)
+        if arm not in self.campaign.calls:
+            self._write_plan(
+                calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
+                excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
+            )
+        for name in sharing:
+            self.budget.expect(name, durations.predict_invocation_s(self.campaign, name, document))
+
+    def _invoke_calibration(self, arm: str) -> Document:
+        document = self._invoke(arm, 0)
+        if document.invocation.repeat or not plan.has_compiled(document):
+            return document
+        barred = self.budget.bars_repeat(document)
+        self.listener.say(describe_compiled(arm, barred=barred))
+        if not barred:
+            document = self.documents[arm, 0] = self._record(arm, 0, 1)
+            self._write_plan()
+        return document
+
+    def _run_block(self, block: int) -> None:
+        """The turns of a block that have not been run."""
+        self.fresh = self.fresh and not self._missing([block])
+        for arm in plan.order_arms(self.campaign, block):
+            if arm in self.arms:
+                self._invoke(arm, block)
+
+    def _measure_again(self) -> None:
+        """After the last planned block: runs those again in which an invocation kept another pace.
+
+        All arms run again, so that one rule, which knows no arm, chooses what counts for each.
+        """
+        while len(self.campaign.again) < MOST_AGAIN and (odd := self.hooks.find_odd()) is not None:
+            again = plan.decide_again(odd, self.documents.values())
+            barred = self.budget.refuse(again.block, self.arms) is not None
+            self.listener.say(describe_again(again, barred=barred))
+            if barred:
+                return
+            self._write_plan(again=[*self.campaign.again, again])
+            self._run_block(again.block)
+
+    def _look_whether_enough(self, block: int) -> None:
+        """After the last planned block: adds more where the intervals are still too wide.
+
+        An interim look sees widths and no verdict, so that it can't go on until something is found.
+        """
+        campaign, most = self.campaign, self.campaign.most_blocks or self.campaign.blocks
+        if campaign.blocks >= most:
+            return
+        precise, cells, enough = self.hooks.interim_look()
+        look = InterimLook(block=block, precise=precise, cells=cells, enough=enough)
+        blocks = campaign.blocks if enough else plan.add_blocks(block, most)
+        self._write_plan(blocks=blocks, looks=[*campaign.looks, look])
+        self.listener.say(describe_look(look, blocks))
+
+    def _invoke(self, arm: str, block: int) -> Document:
+        """One arm's turn, unless it has been run; again where it was disturbed."""
+        resumed, first = self.documents.get((arm, block)), self.campaign.first_counted(block)
+        last = first + REPEATS
+        if resumed is not None and counts(resumed, self.campaign):
+            first = resumed.invocation.repeat + 1
+            # A campaign can have been stopped between a disturbed invocation and its repeat.
+            if block == 0 or first > last or self.hooks.disturbed(resumed) is None:
+                return resumed
+        for repeat in range(first, last + 1):
+            document = self._record(arm, block, repeat)
+            # The calibration's samples do not count, and K comes from its fastest calls.
+            reason = self.hooks.disturbed(document) if block else None
+            if reason is None or repeat == last:
+                break
+            barred = self.budget.bars_repeat(document)
+            self.listener.say(describe_repeat(arm, block, reason, barred=barred))
+            if barred:
+                break
+        self.documents[arm, block] = document
+        self._write_plan()
+        return document
+
+    def _record(self, name: str, block: int, repeat: int) -> Document:
+        """One invocation; its document and its log are written as it goes."""
+        arm = self.campaign.arm(name)
+        builder = DocumentBuilder(
+            self.engine,
+            self.campaign,
+            arm,
+            block,
+            repeat=repeat,
+            image=self.images[arm.image],
+            gpu=self.gpus[arm.device] if arm.gpu else None,
+            cpus=self.cpus,
+            memory_bytes=self.memory_bytes,
+            keep=self.store.write_document,
+            show=self._show,
+        )
+        runner = InvocationRunner(self.engine, builder, self.observe)
+        try:
+            document = runner.run()
+        finally:
+            for container, text in runner.stderr:
+                self.store.append_log(name_invocation(name, block), f"--- {container}\n{text}")
+        self.budget.book(document)
+        if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
+            self._write_plan(simulated=True)
+        return document
+
+    def _show(self, document: Document, in_flight: str | None) -> None:
+        blocks, left_s = self.campaign.blocks, self._left_s()
+        self.listener.show(describe_progress(document, in_flight, blocks=blocks, left_s=left_s))
+
+    def _missing(self, blocks: Iterable[int]) -> list[str]:
+        """The arms of the invocations that have not been run in these blocks."""
+        return [
+            arm
+            for block in blocks
+            for arm in self.arms
+            if not counts(self.documents.get((arm, block)), self.campaign)
+        ]
+
+    def _left_s(self) -> float | None:
+        """What the invocations that have not been run should take; None before the calibration."""
+        missing = self._missing(range(1, self.campaign.blocks + 1))
+        return None if self.budget.need_s(self.arms) is None else self.budget.need_s(missing)
+
+    def _predict(self) -> None:
+        """The prediction that the report holds the campaign to."""
+        left = self._left_s() or 0.0
+        prediction = self.campaign.prediction
+        if prediction.calibrated_s is None:
+            whole_s = self.budget.spent_s + left
+            self._write_plan(prediction=replace(prediction, calibrated_s=whole_s))
+        self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
+
+    def _correct(self, block: int) -> None:
+        """After a block: what its invocations really took stands for those to come."""
+        for arm in self.arms:
+            self.budget.expect(arm, container_seconds(self.documents[arm, block]))
+        left = self._left_s() or 0.0
+        prediction = self.campaign.prediction
+        # A block that is measured again, when the campaign goes on, was reported already.
+        if len(prediction.corrected_s) < block:
+            corrected_s = [*prediction.corrected_s, self.budget.spent_s + left]
+            self._write_plan(prediction=replace(prediction, corrected_s=corrected_s))
+        self.listener.say(describe_block(self.campaign, block, left))
+
+    def _stop_before(self, block: int) -> bool:
+        """Whether the budget forbids to begin this block; the first of this command always runs."""
+        reason = None if self.fresh else self.budget.refuse(block, self._missing([block]))
+        if reason is not None:
+            self._write_plan(stopped=reason)
+            self.listener.say(f"stopped {reason}")
+        return reason is not None
+
+    def _write_plan(self, **changes: Any) -> None:
+        """Writes the plan with these changes, and with the time that it has taken so far."""
+        campaign = replace(self.campaign, **changes)
+        prediction = replace(campaign.prediction, actual_s=self.budget.spent_s)
+        self.campaign = replace(campaign, prediction=prediction)
+        self.store.write_plan(self.campaign)

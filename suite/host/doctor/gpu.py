@@ -1,0 +1,644 @@
+"""The doctor's checks of the GPU: its driver, how a container gets it, whether TensorFlow has code for it,
+and who else computes on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from suite.errors import OTHER_BUILD, TOO_OLD, CrossoverError, GpuError, NoGpuError
+from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
+from suite.host.doctor.probe import COMMAND_S, Probe, Ran, once
+from suite.host.engine import Engine, Slice, find_row
+from suite.host.gpu import smi
+from suite.host.gpu.choice import (
+    FIRST,
+    Choice,
+    describe_cards,
+    describe_visible,
+    find_choice,
+    shorten_name,
+)
+from suite.host.gpu.commands import CDI_FOLDERS, OLD_DRIVER, OLD_FOR_PTX, WRITE_SPEC, reword
+from suite.host.gpu.remedies import explain_refusal, find_refusal
+from suite.host.gpu.smi import (
+    FIELDS,
+    UNLICENSED,
+    Answer,
+    Lost,
+    Row,
+    VgpuState,
+    find_slice,
+    newer_image,
+)
+from suite.host.gpu.texts.driver import ANSWERS, INFOROM, REPAIR, find_code, last_branch
+from suite.host.gpu.visible_devices import LOOKED_AT, count_on_bus, machine_gpus, no_gpu, pci_gpus
+from suite.host.provision.images import ARM
+from suite.procfs import read_version
+from suite.slices import read_virtual_gpu
+
+OLDEST_DRIVER = 525
+"""The first driver branch that runs CUDA 12."""
+
+WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
+"""On WSL it lies beside the driver's libraries, which is not on everybody's PATH."""
+
+NO_GPU = "there is no GPU"
+NOT_ASKED = "no requested arm uses the GPU"
+ELSEWHERE = "the engine is not proven to be on this machine"
+
+LISTED = 3
+"""Devices or processes that a line names, of however many."""
+
+SHOWN = 300
+"""Characters of what nvidia-smi says."""
+
+OTHERWISE = f"try this first: {REPAIR}; `make bench ARMS=cpu` runs without a GPU"
+
+_SLICE = re.compile(r"^\s+(MIG \S+)\s+Device\s+(\d+):\s+\(UUID: (\S+?)\)", re.MULTILINE)
+
+
+@once
+def read_answer(probe: Probe) -> Answer:
+    """What nvidia-smi says of the GPUs, with their MIG instances.
+
+    Raises:
+        Unknown: there is no nvidia-smi, or no answer.
+        GpuError: it fails; with the cause and the remedy where the text is known.
+    """
+    fields = list(FIELDS)
+    done = ask_smi(probe, *_query(fields))
+    while (unknown := smi.UNKNOWN_FIELD.search(done.text)) and unknown[1] in fields:
+        fields.remove(unknown[1])
+        done = ask_smi(probe, *_query(fields))
+    answer = smi.read_answer(done.text, done.code, fields)
+    if not answer.rows:
+        raise _explain(done, answer)
+    rows = tuple(_find_slices(probe, row) if row.card.mig else row for row in answer.rows)
+    return answer._replace(rows=rows)
+
+
+def _query(fields: Sequence[str]) -> tuple[str, str]:
+    return f"--query-gpu={','.join(fields)}", "--format=csv,noheader"
+
+
+def _find_slices(probe: Probe, row: Row) -> Row:
+    listed = _SLICE.findall(ask_smi(probe, "-L", "-i", str(row.card.index)).text)
+    slices = tuple(Slice(index=int(at), uuid=of, name=kind) for kind, at, of in listed)
+    return replace(row, card=replace(row.card, slices=slices))
+
+
+def ask_smi(probe: Probe, *words: str) -> Ran:
+    """What nvidia-smi says to these words.
+
+    Raises:
+        Unknown: there is none, or it hangs.
+    """
+    for program in ("nvidia-smi", WSL_SMI):
+        try:
+            done = probe.machine.run([program, *words], COMMAND_S)
+        except Unknown as late:
+            remedy = f"run `make doctor` again; if it keeps hanging: {REPAIR}"
+            raise Unknown(late.what, remedy) from late
+        if done:
+            return done
+    raise Unknown(
+        "nvidia-smi is not on PATH",
+        "install nvidia-smi of the loaded driver's branch (`cat /proc/driver/nvidia/version` shows it), such "
+        "as `sudo apt-get install nvidia-utils-570`, on Debian `sudo apt-get install nvidia-smi`; the driver "
+        "itself may be fine",
+    )
+
+
+def _explain(done: Ran, answer: Answer) -> CrossoverError:
+    """The error for an answer without a GPU's row: by its text, else by its exit code, else as it is."""
+    if answer.lost:
+        return _lose(answer.lost[0])
+    said = " ".join(done.text.split())[:SHOWN]
+    row = find_refusal(done.text) or find_code(done.code)
+    if row is not None:
+        return GpuError(f"{row.cause}: {said or f'exit code {done.code}'}", row.remedy)
+    if not done.code:
+        return Unknown(f"nvidia-smi lists no GPU: {said!r}")
+    return GpuError(
+        f"nvidia-smi fails with exit code {done.code}, and its message is not listed here: "
+        f"{said or 'nothing'}",
+        OTHERWISE,
+    )
+
+
+def _lose(lost: Lost) -> GpuError:
+    row = find_refusal(lost.said)
+    what = f"{lost.name} does not answer: nvidia-smi says: {lost.said}"
+    return GpuError(what, row.remedy if row else REPAIR)
+
+
+def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
+    """The GPU that was asked for, and which part of it.
+
+    Raises:
+        GpuError: there is no such one, it does not answer, or it is cut into MIG instances and none was
+            named.
+    """
+    wanted = probe.gpu_name()
+    number = wanted.partition(":")[0]
+    if lost := next((lost for lost in answer.lost if str(lost.number) == number), None):
+        raise _lose(lost)
+    silent = _find_silent(answer)
+    try:
+        choice = find_choice([row.card for row in answer.rows], wanted)
+    except GpuError as error:
+        # It may be the one whose UUID nobody can read.
+        if silent and not number.isdigit():
+            raise GpuError(f"{error.what}; {_lose(silent[0]).what}", REPAIR) from error
+        raise
+    if choice.card is None:
+        if silent:
+            raise _lose(silent[0])
+        raise Unknown(f"nvidia-smi does not say which GPU {wanted} is")
+    row = next(row for row in answer.rows if row.card == choice.card)
+    if row.dead:
+        raise _lose(_describe_dead(row))
+    return row, choice
+
+
+def _find_silent(answer: Answer) -> list[Lost]:
+    """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
+    return [*answer.lost, *(_describe_dead(row) for row in answer.rows if row.dead)]
+
+
+def _describe_dead(row: Row) -> Lost:
+    words = " and ".join(dict.fromkeys(row.errors.values())) or "nothing"
+    return Lost(
+        row.card.index,
+        f"GPU {row.card.index}" + (f" ({row.card.name})" if row.card.name else ""),
+        f"{words} for {', '.join(row.errors) or 'its name and UUID'}",
+    )
+
+
+def pick_known(probe: Probe) -> tuple[Row, Choice]:
+    """As `pick_row`, for the lines after the driver's, which has said already what is wrong.
+
+    Raises:
+        Unknown: which GPU it would be is not known.
+    """
+    try:
+        return pick_row(probe, read_answer(probe))
+    except GpuError as error:
+        raise Unknown("which GPU it would be is not known (see driver)") from error
+
+
+def look_for_slice(probe: Probe, row: Row) -> VgpuState | None:
+    """What the GPU is a slice of (vGPU); None: it is a whole one."""
+    return find_slice(row.card.name, read_details(probe))
+
+
+@once
+def read_details(probe: Probe) -> str:
+    """What ``nvidia-smi -q`` prints of the GPU that was asked for, and that has answered before; empty where
+    it does not now."""
+    row, _ = pick_row(probe, read_answer(probe))
+    with suppress(Unknown):
+        return ask_smi(probe, "-q", "-i", str(row.card.index)).text
+    return ""
+
+
+def check_driver(probe: Probe) -> Finding:
+    """Whether there is a GPU, and a driver that answers for it."""
+    if probe.is_elsewhere():
+        return _look_elsewhere(probe)
+    if not probe.shows_gpu() and not any(arm.gpu for arm in probe.named_arms()):
+        return no(
+            f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
+            "run it on a machine with an NVIDIA GPU to get the other half",
+        )
+    stops = GpuError.exit_status if probe.wants_gpu() else 0
+    try:
+        if not machine_gpus(probe.machine.root):
+            raise no_gpu(probe.machine.root)
+        answer = read_answer(probe)
+        row, choice = pick_row(probe, answer)
+    except GpuError as error:
+        return no(error.what, error.remedy, stops=stops, unless="tensorflow")
+    virtual, branch = look_for_slice(probe, row), read_branch(row)
+    named = f"{row.card.name}, {virtual.what}" if virtual else f"{row.card.name}"
+    if branch is not None and branch < OLDEST_DRIVER:
+        what, remedy = f"driver {row.driver} is older than CUDA 12 needs", OLD_DRIVER
+        last = last_branch(row.capability, row.card.name)
+        if last is not None and last < OLDEST_DRIVER:
+            what += f", and there is none after branch {last} for this GPU ({row.card.name})"
+            remedy = TOO_OLD
+        elif virtual:
+            what, remedy = f"{what}, on {named}", newer_image(OLDEST_DRIVER)
+        return no(what, remedy, stops=stops, unless="tensorflow", driver=row.driver)
+    if virtual and virtual.is_unlicensed:
+        return no(
+            f"driver {row.driver}: {named}; it has no licence ({virtual.license}), so its driver slows it "
+            "down soon after the virtual machine has started",
+            UNLICENSED,
+            driver=row.driver,
+            license=virtual.license,
+        )
+    part = f", using {choice.slice.name}" if choice.slice else ""
+    cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
+    return yes(
+        f"driver {row.driver}: {row.card.name}{_describe_memory(row)}{part}"
+        f"{_describe_others(answer.rows, row)}{f'; {virtual.what}' if virtual else ''}{cautions}",
+        driver=row.driver,
+        name=row.card.name,
+        gpus=len(answer.rows),
+        persistence=row.persistence == "Enabled",
+        slice=choice.slice.name if choice.slice else None,
+        cautions=cautions.removeprefix("; ") or None,
+    )
+
+
+def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
+    """What speaks against a GPU that answers, and stops nothing."""
+    if row.persistence == "Disabled":
+        yield "persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
+    # A GPU that can't be reached explains the exit code.
+    code = 0 if answer.lost else answer.code
+    known = find_row(answer.rest, (INFOROM, *ANSWERS)) or find_code(code)
+    said = f" ({answer.rest[:SHOWN]})" if answer.rest else ""
+    if known is not None:
+        yield f"caution: {known.cause}{said}; {known.remedy}"
+    elif code:
+        yield f"caution: nvidia-smi ends with exit code {code}{said}"
+    for name, word in row.errors.items():
+        yield f"caution: nvidia-smi says {word!r} for its {name}"
+    for lost in _find_silent(answer):
+        yield f"caution: {_lose(lost).what}; CUDA may fail on every GPU: {REPAIR}"
+    on_bus = count_on_bus(probe.machine.root, probe.question.environment) or 0
+    if (unlisted := on_bus - len(answer.rows) - len(answer.lost)) > 0:
+        yield (
+            f"caution: the PCI bus has {on_bus} NVIDIA GPUs, and nvidia-smi does not list {unlisted} of "
+            f"them: {REPAIR}"
+        )
+    for pending in smi.find_pending(read_details(probe)):
+        yield f"caution: {pending}; {REPAIR}"
+
+
+def read_branch(row: Row) -> int | None:
+    """The branch of a GPU's driver, such as 570; None: unknown."""
+    found = re.match(r"\d+", row.driver)
+    return int(found[0]) if found else None
+
+
+def _describe_memory(row: Row) -> str:
+    """Its memory; a GPU that shares the CPU's tells none."""
+    return f", {row.memory}" if row.memory[:1].isdigit() else ""
+
+
+def _describe_others(rows: Sequence[Row], row: Row) -> str:
+    if len(rows) == 1:
+        return ""
+    names = {other.card.name or "name unknown" for other in rows if other is not row}
+    rest = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
+    return f"; {len(rows)} GPUs in all" + (rest if names != {row.card.name} else "")
+
+
+def _look_elsewhere(probe: Probe) -> Finding:
+    """What a container on the engine's machine sees of its GPUs: this machine's are others."""
+    engine = probe.engine()
+    if not engine.has_probe_image():
+        raise Unknown(f"{ELSEWHERE}, and no image is there to look with", "`make images`")
+    cards = engine.list_gpus()
+    if not cards:
+        raise Unknown(f"{ELSEWHERE}, and a container there sees no NVIDIA GPU")
+    named = f"the engine's machine has {describe_cards(cards)}; its driver: see tensorflow"
+    return yes(named, gpus=len(cards))
+
+
+OLDEST_CAPABILITY, PTX_CAPABILITY, TOO_NEW_CAPABILITY = 6.0, 9.0, 10.0
+"""TensorFlow 2.21 holds machine code for compute capability 6.0, 7.0, 8.0, 8.9 and, in what nvcc built,
+9.0; its 1,149 one-kernel modules (the operations by elements) are PTX for 9.0, of which a campaign needs
+some 24.  CUDA 12.5, which it was built with, can't compile for 10.0 and later."""
+
+PTX_DRIVER = 555
+"""The wheel's PTX is of version 8.5 (read out of its library), which is CUDA 12.5's.  A driver compiles
+no newer PTX than that of its own CUDA; TensorFlow then warns, and goes on with wrong results."""
+
+
+def check_capability(probe: Probe) -> Finding:
+    """Whether the TensorFlow that would run has code for this GPU."""
+    if not probe.wants_gpu():
+        return not_applicable(NOT_ASKED)
+    if probe.is_elsewhere():
+        raise Unknown(f"{ELSEWHERE}: see tensorflow instead")
+    if not probe.shows_gpu():
+        return not_applicable(NO_GPU)
+    row, _ = pick_known(probe)
+    if row.capability is None:
+        raise Unknown("nvidia-smi does not say the compute capability")
+    try:
+        custom = probe.other_tensorflow()
+    except CrossoverError as error:
+        raise Unknown("which TensorFlow would run can't be told (see images)") from error
+    if custom is not None:
+        return yes(
+            f"compute capability {row.capability}; {custom} has its own TensorFlow, which "
+            "reports support at start-up",
+            capability=row.capability,
+        )
+    engine = probe.try_engine()
+    if probe.architecture() in ARM:
+        raise Unknown(
+            f"compute capability {row.capability}; which TensorFlow would run on it is not known (see "
+            "architecture)"
+        )
+    kind = "docker" if engine is None else engine.kind
+    return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
+
+
+def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
+    """What the locked TensorFlow does on a GPU of this compute capability."""
+    branch = read_branch(row)
+    what, remedy, unless = f"compute capability {number}", other_build, ""
+    if number >= TOO_NEW_CAPABILITY:
+        what += " (Blackwell or later): the locked TensorFlow can't run on it"
+    elif number < OLDEST_CAPABILITY:
+        what += f" is older than the locked TensorFlow has code for ({OLDEST_CAPABILITY} and later)"
+        remedy = TOO_OLD
+    elif number >= PTX_CAPABILITY and branch is not None and branch < PTX_DRIVER:
+        what += (
+            ": the locked TensorFlow brings some of its kernels for it as CUDA 12.5's PTX, which "
+            f"driver {row.driver} is too old to compile: their results are wrong, with a warning alone"
+        )
+        virtual = read_virtual_gpu(row.card.name)
+        remedy, unless = newer_image(PTX_DRIVER) if virtual else OLD_FOR_PTX, "tensorflow"
+    else:
+        return yes(f"{what}: TensorFlow holds code for it", capability=number)
+    return no(what, remedy, stops=GpuError.exit_status, unless=unless, capability=number)
+
+
+_KIND = re.compile(r"""(?:^|[{,\s])"?kind"?\s*:\s*"?([\w./-]+)""")
+"""What a specification says that it is about, in YAML and in JSON."""
+
+_UVM = "/dev/nvidia-uvm"
+"""The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
+
+_HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
+
+
+def check_toolkit(probe: Probe) -> Finding:
+    """Whether the engine has a way to give a GPU to a container."""
+    engine = probe.open_engine()
+    if engine.isolation != "container":
+        return not_applicable("no container is started that could be given a GPU")
+    if engine.is_here and not probe.shows_gpu():
+        return not_applicable(NO_GPU)
+    found = _find_way(probe, engine)
+    if found is not None:
+        return found
+    if not engine.is_here:
+        raise Unknown("the engine does not say; see passthrough")
+    if _is_podman(engine):
+        return no(
+            "podman gives GPUs by CDI, and there is no specification here",
+            WRITE_SPEC,
+            unless="passthrough",
+        )
+    return no(
+        "neither the NVIDIA container toolkit nor a CDI specification is here",
+        explain_refusal(
+            'could not select device driver "" with capabilities', kind=engine.kind
+        ).remedy,
+        unless="passthrough",
+    )
+
+
+def _find_way(probe: Probe, engine: Engine) -> Finding | None:
+    support, machine = engine.gpu_support(), probe.machine
+    specs: list[str] = []
+    if engine.is_here:
+        # The engine's own folders where it names them: of these the last counts first.
+        folders = support.cdi_folders[::-1] or CDI_FOLDERS
+        specs = next((paths for one in folders if (paths := _find_specs(probe, one))), [])
+        fault = next((one for path in specs if (one := _find_fault(probe, path))), None)
+        if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
+            return fault
+    if support.devices:
+        more = len(support.devices) - LISTED
+        listed = ", ".join(support.devices[:LISTED]) + (f" and {more} more" if more > 0 else "")
+        return yes(f"CDI: the engine lists {listed}", way="cdi")
+    if specs and (support.cdi_folders or _is_podman(engine)):
+        return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
+    if engine.is_here and not _is_podman(engine):
+        done = machine.run(["nvidia-ctk", "--version"], COMMAND_S)
+        version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
+        if version or machine.find("/usr/bin/nvidia-container-runtime-hook"):
+            return _judge_hook(probe, engine, f" {version[1]}" if version else "")
+    if "nvidia" in support.runtimes:
+        return yes("the engine has the runtime nvidia", way="runtime")
+    return None
+
+
+def _is_podman(engine: Engine) -> bool:
+    return engine.describe().get("product") == "podman"
+
+
+def _find_specs(probe: Probe, folder: str) -> list[str]:
+    """A folder's specifications of NVIDIA's GPUs: one of another kind, as of a cluster's plugin, is none."""
+    machine = probe.machine
+    paths = [path for end in ("yaml", "json") for path in machine.find(f"{folder}/*.{end}")]
+    kinds = {path: _KIND.search(machine.read(path) or "") for path in paths}
+    return [
+        path
+        for path, kind in kinds.items()
+        # One that can't be read, or is broken, is judged by its name.
+        if (kind[1] == "nvidia.com/gpu" if kind else "nvidia" in path)
+    ]
+
+
+def _find_fault(probe: Probe, path: str) -> Finding | None:
+    """The finding for a specification that names libraries of another driver than the loaded one, or
+    lacks a device that CUDA needs."""
+    text = probe.machine.read(path) or ""
+    # Where it lies: one in the folder that counts first would hide what is written to the other.
+    remedy = WRITE_SPEC.replace("/etc/cdi/nvidia.yaml", path)
+    loaded = read_version(probe.machine.root)
+    written = re.findall(r"libcuda\.so\.(\d+\.\d+(?:\.\d+)?)", text)
+    if loaded is not None and written and loaded not in written:
+        fault = f"was written for driver {written[0]}, and {loaded} is loaded"
+    elif re.search(r"/dev/nvidia\d", text) and not re.search(rf"{_UVM}(?![-\w])", text):
+        fault = f"does not name {_UVM}, without which CUDA can't start"
+        remedy = f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}"
+    else:
+        return None
+    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
+
+
+def _judge_hook(probe: Probe, engine: Engine, number: str) -> Finding:
+    settings = probe.machine.read(_HOOK_SETTINGS) or ""
+    lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
+    if engine.describe().get("rootless") and not lifted:
+        return no(
+            f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
+            "it is set",
+            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
+            unless="passthrough",
+            way="hook",
+        )
+    return yes(f"NVIDIA container toolkit{number}", way="hook")
+
+
+def check_passthrough(probe: Probe) -> Finding:
+    """Whether a container really gets the GPU: tried with a trivial one."""
+    if not probe.wants_gpu():
+        return not_applicable(NOT_ASKED)
+    probe.open_engine()
+    try:
+        request = probe.gpu()
+    except GpuError as error:
+        return _judge_refusal(probe, error)
+    except Unknown as reason:
+        toolkit = check_toolkit(probe)
+        if toolkit.unless != "passthrough":
+            raise
+        return no(
+            f"not tried ({reason.what}), and without a toolkit it would be refused",
+            toolkit.remedy,
+            stops=GpuError.exit_status,
+        )
+    if request.driver == "none":
+        return not_applicable(f"no container is used{_describe_visible(probe)}")
+    through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
+    return yes(
+        f"a trivial container sees the GPU, asked for through {through}{_describe_visible(probe)}",
+        way=request.driver,
+    )
+
+
+def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
+    """The finding where no GPU is available.
+
+    Raises:
+        Unknown: it only took too long to tell.
+    """
+    if isinstance(error, NoGpuError) and probe.question.arms == ("auto",):
+        root = probe.machine.root
+        there = machine_gpus(root) or pci_gpus(root)
+        # One that is hidden from this shell, or was not given to this container, is there all the same.
+        return (
+            no(error.what, error.remedy)
+            if there and not probe.is_elsewhere()
+            else not_applicable(NO_GPU)
+        )
+    if isinstance(error.__cause__, TimeoutError):
+        remedy = f"run `make doctor` again, since a busy machine takes longer; {error.remedy}"
+        raise Unknown(error.what, remedy) from error
+    return no(error.what, error.remedy, stops=error.exit_status)
+
+
+def _describe_visible(probe: Probe) -> str:
+    """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
+    visible, asked = probe.visible(), probe.question.gpu
+    agrees = visible is None or (asked in visible if asked else visible[:1] == (FIRST,))
+    if visible is None or agrees or probe.is_elsewhere():
+        return ""
+    told = describe_visible(probe.question.environment)
+    if asked is not None:
+        return f"; GPU={asked} takes precedence over {told} of this shell"
+    if probe.engine().isolation != "container":
+        return f"; GPU {shorten_name(visible[0])} is meant by {told}" if visible else ""
+    other = (
+        f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu runs without it"
+    )
+    return f"; {told} of this shell does not reach containers, so that GPU {FIRST} is measured: {other}"
+
+
+LITTLE_MIB = 64
+"""More than a driver uses of a card on which nobody computes; CUDA takes over 100 MiB for a process."""
+
+MUCH_MIB, MUCH_SHARE = 2048, 0.1
+"""More than both is not a driver's nor a desktop's, but someone's data."""
+
+
+@once
+def check_idle_gpu(probe: Probe) -> Finding:
+    """Whether another process computes on the GPU; looked once, before TensorFlow is started there."""
+    if probe.is_elsewhere():
+        raise Unknown(f"{ELSEWHERE}, so other compute processes can't be seen")
+    if not probe.shows_gpu():
+        return not_applicable(NO_GPU)
+    row, choice = pick_known(probe)
+    asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
+    done = ask_smi(probe, *asked, "--format=csv,noheader")
+    rows = [line.split(",") for line in done.text.splitlines() if line[:1].isdigit()]
+    if not rows:
+        is_slice = look_for_slice(probe, row) is not None
+        hidden = _find_hidden(probe, done, is_slice=is_slice)
+        return _judge_unseen(row, choice, hidden, is_slice=is_slice)
+    named = ", ".join(
+        f"{row[0].strip()} {_name_program(row[1].strip())} ({row[-1].strip()})"
+        for row in rows[:LISTED]
+    )
+    count = f"{len(rows)} other process{'es' if len(rows) > 1 else ''}"
+    if choice.slice is not None:
+        raise Unknown(
+            f"{count} computing on the GPU's MIG instances: {named}; on which one is not reported",
+            "stop those on this instance (`nvidia-smi` shows which)",
+        )
+    return no(
+        f"{count} computing on it: {named}",
+        "stop them: anything measured while they run is INVALID",
+        processes=len(rows),
+    )
+
+
+def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
+    """Why a process that computes there would not be listed; empty: it would be."""
+    text = " ".join(done.text.split())
+    if done.code and find_code(done.code) is not INFOROM:
+        return f"nvidia-smi does not list processes: {text[:SHOWN] or f'exit code {done.code}'}"
+    if text.startswith("["):
+        return f"nvidia-smi answers {text[:SHOWN]}"
+    if is_slice:
+        return "it is a slice of a card (vGPU), and the tenants of the other slices can't be seen"
+    if probe.machine.find("/dev/dxg"):
+        return "WSL does not show what computes in Windows or in other distributions"
+    if probe.machine.read("/proc/2/comm") != "kthreadd":
+        return "this is a container, which sees its own processes alone"
+    return ""
+
+
+def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> Finding:
+    """What it comes to that no process is listed: by the memory that is used, where one could be hidden."""
+    used, total = row.used_mib, row.total_mib
+    if used is None or choice.slice is not None:
+        much, told = False, "and how much of its memory is used is not reported"
+    else:
+        much = used > max(MUCH_MIB, MUCH_SHARE * (total or 0.0))
+        told = f"{_format_mib(used)} of its memory are used"
+    if hidden and much:
+        return no(
+            f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
+            "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: anything "
+            "measured while it runs is INVALID",
+            processes=None,
+            memory_used_mib=used,
+        )
+    little = used is not None and used <= LITTLE_MIB and not is_slice
+    if much or (hidden and not little):
+        why = hidden or (
+            "no process is listed, but graphics programs and what a killed process left behind would not be"
+        )
+        raise Unknown(
+            f"whether another process computes on it is unknown: {why}; {told}",
+            "`nvidia-smi` on the machine itself shows who uses it",
+        )
+    more = f": {told}, too little for a process that computes ({hidden})" if hidden else ""
+    return yes(f"no other process computes on it{more}", processes=0, memory_used_mib=used)
+
+
+def _format_mib(number: float) -> str:
+    return f"{number:.0f} MiB" if number < 1024 else f"{number / 1024:.1f} GiB"
+
+
+def _name_program(path: str) -> str:
+    """A program's own name, since its path can name a person; `[N/A]` and the like, as they are."""
+    return path if path.startswith("[") else PurePosixPath(path).name

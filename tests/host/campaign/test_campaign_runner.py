@@ -1,0 +1,331 @@
+"""A campaign from its first calibration to its last block, on an engine that lives by scripts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from suite import wire
+from suite.errors import EngineError, GpuError
+from suite.host.campaign import plan
+from suite.host.campaign.arms import Arms, name_arms
+from suite.host.campaign.request import Request, plan_campaign
+from suite.host.provision.resources import MEMORY_SHARE
+from suite.model import Campaign, container_seconds
+from suite.worker import scenarios
+from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record
+from tests.host.campaign.flow import START
+from tests.host.campaign.stage import BOTH, CELLS, CPU, CUDA, Stage
+
+GONE = EngineError("the engine has gone", "start it")
+
+
+def test_every_invocation_is_run_and_written_in_the_seeds_order(stage: Stage) -> None:
+    campaign = stage.run(arms=BOTH, blocks=6)
+    assert stage.documents() == [f"{arm}-0{block}" for arm in ("cpu", "cuda") for block in range(7)]
+    loaded = stage.load()
+    assert loaded.campaign == campaign
+    assert {document.invocation.status for document in loaded.documents} == {"complete"}
+    expected = [(arm, False) for block in range(1, 7) for arm in plan.order_arms(campaign, block)]
+    assert stage.turns == [("cpu", True), ("cuda", True), *expected]
+    assert len({tuple(plan.order_arms(campaign, block)) for block in range(1, 7)}) == 2
+    for document in loaded.documents:
+        of = document.invocation
+        order = plan.order_cells(campaign, of.arm, of.block)
+        assert [cell.id for cell in document.cells] == [cell.id for cell in order]
+    assert stage.engine.closed()
+    # A report was to be made after every block and at the end, and nothing had to be removed.
+    assert stage.reported == [4, 6, 8, 10, 12, 14, 14]
+    assert stage.engine.removed_volumes == []
+    assert json.loads((stage.folder / "campaign.json").read_text()) == wire.plain(campaign)
+
+
+def test_k_is_found_once_and_the_same_in_every_block(stage: Stage) -> None:
+    first, second = (replace(stage.worker, sample_calls=found) for found in (6, 11))
+    campaign = stage.run(first, second, arms=BOTH, blocks=3)
+    timed = [cell.id for cell in CELLS if cell is not START]
+    assert campaign.calls == {
+        "cpu": {START.id: 1, **dict.fromkeys(timed, 6)},
+        "cuda": {START.id: 1, **dict.fromkeys(timed, 11)},
+    }
+    for job in stage.engine.jobs[2:]:
+        of_arm = {"cpu": 6, "cuda": 11}[asked_arm(job)]
+        assert {calls for _, calls in asked_cells(job)} == {of_arm}
+    assert stage.load().campaign.calls == campaign.calls
+
+
+def test_what_the_calibration_gave_up_is_not_tried_again(stage: Stage) -> None:
+    stage.worker.outcomes = {"made.b": {"outcome": "skipped", "reason": "too slow"}}
+    campaign = stage.run(blocks=2)
+    assert campaign.excluded["cpu"]["made.b"].reason == "too slow"
+    assert [len(asked_cells(job)) for job in stage.engine.jobs] == [4, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("asked", "limits"),
+    [
+        ({}, ((0, 1), int(8 * 2**30 * MEMORY_SHARE))),
+        ({"memory": None, "cpus": (1,)}, ((1,), None)),
+    ],
+)
+def test_the_limits_are_the_engines_unless_asked_otherwise(
+    asked: dict[str, Any], limits: tuple[object, object], stage: Stage
+) -> None:
+    stage.run(**asked)
+    assert {(job.cpus, job.memory_bytes) for job in stage.engine.jobs} == {limits}
+
+
+def test_the_prediction_is_filled_and_people_are_told_as_the_campaign_goes(stage: Stage) -> None:
+    prediction = stage.run(blocks=3).prediction
+    assert prediction.before_s > 0
+    # Of the calibration's 10 s, 0.15 s a cell were sampling; a block has the profile's 0.15 s.
+    assert prediction.calibrated_s == pytest.approx(40, abs=1)
+    assert prediction.actual_s == pytest.approx(40, abs=1)
+    assert prediction.corrected_s == pytest.approx([40, 40, 40], abs=1)
+    by_block: dict[int, list[float | None]] = {}
+    for told in stage.progress:
+        by_block.setdefault(told.block, []).append(told.left_s)
+        assert 0 <= told.done <= told.cells == 5
+    assert set(by_block.pop(0)) == {None}
+    assert [times[0] for times in by_block.values()] == pytest.approx([30, 20, 10], abs=1)
+    calibrated = [told.in_flight for told in stage.progress if told.block == 0 and told.in_flight]
+    assert calibrated == [f"made.{name}" for name in "abcd"]
+    assert stage.said("5 cells on cpu") == stage.said("block 2 of 3 done") == 1
+
+
+@pytest.mark.parametrize(
+    ("blocks", "budget_s", "containers"),
+    [
+        # Calibration and two blocks take 30 s; the third would end at 40.
+        (5, 35.0, 3),
+        # The first block always runs.
+        (5, 0.5, 2),
+        (2, 31.0, 3),
+    ],
+)
+def test_the_budget_begins_no_block_that_would_cross_it(
+    blocks: int, budget_s: float, containers: int, stage: Stage
+) -> None:
+    campaign = stage.run(blocks=blocks, budget_s=budget_s)
+    ran = containers - 1
+    assert len(stage.engine.jobs) == containers
+    assert (campaign.stopped or "").startswith(f"after block {ran}:" if ran < blocks else "")
+    assert (campaign.stopped is None) is (ran == blocks)
+    assert stage.load().campaign.stopped == campaign.stopped
+    assert stage.said("stopped after block") == (ran < blocks)
+
+
+def test_an_interrupted_campaign_goes_on_where_it_stopped(stage: Stage) -> None:
+    kill = stage.worker.meets("made.c", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(stage.worker, stage.worker, kill, blocks=3)
+    loaded = stage.load()
+    assert [d.invocation.status for d in loaded.documents] == ["complete"] * 2 + ["interrupted"]
+    whole = {name: (stage.folder / name).read_bytes() for name in ("cpu-00.json", "cpu-01.json")}
+    campaign = stage.go_on()
+    assert stage.turns == [("cpu", False)] * 2
+    assert stage.documents() == [f"cpu-0{block}" for block in range(4)]
+    assert {name: (stage.folder / name).read_bytes() for name in whole} == whole
+    assert campaign.calls == loaded.campaign.calls
+    assert {d.invocation.status for d in stage.load().documents} == {"complete"}
+    assert campaign.prediction.actual_s == pytest.approx(40, abs=1)
+    # Now nothing is left to do, but what is asked for beside it.
+    stage.go_on()
+    assert stage.turns == []
+    assert stage.go_on(blocks=5).blocks == 5
+    assert stage.turns == [("cpu", False)] * 2
+
+
+def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(stage.worker.meets("made.c", KeyboardInterrupt()), blocks=1)
+    assert stage.load().campaign.calls == {}
+    campaign = stage.go_on()
+    assert stage.turns == [("cpu", True), ("cpu", False)]
+    assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
+
+
+def test_a_resumed_campaigns_budget_is_its_own(stage: Stage) -> None:
+    assert (stage.run(blocks=5, budget_s=25.0).stopped or "").startswith("after block 1")
+    campaign = stage.go_on(budget_s=25.0)
+    # Two blocks of 10 s fit into this command's 25 s.
+    assert len(stage.engine.jobs) == 2
+    assert (campaign.stopped or "").startswith("after block 3")
+
+
+def refuse(stage: Stage) -> Script:
+    """A container whose worker refuses to be its arm."""
+    refused = record("refused", reason="TensorFlow sees no GPU")
+    return lambda _: Life(words=[stage.worker.greeting()[0], refused], code=4, diary="no libcuda\n")
+
+
+def test_an_arm_that_the_worker_refuses_costs_no_other_arm(stage: Stage) -> None:
+    with pytest.raises(GpuError, match="the arm cuda is unavailable"):
+        stage.run(stage.worker, refuse(stage), arms=BOTH, blocks=2)
+    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-02", "cuda-00"]
+    assert [one.invocation.status for one in stage.load().documents[:3]] == ["complete"] * 3
+    assert "no libcuda" in (stage.folder / "logs" / "cuda-00.log").read_text()
+    assert stage.said("the other arms go on") == 1
+    assert "cuda WAS NOT MEASURED: the arm cuda is unavailable: TensorFlow sees" in stage.report()
+    assert "ended early" not in stage.report()
+    # Who mends the machine and goes on gets the arm, and what was said of it is gone.
+    assert stage.go_on().not_run == {}
+    assert {one.invocation.status for one in stage.load().documents} == {"complete"}
+    assert "WAS NOT MEASURED" not in stage.report()
+
+
+def test_a_campaign_whose_only_arm_is_refused_ends_at_once(stage: Stage) -> None:
+    with pytest.raises(GpuError, match="the arm cuda is unavailable"):
+        stage.run(refuse(stage), arms=CUDA)
+    assert stage.documents() == ["cuda-00"]
+    assert "The campaign ended early: the arm cuda is unavailable" in stage.report()
+
+
+def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
+    stage: Stage,
+) -> None:
+    with pytest.raises(EngineError):
+        stage.run(stage.worker, stage.worker.meets("made.b", GONE), blocks=2)
+    assert [d.invocation.status for d in stage.load().documents] == ["complete", "interrupted"]
+    assert stage.report()
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_what_was_put_on_disk_goes_with_the_campaign_however_it_ends(
+    stage: Stage, dies: bool
+) -> None:
+    drawn = stage.plan(blocks=2)
+    *others, last = drawn.cells
+    drawn = replace(drawn, cells=[*others, replace(last, reads_files=True)])
+    if dies:
+        with pytest.raises(EngineError):
+            stage.run(stage.worker, GONE, campaign=drawn)
+    else:
+        stage.run(campaign=drawn)
+    (used,) = {volume for job in stage.engine.jobs for volume in job.volumes}
+    assert stage.engine.removed_volumes == [used]
+
+
+def test_every_containers_diary_is_in_the_log_of_its_invocation(stage: Stage) -> None:
+    stage.run(stage.worker, stage.worker.dies_in("made.b", diary="out of file handles\n"))
+    log = (stage.folder / "logs" / "cpu-01.log").read_text()
+    assert log == "--- fake-2\nout of file handles\n--- fake-3\n"
+
+
+def controlled(stage: Stage, arms: Arms = CPU, **request: Any) -> Campaign:
+    """A standard campaign whose only cell is one that the controls run."""
+    (cell,) = [cell for cell in scenarios.cells() if cell.id == "overhead.eager_op"]
+    stage.worker = Worker(cells={cell.id: cell}, seconds=0.0)
+    given = {"seed": 3, "label": "made-up", "blocks": 2, **request}
+    return plan_campaign(Request(**given), arms, [cell])
+
+
+def test_every_block_has_each_arms_twin_which_is_that_arm_with_its_k(stage: Stage) -> None:
+    ended = stage.run(campaign=controlled(stage))
+    twins = ["cpu-twin-01", "cpu-twin-02"]
+    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-02", *twins]
+    first, *rest = stage.turns
+    assert first == ("cpu", True)
+    assert sorted(rest) == [*[("cpu", False)] * 2, *[("cpu-twin", False)] * 2]
+    assert not any(is_on_gpu(job) for job in stage.engine.jobs)
+    assert [d.invocation.arm for d in stage.load().controls] == ["cpu-twin", "cpu-twin"]
+    # Blocks that were asked for are neither more nor fewer.
+    assert (ended.blocks, ended.looks) == (2, [])
+
+
+def test_the_hidden_gpus_arm_controls_the_image_with_the_first_arms_k(stage: Stage) -> None:
+    campaign = controlled(stage, BOTH, blocks=1)
+    assert plan.control_arms(campaign) == ["cpu-twin", "cuda-twin", "cuda-hidden"]
+    assert plan.calibrating_arm(campaign, "cuda-hidden") == "cpu"
+    assert plan.calibrating_arm(campaign, "cuda-twin") == "cuda"
+    stage.run(campaign=campaign, arms=BOTH)
+    given = {asked_arm(job): job.gpu is not None for job in stage.engine.jobs}
+    on_cpu = ("cpu", "cpu-twin", "cuda-hidden")
+    assert given == {**dict.fromkeys(on_cpu, False), "cuda": True, "cuda-twin": True}
+    assert plan.control_arms(controlled(stage, profile="quick")) == []
+
+
+MORE, ENOUGH = (0, 1, False), (1, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "most", "looks", "after", "ends"),
+    [
+        (5, 10, [MORE], [5], 10),
+        (10, 20, [MORE] * 2, [10, 15], 20),
+        (5, 20, [MORE] * 3, [5, 10, 15], 20),
+        (7, 20, [MORE] * 3, [7, 12, 17], 20),
+        # Never beyond the most, and no further than where enough is known.
+        (1, 8, [MORE] * 2, [1, 6], 8),
+        (2, 8, [ENOUGH], [2], 2),
+    ],
+)
+def test_the_campaign_looks_where_the_method_was_tried(
+    blocks: int, most: int, looks: list[Any], after: list[int], stage: Stage, *, ends: int
+) -> None:
+    stage.looks = list(looks)
+    campaign = replace(controlled(stage), blocks=blocks, most_blocks=most)
+    ended = stage.run(campaign=campaign)
+    assert (ended.blocks, [look.block for look in ended.looks]) == (ends, after)
+    assert len([name for name in stage.documents() if "twin" not in name]) == 1 + ends
+
+
+def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
+    looking = {(one.blocks, one.most_blocks) for one in plan.PROFILES.values()}
+    assert {pair for pair in looking if pair[0] < pair[1]} == {(5, 10), (10, 20)}
+
+
+def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) -> None:
+    twice = Arms(run=name_arms(["cpu", "cpu"]))
+    campaign = controlled(stage, twice, profile="smoke", blocks=1)
+    ended = stage.run(campaign=campaign, arms=twice)
+    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-again-01"]
+    assert {arm for arm, _ in stage.turns} == {"cpu", "cpu-again"}
+    assert not any(is_on_gpu(job) for job in stage.engine.jobs)
+    assert ended.calls["cpu"] == ended.calls["cpu-again"]
+
+
+def spent(stage: Stage) -> float:
+    return sum(map(container_seconds, stage.load().documents))
+
+
+def test_a_disturbed_invocation_is_set_aside_and_run_again(stage: Stage) -> None:
+    stage.disturbances = [None, "a storm", None]
+    campaign = stage.run(blocks=2)
+    repeated = ["cpu-00", "cpu-01", "cpu-02", "cpu-02-r1"]
+    assert stage.documents() == repeated
+    assert stage.said("run again: a storm") == 1
+    assert campaign.prediction.actual_s == pytest.approx(spent(stage))
+    first, second = (plan.order_cells(campaign, "cpu", 2, repeat) for repeat in (0, 1))
+    assert [cell.id for cell in first] != [cell.id for cell in second]
+    # Who goes on with it keeps the repeat.
+    again = stage.go_on()
+    assert (stage.turns, stage.documents()) == ([], repeated)
+    assert again.prediction.actual_s == pytest.approx(campaign.prediction.actual_s)
+
+
+def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage) -> None:
+    stage.run(blocks=2)
+    # As where the campaign was stopped between block 2 and its repeat.
+    stage.disturbances = [None, "a storm", None]
+    again = stage.go_on()
+    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-02", "cpu-02-r1"]
+    assert again.prediction.actual_s == pytest.approx(spent(stage))
+
+
+def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
+    stage.disturbances = ["a storm"] * 3
+    stage.run(blocks=1)
+    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-01-r1", "cpu-01-r2"]
+    assert stage.said("run again") == 2
+
+
+def test_a_repeat_that_would_cross_the_budget_is_not_begun(stage: Stage) -> None:
+    # Ten seconds an invocation: the calibration and block 1, and not its repeat.
+    stage.disturbances = ["a storm"] * 9
+    stage.run(budget_s=25.0)
+    assert stage.documents() == ["cpu-00", "cpu-01"]
+    assert stage.said("no time to run it again") == 1

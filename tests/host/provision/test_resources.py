@@ -1,0 +1,373 @@
+"""Volumes and CUDA's compile cache: who gets one, what it is called, how long it stays, and none is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suite.cells.cell import Cell, Work
+from suite.errors import EngineError
+from suite.host.campaign.arms import Arms, known_arms, name_arms
+from suite.host.docker import leftovers
+from suite.host.docker.connection import Daemon
+from suite.host.docker.leftovers import LASTING, discard_volume, volume_labels
+from suite.host.docker.run import container_limits
+from suite.host.engine import LABEL, GpuRequest, Job, Volume
+from suite.host.local import engine as local_engine
+from suite.host.local import leftovers as local_leftovers
+from suite.host.local.engine import LocalEngine
+from suite.host.local.leftovers import LocalVolumes, sweep_lasting
+from suite.host.provision.images import (
+    follow,
+    identify_packages,
+    name_base,
+    overlay_on,
+    plan_build,
+    read_specs,
+)
+from suite.host.provision.resources import (
+    CACHE_TARGET,
+    CACHE_VARIABLE,
+    SCRATCH_TARGET,
+    SCRATCH_VARIABLE,
+    campaign_volumes,
+    choose_volumes,
+    compile_cache,
+)
+from suite.model import Image
+from suite.worker.proof import compile_cache as worker_cache
+from suite.worker.scenario import scratch
+from tests import synthetic
+from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job, start
+from tests.fakes.engine import Life, asked_arm, fake_image
+from tests.host.campaign.stage import Stage
+
+ARMS = known_arms()
+
+DRIVER = "580.65.06"
+GPU = GpuRequest(driver="nvidia", devices=("0",), kernel_driver=DRIVER)
+
+
+def cache(image: Image = IMAGE, gpu: GpuRequest = GPU) -> Volume:
+    return compile_cache(image, gpu)
+
+
+UNKNOWN = cache(gpu=replace(GPU, kernel_driver=None))
+
+
+def job(volume: Volume) -> Job:
+    return make_job(volumes=(volume,))
+
+
+def test_one_cache_for_the_packages_of_an_image_and_a_driver() -> None:
+    rebuilt = replace(IMAGE, id="sha256:2")
+    assert cache(rebuilt).name == cache().name
+    others = [
+        cache(replace(IMAGE, lock="other")),
+        cache(replace(IMAGE, base="other")),
+        cache(gpu=replace(GPU, kernel_driver="570.1")),
+        UNKNOWN,
+    ]
+    assert len({one.name for one in [cache(), *others]}) == 5
+    assert UNKNOWN.name.endswith("-unknown")
+    # Another GPU of the machine asks for the same one: CUDA tells them apart itself.
+    assert cache(gpu=replace(GPU, devices=("1",))) == cache()
+    assert re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,80}", cache().name)
+
+
+MINE = compile_cache(fake_image("cuda"), GPU)
+
+
+def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it(
+    stage: Stage,
+) -> None:
+    run = (ARMS["cpu"], ARMS["cuda"], ARMS["cuda-hidden"])
+    stage.run(arms=Arms(run=run, gpus={None: GPU}), blocks=2)
+    for job in stage.engine.jobs:
+        arm = asked_arm(job)
+        assert job.volumes == ((MINE,) if arm == "cuda" else ())
+        assert (job.environment.get("CUDA_CACHE_DISABLE") == "0") is (arm == "cuda")
+        assert (job.environment.get("CUDA_CACHE_MAXSIZE") == "4294967296") is (arm == "cuda")
+    assert len([job for job in stage.engine.jobs if job.gpu]) == 3
+    assert stage.engine.removed_volumes == []
+    for document in stage.load().documents:
+        said = document.invocation.engine["gpu.compile_cache"]
+        assert said == (MINE.name if document.invocation.arm == "cuda" else "none")
+
+
+def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage: Stage) -> None:
+    twice = Arms(run=name_arms(["cuda", "cuda"]), gpus={None: GPU})
+    stage.run(lambda _: Life(words=[], code=139), arms=twice)
+    assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
+
+
+def engine_with(labels: Mapping[str, str], image: str | None, volume: Volume) -> FakeApi:
+    """An engine that has the volume, and an image of that id with these labels."""
+    present = {"name": {"Id": image, "Labels": {LABEL: "image", **labels}}} if image else {}
+    api = FakeApi(present=present)
+    api.create_volume(volume.name, labels=volume_labels(volume, "me"))
+    api.create_volume("not-ours", labels={"some": "label"})
+    # However old.
+    api.kept[volume.name]["CreatedAt"] = "2020-01-01T00:00:00Z"
+    return api
+
+
+PACKAGES = {f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock)}
+
+
+@pytest.mark.parametrize(
+    ("volume", "labels", "image", "driver", "swept"),
+    [
+        # As it was made for.
+        (cache(), {}, IMAGE.id, DRIVER, False),
+        (cache(), {}, IMAGE.id, None, False),
+        # The suite was edited and its image built anew, and the old one removed.
+        (cache(), PACKAGES, "sha256:2", DRIVER, False),
+        (cache(), PACKAGES, "sha256:2", None, False),
+        # Other packages, or no image at all.
+        (cache(), {f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
+        (cache(), {}, "sha256:2", None, True),
+        (cache(), {}, None, None, True),
+        # The driver was changed.
+        (cache(), PACKAGES, IMAGE.id, "570.1", True),
+        # One of an unknown driver stays with its image.
+        (UNKNOWN, {}, IMAGE.id, DRIVER, False),
+        (UNKNOWN, {}, None, DRIVER, True),
+    ],
+)
+def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
+    volume: Volume, labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
+) -> None:
+    api = engine_with(labels, image, volume)
+    count = leftovers.sweep(Daemon(api, HERE), 1.8e9, driver)
+    assert count == int(swept)
+    assert set(api.kept) == {"not-ours"} | (set() if swept else {volume.name})
+
+
+def test_a_cache_that_a_container_holds_is_left_alone() -> None:
+    api = engine_with({}, None, cache())
+    api.failures[f"remove volume {cache().name}"] = api_error(409, "volume is in use")
+    assert leftovers.sweep(Daemon(api, HERE), 1.8e9) == 0
+    assert cache().name in api.kept
+
+
+def test_cleaning_removes_it_and_nothing_of_others() -> None:
+    api = engine_with({}, IMAGE.id, cache())
+    assert leftovers.remove_everything(Daemon(api, HERE))["volumes"] == 1
+    assert set(api.kept) == {"not-ours"}
+
+
+@pytest.mark.parametrize("base", ["python@sha256:0", "a-name:latest"])
+@pytest.mark.parametrize("laid", [False, True])
+def test_an_image_carries_the_hash_that_its_cache_is_called_by(base: str, *, laid: bool) -> None:
+    identity = base if "@" in base else "sha256:7"
+    spec = read_specs()["cuda"]
+    recipe = overlay_on(spec, base) if laid else follow(spec, base)
+    # An image that the suite is laid on is known by its digest alone, in whichever place it lies.
+    identity = identity.rpartition("@")[2] if laid else identity
+    plan = plan_build(recipe, base_identity=identity, architecture="amd64")
+    image = replace(IMAGE, base=name_base(base, identity), lock=plan.lock)
+    assert plan.labels[f"{LABEL}.packages"] == cache(image).labels["packages"]
+
+
+def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path: Path) -> None:
+    home = tmp_path / "arms"
+    variables = LocalVolumes(home).variables(job(cache()))
+    folder = Path(variables[CACHE_VARIABLE])
+    assert folder.parent == home
+    (folder / "kernel").write_text("compiled")
+    again = LocalVolumes(home)
+    assert again.variables(job(cache())) == variables
+    again.remove(cache())
+    assert (folder / "kernel").exists()
+    assert sweep_lasting(home, None) == sweep_lasting(home, DRIVER) == 0
+    again.variables(job(UNKNOWN))
+    (home / "cuda-0123").mkdir()
+    assert sweep_lasting(home, "570.1") == 1
+    assert {one.name for one in home.iterdir()} == {"cuda-0123", UNKNOWN.name}
+
+
+def test_no_room_for_it_is_an_engine_error(tmp_path: Path) -> None:
+    home = tmp_path / "arms"
+    home.write_text("a file")
+    with pytest.raises(EngineError, match="compile-cache could be made") as caught:
+        LocalVolumes(home).variables(job(cache()))
+    assert str(home) in caught.value.remedy
+
+
+def test_the_local_engine_sweeps_by_this_machines_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    LocalVolumes(tmp_path).variables(job(cache()))
+    monkeypatch.setattr(local_engine, "sweep", lambda: 0)
+    monkeypatch.setattr(local_engine, "read_version", lambda: DRIVER)
+    assert LocalEngine(home=tmp_path).sweep_leftovers() == 0
+    monkeypatch.setattr(local_engine, "read_version", lambda: "570.1")
+    assert LocalEngine(home=tmp_path).sweep_leftovers() == 1
+
+
+def test_the_callers_own_cache_is_left_alone_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+    engine = LocalEngine(home=tmp_path)
+    assert CACHE_VARIABLE not in engine.describe()
+    theirs = tmp_path / "theirs"
+    monkeypatch.setenv(CACHE_VARIABLE, str(theirs))
+    monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
+    assert engine.describe()[CACHE_VARIABLE] == "not the caller's"
+    environment = engine._environment(job(cache()))
+    assert environment[CACHE_VARIABLE] == str(tmp_path / cache().name)
+    assert "CUDA_CACHE_DISABLE" not in environment
+    assert CACHE_VARIABLE not in engine._environment(make_job(gpu=GPU))
+
+
+VOLUME = Volume(name="crossover-1-scratch", target="/scratch", variable="WHERE", purpose="scratch")
+NOW_S = datetime(2026, 11, 21, 12, tzinfo=timezone.utc).timestamp()
+"""Four hours after the fake engine has made its volumes."""
+
+
+def cell(name: str, **fields: Any) -> Cell:
+    made = synthetic.make_cell("made", name, {}, Work(amount=1.0, unit="call"))
+    return replace(made, **fields)
+
+
+def test_only_cells_that_read_files_bring_a_volume() -> None:
+    campaign = synthetic.make_campaign()
+    plain, reading = cell("plain"), cell("reading", reads_files=True)
+    assert choose_volumes(campaign, [plain], image=IMAGE, gpu=None) == ()
+    assert choose_volumes(campaign, [], image=IMAGE, gpu=None) == ()
+    # And a GPU its compile cache.
+    assert choose_volumes(campaign, [], image=IMAGE, gpu=GPU) == (compile_cache(IMAGE, GPU),)
+    (volume,) = choose_volumes(campaign, [plain, reading], image=IMAGE, gpu=None)
+    assert campaign_volumes(campaign, [plain, reading]) == (volume,)
+    assert (volume.target, volume.purpose) == (SCRATCH_TARGET, "scratch")
+
+
+def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() -> None:
+    campaign = synthetic.make_campaign()
+    names = {
+        campaign_volumes(replace(campaign, id=identity), [cell("reading", reads_files=True)])[
+            0
+        ].name
+        for identity in ("20261121-größe-full", "20261121-größe-quick", "a" * 90)
+    }
+    assert len(names) == 3
+    # As docker has it.
+    assert all(re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,60}", name) for name in names)
+
+
+def test_host_and_worker_mean_the_same_place() -> None:
+    assert (scratch.VARIABLE, worker_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
+
+
+@pytest.mark.parametrize(
+    ("volume", "labels", "variables"),
+    [
+        (
+            VOLUME,
+            {LABEL: "volume", f"{LABEL}.owner": "me", f"{LABEL}.purpose": "scratch"},
+            {"WHERE": "/scratch"},
+        ),
+        (
+            compile_cache(IMAGE, GPU),
+            {
+                LABEL: LASTING,
+                f"{LABEL}.purpose": "compile-cache",
+                f"{LABEL}.for": IMAGE.id,
+                f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock),
+                f"{LABEL}.driver": "580.65.06",
+            },
+            {CACHE_VARIABLE: CACHE_TARGET},
+        ),
+    ],
+)
+def test_a_run_gets_its_volumes_made_mounted_and_named(
+    volume: Volume, labels: dict[str, str], variables: dict[str, str]
+) -> None:
+    assert "mounts" not in container_limits(make_job(), memlock=False)
+    api = FakeApi()
+    # Refused at the last moment, so that nothing has to be listened to.
+    api.failures["start"] = api_error(500, "nobody has seen this")
+    with pytest.raises(EngineError):
+        start(api, make_job(volumes=(volume,), environment={"A": "1"}))
+    assert api.asked == ["volume", "create", "start", "remove"]
+    assert api.kept[volume.name]["Labels"] == labels
+    assert api.created["environment"] == {"A": "1", **variables}
+    (mount,) = api.created["host_config"]["mounts"]
+    assert (mount["Type"], mount["Source"]) == ("volume", volume.name)
+    assert (mount["Target"], mount["ReadOnly"]) == (*variables.values(), False)
+
+
+def test_a_refused_volume_is_an_error_and_leaves_no_container() -> None:
+    api = FakeApi()
+    api.failures["volume"] = api_error(500, "write: no space left on device")
+    with pytest.raises(EngineError, match="disk is full"):
+        start(api, make_job(volumes=(VOLUME,)))
+    assert api.asked == ["volume", "remove"]
+
+
+def test_removing_is_harmless_whatever_the_engine_says() -> None:
+    api = FakeApi()
+    assert not discard_volume(Daemon(api, HERE), VOLUME.name)
+    api.create_volume(VOLUME.name, labels={})
+    api.failures[f"remove volume {VOLUME.name}"] = api_error(409, "volume is in use")
+    assert not discard_volume(Daemon(api, HERE), VOLUME.name)
+    del api.failures[f"remove volume {VOLUME.name}"]
+    assert discard_volume(Daemon(api, HERE), VOLUME.name)
+    assert api.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("alive", "made", "swept"),
+    [
+        (True, "2020-01-01T00:00:00Z", False),
+        (False, "2026-11-21T08:00:00Z", True),
+        (None, "2026-11-21T08:00:00Z", False),
+        (None, "2026-11-18T08:00:00+01:00", True),
+        (None, "2026-11-18T08:00:00.123456789Z", True),
+        (None, "a while ago", False),
+    ],
+)
+def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
+    alive: bool | None, made: str, swept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = FakeApi()
+    api.create_volume(VOLUME.name, labels=volume_labels(VOLUME, "someone"))
+    api.create_volume("not-ours", labels={"some": "label"})
+    api.kept[VOLUME.name]["CreatedAt"] = made
+    monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
+    assert leftovers.sweep(Daemon(api, HERE), NOW_S) == int(swept)
+    assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
+
+
+def test_no_room_for_a_folder_is_an_engine_error(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(local_leftovers.tempfile, "mkdtemp", refuse)
+    with pytest.raises(EngineError, match="No space left") as caught:
+        LocalVolumes(place).variables(make_job(volumes=(VOLUME,)))
+    assert str(place) in caught.value.remedy
+    assert not list(place.iterdir())
+
+
+def test_a_plain_process_finds_a_folder_that_the_next_one_finds_again(place: Path) -> None:
+    volumes, other = LocalVolumes(place), replace(VOLUME, name="other")
+    assert volumes.variables(make_job()) == {}
+    (folder,) = volumes.variables(make_job(volumes=(VOLUME,))).values()
+    (Path(folder) / "file").write_text("kept")
+    assert volumes.variables(make_job(volumes=(VOLUME,))) == {"WHERE": folder}
+    assert Path(folder).is_relative_to(place)
+    assert volumes.variables(make_job(volumes=(other,)))["WHERE"] != folder
+    for volume in (VOLUME, VOLUME, other):
+        volumes.remove(volume)
+    assert not list(place.iterdir())
