@@ -149,7 +149,7 @@ class CellAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     precision: Precision
     dispatch: Dispatch | None = None
     one_shot: bool = False
-    pinned: bool = False
+    on_cpu: bool = False
     staged: bool = False
     compute: tuple[str, ...] = ()
     arms: Mapping[str, ArmResult]

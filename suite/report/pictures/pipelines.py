@@ -72,7 +72,7 @@ def _name_part(cell: CellAnalysis) -> str:
     """Which part of a pipeline and what takes from it a cell is; empty: it is none."""
     if cell.role != "input":
         return ""
-    if cell.pinned:
+    if cell.on_cpu:
         return "input"
     return "together" if cell.compute else "trivial"
 

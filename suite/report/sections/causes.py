@@ -58,13 +58,13 @@ MOST_TOLD = 4
 
 def describe_improvements(analysis: Analysis) -> Iterator[str]:
     """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
-    pinned = {cell.id for cell in analysis.cells if cell.pinned}
+    on_cpu = {cell.id for cell in analysis.cells if cell.on_cpu}
     arm = analysis.gpu or analysis.cpu or ""
     helping = sorted(
         (
             change
             for change in analysis.find("change", arm=arm, verdict="faster")
-            if change.cell not in pinned or not analysis.gpu
+            if change.cell not in on_cpu or not analysis.gpu
         ),
         key=lambda change: -change.number.value,
     )
