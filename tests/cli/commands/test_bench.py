@@ -163,7 +163,7 @@ def test_unknown_values_are_usage_errors_before_any_job(
 
 
 def test_a_cpu_that_is_not_there_is_a_usage_error(shell: Shell) -> None:
-    assert "there is no CPU 4096" in complaint(shell.bench_short("--cpus", "0,4096"), 2)
+    assert "CPU 4096 is not available" in complaint(shell.bench_short("--cpus", "0,4096"), 2)
 
 
 @pytest.mark.parametrize("command", ["bench", "doctor"])
