@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from tabulate import tabulate
@@ -48,7 +47,7 @@ def fleet(fleet: Path | None, machines: Sequence[str], asked: str, *, checks: bo
     names = sorted(machines) or _list_machines(place)
     folders = [place / name for name in names]
     try:
-        options: Mapping[str, Any] = read_words(asked)
+        options = read_words(asked)
     except ValueError as error:
         raise UsageError(f"ASKED={asked!r}: {error}", "quote it as for a shell") from error
     rows = [look_home(folder, options) for folder in folders]

@@ -15,17 +15,17 @@ from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.options import CAMPAIGN, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import run_argument
-from suite.cli.settings import read_bounds, read_gpu, read_request
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
 from suite.host.campaign.arms import ALL_GPUS, resolve_arms
+from suite.host.campaign.options import Options
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store
 from suite.report.pages.recheck import compose_recheck
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
-_OF_THE_PLAN = ("resume", "only", "seed", "price", "price_currency", "stop_if")
+_OF_THE_PLAN = ("resume", "only", "seed", "price", "stop_if")
 """Options of a campaign that this command does not have, beside the profile."""
 
 _OPTIONS = {
@@ -51,14 +51,15 @@ def recheck(run: Path, number: int, **given: Any) -> int:
 
     A hash over RUN's samples draws them. They get a folder of their own in results.
     """
-    given = {**dict.fromkeys(_OF_THE_PLAN), **given}
-    bounds = read_bounds(given)
+    options = Options.parse(given)
+    if options.gpu == ALL_GPUS:
+        raise UsageError("GPU=all is for `make bench`", "name one GPU: GPU=1")
     with unpacked(run) as folder:
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
     compared = map(campaign.arm, campaign.arms)
     plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
-    wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
+    wanted = options.arms if "arms" in options.words else tuple(plain)
     if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain) or 'several GPUs'}",
@@ -66,22 +67,19 @@ def recheck(run: Path, number: int, **given: Any) -> int:
         )
     seed = hash_samples(loaded)
     cells = draw_cells(before, wanted, number, seed)
-    given = {
-        **given,
-        "profile": campaign.profile,
-        "arms": " ".join(wanted),
-        "only": " ".join(cells),
-        "blocks": given["blocks"] or RECHECK_BLOCKS,
-    }
-    check_custom(given, wanted)
-    if read_gpu(given["gpu"] or "0") == ALL_GPUS:
-        raise UsageError("GPU=all is for `make bench`", "name one GPU: GPU=1")
-    with engine_alone(given, bounds) as here:
+    options = options.give(
+        profile=campaign.profile,
+        arms=" ".join(wanted),
+        only=" ".join(cells),
+        blocks=str(options.blocks or RECHECK_BLOCKS),
+    )
+    check_custom(options, wanted)
+    with engine_alone(options) as here:
         engine, say = here.engine, here.terminal.say
-        arms = resolve_arms(engine, wanted, given["gpu"])
-        given = settle_gpu(given, engine, say) if arms.gpus else given
-        given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
-        drawn = plan_recheck(read_request(given), arms, scenarios.cells(), campaign)
+        arms = resolve_arms(engine, wanted, options.gpu)
+        options = settle_gpu(options, engine, say) if arms.gpus else options
+        options = settle_custom(options, engine, [arm.image for arm in arms.run], say)
+        drawn = plan_recheck(options, arms, scenarios.cells(), campaign)
         images = provide(engine, arms, say)
         store = Store.create(here.results, drawn.id)
         run_campaign(here, store, drawn, arms, images)

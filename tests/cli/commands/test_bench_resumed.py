@@ -39,7 +39,6 @@ def test_resuming_takes_more_blocks_and_no_fewer(shell: Shell) -> None:
         ("--label", "x"),
         ("--results", "elsewhere"),
         ("--price", "1"),
-        ("--price-currency", "EUR"),
     ],
     ids=" ".join,
 )
