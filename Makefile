@@ -6,8 +6,8 @@ VENV := .venv
 # `python -m`.
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
-BENCH := PROFILE BLOCKS BUDGET WAIT STOP_IF ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL N SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET MACHINES FLEET CHECK
+BENCH := PROFILE BLOCKS BUDGET WAIT STOP_IF ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE RESULTS RESUME RECHECK N BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
+KNOWN := $(BENCH) RUN RUNS ROWS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET MACHINES FLEET CHECK
 # make has an AS of its own, the assembler; conda's compilers put one into the environment.
 ifneq ($(origin AS),command line)
 AS :=
@@ -29,13 +29,13 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench list report compare shortlist gate check bundle defend recheck export paper doctor images base fleet fleet-tasks test lint clean generate sample lock
+.PHONY: help bench list report compare check bundle defend export paper doctor images base fleet fleet-tasks test lint clean generate sample lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  Variables of make bench: $(BENCH)"
 
-bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report
+bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: N=5 cells of it again)
 	@$(call nox,bench) $(call given,$(BENCH))
 
 list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers
@@ -44,14 +44,8 @@ list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answe
 report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
 	@$(call nox,collate) $(call quote,RUN)
 
-compare: $(VENV)/host.stamp ## one report over several campaigns: RUNS="results/X results/Y" (PAIRS, OUT)
-	@$(call nox,compare) $(foreach r,$(value RUNS),$(call text,$r)) $(call given,PAIRS OUT)
-
-shortlist: $(VENV)/host.stamp ## machines to choose from, by what work costs: RUNS="…" (WORKLOAD, PRICES, OUT)
-	@$(PY) -m suite shortlist $(foreach r,$(value RUNS),$(call text,$r)) $(call given,WORKLOAD PRICES OUT)
-
-gate: $(VENV)/host.stamp ## fails where new is slower than base: RUNS="base new" (SLOWER=5, in per cent; OUT)
-	@$(PY) -m suite gate $(foreach r,$(value RUNS),$(call text,$r)) $(call given,SLOWER OUT)
+compare: $(VENV)/host.stamp ## campaigns beside each other: RUNS="results/X results/Y" (ROWS, PAIRS, SLOWER=5, WORKLOAD, PRICES, OUT)
+	@$(PY) -m suite compare $(foreach r,$(value RUNS),$(call text,$r)) $(call given,ROWS PAIRS SLOWER WORKLOAD PRICES OUT)
 
 check: $(VENV)/host.stamp ## does all of RUN=results/X, or of a bundle, follow from its documents? (SIGNERS)
 	@$(PY) -m suite check $(call quote,RUN) $(call given,SIGNERS)
@@ -61,9 +55,6 @@ bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (SIGN=
 
 defend: $(VENV)/host.stamp ## how do you know? the evidence for one CELL of RUN=results/X (OUT)
 	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
-
-recheck: $(VENV)/host.stamp ## measure N=5 cells of RUN=results/X again: do they reproduce?
-	@$(PY) -m suite recheck $(call quote,RUN) $(call given,N BLOCKS BUDGET WAIT ARMS ENGINE CPUS GPU TELEMETRY LABEL RESULTS BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
 
 export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/parquet.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
 	@$(PY) -m suite export $(call quote,RUN) $(call given,AS OUT)

@@ -56,12 +56,6 @@ def collate(session: nox.Session) -> None:
 
 
 @nox.session
-def compare(session: nox.Session) -> None:
-    """Make one report over several campaigns; arguments are those of `python -m suite compare`."""
-    forward(session, "-m", "suite", "compare")
-
-
-@nox.session
 def doctor(session: nox.Session) -> None:
     """Say what this machine can run and why not; arguments are those of `python -m suite doctor`."""
     forward(session, "-m", "suite", "doctor")

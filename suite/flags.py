@@ -71,6 +71,8 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
     ("excluded", "campaign"): {
         "same-campaign": "the same campaign as one listed before it",
         "copied": "{share:share} of its values equal those of {campaign} to the last digit: a copy",
+        "contradicts": "{share:share} of its values equal those of {campaign} to the last digit, under "
+        "another machine's identity: one of the two is a copy, so that neither counts",
         "other-suite": "measured by another version of the suite: the content of its measured part is "
         "{content}, that of the others {usual}",
         "other-method": "measured with another method than the others: {ours:names}, not {usual:names}",
@@ -225,6 +227,14 @@ KINDS: Mapping[str, Kind] = {
     for code, text in texts.items()
 }
 """Every kind of flag by its code."""
+
+IMPLAUSIBLE = frozenset(
+    {
+        *("above-peak", "above-memory", "above-cores", "above-pcie", "above-nvlink"),
+        *("below-call", "below-operation", "below-copy"),
+    }
+)
+"""The codes of numbers that the hardware can't have made."""
 
 
 def raise_flag(

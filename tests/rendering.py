@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from suite.analysis.analyse import analyse, analyse_folder, compare_folders
@@ -39,9 +40,9 @@ def report_folder(folder: Path, *, pictures: bool = True) -> Report:
     return build_report(analyse_folder(folder), pictures=pictures)
 
 
-def report_comparison(folders: Sequence[Path], pairs: Sequence[str] = ()) -> dict[str, str]:
+def report_comparison(folders: Sequence[Path]) -> dict[str, str | bytes]:
     """The files of a comparison."""
-    return build_comparison(*compare_folders(folders, pairs))
+    return build_comparison(*compare_folders(folders, asked=date(2026, 11, 23)))
 
 
 def render_markdown(analysis: Analysis, undrawn: str | None = None) -> str:

@@ -15,17 +15,20 @@ import pytest
 
 from suite.host.engine import Engine, Running
 from tests.fakes.device import SECOND, FakeDevice
-from tests.fakes.engine import FakeEngine, FakeRunning
+from tests.fakes.doctor_machine import FakeExamined
+from tests.fakes.engine import FakeRunning
 
 
 @pytest.mark.parametrize(
-    ("fake", "protocol"), [(FakeEngine, Engine), (FakeRunning, Running)], ids=["engine", "running"]
+    ("fake", "protocol"),
+    [(FakeExamined, Engine), (FakeRunning, Running)],
+    ids=["engine", "running"],
 )
 def test_a_fake_has_every_word_of_its_protocol(fake: type, protocol: type) -> None:
     promised = {name: word for name, word in vars(protocol).items() if not name.startswith("_")}
     assert promised
     for name, word in promised.items():
-        ours = inspect.getattr_static(fake, name)
+        ours = inspect.getattr_static(fake, name)  # FakeExamined has FakeEngine's, and the doctor's
         assert isinstance(ours, property) == isinstance(word, property), name
         if not isinstance(word, property):
             assert inspect.signature(ours).parameters == inspect.signature(word).parameters, name

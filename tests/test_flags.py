@@ -13,17 +13,15 @@ from msgspec import Struct, structs
 
 from suite import flags
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.bounds import IMPLAUSIBLE
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Versus
-from suite.analysis.result.shortlist import Shortlist
-from suite.analysis.several.comparison import set_side_by_side
-from suite.analysis.several.shortlist import rank_machines
+from suite.analysis.several.cells import compare_cells
+from suite.analysis.several.machines import compare_machines
 from suite.cells.cell import Cell, Work
-from suite.flags import KINDS, Flag, raise_flag
+from suite.flags import IMPLAUSIBLE, KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar
 from suite.report.text.wording import name_banners, word
 from tests import synthetic
@@ -277,32 +275,42 @@ def compare() -> Iterator[Versus]:
         make(change=in_step(work=Work(amount=9.0, unit="example"))),
     ):
         campaign = replace(second.campaign, id="another")
-        yield set_side_by_side([analyse(first), analyse(replace(second, campaign=campaign))])
+        yield compare_cells([analyse(first), analyse(replace(second, campaign=campaign))])
 
 
-def choose() -> Shortlist:
-    """Machines to choose from."""
+def choose() -> Iterator[Versus]:
+    """Machines to choose from, and one that contradicts another."""
     first = analyse(make())
 
     def another(name: str, measure_s: float = first.campaign.measure_s, **fields: Any) -> Analysis:
         plan = structs.replace(first.campaign, id=name, measure_s=measure_s)
         return structs.replace(first, campaign=plan, **fields)
 
+    mine, strangers = (
+        {
+            name: structs.replace(arm, facts={**arm.facts, "engine.machine.id": (mark,)})
+            for name, arm in first.arms.items()
+        }
+        for mark in ("#12345678", "#87654321")
+    )
+    first = structs.replace(first, arms=mine)
     ended = {name: structs.replace(arm, blocks={}) for name, arm in first.arms.items()}
     rest = [
         another("copy"),
         another("suite", cells=(), suite=replace(first.suite, content="6" * 64)),
         another("method", 9.0, cells=()),
-        another("short", cells=()),
+        another("short", cells=(), arms=strangers),
         another("ended", cells=(), arms=ended),
     ]
-    return rank_machines([first, first, *rest], asked=date(2026, 11, 23), workload=STEP)
+    asked = date(2026, 11, 23)
+    yield compare_machines([first, first, *rest], asked=asked, workload=STEP)
+    yield compare_machines([first, another("stranger", arms=strangers)], asked=asked, workload=STEP)
 
 
 @pytest.fixture(scope="module")
 def raised() -> list[Flag]:
     too_wide = estimate([5e-324, 1e308, 5e-324])
-    found = (*map(analyse, [*CAMPAIGNS, calibrate()]), *compare(), choose(), too_wide)
+    found = (*map(analyse, [*CAMPAIGNS, calibrate()]), *compare(), *choose(), too_wide)
     return [*gather(found), raise_flag("one-arm")]
 
 

@@ -79,3 +79,10 @@ def tell(n):
     return {"a": [f"{n} is too many"], "b": f"{'this is inside'}"}
 '''
     assert list(list_phrases(ast.parse(code))) == ["{} is too many", "this is inside"]
+
+
+def test_only_the_one_comparison_adjusts_a_p_value() -> None:
+    home = SUITE / "analysis" / "compare.py"
+    holm = re.compile(r"\b(adjust\(|multipletests|false_discovery_control)")
+    users = [path for path in SUITE.rglob("*.py") if holm.search(path.read_text(encoding="utf-8"))]
+    assert users == [home]

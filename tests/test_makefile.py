@@ -94,11 +94,11 @@ def test_variables_of_bench_are_its_options() -> None:
         (("images", "ARMS=cpu"), ".venv/bin/python -m nox -s build -- --arms 'cpu'"),
         (
             ("compare", "RUNS=results/x results/y", "PAIRS=2:cpu/1:cpu"),
-            ".venv/bin/python -m nox -s compare -- 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
+            ".venv/bin/python -m suite compare 'results/x' 'results/y' --pairs '2:cpu/1:cpu'",
         ),
         (
-            ("recheck", "RUN=results/x", "N=3", "ENGINE=local"),
-            ".venv/bin/python -m suite recheck 'results/x' --n '3' --engine 'local'",
+            ("bench", "RECHECK=results/x", "N=3", "ENGINE=local"),
+            ".venv/bin/python -m nox -s bench -- --engine 'local' --recheck 'results/x' --n '3'",
         ),
         (("fleet-tasks", "MACHINES=m.toml"), ".venv/bin/python fleet/skypilot/tasks.py 'm.toml'"),
         (
@@ -109,8 +109,8 @@ def test_variables_of_bench_are_its_options() -> None:
         # A $ is a letter, and so is a comma; make's own AS, the assembler, is no form.
         (("check", "RUN=/d$r/a,b #1"), ".venv/bin/python -m suite check '/d$r/a,b #1'"),
         (
-            ("gate", "RUNS=a$b c", "SLOWER=5"),
-            ".venv/bin/python -m suite gate 'a$b' 'c' --slower '5'",
+            ("compare", "RUNS=a$b c", "SLOWER=5"),
+            ".venv/bin/python -m suite compare 'a$b' 'c' --slower '5'",
         ),
         (("export", "RUN=x"), ".venv/bin/python -m suite export 'x'"),
         (("export", "RUN=x", "AS=csv"), ".venv/bin/python -m suite export 'x' --as 'csv'"),

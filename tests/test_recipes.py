@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import re
@@ -16,12 +15,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from suite.analysis.campaign.validity import OF_CELLS
+from suite.analysis.observations import COLUMNS, name_machine
 from suite.analysis.result.campaign import Analysis
 from suite.content import SUITE
-from suite.flags import KINDS
+from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
-from suite.report.exports.tidy import name_machine_key
 from tests import synthetic
 from tests.changes import in_cell, invoke, plant, tell
 from tests.commands import run_python
@@ -98,48 +96,6 @@ def make(one: Made) -> tuple[Analysis, list[Any]]:
     return study(plan, [one for one in documents if one.invocation.block]), documents
 
 
-COLUMNS = (
-    *("campaign", "created", "label", "machine", "machine_type", "cpu", "cpus", "gpu", "suite"),
-    *("tensorflow", "arm", "block", "cell", "family", "seconds", "work", "unit"),
-    *("price_hourly", "currency", "flags"),
-)
-
-
-def write_cells(folder: Path, analysis: Analysis) -> None:
-    """The table of a campaign."""
-    machine, price = analysis.machine, analysis.price
-    with (folder / "cells.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        for cell in analysis.cells:
-            for arm, result in cell.arms.items():
-                facts = analysis.arms[arm].facts
-                for block, seconds in result.values.items():
-                    row = {
-                        "campaign": analysis.campaign.id,
-                        "created": analysis.campaign.created.isoformat(),
-                        "label": analysis.campaign.label,
-                        "machine": name_machine_key(analysis),
-                        "machine_type": facts["engine.machine.type"][0],
-                        "cpu": machine.cpu,
-                        "cpus": machine.cpus_used,
-                        "gpu": "; ".join(machine.gpus),
-                        "suite": analysis.suite.content,
-                        "tensorflow": facts["tensorflow.version"][0],
-                        "arm": arm,
-                        "block": block,
-                        "cell": cell.id,
-                        "family": cell.scenario,
-                        "seconds": seconds,
-                        "work": result.work.amount,
-                        "unit": result.work.unit,
-                        "price_hourly": price.hourly if price else None,
-                        "currency": price.currency if price else None,
-                        "flags": " ".join(dict.fromkeys(flag.code for flag in result.flags)),
-                    }
-                    writer.writerow(row)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Campaigns:
     """A folder with results, a database with their table, and what the campaigns say themselves."""
@@ -172,9 +128,7 @@ class Campaigns:
 
     def name(self, machine: str) -> str:
         """The machine's name in the table."""
-        return next(
-            name_machine_key(a) for one, a in self.analyses.items() if one.machine == machine
-        )
+        return next(name_machine(a) for one, a in self.analyses.items() if one.machine == machine)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +139,7 @@ def campaigns(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaigns]:
         analysis, documents = make(one)
         folder = place / "results" / analysis.campaign.id
         synthetic.write_campaign(folder, synthetic.make_campaign(cells=[]), documents)
-        write_cells(folder, analysis)
+        (folder / "cells.csv").write_text(render_csv(analysis), encoding="utf-8")
         (folder / "summary.json").write_text(render_json(analysis), encoding="utf-8")
         analyses[one] = analysis
     with duckdb.connect() as database:
@@ -204,13 +158,10 @@ def by_machine(values: dict[Made, float]) -> Iterator[tuple[str, list[float]]]:
         yield machine, [value for one, value in values.items() if one.machine == machine]
 
 
-def test_the_page_names_the_columns_and_every_code_for_which_a_number_is_invalid() -> None:
+def test_the_page_names_the_columns() -> None:
     table = PAGE.partition("| column | holds |")[2].partition("\n\n")[0]
     named = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines()[2:]]
     assert tuple(name for names in named for name in names) == COLUMNS
-    (pattern,) = re.findall(r"'(\(\^\| \).*)'\)", EXAMPLES["The table"][1])
-    invalid = {code for code, kind in KINDS.items() if kind.severity == "invalid"} | OF_CELLS
-    assert {code for code in KINDS if re.search(pattern, f"outliers {code} bimodal")} == invalid
 
 
 def test_a_cell_over_time_is_what_the_reports_say(campaigns: Campaigns) -> None:

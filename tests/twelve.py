@@ -1,4 +1,4 @@
-"""Twelve made-up campaigns of machines to choose from, of which the truth is known, and what they cost."""
+"""Made-up campaigns of machines to choose from, of which the truth is known, and what they cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import structs
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import Fact
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.shortlist import Offer
+from suite.analysis.result.several import Offer
 from suite.cells.cell import Cell, Work
 from suite.model import SuiteIdentity
 from tests import changes, synthetic
@@ -58,9 +58,10 @@ MACHINES: Mapping[str, Made] = {
     "again": Made(type="plain.small", machine="bbbbbbbb", cpu=2.0, gpu=None),
     "fast": Made(type="fast.huge", machine="ffffffff", gpu=0.25),
     "priceless": Made(machine="99999999", gpu=1.2, model="Own Processor"),
+    "three-4": Made(type="three.large", machine="aaaaaaa4", gpu=0.97),
 }
-"""In the order in which they are named.  ``copy`` is the first one once more, its ids changed; ``again`` is
-the machine of ``plain`` another time."""
+"""In the order in which they are named.  ``copy`` is the first one once more, its ids changed, so that
+the two contradict each other; ``again`` is the machine of ``plain`` another time."""
 
 HOURLY = {
     ("three.large", "on-demand"): 1.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import structs
@@ -38,14 +38,14 @@ from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sw
 from suite.analysis.numbers.settled import hand_over
 from suite.analysis.numbers.stopping import Precision, assess
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
-from suite.analysis.result.cells import CellAnalysis, set_down
-from suite.analysis.result.numbers import Ratio
-from suite.analysis.result.several import Gate, Versus
-from suite.analysis.result.shortlist import Shortlist
-from suite.analysis.several.comparison import set_side_by_side
-from suite.analysis.several.gate import judge_gate
+from suite.analysis.result.cells import CellAnalysis, tell_verdict
+from suite.analysis.result.several import Versus
+from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
-from suite.analysis.several.shortlist import rank_machines
+from suite.analysis.several.machines import choose_rows, compare_machines
+from suite.errors import UsageError
+
+Rows = Literal["cell", "machine", "type"]
 
 Each = Callable[[Callable[[Path], Analysis], Sequence[Path]], Iterable[Analysis]]
 
@@ -60,51 +60,53 @@ def analyse_folder(folder: Path) -> Analysis:
 
 
 def compare_folders(
-    folders: Sequence[Path], pairs: Sequence[str] = ()
-) -> tuple[Versus, list[Analysis]]:
-    """Several campaigns side by side, and the analysis of each.
-
-    ``pairs`` are comparisons such as ``2:cuda/1:cpu``; none: every arm against the same arm of
-    the first campaign that has it.
-
-    Raises:
-        DocumentError: a campaign can't be read.
-        UsageError: the campaigns can't be compared.
-    """
-    analyses = list(map(analyse_folder, folders))
-    return set_side_by_side(analyses, pairs), analyses
-
-
-def gate_folders(base: Path, new: Path, bound: float) -> Gate:
-    """Whether the campaign ``new`` is slower than ``base`` by more than a share of ``bound``.
-
-    Raises:
-        DocumentError: a campaign can't be read.
-        UsageError: the campaigns can't be compared.
-    """
-    return judge_gate(analyse_folder(base), analyse_folder(new), bound)
-
-
-def shortlist_folders(
     folders: Sequence[Path],
-    prices: Path | None,
     *,
+    rows: Rows | None = None,
+    pairs: Sequence[str] = (),
+    bound: float | None = None,
+    prices: Path | None = None,
+    workload: str | None = None,
     asked: date,
-    workload: str | None,
     each: Each = map,
-) -> tuple[Shortlist, list[Analysis]]:
-    """The machines of several campaigns by what work costs on them, and the analysis of each.
+) -> tuple[Versus, list[Analysis]]:
+    """Several campaigns beside each other, and the analysis of each.
 
-    ``prices`` is a file of prices, None: the campaigns' own.  ``each`` lays the analysis over the
-    folders as ``map`` does, in their order.  For the rest see `rank_machines`.
+    Args:
+        folders: the campaigns', the first of them the base.
+        rows: of what the tables are; None: of cells where the campaigns are of one machine, or where
+            ``pairs`` or a ``bound`` are given; of machines where several are known, or ``prices`` or a
+            ``workload`` are given.
+        pairs: comparisons such as ``2:cuda/1:cpu``; none: every arm against the same arm of the first
+            campaign that has it.
+        bound: how much slower cells may be, a share.
+        prices: a file of prices; None: the campaigns' own.
+        workload: a cell's id or a part of it.
+        asked: the day by which a price is old.
+        each: lays the analysis over the folders as ``map`` does, in their order.
 
     Raises:
         DocumentError: a campaign or the prices can't be read.
-        UsageError: no machines can be set beside each other by this.
+        UsageError: the campaigns can't be compared, or by this.
     """
+    by_cell, by_machine = bool(pairs) or bound is not None, bool(prices or workload)
+    if (by_cell or rows == "cell") and (by_machine or rows in {"machine", "type"}):
+        raise UsageError(
+            "PAIRS and SLOWER are about cells as rows, PRICES and WORKLOAD about machines",
+            "leave one of them out, or ask twice",
+        )
     offers = read_prices(prices, asked) if prices else []
     analyses = list(each(analyse_folder, folders))
-    return rank_machines(analyses, offers, asked=asked, workload=workload), analyses
+    chosen = rows or ("cell" if by_cell else "type" if by_machine else choose_rows(analyses))
+    if chosen == "cell":
+        return compare_cells(analyses, pairs, bound=bound), analyses
+    versus = compare_machines(analyses, offers, asked=asked, rows=chosen, workload=workload)
+    return versus, analyses
+
+
+def compare_again(before: Analysis, now: Analysis, seed: str) -> Versus:
+    """What became of the cells of a campaign, drawn by ``seed``, that another has measured again."""
+    return compare_cells([before, now], seed=seed)
 
 
 def look(folder: Path) -> Precision:
@@ -116,7 +118,7 @@ def look(folder: Path) -> Precision:
     return assess(
         (
             [one.estimate for one in cell.arms.values() if one.estimate],
-            [one for one in cell.ratios.values() if isinstance(one, Ratio)],
+            [compared.ratio for compared in cell.comparisons.values() if compared.ratio],
         )
         for cell in summarise(load_campaign(folder)).cells
     )
@@ -203,7 +205,10 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
 
 def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
     cell = one.cell
-    comparisons = {arm: set_down(ratio, one.verdicts[arm]) for arm, ratio in one.ratios.items()}
+    # What makes a side INVALID stands with the arm, and in the verdict.
+    comparisons = {
+        arm: structs.replace(found, invalid=()) for arm, found in one.comparisons.items()
+    }
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)
     return CellAnalysis(
@@ -233,7 +238,10 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
     sweeps = find_sweeps(summary.campaign.cells)
     main = pick_main(sweeps)
     base, *others = summary.campaign.arms
-    verdicts = {arm: {one.cell.id: one.verdicts[arm] for one in summary.cells} for arm in others}
+    verdicts = {
+        arm: {one.cell.id: tell_verdict(one.comparisons[arm]) for one in summary.cells}
+        for arm in others
+    }
     results = {
         arm: {one.cell.id: one.arms[arm] for one in summary.cells} for arm in (base, *others)
     }

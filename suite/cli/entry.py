@@ -20,7 +20,7 @@ from suite.cells.traits import ProfileName
 from suite.cli.commands import export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generate
-from suite.cli.commands.recheck import recheck
+from suite.cli.commands.recheck import CELLS, run_recheck
 from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
@@ -50,10 +50,21 @@ def commands() -> None:
 
 @commands.command(epilog=EXITS)
 @campaign_options
+@click.option(
+    "--recheck",
+    metavar="FOLDER",
+    help="measure some cells of this campaign (or bundle) again: do they reproduce?",
+)
+@click.option("--n", type=click.IntRange(1), help=f"with --recheck: how many  [default: {CELLS}]")
 @engine_options
-def bench(**given: Any) -> int:
+def bench(recheck: str | None, n: int | None, **given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
-    return run_bench(Options.parse(given))
+    options = Options.parse(given)
+    if recheck is not None:
+        return run_recheck(recheck, n, options)
+    if n is not None:
+        raise UsageError("N is how many cells RECHECK measures again", "name a campaign: RECHECK=…")
+    return run_bench(options)
 
 
 @commands.command("list")
@@ -191,7 +202,7 @@ def clean() -> int:
 
 
 _OTHERS = (*export.COMMANDS, *fleet.COMMANDS, *receipts.COMMANDS, *several.COMMANDS)
-for _other in (*_OTHERS, generate, recheck):
+for _other in (*_OTHERS, generate):
     commands.add_command(_other)
 
 

@@ -23,8 +23,8 @@ def _whole(kind: str) -> click.IntRange:
 
 
 EXITS = """\b
-Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed or is
-invalid (the report is still written); 2 usage; 3 no engine, or it refused;
+Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed, is invalid
+(the report is still written) or, with RECHECK, does not reproduce; 2 usage; 3 no engine, or it refused;
 4 a GPU was requested and is not available; 5 a document can't be read; 6 another
 campaign is running here; 7 the machine is unsound (STOP_IF);
 130 interrupted (what was measured is kept)."""

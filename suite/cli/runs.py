@@ -123,6 +123,16 @@ def _name_some(named: str, folder: Path) -> str:
 Command = Callable[..., Any]
 
 
+def find_run(named: str, text: str) -> Path:
+    """The campaign's folder or bundle that a variable names.
+
+    Raises:
+        UsageError: it names neither.
+    """
+    path: Path = _Run(named, bundles=True).convert(text, None, None)
+    return path
+
+
 def run_argument(*, bundles: bool = False) -> Callable[[Command], Command]:
     """What adds RUN to a command: one campaign's folder, or with ``bundles`` a bundle as well.
 
@@ -132,28 +142,19 @@ def run_argument(*, bundles: bool = False) -> Callable[[Command], Command]:
     return click.argument("run", type=kind, required=False, default="", metavar="RUN")
 
 
-def runs_argument(*, least: int = 1, most: int | None = None) -> Callable[[Command], Command]:
-    """What adds RUNS to a command: so many campaigns' folders."""
+def runs_argument(command: Command) -> Command:
+    """Adds RUNS to a command: campaigns' folders, one at least."""
 
     def demand(_: click.Context, __: click.Parameter, runs: Sequence[Path]) -> Sequence[Path]:
         if not runs:
             raise _miss("RUNS")
-        if len(runs) < least or (most is not None and len(runs) > most):
-            wanted = f"{least}" if most == least else f"{least} or more"
-            raise UsageError(
-                f"RUNS names {len(runs)} folder{'s' * (len(runs) != 1)}; {wanted} are needed",
-                'such as RUNS="results/X results/Y"',
-            )
         return runs
 
-    return click.argument(
-        "runs",
-        nargs=-1,
-        type=_Run("RUNS", bundles=False),
-        required=False,
-        metavar="RUNS",
-        callback=demand,
+    kind = _Run("RUNS", bundles=False)
+    add = click.argument(
+        "runs", nargs=-1, type=kind, required=False, metavar="RUNS", callback=demand
     )
+    return add(command)
 
 
 def cell_argument(command: Command) -> Command:

@@ -8,16 +8,14 @@ from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
-from suite.analysis.result.several import Gate, Versus
-from suite.analysis.result.shortlist import Shortlist
+from suite.analysis.result.several import Versus
+from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
-from suite.report.exports.table import render_csv
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
-from suite.report.pages.gate import compose_gate
+from suite.report.pages.machines import compose_machines, depict_machines
 from suite.report.pages.receipt import compose_receipt, explain_excluded
-from suite.report.pages.shortlist import compose_shortlist
 from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
@@ -83,21 +81,23 @@ def _build(analysis: Analysis, undrawn: str | None) -> Report:
     )
 
 
-def build_comparison(versus: Versus, analyses: Sequence[Analysis]) -> dict[str, str]:
-    """The report over several campaigns: its files by name, each as text."""
-    page = compose_versus(versus, analyses)
-    return {**_render_both("compare", page), "compare.json": render_json(versus)}
+def build_comparison(
+    versus: Versus, analyses: Sequence[Analysis], *, pictures: bool = False
+) -> dict[str, str | bytes]:
+    """The report over several campaigns: its files by name, the Markdown first.
 
-
-def build_gate(gate: Gate) -> dict[str, str]:
-    """Whether a campaign is slower than another, for a pull request: the file by its name."""
-    return {"gate.md": render_page(compose_gate(gate))}
-
-
-def build_shortlist(found: Shortlist, analyses: Sequence[Analysis]) -> dict[str, str]:
-    """The shortlist of some campaigns' machines: its files by name, each as text."""
-    page = compose_shortlist(found, analyses)
-    return {**_render_both("shortlist", page), "shortlist.json": render_json(found)}
+    ``pictures``: with what machines cost drawn beside what they reach.
+    """
+    if versus.rows == "cell":
+        page, shown = compose_versus(versus, analyses), []
+    else:
+        shown = depict_machines(versus) if pictures and can_draw() else []
+        page = compose_machines(versus, analyses, shown)
+    return {
+        "compare.md": render_page(page),
+        "compare.json": render_json(versus),
+        **_draw("compare", page, shown),
+    }
 
 
 def _render_both(name: str, page: Page) -> dict[str, str]:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare
 from tests.bench.rates import contains, count, judge_tables
 from tests.bench.rivals import RULES, decide_by_runs, read_values
 from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series
@@ -51,7 +51,7 @@ def tabulate_coverage(cells: int) -> str:
             truth = float(np.exp(host.offset + host.drift * (blocks - max(BLOCKS)) / 2))
             cut = [[{b: v for b, v in one.items() if b <= blocks} for one in arm] for arm in arms]
             value.append(count([contains(estimate([*v.values()]), truth) for v in cut[0]]))
-            pairs = [compare(a, b) for a, b in zip(*cut, strict=True)]
+            pairs = [find_paired_ratio(a, b) for a, b in zip(*cut, strict=True)]
             ratio.append(count([contains(one, 1.0) for one in pairs if one]))
         rows += [[name, "value", *map(str, value)], ["", "ratio", *map(str, ratio)]]
     headers = ["host", "interval of the", *(f"{blocks} blocks" for blocks in BLOCKS)]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suite.analysis.compare import find_paired_ratio, judge
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.numbers import MARGIN, Estimate, Ratio
 from tests.fakes.hosts import SAMPLES, Array, Host, draw_levels, draw_series
 
@@ -71,7 +70,7 @@ def estimates(values: Array) -> Iterator[Estimate]:
 
 def ratios(base: Array, other: Array) -> Iterator[Ratio]:
     for first, second in zip(base.tolist(), other.tolist(), strict=True):
-        found = compare(dict(enumerate(first)), dict(enumerate(second)))
+        found = find_paired_ratio(dict(enumerate(first)), dict(enumerate(second)))
         assert found is not None
         yield found
 

@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy import stats
 
+from suite.analysis.compare import find_paired_ratio, judge
 from suite.analysis.numbers.estimate import reduce_invocation
-from suite.analysis.numbers.ratio import compare
 from suite.analysis.numbers.steady import find_steady
-from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.numbers import MARGIN
 from tests.fakes.hosts import WARMUP, Array
 
@@ -85,13 +84,13 @@ def read_values(logs: Array) -> dict[int, float]:
 
 def decide_by_pairs(base: Array, other: Array, draw: np.random.Generator) -> bool:
     """Our paired test alone, before Holm and the margin."""
-    ratio = compare(read_values(base), read_values(other))
+    ratio = find_paired_ratio(read_values(base), read_values(other))
     return ratio is not None and ratio.p is not None and ratio.p < LEVEL
 
 
 def decide_as_here(base: Array, other: Array, draw: np.random.Generator) -> bool:
     """Our verdict in a table of one cell: the paired test and the margin of 2 %."""
-    ratio = compare(read_values(base), read_values(other))
+    ratio = find_paired_ratio(read_values(base), read_values(other))
     assert ratio is not None
     verdicts = judge({"": ratio}, margin=MARGIN, invalid={})
     return verdicts[""].name in {"FASTER", "SLOWER"}

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from suite.analysis.numbers.ratio import compare_campaigns
+from suite.analysis.compare import find_welch_ratio
 from tests.bench.rates import contains, count, draw_values, judge_tables
 from tests.fakes.hosts import HOSTS
 
@@ -44,7 +44,7 @@ def test_welch_across_campaigns_errs_as_often_as_it_says() -> None:
     other = draw_values(HOSTS["quiet"], draw, cells=4000, blocks=10)
     outcomes = []
     for first, second in zip(base.tolist(), other.tolist(), strict=True):
-        ratio = compare_campaigns(first, second)
+        ratio = find_welch_ratio(first, second)
         assert ratio is not None
         outcomes.append(not contains(ratio, 1.0))
     rate = count(outcomes)

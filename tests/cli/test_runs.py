@@ -11,9 +11,9 @@ from suite.cli import runs
 from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
 
-ONE = ("report", "check", "bundle", "defend", "recheck", "export", "paper")
-SEVERAL = ("compare", "shortlist", "gate")
-PACKED = ("check", "defend", "recheck", "export", "paper")
+ONE = ("report", "check", "bundle", "defend", "export", "paper")
+SEVERAL = ("compare",)
+PACKED = ("check", "defend", "export", "paper")
 """The commands that take a bundle as well."""
 
 
@@ -120,9 +120,15 @@ def test_a_name_with_a_space_is_one_folder(shell: Shell, results: Path) -> None:
     assert shell.run("report", str(spaced)).err == ""
 
 
-def test_a_gate_takes_two(shell: Shell, results: Path) -> None:
-    told = hear(shell.run("gate", str(results / "20260102T000000Z-b")))
-    assert "RUNS names 1 folder; 2 are needed" in told
+def test_what_is_measured_again_is_a_campaign_and_nothing_is_chosen_beside_it(
+    shell: Shell, results: Path
+) -> None:
+    assert "RECHECK=" in hear(shell.run("bench", "--recheck", str(results / "nowhere")))
+    assert "RECHECK is missing" in hear(shell.run("bench", "--recheck", ""))
+    assert "N is how many cells RECHECK" in hear(shell.run("bench", "--n", "3"))
+    campaign = str(results / "20260102T000000Z-b")
+    told = hear(shell.run("bench", "--recheck", campaign, "--only", "m*", "--seed", "1"))
+    assert "leave ONLY, SEED out" in told
 
 
 def test_a_missing_cell_and_a_missing_form_say_what_there_is(shell: Shell, results: Path) -> None:

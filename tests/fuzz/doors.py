@@ -10,7 +10,7 @@ import contextlib
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.analyse import gate_folders, shortlist_folders
+from suite.analysis.analyse import compare_folders
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document, read_summary
 from suite.cli import conduct, entry
@@ -34,7 +34,7 @@ from suite.host.machine.identity import find_types, parse_cloud
 from suite.host.machine.output import split_lines
 from suite.host.provision.images import DOCKER, read_specs
 from suite.host.telemetry.observer import read_lines
-from suite.report.produce import build_gate, build_shortlist
+from suite.report.produce import build_comparison
 from suite.wire import dump_document, dump_record
 from tests import golden_campaigns, synthetic
 from tests.fakes.engine import Life
@@ -79,10 +79,10 @@ def _golden(at: Path, draw: Random) -> Path:
     return _copy(kept, at / name)
 
 
-def _encode(files: dict[str, str]) -> None:
+def _encode(files: Mapping[str, str | bytes]) -> None:
     """Every file of a report can be written."""
-    for text in files.values():
-        text.encode()
+    for content in files.values():
+        assert isinstance(content, bytes) or content.encode()
 
 
 def try_document(at: Path, draw: Random) -> None:
@@ -130,7 +130,7 @@ def try_figures(at: Path, draw: Random) -> None:
 
 
 def try_shortlist(at: Path, draw: Random) -> None:
-    """A list of prices, or a document of a campaign that machines are chosen by and a gate looks at."""
+    """A list of prices, or a document of a campaign that machines are chosen by."""
     folder, prices = _golden(at, draw), at / "prices.toml"
     base = _copy(folder, at / "base")
     for path in base.glob("*.json"):
@@ -142,9 +142,9 @@ def try_shortlist(at: Path, draw: Random) -> None:
     else:
         _change_one(folder, "c*.json", draw)
     asked, workload = date(2026, 11, 23), draw.choice([None, "batch=8"])
-    found = shortlist_folders([base, folder], prices, asked=asked, workload=workload)
-    _encode(build_shortlist(*found))
-    _encode(build_gate(gate_folders(base, folder, 0.05)))
+    found = compare_folders([base, folder], prices=prices, asked=asked, workload=workload)
+    _encode(build_comparison(*found))
+    _encode(build_comparison(*compare_folders([base, folder], bound=0.05, asked=asked)))
 
 
 def try_records(at: Path, draw: Random) -> None:

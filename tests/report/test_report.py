@@ -20,8 +20,8 @@ from msgspec import structs
 
 from suite import __version__, wire
 from suite.model import Campaign, Document
+from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
-from suite.report.exports.table import render_csv
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Report
 from suite.report.sections.opening import account
@@ -191,18 +191,6 @@ def test_the_json_says_why_a_null_is_null() -> None:
             assert (result["value"] is None) == bool(missing)
             if result["value"] is not None:
                 assert result["low"] is not None or "no interval" in result["notes"][0]["text"]
-
-
-def test_the_csv_has_a_row_a_cell_and_arm() -> None:
-    summary = analyse_made("few")
-    rows = list(csv.DictReader(io.StringIO(render_csv(summary))))
-    assert len(rows) == len(summary.cells) * 2
-    first = rows[0]
-    assert (first["unit"], first["rate_unit"], first["axis_n"]) == ("s", "FLOP/s", "1000")
-    estimate = summary.cells[0].arms["cpu"].estimate
-    assert estimate
-    assert float(first["value"]) == estimate.value
-    assert (first["ratio"], bool(rows[1]["ratio"])) == ("", True)
 
 
 def report_into(folder: Path, campaign: Campaign, documents: list[Document]) -> Report:

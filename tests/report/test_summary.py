@@ -11,7 +11,7 @@ from msgspec import structs
 
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import read_summary
-from suite.analysis.several.comparison import set_side_by_side
+from suite.analysis.several.cells import compare_cells
 from suite.report.exports.summary import render_json, summary_schema
 from suite.report.pages.gallery import depict
 from suite.report.produce import build_report, draw
@@ -51,7 +51,7 @@ def test_what_is_written_is_what_the_schema_says(name: str) -> None:
 def test_the_schema_holds_for_a_comparison() -> None:
     first = analyse_golden("two-arms")
     second = structs.replace(first, campaign=structs.replace(first.campaign, id="another"))
-    versus = set_side_by_side([first, second])
+    versus = compare_cells([first, second])
     jsonschema.validate(json.loads(render_json(versus)), summary_schema())
 
 

@@ -6,14 +6,15 @@ Pure; knows no name of a case, and says nothing about what the numbers mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 
 from suite.analysis.campaign.summarise import CellSummary, Summary
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.verdict import is_beyond
+from suite.analysis.compare import find_paired_ratio, is_beyond
+from suite.analysis.observations import LARGEST, Observation, values_by_block
+from suite.analysis.result.cells import tell_verdict
 from suite.analysis.result.numbers import Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Cell
 from suite.cells.traits import WITH_VERDICTS, LinkName, OverheadName
@@ -22,9 +23,6 @@ from suite.model import CellResult
 
 Values = Mapping[int, float]
 """Invocation values by block."""
-
-LARGEST = 1e100
-"""No amount, size or rate is larger, and no inverse of one; a document can hold any number."""
 
 Trace = Mapping[str, float]
 """What a profiler saw a GPU do in a few untimed calls, as the worker's trace.py names it."""
@@ -39,9 +37,10 @@ class Catalogue:
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
     ``margin`` is what a difference must exceed to count, ``gives_verdicts`` whether the profile does.
-    ``traces`` are the calibration's, by arm and cell.
+    ``traces`` are the calibration's, by arm and cell.  ``table`` has the observations.
     """
 
+    table: Sequence[Observation]
     cells: Mapping[str, CellSummary]
     arms: tuple[str, ...]
     cpu: str | None
@@ -88,15 +87,22 @@ class Catalogue:
         """Seconds a call by block; nothing where there is no number or it is INVALID."""
         return self._valid.get((one.cell.id, arm), {}) if one and arm else {}
 
+    def rows(self, one: CellSummary | None, arm: str | None) -> Sequence[Observation]:
+        """The observations of a cell on an arm; none where it is INVALID."""
+        return self._rows.get((one.cell.id, arm), ()) if one and arm else ()
+
+    @cached_property
+    def _rows(self) -> Mapping[tuple[str, str], Sequence[Observation]]:
+        """By cell and arm, since every cell asks for those of all others."""
+        rows: dict[tuple[str, str], list[Observation]] = {}
+        for row in self.table:
+            if not row.invalid:
+                rows.setdefault((row.cell, row.arm), []).append(row)
+        return rows
+
     @cached_property
     def _valid(self) -> Mapping[tuple[str, str], Values]:
-        """By cell and arm, since every cell asks for those of all others."""
-        return {
-            (one.cell.id, arm): result.values
-            for one in self.cells.values()
-            for arm, result in one.arms.items()
-            if not result.invalid
-        }
+        return {place: values_by_block(rows) for place, rows in self._rows.items()}
 
     def steps(self, one: CellSummary | None, arm: str | None) -> Values:
         """Seconds a step by block: of a call that makes several steps of ``batch`` the mean one."""
@@ -123,7 +129,7 @@ class Catalogue:
     def ratio(self, one: CellSummary) -> Ratio | None:
         """The GPU's time over the CPU's; None without both, or where one is INVALID."""
         values = self.values(one, self.cpu), self.values(one, self.gpu)
-        return compare(*values) if all(values) else None
+        return find_paired_ratio(*values) if all(values) else None
 
     def wins(self, one: CellSummary) -> bool | None:
         """Whether the GPU is the faster one; None: nobody can tell.  See also `is_provisional`."""
@@ -166,7 +172,8 @@ class Catalogue:
         if self.arms[0] not in rivals:
             return None
         rivals.remove(self.arms[0])
-        return one.verdicts.get(rivals[0] or "")
+        compared = one.comparisons.get(rivals[0] or "")
+        return tell_verdict(compared) if compared else None
 
 
 def open_catalogue(summary: Summary) -> Catalogue:
@@ -182,6 +189,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
     hidden = (one for one in map(plan.arm, arms) if one.control == "hidden")
     cpu = cpu or next(hidden, None)
     return Catalogue(
+        table=summary.table,
         cells={one.cell.id: one for one in summary.cells},
         arms=arms,
         cpu=cpu.name if cpu else None,

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from suite.analysis.ablation.catalogue import LARGEST, Catalogue, Values, divide, name_unit
+from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare
+from suite.analysis.observations import HOUR_S, LARGEST, MILLION
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.limits import Price
 from suite.model import Campaign
-
-HOUR_S = 3600.0
-MILLION = 1e6
 
 
 def find_price(campaign: Campaign) -> Price | None:
@@ -48,7 +46,7 @@ def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Finding]:
             continue
         yield from costs
         gpu, cpu = catalogue.gpu, catalogue.cpu
-        turns = compare(catalogue.values(summary, gpu), catalogue.values(summary, cpu))
+        turns = find_paired_ratio(catalogue.values(summary, gpu), catalogue.values(summary, cpu))
         if gpu and cpu and turns:
             yield Finding(tag="price-ratio", arm=gpu, cell=name, against=cpu, value=turns)
 

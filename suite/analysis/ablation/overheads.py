@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.ablation.catalogue import (
-    LARGEST,
     Catalogue,
     count_steps,
     mean,
 )
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.observations import LARGEST
 from suite.analysis.result.numbers import Value
 from suite.cells.traits import OverheadName
 

@@ -6,7 +6,7 @@ import math
 
 from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.ratio import compare
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
@@ -24,7 +24,7 @@ def find_speedup(
     # Cells that count in different units are the same work where they are stages of one case.
     same = name_unit(one.cell) == name_unit(other.cell)
     measure = catalogue.per_work if same else catalogue.values
-    ratio = compare(measure(other, arm), measure(one, arm))
+    ratio = find_paired_ratio(measure(other, arm), measure(one, arm))
     if ratio is None:
         return None
     return Finding(

@@ -16,8 +16,8 @@ from suite.analysis.ablation.catalogue import Catalogue, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare
 from suite.analysis.result.findings import PARTS, Finding, Meaning, PartName
 from suite.analysis.result.numbers import Estimate, Evidence, cite
 
@@ -104,7 +104,7 @@ def find_break_evens(catalogue: Catalogue) -> Iterator[Finding]:
         if not trains(summary.cell) or summary.cell.sweep is None or first is None or rival is None:
             continue
         slow, fast = catalogue.steps(summary, cpu), catalogue.steps(summary, gpu)
-        ratio = compare(fast, slow)
+        ratio = find_paired_ratio(fast, slow)
         if ratio is None:
             continue
         savings = [slow[block] - fast[block] for block in slow if block in fast]

@@ -7,18 +7,22 @@ fair numbers say; the stages are what the cells say.  Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
 from suite.analysis.numbers.estimate import estimate, estimate_difference
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.verdict import judge
+from suite.analysis.result.cells import Comparison
 from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
 from suite.cells.cell import Ladder
 from suite.cells.traits import Removed
+
+ENDS = (0, -1)
+"""The first stage of a waterfall, which is the script, and the last one, the fair number."""
 
 Measured = tuple[Step, Values]
 """A stage that has a number, and its seconds a unit by block."""
@@ -47,17 +51,14 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> Iterat
     none of them either.
     """
     pairs = list(_pair(waterfalls, catalogue))
-    ratios = {
-        f"{place} {end}": ratio
-        for place, (_, _, naive, fair) in enumerate(pairs)
-        for end, ratio in (("naive", naive), ("fair", fair))
-    }
-    judged = catalogue.gives_verdicts
-    verdicts = (
-        judge(ratios, margin=catalogue.margin, invalid={}, level=OTHER_LEVEL) if judged else {}
+    compared = compare_pairs(
+        {(place, end): ends[end] for place, (_, _, ends) in enumerate(pairs) for end in ENDS},
+        margin=catalogue.margin,
+        level=OTHER_LEVEL,
     )
-    for place, (waterfall, rival, naive, fair) in enumerate(pairs):
-        both = [verdicts.get(f"{place} {end}") for end in ("naive", "fair")]
+    for place, (waterfall, rival, _) in enumerate(pairs):
+        both = [compared[place, end].verdict for end in ENDS]
+        naive, fair = (_demand_ratio(compared[place, end]) for end in ENDS)
         off = naive.value / fair.value
         verdict = _judge_gap(*map(_find_side, both), provisional=None in both)
         find = partial(
@@ -91,9 +92,9 @@ def _judge_gap(naive: int, fair: int, *, provisional: bool) -> Meaning:
 
 def _pair(
     waterfalls: list[Waterfall], catalogue: Catalogue
-) -> Iterator[tuple[Waterfall, Waterfall, Ratio, Ratio]]:
-    """The GPU's waterfalls, each with a rival's of the same script, and the ratios of their first stages
-    and of their last ones."""
+) -> Iterator[tuple[Waterfall, Waterfall, dict[int, tuple[Rows, Rows]]]]:
+    """The GPU's waterfalls, each with a rival's of the same script, and the observations of their first
+    stages and of their last ones, the rival's first."""
     rivals = [(catalogue.cpu, False), (catalogue.gpu, True)]
     for one in waterfalls:
         if one.spot.arm != catalogue.gpu or one.spot.pinned:
@@ -103,13 +104,33 @@ def _pair(
             same = (other.name, other.fixed) == (one.name, one.fixed)
             if not (rival and same and _same_ends(one, other)):
                 continue
-            ends = [(other.steps[end], one.steps[end]) for end in (0, -1)]
-            naive, fair = (
-                compare(_take_step(catalogue, other, before), _take_step(catalogue, one, step))
-                for before, step in ends
-            )
-            if naive is not None and fair is not None:
-                yield one, other, naive, fair
+            ends = {
+                end: (
+                    _take_rows(catalogue, other, other.steps[end]),
+                    _take_rows(catalogue, one, one.steps[end]),
+                )
+                for end in ENDS
+            }
+            blocks = [[{row.block for row in rows} for rows in pair] for pair in ends.values()]
+            if all(base & gpu for base, gpu in blocks):
+                yield one, other, ends
+
+
+def _demand_ratio(compared: Comparison) -> Ratio:
+    if compared.ratio is None:
+        raise ValueError("stages that have blocks in common have no ratio")
+    return compared.ratio
+
+
+def _take_rows(catalogue: Catalogue, one: Waterfall, step: Step) -> Rows:
+    """The observations of a stage that have a value, with seconds a unit of the waterfall's."""
+    values = _take_step(catalogue, one, step)
+    rows = catalogue.rows(catalogue.cells[step.cell], one.spot.arm)
+    return [
+        replace(row, seconds=values[row.block])
+        for row in rows
+        if row.block is not None and row.block in values
+    ]
 
 
 def _split(
@@ -162,7 +183,7 @@ def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidenc
         mean(values) or 0.0 for _, values in (path[0], path[-1], rival[0], rival[-1])
     )
     longer, saving = (own - fair) - (theirs - their_fair), their_fair - fair
-    ratio = compare(path[-1][1], rival[-1][1])
+    ratio = find_paired_ratio(path[-1][1], rival[-1][1])
     if longer <= 0 or ratio is None:
         return None
     if ratio.most <= 1:
@@ -205,7 +226,7 @@ def _walk(catalogue: Catalogue, way: Ladder, arm: str, *, begin: int = 0) -> lis
                 changes=tuple(changes),
                 rules=tuple(dict.fromkeys(rules)) if measured else (),
                 value=estimate(list(values.values())),
-                factor=compare(values, measured[-1][1]) if measured else None,
+                factor=find_paired_ratio(values, measured[-1][1]) if measured else None,
             )
             measured.append((step, values))
             changes, rules = [], []
@@ -214,7 +235,7 @@ def _walk(catalogue: Catalogue, way: Ladder, arm: str, *, begin: int = 0) -> lis
 
 def _build(catalogue: Catalogue, way: Ladder, arm: str) -> Waterfall | None:
     measured = _walk(catalogue, way, arm)
-    factor = compare(measured[-1][1], measured[0][1]) if len(measured) > 1 else None
+    factor = find_paired_ratio(measured[-1][1], measured[0][1]) if len(measured) > 1 else None
     if factor is None:
         return None
     return Waterfall(

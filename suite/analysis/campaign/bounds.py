@@ -18,14 +18,6 @@ from suite.cells.traits import OverheadName
 from suite.flags import Flag, raise_flag
 from suite.model import Arm, Campaign, Document, Scalar
 
-IMPLAUSIBLE = frozenset(
-    {
-        *("above-peak", "above-memory", "above-cores", "above-pcie", "above-nvlink"),
-        *("below-call", "below-operation", "below-copy"),
-    }
-)
-"""The codes of numbers that the hardware can't have made."""
-
 PCIE = 16 * 7.563e9
 """Bytes a second in one direction of the fastest PCIe link, of generation 6.0 with 16 lanes: 64 GT/s a
 lane, of which 242 of the 256 bytes of a flit are data (the PCI-SIG's base specification).  No copy

@@ -127,9 +127,7 @@ def find_unproven(
             return Evidence(code=code, values={"fact": name, "value": repr(facts[name])})
     # A driver may not tell it.
     if uuid is not None and facts.get(GPU_UUID) not in {None, uuid}:
-        return Evidence(
-            code="not-its-gpu", values={"fact": GPU_UUID, "value": repr(facts[GPU_UUID])}
-        )
+        return cite("not-its-gpu", fact=GPU_UUID, value=repr(facts[GPU_UUID]))
     return None
 
 

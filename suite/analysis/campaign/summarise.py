@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import structs
 
-from suite.analysis.campaign.bounds import IMPLAUSIBLE, Place, find_impossible, find_places
-from suite.analysis.campaign.conclude import Conclusions, conclude, read_controls
+from suite.analysis.campaign.bounds import Place, find_impossible, find_places
+from suite.analysis.campaign.conclude import Conclusions, conclude, read_control
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
@@ -42,9 +42,9 @@ from suite.analysis.documents.busy import find_idle
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.numbers.estimate import estimate
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.result.cells import Amount, ArmResult
-from suite.analysis.result.numbers import Estimate, Ratio, Verdict, derive_rate
+from suite.analysis.observations import Observation, observe_cell
+from suite.analysis.result.cells import Amount, ArmResult, Comparison
+from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, CellResult, Document
@@ -57,16 +57,14 @@ UNIT = "s"
 class CellSummary:
     """One cell of the plan on every arm, in the plan's order.
 
-    ``results`` are by arm and block what the documents that count have of it.  ``ratios`` holds by arm,
-    the first one excepted, its time over the first arm's, or the flag that says why there is no ratio;
-    ``verdicts`` the same of verdicts.
+    ``results`` are by arm and block what the documents that count have of it.  ``comparisons`` hold by
+    arm, the first one excepted, its time over the first arm's, and what that means.
     """
 
     cell: Cell
     results: Mapping[str, Mapping[int, CellResult]]
     arms: Mapping[str, ArmResult]
-    ratios: Mapping[str, Ratio | Flag]
-    verdicts: Mapping[str, Verdict | Flag]
+    comparisons: Mapping[str, Comparison]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +73,13 @@ class Summary:
 
     ``counted`` are the documents of its blocks by arm and block, the last repeat of each.  ``flags``
     are those of the whole campaign, and of every invocation that does not count; ``places`` is what
-    each arm's numbers were made on.
+    each arm's numbers were made on, ``table`` the observations of its arms.
     """
 
     loaded: LoadedCampaign
     counted: Mapping[str, Mapping[int, Document]]
     places: Mapping[str, Place]
+    table: Sequence[Observation]
     cells: tuple[CellSummary, ...]
     flags: tuple[Flag, ...]
     conclusions: Conclusions
@@ -112,10 +111,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     }
     indexed = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted)
-    base, *others = campaign.arms
     results: dict[str, dict[str, dict[int, CellResult]]] = {}
     known: dict[str, dict[str, ArmResult]] = {}
-    ratios: dict[str, dict[str, Ratio | Flag]] = {}
+    table: list[Observation] = []
     for cell in campaign.cells:
         found = results[cell.id] = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
@@ -136,28 +134,43 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             )
             for arm in campaign.arms
         }
-        ratios[cell.id] = {other: _compare(arms[base], arms[other]) for other in others}
+        for arm, result in arms.items():
+            table += observe_cell(
+                result, counted[arm], **_place(campaign, cell, arm), flags=result.flags
+            )
     controls = [one for one in loaded.controls if one.invocation.block not in aside]
+    cells = {cell.id: cell for cell in campaign.cells}
     conclusions = conclude(
         campaign,
-        known,
-        ratios,
-        told=results,
-        controls={
-            arm: read_controls(found) for arm, found in take_counted(campaign, controls).items()
+        table,
+        {
+            arm: [
+                Observation(
+                    **_place(campaign, cells[name], arm),
+                    block=block,
+                    seconds=seconds,
+                    work=cells[name].work.amount,
+                    unit=cells[name].work.unit,
+                )
+                for name, block, seconds in read_control(documents)
+            ]
+            for arm, documents in take_counted(campaign, controls).items()
         },
+        results=results,
     )
     return Summary(
         loaded=loaded,
         counted=counted,
         places=places,
+        table=table,
         cells=tuple(
             CellSummary(
                 cell=cell,
                 results=results[cell.id],
                 arms=known[cell.id],
-                ratios=ratios[cell.id],
-                verdicts=conclusions.verdicts[cell.id],
+                comparisons={
+                    arm: compared[cell.id] for arm, compared in conclusions.comparisons.items()
+                },
             )
             for cell in campaign.cells
         ),
@@ -273,19 +286,19 @@ def _mean_power(results: Iterable[CellResult]) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def refuse_ratio(*results: ArmResult) -> Flag | None:
-    """Why there is no ratio between these, whatever their values; None: nothing speaks against one."""
-    if any(flag.code in IMPLAUSIBLE for one in results for flag in one.invalid):
-        return raise_flag("no-possible-number")
-    missing = any(one.estimate is None for one in results)
-    return raise_flag("no-number") if missing else None
-
-
-def _compare(base: ArmResult, other: ArmResult) -> Ratio | Flag:
-    refused = refuse_ratio(base, other)
-    if refused is not None:
-        return refused
-    return compare(base.values, other.values) or raise_flag("no-common-block")
+def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
+    """The columns of an observation that the plan tells; of the machine `observe` knows more."""
+    return {
+        "campaign": campaign.id,
+        "created": campaign.created,
+        "label": campaign.label,
+        "suite": campaign.suite.content,
+        "arm": arm,
+        "cell": cell.id,
+        "family": cell.scenario,
+        "profile": campaign.profile,
+        "role": cell.role,
+    }
 
 
 def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:

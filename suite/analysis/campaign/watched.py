@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
-from suite.analysis.result.numbers import Ratio
 from suite.model import CellResult, Document, Scalar, Telemetry
 
 HELD = 0.01
@@ -60,9 +59,7 @@ def _find_effect(summary: Summary) -> WatchEffect | None:
     if other is None or not watched[base] or watched[other]:
         return None
     logs = [
-        math.log(found.value)
-        for one in summary.cells
-        if isinstance(found := one.ratios[other], Ratio)
+        math.log(found.value) for one in summary.cells if (found := one.comparisons[other].ratio)
     ]
     if len(logs) < 2:
         return None

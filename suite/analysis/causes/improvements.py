@@ -15,8 +15,7 @@ from msgspec import structs
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.numbers.ratio import scale_ratio
-from suite.analysis.numbers.verdict import judge
+from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Finding, Shown
 from suite.analysis.result.numbers import OTHER_LEVEL, Estimate, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Step

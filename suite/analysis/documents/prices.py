@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from suite.analysis.result.shortlist import Offer
+from suite.analysis.result.several import Offer
 from suite.errors import DocumentError
 from suite.folder import Folder
 

@@ -83,11 +83,23 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return find_invalid(self.flags)
 
 
+class Bound(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a cell is slower by more than it may be: shown to be, shown not to be, or undecided.
+
+    ``p`` is the adjusted p-value of its being no slower than that; of undecided ones, so many ``blocks`` in
+    all would decide it if the next are like these (None: no reasonable number would).
+    """
+
+    answer: Literal["slower", "passed", "undecided"]
+    p: float = field(name="p_holm")
+    blocks: int | None = None
+
+
 class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An arm's time of a cell over another's, and what that means; where one is null, a flag says why.
 
     ``beside`` are flags that stand beside the ratio, ``invalid`` those for which a side is not to be
-    believed.
+    believed.  ``bound`` is there where somebody asked how much slower it may be.
     """
 
     ratio: Ratio | None
@@ -96,6 +108,7 @@ class Comparison(Struct, frozen=True, kw_only=True, omit_defaults=True):
     no_verdict: Flag | None = None
     beside: tuple[Flag, ...] = ()
     invalid: tuple[Flag, ...] = ()
+    bound: Bound | None = None
 
 
 def set_down(

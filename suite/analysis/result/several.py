@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Plan
-from suite.analysis.result.cells import ArmResult, Comparison, tell_ratio, tell_verdict
-from suite.analysis.result.numbers import Ratio, Verdict
-from suite.analysis.result.shortlist import Claim, Device, Exclusion
+from suite.analysis.result.cells import Comparison, tell_ratio, tell_verdict
+from suite.analysis.result.numbers import Crossover, Estimate, Ratio, Verdict
 from suite.flags import Flag
+from suite.ranges import LONGEST_NAME, RANGES
+
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+
+Device = Literal["cpu", "gpu"]
+
+OLD_DAYS = 90
+"""A price of more days ago is marked."""
 
 
 class Column(Struct, frozen=True, kw_only=True):
@@ -67,107 +75,141 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.base.run == self.other.run
 
 
-class Kind(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A type of machines of which three instances or more were measured.
+class Offer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a type of machine costs an hour, on which terms; who says so, and of which day that is."""
 
-    ``instances`` are the ids of its campaigns by instance, ``failed`` the codes of controls that failed.
-    ``cells`` are of calls; ``against`` holds the times over those of the first type (Welch), by device.
+    type: Name
+    terms: Name = "on-demand"
+    hourly: Annotated[float, Meta(gt=RANGES["price"].least, le=RANGES["price"].most)]
+    currency: Annotated[str, Meta(pattern="^[A-Z]{3}$", max_length=3)]
+    source: Name
+    date: dt.date
+
+
+class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A machine at a price.
+
+    ``instances`` are the ids of its campaigns by instance: three or more are of a type, which is then what
+    the row is about.  ``known``: it is told apart from other instances.  ``types`` are what its documents,
+    or else its campaigns' labels (``labelled``), call its type: one, unless they contradict each other.
+    ``old``: the price is.  ``failed`` are the codes of controls that failed, and ``invalid`` where nothing
+    is to be believed; ``flags`` are what else has to be said of it.
     """
 
-    type: str | None = None
+    types: tuple[str, ...] = ()
+    labelled: bool = False
     machine: Machine
     instances: tuple[tuple[str, ...], ...]
+    known: bool
+    offer: Offer | None = None
+    old: bool = False
     failed: tuple[str, ...] = ()
-    cells: Mapping[str, Claim]
-    against: Mapping[str, Mapping[Device, Ratio]] = field(default_factory=dict)
+    flags: tuple[Flag, ...] = ()
 
 
-class Versus(Struct, frozen=True, kw_only=True):
-    """Several campaigns side by side, with the noise floor of each (None: not known).
+class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A choice in one table; ``choice`` and ``ties`` are numbers of choices, from 1 on.
 
-    ``kinds`` are the types of machines of which enough instances are among them, ``excluded`` (in the file:
-    ``aside``) the campaigns that count for none.
+    ``seconds`` are for a unit of work, by device, or ``missing`` says why there are none.  ``ratio`` is the
+    GPU's time over the CPU's.  ``cost`` is what a million units cost on the ``cheapest`` device, or on both
+    where nobody can tell.  ``rank`` counts the choices that are cheaper (of a table without any price:
+    faster) beyond doubt; None: there is no number to rank by, no interval, or a control failed.  ``best``
+    (in the file: ``pareto``): none is cheaper beyond doubt and as fast within the margin.
+    Of a type each instance is one observation, and ``needed`` (in
+    the file: ``instances_needed``) says how many of them would put the times and the ratio (``gpu/cpu``)
+    within 5 %, by their spread.
+    """
+
+    choice: int
+    seconds: Mapping[Device, Estimate] = field(default_factory=dict)
+    missing: Mapping[Device, Flag] = field(default_factory=dict)
+    ratio: Ratio | None = None
+    needed: Mapping[str, int] = field(default_factory=dict, name="instances_needed")
+    rank: int | None = None
+    ties: tuple[int, ...] = ()
+    best: bool = field(default=False, name="pareto")
+    crossover: Crossover | None = None
+    cheapest: tuple[Device, ...] = ()
+    cost: Estimate | None = None
+
+
+class Ranking(Struct, frozen=True, kw_only=True):
+    """The choices by what they cost at one cell; ``priced``: some have a price, else they go by time.
+
+    Times are for a ``unit`` (an example, or a call) of so much work; ``axis`` is that of the sweep that
+    the crossovers are of.
+    """
+
+    cell: str
+    unit: str
+    amount: float
+    work: str
+    axis: str | None
+    priced: bool
+    entries: tuple[Entry, ...]
+
+
+class Exclusion(Struct, frozen=True, kw_only=True):
+    """A campaign that counts for no machine, by its number as it was named, and why."""
+
+    run: int
+    campaign: str
+    flag: Flag
+
+
+class Again(Struct, frozen=True, kw_only=True):
+    """Cells of the first campaign that the second has measured again: ``seed`` drew them, ``cells`` by arm
+    are those that do not reproduce."""
+
+    seed: str
+    drawn: tuple[str, ...]
+    differing: Mapping[str, tuple[str, ...]]
+
+
+class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Several campaigns side by side, with the noise floor of each (None: not known) and the controls that
+    failed, by campaign.
+
+    ``rows`` says of what the tables are: of cells, with the ``pairs`` of arms that are compared; or of
+    machines (and types of machines), with the ``choices`` and their ``rankings``.  ``bound`` is how much
+    slower cells may be, a share, where somebody asked, and ``lacking`` the columns that are then missing.
+    ``again`` is there where one campaign measured cells of the other once more.
+    ``excluded`` (in the file: ``aside``) are the campaigns that count for no machine; ``asked`` is the day
+    by which a price is old, ``workload`` what was asked for.
     """
 
     schema: int
+    rows: Literal["cell", "machine", "type"]
     campaigns: tuple[Plan, ...]
     noise_floors: tuple[float | None, ...]
-    pairs: tuple[Pair, ...]
-    kinds: tuple[Kind, ...]
-    excluded: tuple[Exclusion, ...] = field(name="aside")
+    failed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
+    bound: float | None = None
+    lacking: tuple[str, ...] = ()
+    again: Again | None = None
+    asked: dt.date | None = None
+    workload: str | None = None
+    choices: tuple[Choice, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    excluded: tuple[Exclusion, ...] = field(default=(), name="aside")
 
-
-class RecheckedCell(Struct, frozen=True, kw_only=True):
-    """One cell on one arm, as a campaign had it and as it was measured again; the ``ratio`` is now over
-    before, or the flag that says why there is none."""
-
-    cell: str
-    arm: str
-    before: ArmResult
-    now: ArmResult
-    ratio: Ratio | Flag
-    reproduces: bool
-
-
-class Rechecked(Struct, frozen=True, kw_only=True):
-    """Some cells of the campaign ``before``, measured again by the campaign ``now``.
-
-    ``seed`` drew the cells.  ``margin`` is what a difference must exceed: the largest of 2 % and the noise
-    ``floors`` of both (None: not known).
-    """
-
-    before: str
-    now: str
-    seed: str
-    margin: float
-    floors: tuple[float | None, float | None]
-    cells: tuple[RecheckedCell, ...]
+    def pick(self, answer: str) -> list[tuple[Pair, str, Comparison]]:
+        """The cells of all pairs with this answer to ``bound``, the largest ratio first."""
+        found = [
+            (compared.ratio.value, pair, cell, compared)
+            for pair in self.pairs
+            for cell, compared in pair.cells.items()
+            if compared.ratio and compared.bound and compared.bound.answer == answer
+        ]
+        return [row[1:] for row in sorted(found, key=lambda row: -row[0])]
 
     @property
-    def reproduces(self) -> bool:
-        """Whether every cell does."""
-        return all(one.reproduces for one in self.cells)
-
-
-class Gated(Struct, frozen=True, kw_only=True):
-    """A cell of work of the new campaign against the base: shown to be slower by over the ``limit``, shown
-    not to be, or undecided; then ``blocks`` in all would decide it (None: no reasonable number)."""
-
-    cell: str
-    arm: str
-    limit: float
-    ratio: Ratio
-    answer: Literal["slower", "passed", "undecided"] = "undecided"
-    p: float
-    blocks: int | None = None
-
-
-class Gate(Struct, frozen=True, kw_only=True):
-    """Whether a campaign is slower than another; ``bound`` is how much slower cells may be.
-
-    ``missing`` says of each cell that could not be judged why.  To measure the ``again`` ones for so many
-    ``blocks`` on both sides would take ``minutes`` in all.
-    """
-
-    base: Plan
-    new: Plan
-    flags: tuple[Flag, ...]
-    bound: float
-    cells: tuple[Gated, ...]
-    missing: tuple[Flag, ...]
-    minutes: float
-
-    def pick(self, answer: str) -> list[Gated]:
-        """The cells with this answer, the largest ratio first."""
-        found = [one for one in self.cells if one.answer == answer]
-        return sorted(found, key=lambda one: -one.ratio.value)
-
-    @property
-    def again(self) -> list[Gated]:
-        """The undecided cells that more blocks would decide."""
-        return [one for one in self.pick("undecided") if one.blocks]
-
-    @property
-    def blocks(self) -> int:
-        """As many blocks as the most undecided of them needs."""
-        return max((one.blocks or 0 for one in self.again), default=0)
+    def holds(self) -> bool:
+        """Whether nothing that was asked for failed: what was measured again reproduces; no cell is slower
+        by over the bound, some can be judged, and no control failed."""
+        if self.again is not None and any(self.again.differing.values()):
+            return False
+        if self.bound is None:
+            return True
+        judged = [*self.pick("passed"), *self.pick("undecided")]
+        return bool(judged) and not self.failed and not self.pick("slower")

@@ -5,38 +5,40 @@ Recognised by what their documents hold: ids, values, and the hashes of machines
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.shortlist import Exclusion
+from suite.analysis.result.several import Exclusion
 from suite.flags import Flag, raise_flag
 
 COPIED = 0.05
 """Two campaigns that share so many of their values are one: no two measurements agree to the last digit."""
-
-_HASHED = re.compile("[0-9a-f]{8}")
-"""The label of a campaign that nobody gave one: a hash of the machine that the command ran on."""
 
 Instance = tuple[bool, list[Analysis]]
 """Whether it is known which instance it is, and its campaigns."""
 
 
 def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]]:
-    """The campaigns that most others can stand beside, and the rest with the reason."""
-    content = _find_usual([one.suite.content for one in analyses])
-    method = _find_usual([_tell_method(one) for one in analyses])
+    """The campaigns that most others can stand beside, and the rest with the reason.
+
+    Of the same values under two identities one is a copy, and nobody can tell which: neither counts.
+    """
+    content = _find_usual([analysis.suite.content for analysis in analyses])
+    method = _find_usual([_describe_method(analysis) for analysis in analyses])
+    copies = _find_copies(analyses)
     admitted: list[Analysis] = []
     excluded = []
-    counts: dict[str, int] = {}
-    first: dict[tuple[str, float], str] = {}
-    for run, one in enumerate(analyses, start=1):
-        flag = _find_again(one, counts, first) or _find_other(one, content, method)
+    names: set[str] = set()
+    for run, analysis in enumerate(analyses, start=1):
+        name = analysis.campaign.id
+        flag = raise_flag("same-campaign") if name in names else copies.get(name)
+        flag = flag or _find_other(analysis, content, method)
+        names.add(name)
         if flag is None:
-            admitted.append(one)
+            admitted.append(analysis)
         else:
-            excluded.append(Exclusion(run=run, campaign=one.campaign.id, flag=flag))
+            excluded.append(Exclusion(run=run, campaign=name, flag=flag))
     return admitted, excluded
 
 
@@ -45,46 +47,52 @@ def _find_usual(found: Sequence[str]) -> str:
     return Counter(found).most_common(1)[0][0]
 
 
-def _tell_method(one: Analysis) -> str:
+def _describe_method(analysis: Analysis) -> str:
     """How a campaign measured, in a word for each part."""
-    plan = one.campaign
+    plan = analysis.campaign
     times = (f"warmup_s={plan.warmup_s:g}", f"measure_s={plan.measure_s:g}")
     names = []
     for name, fact in (("isolation", "isolation"), ("tensorflow", "tensorflow.version")):
-        values = {str(v) for arm in one.arms.values() for v in arm.facts.get(fact, ())}
+        values = {str(v) for arm in analysis.arms.values() for v in arm.facts.get(fact, ())}
         names.append(f"{name}={'/'.join(sorted(values))}")
     return " ".join((*times, *names))
 
 
-def _find_again(
-    one: Analysis, counts: dict[str, int], first: dict[tuple[str, float], str]
-) -> Flag | None:
-    """Why a campaign is one of those that were named before, under its name or another; and it is one of
-    them from now on.
+def _find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
+    """By campaign, why it is one of those whose values another has as well.
 
-    It is held against all of them at once: ``counts`` are their values, ``first`` is who had each value
-    first.
+    Of two that are of the same instance the later one is left out; of two identities both are.
     """
-    name = one.campaign.id
-    if name in counts:
-        return raise_flag("same-campaign")
-    results = ((cell.id, result) for cell in one.cells for result in cell.arms.values())
-    values = {(cell, value) for cell, result in results for value in result.values.values()}
-    counts[name] = len(values)
-    holders = Counter(first.setdefault(value, name) for value in values)
-    for other, count in counts.items():
-        share = holders[other] / max(1, min(len(values), count))
-        if share > COPIED and other != name:
-            return raise_flag("copied", share=share, campaign=other)
-    return None
+    by_name = {analysis.campaign.id: analysis for analysis in reversed(analyses)}
+    by_name = {name: by_name[name] for name in dict.fromkeys(a.campaign.id for a in analyses)}
+    values: dict[str, set[tuple[str, float]]] = {}
+    holders: dict[tuple[str, float], list[str]] = {}
+    flags: dict[str, Flag] = {}
+    for name, analysis in by_name.items():
+        results = ((cell.id, result) for cell in analysis.cells for result in cell.arms.values())
+        values[name] = {(id_, v) for id_, result in results for v in result.values.values()}
+        shared = Counter(holder for value in values[name] for holder in holders.get(value, ()))
+        for value in values[name]:
+            holders.setdefault(value, []).append(name)
+        for other, count in shared.items():
+            share = count / max(1, min(len(values[name]), len(values[other])))
+            if share <= COPIED:
+                continue
+            marks = _identify(analysis), _identify(by_name[other])
+            if marks[0] & marks[1]:
+                flags.setdefault(name, raise_flag("copied", share=share, campaign=other))
+            else:
+                for mine, theirs in ((name, other), (other, name)):
+                    flags[mine] = raise_flag("contradicts", share=share, campaign=theirs)
+    return flags
 
 
-def _find_other(one: Analysis, content: str, method: str) -> Flag | None:
-    if not any(arm.blocks for arm in one.arms.values()):
+def _find_other(analysis: Analysis, content: str, method: str) -> Flag | None:
+    if not any(arm.blocks for arm in analysis.arms.values()):
         return raise_flag("none-counts")
-    if one.suite.content != content:
-        return raise_flag("other-suite", content=one.suite.content[:12], usual=content[:12])
-    if (ours := _tell_method(one)) != method:
+    if analysis.suite.content != content:
+        return raise_flag("other-suite", content=analysis.suite.content[:12], usual=content[:12])
+    if (ours := _describe_method(analysis)) != method:
         return raise_flag("other-method", ours=ours.split(), usual=method.split())
     return None
 
@@ -95,25 +103,23 @@ def group_instances(admitted: Sequence[Analysis]) -> list[Instance]:
     The same machine or the same GPU is the same instance; a campaign that tells neither stands alone.
     """
     groups: list[tuple[set[str], list[Analysis]]] = []
-    for one in admitted:
-        marks = _identify(one)
+    for analysis in admitted:
+        marks = _identify(analysis)
         near = [group for group in groups if group[0] & marks]
-        members = [member for _, found in near for member in found]
+        members = [member for _, analyses in near for member in analyses]
         for group in near:
             groups.remove(group)
             marks |= group[0]
-        groups.append((marks, [*members, one]))
+        groups.append((marks, [*members, analysis]))
     return [(bool(marks), members) for marks, members in groups]
 
 
-def _identify(one: Analysis) -> set[str]:
+def _identify(analysis: Analysis) -> set[str]:
     """The hashes by which a campaign's machine and GPU are recognised; none where nothing was told."""
-    found = set()
-    for arm in one.arms.values():
-        machines = arm.facts.get("engine.machine.id", ())
-        if arm.facts.get("engine.endpoint.here") == (True,) and not any(machines):
-            # From before documents told it.
-            machines = (one.campaign.label,) if _HASHED.fullmatch(one.campaign.label or "") else ()
-        found |= {f"machine {name}" for name in machines if name}
-        found |= {f"gpu {name}" for name in arm.facts.get("gpu.0.uuid", ()) if name}
-    return found
+    return {
+        f"{kind} {name}"
+        for arm in analysis.arms.values()
+        for kind, fact in (("machine", "engine.machine.id"), ("gpu", "gpu.0.uuid"))
+        for name in arm.facts.get(fact, ())
+        if name
+    }

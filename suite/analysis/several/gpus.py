@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
+from suite.analysis.compare import compare
+from suite.analysis.observations import observe, select
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import Comparison
-from suite.analysis.several.comparison import compare_cell, judge_cells
 from suite.model import Campaign, name_kind
 
 
@@ -20,12 +21,14 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
     """
     firsts: dict[str, str] = {}
     compared: dict[str, Mapping[str, Comparison]] = {}
+    table = observe(analysis)
     for arm in map(plan.arm, plan.arms):
         if arm.device is None:
             continue
         first = firsts.setdefault(name_kind(arm), arm.name)
         if first not in {arm.name, analysis.base}:
-            compared[arm.name] = _compare(analysis, first, arm.name)
+            base, other = select(table, arm=first), select(table, arm=arm.name)
+            compared[arm.name] = compare(base, other, margin=analysis.margin)
     if not compared:
         return analysis
     return structs.replace(
@@ -41,11 +44,3 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
             for cell in analysis.cells
         ),
     )
-
-
-def _compare(analysis: Analysis, first: str, other: str) -> dict[str, Comparison]:
-    results = {cell.id: [cell.arms[first], cell.arms[other]] for cell in analysis.cells}
-    ratios = {
-        name: compare_cell(pair, first, other, interleaved=True) for name, pair in results.items()
-    }
-    return judge_cells([analysis], results, ratios, analysis.margin, paired=True)

@@ -1,42 +1,65 @@
-"""Campaigns to the machines that they are of: one instance, or three and more of one type, of which each
-instance is one observation.  Pure.
+"""Several campaigns with machines as rows, by what work costs on them; no more said than the intervals carry.
+
+A row is one instance of a machine, or with types as rows three and more instances of a type, of which
+each is then one observation.  Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import datetime as dt
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import geometric_mean
+from itertools import combinations
+from typing import Literal
 
-from suite.analysis.ablation.catalogue import divide
+from msgspec import structs
+
+from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
 from suite.analysis.numbers.estimate import count_needed, estimate
-from suite.analysis.numbers.ratio import compare, compare_campaigns
-from suite.analysis.result.campaign import Analysis, SweepAnalysis
+from suite.analysis.numbers.settled import hand_over
+from suite.analysis.observations import (
+    Observation,
+    observe,
+    pool,
+    select,
+    values_by_block,
+)
+from suite.analysis.result.campaign import SCHEMA, Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Crossover, Estimate
-from suite.analysis.result.several import Kind
-from suite.analysis.result.shortlist import Claim, Device, Exclusion, Offer
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate
+from suite.analysis.result.several import (
+    OLD_DAYS,
+    Choice,
+    Device,
+    Entry,
+    Offer,
+    Ranking,
+    Versus,
+)
 from suite.analysis.several.admission import Instance, admit, group_instances
+from suite.errors import UsageError
 from suite.flags import Flag, pick, raise_flag
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu")
 
-Times = Mapping[Device, Mapping[int, float]]
-"""The seconds for a unit of work by device, and by block or by instance."""
-
 OWN = "PRICE"
 """Stands for who says what a machine costs where that is the command that measured it."""
+
+MOST_TABLES = 3
+
+_BLOCKS = 1000
+"""More blocks than a campaign has: tells those of an instance's campaigns apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What the rows of a shortlist and the claims of a comparison are about: ``instances``, each with its
-    campaigns.
+    """What a row is about: ``instances``, each with its campaigns.
 
-    With several instances these are the unit.  ``labelled``: only its label says of which ``type`` it is.
+    With several instances these are the unit.  ``types`` are what it is called: one name, unless its
+    campaigns contradict each other; ``labelled``: only its label says so.
     """
 
-    type: str | None
+    types: tuple[str, ...]
     labelled: bool
     known: bool
     instances: tuple[tuple[Analysis, ...], ...]
@@ -44,60 +67,52 @@ class Machine:
     @property
     def analyses(self) -> list[Analysis]:
         """Its campaigns."""
-        return [one for instance in self.instances for one in instance]
-
-    @property
-    def campaigns(self) -> tuple[tuple[str, ...], ...]:
-        """Their ids by instance."""
-        return tuple(tuple(one.campaign.id for one in instance) for instance in self.instances)
+        return [analysis for instance in self.instances for analysis in instance]
 
     @property
     def noise(self) -> float:
         """The largest of the noise floors that are known."""
-        return max(one.noise_floor or 0.0 for one in self.analyses)
+        return max(analysis.noise_floor or 0.0 for analysis in self.analyses)
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Why its numbers are not to be believed: codes of controls that failed, and invalid."""
-        found = [code for one in self.analyses for code in one.controls.failed]
-        found += ["invalid" for one in self.analyses if one.invalid]
+        found = [code for analysis in self.analyses for code in analysis.controls.failed]
+        found += ["invalid" for analysis in self.analyses if analysis.invalid]
         return tuple(dict.fromkeys(found))
 
-    def time(self, cell: str, amount: float = 1.0) -> Times:
-        """The seconds for a unit of work by block (of several campaigns by both), or by instance."""
-        return {device: self._time(cell, device, amount) for device in DEVICES}
+    def observe(self, cell: str, *, by_example: bool) -> list[Observation]:
+        """The rows of a cell that are not INVALID, the arms called by their device.
 
-    def _time(self, cell: str, device: Device, amount: float) -> dict[int, float]:
-        found = [_gather(campaigns, cell, device, amount) for campaigns in self.instances]
-        if len(found) == 1:
-            return found[0]
-        return {n: geometric_mean(one.values()) for n, one in enumerate(found, start=1) if one}
-
-    def claim(self, cell: str, times: Times) -> Claim:
-        """What these times of a cell say, each of them one observation."""
-        seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
-        ratio = compare(times["cpu"], times["gpu"])
-        told: list[tuple[str, Estimate]] = [*seconds.items()]
-        if ratio:
-            told.append(("gpu/cpu", ratio))
-        needed = {name: count_needed(one) for name, one in told}
-        return Claim(
-            seconds=seconds,
-            missing={
-                device: flag
-                for device in DEVICES
-                if device not in seconds and (flag := self.explain(cell, device))
-            },
-            ratio=ratio,
-            # The spread of one instance's invocations says nothing of other instances.
-            needed={n: one for n, one in needed.items() if one and len(self.instances) > 1},
-        )
+        A block is told apart from those of the instance's other campaigns; of several instances each is one
+        row, whose block is its number.  Work is in examples, or else a call.
+        """
+        table = []
+        for number, analyses in enumerate(self.instances, start=1):
+            rows = []
+            for turn, analysis in enumerate(analyses):
+                devices = {
+                    name: device for device in DEVICES if (name := name_arm(analysis, device))
+                }
+                rows += [
+                    replace(
+                        row,
+                        arm=devices[row.arm],
+                        block=None if row.block is None else _BLOCKS * turn + row.block,
+                        work=row.work if by_example else 1.0,
+                        price_hourly=None,
+                    )
+                    for row in observe(analysis, {cell})
+                    if row.arm in devices and not row.invalid
+                ]
+            table += pool(rows, number) if len(self.instances) > 1 else rows
+        return [row for row in table if row.seconds_per_work is not None]
 
     def explain(self, cell: str, device: Device) -> Flag | None:
         """Why there is no such time; None: it has no such device, or there is one."""
-        for one in self.analyses:
-            if name := name_arm(one, device):
-                planned = find_cell(one, cell)
+        for analysis in self.analyses:
+            if name := name_arm(analysis, device):
+                planned = find_cell(analysis, cell)
                 flags = planned.arms[name].flags if planned else (raise_flag("not-planned"),)
                 return next(iter((*pick(flags, "missing"), *pick(flags, "invalid"))), None)
         return None
@@ -105,26 +120,35 @@ class Machine:
     def cross(self, cell: str) -> Crossover | None:
         """From where on the GPU wins; undecided where its campaigns do not agree."""
         found = [
-            sweep.crossovers[one.gpu]
-            for one in self.analyses
-            if one.gpu and (sweep := find_sweep(one, cell)) and one.gpu in sweep.crossovers
+            sweep.crossovers[analysis.gpu]
+            for analysis in self.analyses
+            if analysis.gpu
+            and (sweep := find_sweep(analysis, cell))
+            and analysis.gpu in sweep.crossovers
         ]
-        if len({(one.answer, one.rising) for one in found}) != 1:
+        if len({(crossover.answer, crossover.rising) for crossover in found}) != 1:
             return Crossover(answer="undecided") if found else None
-        lows = [one.low for one in found if one.low is not None]
-        highs = [one.high for one in found if one.high is not None]
+        lows = [crossover.low for crossover in found if crossover.low is not None]
+        highs = [crossover.high for crossover in found if crossover.high is not None]
         low, high = min(lows, default=None), max(highs, default=None)
         return Crossover(answer=found[0].answer, low=low, high=high, rising=found[0].rising)
 
     def price(self, offers: Iterable[Offer]) -> list[Offer | None]:
-        """What it can be had for: by its type, else what its campaigns were told; None: nobody knows."""
-        found: list[Offer | None] = [one for one in offers if one.type == self.type]
-        told = {p.hourly: (p, one.campaign.created) for one in self.analyses if (p := one.price)}
+        """What it can be had for: by its type, else what its campaigns were told; None: nobody knows, or
+        they contradict each other."""
+        if len(self.types) > 1:
+            return [None]
+        found: list[Offer | None] = [offer for offer in offers if (offer.type,) == self.types]
+        told = {
+            price.hourly: (price, analysis.campaign.created)
+            for analysis in self.analyses
+            if (price := analysis.price)
+        }
         if found or len(told) != 1:
             return found or [None]
         ((price, day),) = told.values()
         own = Offer(
-            type=self.type or OWN,
+            type=self.types[0] if self.types else OWN,
             terms=OWN,
             hourly=price.hourly,
             currency=price.currency,
@@ -134,95 +158,302 @@ class Machine:
         return [own]
 
 
-def find_kinds(analyses: Sequence[Analysis]) -> tuple[list[Kind], list[Exclusion]]:
-    """The types of which enough instances are among the campaigns, the first of them the base of the others;
-    and the campaigns that count for none, because they can't stand beside the rest."""
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """An entry with the observations behind it, on the fastest device and at the choice's price."""
+
+    machine: Machine
+    entry: Entry
+    rows: Rows
+
+
+def compare_machines(
+    analyses: Sequence[Analysis],
+    offers: Sequence[Offer] = (),
+    *,
+    asked: dt.date,
+    rows: Literal["machine", "type"] = "type",
+    workload: str | None = None,
+) -> Versus:
+    """The machines of some campaigns, by what a million units of work cost on each.
+
+    Args:
+        analyses: in the order in which they were named.
+        offers: what types of machines cost; of the others the campaigns' own prices count.
+        asked: the day by which a price is old.
+        rows: each instance by itself, or three and more of a type as one row.
+        workload: a cell's id or a part of it; none: the first, middle and last size of a main sweep.
+
+    Raises:
+        UsageError: no cell is meant, or too many; or the prices are in several currencies.
+    """
     admitted, excluded = admit(analyses)
+    cells = _choose_cells(admitted or analyses, workload)
     machines = [
-        one for one in group_types(group_instances(admitted), set()) if len(one.instances) >= FEWEST
+        _make_machine(one, {offer.type for offer in offers}) for one in group_instances(admitted)
     ]
-    cells = list(dict.fromkeys(cell.id for one in admitted for cell in one.cells))
-    times = [{cell: one.time(cell) for cell in cells} for one in machines]
-    return [
-        _describe(one, mine, times[0]) for one, mine in zip(machines, times, strict=True)
-    ], excluded
-
-
-def _describe(machine: Machine, times: dict[str, Times], base: dict[str, Times]) -> Kind:
-    against = {}
-    for cell, mine in times.items() if times is not base else ():
-        ratios = {d: compare_campaigns(base[cell][d].values(), mine[d].values()) for d in DEVICES}
-        against[cell] = {device: ratio for device, ratio in ratios.items() if ratio}
-    return Kind(
-        type=machine.type,
-        machine=machine.analyses[0].machine,
-        instances=machine.campaigns,
-        failed=machine.failed,
-        cells={
-            cell: machine.claim(cell, mine) for cell, mine in times.items() if any(mine.values())
-        },
-        against=against,
+    if rows == "type":
+        machines = group_types(machines)
+    choices = [(machine, offer) for machine in machines for offer in machine.price(offers)]
+    currencies = {offer.currency for _, offer in choices if offer}
+    if len(currencies) > 1:
+        many = " and ".join(sorted(currencies))
+        raise UsageError(f"the prices are in {many}", "give all of them in one currency")
+    # Numbered as the first table has them.
+    choices = [choices[entry.choice - 1] for entry in _rank(cells[0], choices).entries]
+    failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
+    versus = Versus(
+        schema=SCHEMA,
+        rows=rows,
+        campaigns=tuple(analysis.campaign for analysis in analyses),
+        noise_floors=tuple(analysis.noise_floor for analysis in analyses),
+        failed={name: codes for name, codes in failed.items() if codes},
+        asked=asked,
+        workload=workload,
+        choices=tuple(_describe(*choice, asked) for choice in choices),
+        rankings=tuple(_rank(cell, choices) for cell in cells),
+        excluded=tuple(excluded),
     )
+    return hand_over(versus)
 
 
-def group_types(instances: Iterable[Instance], types: set[str]) -> list[Machine]:
-    """The instances, of which three or more of one type are one machine.
+def choose_rows(analyses: Sequence[Analysis]) -> Literal["cell", "type"]:
+    """Cells, where the campaigns are of one machine; types of machines, where several are known."""
+    instances = [campaigns for known, campaigns in group_instances(analyses) if known]
+    return "type" if len(instances) > 1 else "cell"
+
+
+def group_types(machines: Iterable[Machine]) -> list[Machine]:
+    """The machines, of which three or more of one type are one.
 
     Without a type those are alike that are made of the same; one that nobody can tell from others is alone.
     """
     groups: dict[tuple[object, ...], list[Machine]] = {}
-    for known, campaigns in instances:
-        alike: dict[tuple[object, ...], list[Analysis]] = {}
-        for one in campaigns:
-            kind, labelled = _find_type(one, types)
-            seen = one.machine
-            parts = (seen.cpu, round((seen.memory_bytes or 0) / 2**30)) if kind is None else ()
-            key = (kind, labelled, known, seen.cpus_used, seen.gpus, *parts)
-            alike.setdefault(key, []).append(one)
-        for key, found in alike.items():
-            kind, labelled = _find_type(found[0], types)
-            alone = Machine(type=kind, labelled=labelled, known=known, instances=(tuple(found),))
-            groups.setdefault(key, []).append(alone)
-    machines = []
+    for machine in machines:
+        facts = machine.analyses[0].machine
+        parts = () if machine.types else (facts.cpu, round((facts.memory_bytes or 0) / 2**30))
+        key = (machine.types, machine.labelled, machine.known, facts.cpus_used, facts.gpus, *parts)
+        groups.setdefault(key, []).append(machine)
+    grouped = []
     for group in groups.values():
-        if group[0].known and len(group) >= FEWEST:
-            every = tuple(one.instances[0] for one in group)
-            machines.append(replace(group[0], instances=every))
+        if group[0].known and len(group) >= FEWEST and len(group[0].types) < 2:
+            every = tuple(machine.instances[0] for machine in group)
+            grouped.append(replace(group[0], instances=every))
         else:
-            machines += group
-    return machines
+            grouped += group
+    return grouped
 
 
-def _find_type(one: Analysis, types: set[str]) -> tuple[str | None, bool]:
-    """The type of a campaign's machine, and whether only its label says so."""
-    told = [v for arm in one.arms.values() for v in arm.facts.get("engine.machine.type", ()) if v]
-    label = one.campaign.label
-    return (str(told[0]), False) if told else (label, True) if label in types else (None, False)
+def _make_machine(instance: Instance, types: set[str]) -> Machine:
+    """An instance, whatever its campaigns call it: the documents' word counts before a label's."""
+    known, analyses = instance
+    told = [
+        str(value)
+        for analysis in analyses
+        for arm in analysis.arms.values()
+        for value in arm.facts.get("engine.machine.type", ())
+        if value
+    ]
+    labels = [label for analysis in analyses if (label := analysis.campaign.label) in types]
+    return Machine(
+        types=tuple(dict.fromkeys(told or labels)),
+        labelled=not told and bool(labels),
+        known=known,
+        instances=(tuple(analyses),),
+    )
 
 
-def name_arm(one: Analysis, device: Device) -> str | None:
+def name_arm(analysis: Analysis, device: Device) -> str | None:
     """What a campaign calls the arm on a device; None: it has none."""
-    return one.gpu if device == "gpu" else one.cpu
+    return analysis.gpu if device == "gpu" else analysis.cpu
 
 
-def find_cell(one: Analysis, cell: str) -> CellAnalysis | None:
+def find_cell(analysis: Analysis, name: str) -> CellAnalysis | None:
     """A campaign's cell; None: it is not in its plan."""
-    return next((found for found in one.cells if found.id == cell), None)
+    return next((cell for cell in analysis.cells if cell.id == name), None)
 
 
-def find_sweep(one: Analysis, cell: str) -> SweepAnalysis | None:
+def find_sweep(analysis: Analysis, cell: str) -> SweepAnalysis | None:
     """The sweep that a cell belongs to."""
-    return next((sweep for sweep in one.sweeps if cell in sweep.cells), None)
+    return next((sweep for sweep in analysis.sweeps if cell in sweep.cells), None)
 
 
-def _gather(
-    campaigns: Sequence[Analysis], cell: str, device: Device, amount: float
-) -> dict[int, float]:
-    found: dict[int, float] = {}
-    for number, one in enumerate(campaigns):
-        planned, arm = find_cell(one, cell), name_arm(one, device)
-        result = planned.arms[arm] if planned and arm else None
-        if result and not result.invalid:
-            values = divide(result.values, amount).items()
-            found |= {1000 * number + block: value for block, value in values}
+def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[CellAnalysis]:
+    every = {cell.id: cell for analysis in analyses for cell in analysis.cells}
+    if workload is not None:
+        words = set(workload.split("/"))
+        named = [cell for name, cell in every.items() if words <= set(name.split("/"))]
+        chosen = [every[workload]] if workload in every else named
+        if not 1 <= len(chosen) <= MOST_TABLES:
+            near = ", ".join(cell.id for cell in chosen) or "none"
+            raise UsageError(
+                f"WORKLOAD={workload}: it has to mean 1 to {MOST_TABLES} cells, and means {near}",
+                "name other axes, or more of them; `make list` has every cell",
+            )
+        return chosen
+    sweeps = [sweep for analysis in analyses for sweep in analysis.main_sweeps]
+    if not sweeps:
+        raise UsageError("the campaigns have no sweep to choose from", "name a cell: WORKLOAD=…")
+    sweep = max(sweeps, key=lambda one: (one.unit == "example", len(one.cells)))
+    held = {
+        name: sum(find_cell(analysis, name) is not None for analysis in analyses)
+        for name in sweep.cells
+    }
+    common = [name for name, times in held.items() if times == max(held.values())]
+    return [every[n] for n in dict.fromkeys((common[0], common[len(common) // 2], common[-1]))]
+
+
+def _describe(machine: Machine, offer: Offer | None, asked: dt.date) -> Choice:
+    analyses = machine.analyses
+    return Choice(
+        types=machine.types,
+        labelled=machine.labelled,
+        machine=analyses[0].machine,
+        instances=tuple(tuple(one.campaign.id for one in group) for group in machine.instances),
+        known=machine.known,
+        offer=offer,
+        old=offer is not None and (asked - offer.date).days > OLD_DAYS,
+        failed=machine.failed,
+        flags=tuple(flag for analysis in analyses for flag in pick(analysis.flags, "caution")),
+    )
+
+
+def _rank(cell: CellAnalysis, choices: Sequence[tuple[Machine, Offer | None]]) -> Ranking:
+    work = next(iter(cell.arms.values())).work
+    by_example = work.unit in {"example", "element"} and cell.kind.startswith("training")
+    every = [analysis for machine, _ in choices for analysis in machine.analyses]
+    rows = [
+        _measure(number, *choice, cell.id, by_example=by_example)
+        for number, choice in enumerate(choices, start=1)
+    ]
+    priced = any(row.entry.cost for row in rows)
+    return Ranking(
+        cell=cell.id,
+        unit="example" if by_example else "call",
+        amount=1.0 if by_example else work.amount,
+        work="example" if by_example else work.unit,
+        axis=next((sweep.axis for one in every if (sweep := find_sweep(one, cell.id))), None),
+        priced=priced,
+        entries=tuple(_settle(rows, priced=priced)),
+    )
+
+
+def _measure(
+    number: int, machine: Machine, offer: Offer | None, cell: str, *, by_example: bool
+) -> _Row:
+    table = machine.observe(cell, by_example=by_example)
+    by_device = {device: select(table, arm=device) for device in DEVICES}
+    times = {
+        device: values_by_block(rows, lambda row: row.seconds_per_work)
+        for device, rows in by_device.items()
+    }
+    seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
+    ratio = find_paired_ratio(times["cpu"], times["gpu"])
+    claims: list[tuple[str, Estimate]] = [
+        *seconds.items(),
+        *([("gpu/cpu", ratio)] if ratio else []),
+    ]
+    needed = {name: count_needed(claim) for name, claim in claims}
+    devices = sorted(seconds, key=lambda device: seconds[device].value)
+    rows = by_device[devices[0]] if devices else []
+    rows = [replace(row, price_hourly=offer.hourly if offer else None) for row in rows]
+    costs = values_by_block(rows, lambda row: row.cost)
+    apart = compare_pairs(
+        {"gpu/cpu": (by_device["cpu"], by_device["gpu"])},
+        margin=max(MARGIN, machine.noise),
+        level=LEVEL,
+        any_profile=True,
+        measure=lambda row: row.seconds_per_work,
+    )["gpu/cpu"]
+    sure = ratio is None or (apart.verdict is not None and apart.verdict.names_winner)
+    return _Row(
+        machine=machine,
+        rows=rows,
+        entry=Entry(
+            choice=number,
+            seconds=seconds,
+            missing={
+                device: flag
+                for device in DEVICES
+                if device not in seconds and (flag := machine.explain(cell, device))
+            },
+            ratio=ratio,
+            # The spread of one instance's invocations says nothing of other instances.
+            needed={n: one for n, one in needed.items() if one and len(machine.instances) > 1},
+            crossover=machine.cross(cell),
+            cheapest=tuple(devices[:1] if sure else devices),
+            cost=estimate(list(costs.values())) if costs else None,
+        ),
+    )
+
+
+def _settle(rows: Sequence[_Row], *, priced: bool) -> list[Entry]:
+    """The entries, the cheapest first (without any price the fastest), with ranks, ties and stars."""
+    # Without a rank: no number or no interval, or a control that failed.
+    bound = {
+        row.entry.choice: one for row in rows if (one := _find_score(row.entry, priced=priced))
+    }
+    ranked = [row for row in rows if row.entry.choice in bound and not row.machine.failed]
+    ranked.sort(key=lambda row: bound[row.entry.choice].value)
+    less = _find_less(ranked, priced=priced)
+    settled = []
+    for row in ranked:
+        mine = row.entry.choice
+        beaten = [one for one in ranked if (one.entry.choice, mine) in less]
+        ties = [
+            one.entry.choice
+            for one in ranked
+            if one is not row and not {(one.entry.choice, mine), (mine, one.entry.choice)} & less
+        ]
+        settled.append(
+            structs.replace(
+                row.entry,
+                rank=1 + len(beaten),
+                ties=tuple(sorted(ties)),
+                best=not any(_is_as_fast(one, row) for one in beaten),
+            )
+        )
+    return [*settled, *(row.entry for row in rows if row not in ranked)]
+
+
+def _find_score(entry: Entry, *, priced: bool) -> Estimate | None:
+    """What a machine is ranked by; None: there is none, or no interval."""
+    times = sorted(entry.seconds.values(), key=lambda one: one.value)
+    found = entry.cost if priced else next(iter(times), None)
+    return found if found is not None and found.low is not None else None
+
+
+def _find_less(rows: Sequence[_Row], *, priced: bool) -> set[tuple[int, int]]:
+    """The pairs of which the first is cheaper, or faster, than the second beyond doubt: one family."""
+    found, pairs, margins = set(), {}, {}
+    for first, second in combinations(rows, 2):
+        key = first.entry.choice, second.entry.choice
+        if first.machine is second.machine:
+            # The same values at two prices: nothing is uncertain about them.
+            costs = [one.entry.cost.value if one.entry.cost else 0.0 for one in (first, second)]
+            found |= {key} if costs[0] < costs[1] else {key[::-1]} if costs[1] < costs[0] else set()
+        else:
+            pairs[key] = first.rows, second.rows
+            margins[key] = _find_margin(first, second)
+    compared = compare_pairs(
+        pairs,
+        margin=margins,
+        paired=False,
+        level=LEVEL,
+        any_profile=True,
+        measure=(lambda row: row.cost) if priced else (lambda row: row.seconds_per_work),
+    )
+    for key, one in compared.items():
+        if one.verdict and one.verdict.names_winner:
+            found.add(key if one.verdict.name == "SLOWER" else key[::-1])
     return found
+
+
+def _find_margin(first: _Row, second: _Row) -> float:
+    return max(MARGIN, first.machine.noise, second.machine.noise)
+
+
+def _is_as_fast(one: _Row, other: _Row) -> bool:
+    """Whether a machine is as fast as another, within the margin."""
+    times = [min(value.value for value in row.entry.seconds.values()) for row in (one, other)]
+    return times[0] <= (1 + _find_margin(one, other)) * times[1]

@@ -1,59 +1,50 @@
-"""The command recheck: some cells of a finished campaign, measured again, and whether they reproduce."""
+"""RECHECK: some cells of a finished campaign, measured again, and whether they reproduce."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-import click
-
-from suite.analysis.analyse import analyse, analyse_folder
+from suite.analysis.analyse import analyse, analyse_folder, compare_again
 from suite.analysis.documents.read import load_campaign
-from suite.analysis.several.recheck import draw_cells, hash_samples, judge_again
+from suite.analysis.several.draw import draw_cells, hash_samples
 from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
-from suite.cli.options import CAMPAIGN, add_options, engine_options
 from suite.cli.receipts.archive import unpacked
-from suite.cli.runs import run_argument
+from suite.cli.runs import find_run
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
 from suite.host.campaign.arms import ALL_GPUS, resolve_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store
-from suite.report.pages.recheck import compose_recheck
+from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
-_OF_THE_PLAN = ("resume", "only", "seed", "price", "stop_if")
-"""Options of a campaign that this command does not have, beside the profile."""
+CELLS = 5
+"""How many cells are drawn unless N says."""
 
-_OPTIONS = {
-    name: about for name, about in CAMPAIGN.items() if name not in {"profile", *_OF_THE_PLAN}
-}
-
-
-RECHECKED = """\b
-Exit status: 0 every cell reproduces; 1 one does not, or has no number now; 2 usage;
-3 no engine, or it refused; 4 a GPU is needed and not available; 5 a document can't be
-read; 6 another campaign is running here; 130 interrupted (what was measured is kept)."""
+_CHOSEN = ("resume", "profile", "only", "seed", "price", "stop_if")
+"""Options that the campaign which is measured again decides, or that make no sense for it."""
 
 
-@click.command(epilog=RECHECKED)
-@run_argument(bundles=True)
-@click.option(
-    "--n", "number", type=click.IntRange(1), default=5, show_default=True, help="how many cells"
-)
-@add_options(_OPTIONS)
-@engine_options
-def recheck(run: Path, number: int, **given: Any) -> int:
-    """Measure some cells of the campaign folder or bundle RUN again, and say which reproduce.
+def run_recheck(named: str, number: int | None, options: Options) -> int:
+    """Measures some cells of a campaign again, in a folder of its own, and says which reproduce.
 
-    A hash over RUN's samples draws them. They get a folder of their own in results.
+    A hash over the campaign's samples draws the cells.
+
+    Returns:
+        the exit status: 0 where every cell reproduces.
     """
-    options = Options.parse(given)
+    told = [name.upper() for name in _CHOSEN if name in options.words]
+    if told:
+        raise UsageError(
+            f"RECHECK measures cells as {named} did, and {', '.join(told)} would change that",
+            f"leave {', '.join(told)} out",
+        )
     if options.gpu == ALL_GPUS:
-        raise UsageError("GPU=all is for `make bench`", "name one GPU: GPU=1")
+        raise UsageError(
+            "RECHECK measures on one GPU, and GPU=all means several", "name one: GPU=1"
+        )
+    run = find_run("RECHECK", named)
     with unpacked(run) as folder:
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
@@ -66,7 +57,7 @@ def recheck(run: Path, number: int, **given: Any) -> int:
             "name some of these; what was measured on one of several GPUs can't be measured again",
         )
     seed = hash_samples(loaded)
-    cells = draw_cells(before, wanted, number, seed)
+    cells = draw_cells(before, wanted, number or CELLS, seed)
     options = options.give(
         profile=campaign.profile,
         arms=" ".join(wanted),
@@ -85,6 +76,6 @@ def recheck(run: Path, number: int, **given: Any) -> int:
         run_campaign(here, store, drawn, arms, images)
     write_reports(store)
     now, where = analyse_folder(store.folder), shown(store.folder)
-    found = judge_again(before, now, seed)
-    answer_kept(f"{render_page(compose_recheck(found, before, now))}\n{where}", where)
-    return 0 if found.reproduces else 1
+    versus = compare_again(before, now, seed)
+    answer_kept(f"{render_page(compose_versus(versus, [before, now]))}\n{where}", where)
+    return 0 if versus.holds else 1

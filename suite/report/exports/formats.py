@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from suite.analysis.result.campaign import Analysis
+from suite.report.exports.cells import export_csv
 from suite.report.exports.parquet import export_parquet
 from suite.report.exports.pyperf import export_pyperf
-from suite.report.exports.tidy import export_csv
 
 Export = Callable[[Analysis], Mapping[str, bytes]]
 """Makes the files of an analysis, by their names."""

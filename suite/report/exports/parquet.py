@@ -1,4 +1,4 @@
-"""The table of all cells as Parquet, written by DuckDB, which is not always installed."""
+"""The table of observations as Parquet, written by DuckDB, which is not always installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from suite.analysis.result.campaign import Analysis
 from suite.errors import NotInstalledError
-from suite.report.exports.tidy import list_rows, type_columns
+from suite.report.exports.cells import TYPES, list_rows
 
 _TYPES: Mapping[type, str] = {
     str: "VARCHAR",
@@ -32,13 +32,11 @@ def export_parquet(analysis: Analysis) -> dict[str, bytes]:
     except ImportError as error:
         raise NotInstalledError("DuckDB, which writes Parquet,", "parquet") from error
     rows = list(list_rows(analysis))
-    columns = type_columns(rows)
-    names = [name.replace('"', '""') for name in columns]
     table = ", ".join(
         f'unnest(${index}::{_TYPES[kind]}[]) AS "{name}"'
-        for index, (name, kind) in enumerate(zip(names, columns.values(), strict=True), 1)
+        for index, (name, kind) in enumerate(TYPES.items(), 1)
     )
-    values = [[row.get(name) for row in rows] for name in columns]
+    values = [[row.get(name) for row in rows] for name in TYPES]
     # It fetches nothing from anywhere.
     offline: dict[str, Any] = {
         "autoinstall_known_extensions": "false",

@@ -8,12 +8,22 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
+from suite.analysis.result.arms import Fact
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
-from suite.report.exports.tidy import tell_facts
 from suite.report.render.plain import show_plainly
 from suite.report.text.wording import name_banners, tell
+
+FACTS: Mapping[str, tuple[str, ...]] = {
+    "driver": ("gpu.driver",),
+    "kernel": ("os.kernel",),
+    "microcode": ("cpu.microcode",),
+    "tensorflow": ("tensorflow.version",),
+    "engine": ("engine.product", "engine.version"),
+}
+"""Of what a machine and an arm are made, by column: the facts that tell it."""
 
 
 def export_pyperf(analysis: Analysis) -> dict[str, bytes]:
@@ -36,7 +46,7 @@ def export_pyperf(analysis: Analysis) -> dict[str, bytes]:
                 runs = [{"values": [value]} for value in result.values.values()]
                 benchmarks.append({"metadata": metadata, "runs": runs})
         facts = {
-            **tell_facts(about.facts),
+            **_tell_facts(about.facts),
             "campaign": analysis.campaign.id,
             "cpu_model_name": analysis.machine.cpu,
         }
@@ -66,3 +76,12 @@ def _find_doubt(result: ArmResult) -> str | None:
 def _join(text: str) -> str:
     """The text without spaces, and all in letters that can be seen."""
     return re.sub(r"\s+", "-", show_plainly(text, limit=1000).strip())
+
+
+def _tell_facts(facts: Mapping[str, Sequence[Fact]]) -> dict[str, str | None]:
+    """The columns of `FACTS`, from all facts: several values where one changed meanwhile."""
+    told = {}
+    for column, names in FACTS.items():
+        known = ["; ".join(str(v) for v in facts.get(name, ()) if v is not None) for name in names]
+        told[column] = " ".join(filter(None, known)) or None
+    return told

@@ -15,7 +15,6 @@ import msgspec
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import Evidence
 from suite.analysis.result.several import Versus
-from suite.analysis.result.shortlist import Shortlist
 from suite.flags import Flag, raise_flag
 from suite.report.text.evidence import word_evidence
 from suite.report.text.wording import (
@@ -41,7 +40,7 @@ _CONTROLS = {
 """Why a control is not there."""
 
 
-def render_json(found: Analysis | Versus | Shortlist) -> str:
+def render_json(found: Analysis | Versus) -> str:
     """The file as text with a final newline; keys in a fixed order."""
     content = msgspec.to_builtins(found)
     _add_words(content)
@@ -63,7 +62,7 @@ def lay_out(content: Any) -> str:
 def summary_schema() -> dict[str, Any]:
     """The JSON Schema of the files."""
     references, definitions = msgspec.json.schema_components(
-        [Analysis, Versus, Shortlist], ref_template="#/$defs/{name}"
+        [Analysis, Versus], ref_template="#/$defs/{name}"
     )
     for name, definition in definitions.items():
         definition["description"] = " ".join(definition.get("description", "").split())
@@ -71,7 +70,7 @@ def summary_schema() -> dict[str, Any]:
             definition["properties"]["text"] = {"type": "string"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The analysis of a campaign, a comparison of campaigns, or a shortlist",
+        "title": "The analysis of a campaign, or a comparison of campaigns",
         "anyOf": list(references),
         "$defs": definitions,
     }

@@ -5,61 +5,205 @@ No clock, no network, no facts of this machine: the same campaigns give the same
 
 from __future__ import annotations
 
+import shlex
+import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis, tell_ratio
-from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL
+from suite.analysis.result.cells import CellAnalysis, Comparison, tell_ratio
+from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.report.pages import frame
-from suite.report.pages.instances import write_kinds
+from suite.report.pages.machines import FAILED
 from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison
 from suite.report.sections.tables.families import Columns, write_family_tables
-from suite.report.text.page import NO_NUMBER, Cell, Page
-from suite.report.text.units import end_sentence, show_share
-from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell
+from suite.report.text.page import NO_NUMBER, Cell, Page, Strong
+from suite.report.text.units import end_sentence, show_relative, show_share, show_things
+from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell, word
 
 _INSTANCES = (
     "This compares the machines as they were when they were measured. A statement about types "
-    "of machines needs at least three instances of each"
+    f"of machines needs at least {FEWEST} instances of each: ROWS=type."
 )
+
+_SEED_SHOWN = 12
+"""So many characters of a hash tell it from any other."""
 
 
 def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     """The report over several campaigns, in no format yet."""
-    told = ": below, under “Types of machines”." if versus.kinds else "."
-    said = [*map(_word_pair, versus.pairs), _INSTANCES + told]
-    flags = [flag for one in analyses for flag in one.flags]
-    page = frame.begin_page(f"{len(analyses)} campaigns side by side", flags, said)
+    again = versus.again
+    flags = [flag for analysis in analyses for flag in analysis.flags]
+    if again is not None:
+        title = (
+            f"{show_things(len(again.drawn), 'cell')} of {versus.campaigns[0].id} measured again"
+        )
+        said = [describe_again(versus), *_explain_again(versus, analyses)]
+    else:
+        title = f"{len(analyses)} campaigns side by side"
+        said = [*map(_word_pair, versus.pairs), _INSTANCES]
+    page = frame.begin_page(title, flags, [] if versus.bound is not None else said)
+    if versus.bound is not None:
+        _write_bound(page, versus, analyses)
+        page.paragraph(" ".join(said))
     columns = [
-        Column(run=run, arm=arm) for run, one in enumerate(analyses, start=1) for arm in one.arms
+        Column(run=run, arm=arm)
+        for run, analysis in enumerate(analyses, start=1)
+        for arm in analysis.arms
     ]
     _write_campaigns(page, analyses)
     facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
     write_differences(page, facts)
-    write_kinds(page, versus, frame.list_cells(analyses))
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
         f"{frame.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
     )
-    for pair in versus.pairs:
+    for pair in versus.pairs if again is None else ():
         page.paragraph(_explain(pair))
+    cells = frame.list_cells(analyses)
     write_family_tables(
         page,
-        frame.list_cells(analyses),
+        cells if again is None else [cell for cell in cells if cell.id in again.drawn],
         caption="Table: {}. Time per call and its 95 % CI.".format,
         columns=partial(_list_columns, versus, analyses, columns),
     )
-    folders = " ".join(f"{SOMEWHERE}/{one.campaign.folder}" for one in analyses)
+    folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
     pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
-    command = f'make compare RUNS="{folders}" PAIRS="{pairs}"'
-    frame.end_page(page, {"From the campaigns' documents alone, byte for byte, by:": command})
+    slower = "" if versus.bound is None else f" SLOWER={100 * versus.bound:g}"
+    command = f'make compare RUNS="{folders}" PAIRS="{pairs}"{slower}'
+    what = "From the campaigns' documents alone, byte for byte, by:"
+    if again is not None:
+        what, command = "Both campaigns in full, side by side:", f'make compare RUNS="{folders}"'
+    frame.end_page(page, {what: command})
     return page
+
+
+def describe_again(versus: Versus) -> str:
+    """Whether the cells that were measured again reproduce, in a sentence."""
+    again = versus.again
+    if again is None:
+        raise ValueError("no cell was measured again")
+    failed = list(dict.fromkeys(cell for cells in again.differing.values() for cell in cells))
+    of = f"{len(again.drawn) - len(failed)} of {show_things(len(again.drawn), 'cell')}"
+    if not failed:
+        return f"Reproduced: {of} within what noise explains."
+    return f"NOT REPRODUCED: {of} within what noise explains, and not {', '.join(failed)}."
+
+
+def _explain_again(versus: Versus, analyses: Sequence[Analysis]) -> list[str]:
+    unknown = " (not every campaign knows its own)" if None in versus.noise_floors else ""
+    ratios = [one.ratio for pair in versus.pairs for one in pair.cells.values() if one.ratio]
+    widths = [ratio.high / ratio.value - 1 for ratio in ratios if ratio.high is not None]
+    margin = versus.pairs[0].margin
+    reach = f"{100 * max(margin, statistics.median(widths)):.0f} %" if widths else "any size"
+    few = any(len(arm.blocks) < FEWEST for one in analyses for arm in one.arms.values())
+    seed = versus.again.seed[:_SEED_SHOWN] if versus.again else ""
+    rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives"
+    beyond = f"{show_share(margin)}, the larger of 2 % and the campaigns' noise floors{unknown}"
+    return [
+        f"A hash over all samples of the campaign ({seed}) drew the cells, so that nobody chose them.",
+        f"{rule} p under {LEVEL} and the times differ by over {beyond}.",
+        *(["A campaign has under three invocations, so both are taken to have one spread."] * few),
+        f"In the median cell, a difference under {reach} would not have been seen.",
+        *map(end_sentence, tell(versus.pairs[0].flags)),
+    ]
+
+
+def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> None:
+    """Whether cells are slower than they may be: a failed control first, then the counts and the cells."""
+    bound = f"{100 * (versus.bound or 0.0):g} %"
+    slower, passed, undecided = map(versus.pick, ("slower", "passed", "undecided"))
+    every = [*slower, *passed, *undecided]
+    for name, codes in versus.failed.items():
+        failed = ", ".join(FAILED[code] for code in codes)
+        page.paragraph(Strong(f"A control of {name} failed: {failed}."), " Nothing passes here.")
+    verdict = f"{show_things(len(slower), 'slowdown')}." if slower else "No slowdown shown."
+    if not every:
+        verdict = "No cell of work could be judged."
+    counted = (
+        f" Of {show_things(len(every), 'comparison')} of cells of work, {len(slower)} are shown to be "
+        f"slower by over {bound}, {len(passed)} are shown not to be, and {len(undecided)} are undecided."
+    )
+    rule = (
+        f" Shown to be slower: p under {LEVEL} by Welch's one-sided t test, adjusted by Holm for all of "
+        f"them, on all arms. Shown not to be: the 90 % interval ends under {bound}. The campaigns were not "
+        "interleaved: the intervals do not cover drift between them."
+    )
+    page.paragraph(Strong(verdict), counted, rule)
+    noisy = [pair.margin for pair in versus.pairs if pair.margin > (versus.bound or 0.0)]
+    if noisy:
+        page.paragraph(
+            f"The campaigns' noise is larger than the bound: only what is slower by over "
+            f"{show_share(max(noisy))} is shown to be."
+        )
+    _write_bounded(page, f"slower by over {bound}", slower)
+    _write_bounded(page, "undecided", undecided)
+    work = {cell.id for analysis in analyses for cell in analysis.work}
+    missing = Counter(
+        word(why)
+        for pair in versus.pairs
+        for cell, one in pair.cells.items()
+        if cell in work and not one.bound
+        if (why := one.no_verdict or next(iter(one.invalid), None) or one.no_ratio)
+    )
+    page.bullets(
+        [
+            *(
+                f"{show_things(number, 'comparison')} could not be judged: {why}."
+                for why, number in missing.items()
+            ),
+            *(
+                f"{column} is missing, so that none of its cells could be judged."
+                for column in versus.lacking
+            ),
+        ]
+    )
+    _write_settling(page, undecided)
+
+
+def _write_settling(page: Page, undecided: Sequence[tuple[Pair, str, Comparison]]) -> None:
+    """What would settle the undecided ones."""
+    known = [(pair, cell, one.bound.blocks) for pair, cell, one in undecided if one.bound]
+    open_ = [(pair, cell, blocks) for pair, cell, blocks in known if blocks]
+    if open_:
+        blocks = max(blocks for *_, blocks in open_)
+        page.paragraph(
+            f"To settle {len(open_)} of the undecided, measure these cells again, {blocks} blocks each, once "
+            "for each side; the command says beforehand how long it takes:"
+        )
+        only = dict.fromkeys(cell for _, cell, _ in open_)
+        arms = dict.fromkeys(pair.other.arm for pair, *_ in open_)
+        page.code(
+            f"make bench BLOCKS={blocks} ARMS={shlex.quote(' '.join(arms))} "
+            f"ONLY={shlex.quote(' '.join(only))}"
+        )
+    if hopeless := len(undecided) - len(open_):
+        page.paragraph(
+            end_sentence(f"no reasonable number of blocks would settle {hopeless} of the undecided")
+        )
+
+
+def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Comparison]]) -> None:
+    can_settle = any(one.bound and one.bound.blocks for *_, one in cells)
+    rows = [
+        {
+            "cell": cell,
+            "arm": pair.other.name,
+            "against": pair.base.name,
+            "is": show_relative(one.ratio),
+            "adjusted p": f"{one.bound.p:.2g}",
+        }
+        | ({"blocks to settle": str(one.bound.blocks or "")} if can_settle else {})
+        for pair, cell, one in cells
+        if one.ratio and one.bound
+    ]
+    page.table(f"Table: {what}.", rows)
 
 
 def _word_pair(pair: Pair) -> str:
@@ -141,6 +285,13 @@ def _list_columns(
     for pair in versus.pairs:
         against = f"{pair.other.name} against {pair.base.name}"
         yield against, [_show_pair(pair, one.id) for one in cells]
+        if versus.again is not None:
+            failed = versus.again.differing[pair.other.arm]
+            yield (
+                f"{pair.other.name} reproduces",
+                [Cell("NO" if one.id in failed else "yes") for one in cells],
+            )
+            continue
         yield from frame.list_verdicts(pair.other.name, pair.verdicts, cells)
 
 

@@ -24,7 +24,8 @@ def begin_page(title: str, flags: Iterable[Flag], sentences: Iterable[str]) -> P
     """A page with its banners, its title, and what it says first."""
     page = Page(name_banners(flags))
     page.title(f"Crossover: {title}")
-    page.paragraph(" ".join(sentences))
+    if opening := " ".join(sentences):
+        page.paragraph(opening)
     return page
 
 

@@ -134,7 +134,18 @@ class Strips:
     arms: Mapping[str, tuple[Strip, ...]]
 
 
-Content = Sweeps | Dots | Stacks | Strips
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """By label a mark on each of two logarithmic axes, and what stands beside these; ``best`` are the labels
+    that nothing is better than."""
+
+    points: Mapping[str, tuple[Mark, Mark]]
+    best: tuple[str, ...]
+    across: str
+    up: str
+
+
+Content = Sweeps | Dots | Stacks | Strips | Scatter
 
 
 STEPS, PIPELINES = "decomposition", "pipelines"

@@ -11,8 +11,9 @@ from xml.etree import ElementTree as ET
 
 from matplotlib.figure import Figure
 
-from suite.report.pictures.picture import Dots, Picture, Stacks, Strips, Sweeps
+from suite.report.pictures.picture import Dots, Picture, Scatter, Stacks, Strips, Sweeps
 from suite.report.plots.dots import draw_dots
+from suite.report.plots.scatter import draw_scatter
 from suite.report.plots.sheet import own_style
 from suite.report.plots.stacks import draw_stacks
 from suite.report.plots.strips import draw_strips
@@ -31,6 +32,7 @@ _DRAWERS: Mapping[type, Callable[[Picture, Any], Figure]] = {
     Dots: draw_dots,
     Stacks: draw_stacks,
     Strips: draw_strips,
+    Scatter: draw_scatter,
 }
 
 

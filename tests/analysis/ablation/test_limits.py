@@ -9,11 +9,12 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.bounds import IMPLAUSIBLE, find_impossible, find_places
+from suite.analysis.campaign.bounds import find_impossible, find_places
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.cells import tell_ratio
 from suite.cells.cell import Cell, Param, Work
-from suite.flags import find_invalid, raise_flag
+from suite.flags import IMPLAUSIBLE, find_invalid, raise_flag
 from suite.model import Document, Scalar
 from suite.report.exports.summary import render_json
 from suite.report.text.wording import name_banners, word, word_in_cell
@@ -205,7 +206,7 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
     assert "moves 11.6 TB/s" in word(flag)
     # It wins nothing: no ratio, and no verdict.
-    assert found.ratios["cuda"] == raise_flag("no-possible-number")
+    assert tell_ratio(found.comparisons["cuda"]) == raise_flag("no-possible-number")
     assert not found.arms["cpu"].invalid
 
 

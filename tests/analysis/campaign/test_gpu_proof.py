@@ -359,8 +359,8 @@ def test_no_file_has_a_number_of_a_stand_in(tmp_path: Path) -> None:
             assert missing["text"].startswith("cuda: skipped: simulated: ")
     assert any(one["arms"]["cpu"]["value"] for one in told["cells"])
     rows = list(csv.DictReader(reported.files["cells.csv"].splitlines()))
-    assert {bool(row["value"]) for row in rows if row["arm"] == "cuda"} == {False}
-    assert any(row["value"] for row in rows if row["arm"] == "cpu")
+    assert {bool(row["seconds"]) for row in rows if row["arm"] == "cuda"} == {False}
+    assert any(row["seconds"] for row in rows if row["arm"] == "cpu")
     # Nothing went wrong: there was nothing to measure.
     assert not reported.analysis.troubled
 

@@ -9,7 +9,7 @@ import pytest
 
 from suite.analysis.campaign.accounting import find_deaths, itemise
 from suite.analysis.campaign.summarise import summarise
-from suite.analysis.result.cells import ArmResult
+from suite.analysis.result.cells import ArmResult, tell_ratio
 from suite.analysis.result.numbers import Ratio
 from suite.flags import raise_flag
 from suite.model import Campaign, Check, Document, Excluded, container_seconds
@@ -53,7 +53,7 @@ def test_the_truth_comes_out_of_a_silent_host() -> None:
             found = one.arms[arm].estimate
             assert found
             assert (found.value, found.n) == (pytest.approx(truth[arm], rel=1e-6), 4)
-        ratio = one.ratios["cuda"]
+        ratio = tell_ratio(one.comparisons["cuda"])
         assert isinstance(ratio, Ratio)
         assert ratio.value == pytest.approx(truth["cuda"] / truth["cpu"], rel=1e-6)
 
@@ -128,7 +128,7 @@ def test_a_cell_that_is_missing_in_some_blocks() -> None:
     ).cells
     told = tell(cell.arms["cpu"].flags)
     assert told == ["cpu: measured in 3 of 4 blocks; failed in block 3: it broke"]
-    ratio = cell.ratios["cuda"]
+    ratio = tell_ratio(cell.comparisons["cuda"])
     assert isinstance(ratio, Ratio)
     assert ratio.n == 3
 
@@ -148,8 +148,8 @@ def test_results_must_agree(*, value: float, tolerance: float | None, agrees: bo
         assert agrees or "this was not the same work: cpu 42, cuda 42 to 42.1" in (
             word_missing(found) or ""
         )
-    assert isinstance(cell.ratios["cuda"], Ratio) == agrees
-    assert agrees or cell.ratios["cuda"] == raise_flag("no-number")
+    assert isinstance(tell_ratio(cell.comparisons["cuda"]), Ratio) == agrees
+    assert agrees or tell_ratio(cell.comparisons["cuda"]) == raise_flag("no-number")
 
 
 def test_no_common_block() -> None:
@@ -158,7 +158,9 @@ def test_no_common_block() -> None:
         for one in DOCUMENTS
         if (one.invocation.arm == "cpu") == (one.invocation.block in {1, 2})
     ]
-    assert sum_up(CAMPAIGN, kept).cells[0].ratios["cuda"] == raise_flag("no-common-block")
+    assert tell_ratio(sum_up(CAMPAIGN, kept).cells[0].comparisons["cuda"]) == raise_flag(
+        "no-common-block"
+    )
 
 
 @pytest.mark.parametrize(

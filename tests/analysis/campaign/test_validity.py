@@ -17,7 +17,7 @@ from suite.analysis.campaign.validity import (
 )
 from suite.analysis.numbers.shape import classify_outliers, is_bimodal
 from suite.analysis.numbers.stopping import Precision, assess, is_precise
-from suite.analysis.result.cells import Outliers
+from suite.analysis.result.cells import Outliers, tell_verdict
 from suite.analysis.result.numbers import Estimate, Verdict
 from suite.cells.cell import Link
 from suite.flags import KINDS, Flag, find_invalid, pick, raise_flag
@@ -48,7 +48,7 @@ def excluded(summary: Summary) -> list[Flag]:
 
 def names(summary: Summary) -> set[str | None]:
     return {
-        found.name if isinstance(found := one.verdicts["cuda"], Verdict) else None
+        found.name if isinstance(found := tell_verdict(one.comparisons["cuda"]), Verdict) else None
         for one in summary.cells
     }
 
@@ -153,7 +153,10 @@ def test_a_changed_image_makes_the_arm_invalid() -> None:
 def test_a_quick_campaign_gives_no_verdicts() -> None:
     campaign = replace(CAMPAIGN, profile="quick")
     missing = raise_flag("provisional", profile="quick")
-    assert all(one.verdicts["cuda"] == missing for one in sum_up(campaign, DOCUMENTS).cells)
+    assert all(
+        tell_verdict(one.comparisons["cuda"]) == missing
+        for one in sum_up(campaign, DOCUMENTS).cells
+    )
     text = render_markdown(study(campaign, DOCUMENTS))
     assert "No verdicts of cuda against cpu: no verdict" in text
 

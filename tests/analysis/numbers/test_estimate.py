@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.numbers.estimate import CLAIM, count_needed, estimate, reduce_invocation
-from suite.analysis.numbers.ratio import compare
 from tests.flagging import codes
 
 times = st.floats(min_value=1e-12, max_value=1e9)
@@ -93,7 +93,7 @@ def test_an_estimate_lies_in_its_interval_and_scales(values: list[float], factor
 def test_a_ratio_turned_round_is_its_inverse(pairs: list[tuple[float, float]]) -> None:
     base = {block: pair[0] for block, pair in enumerate(pairs, 1)}
     other = {block: pair[1] for block, pair in enumerate(pairs, 1)}
-    there, back = compare(base, other), compare(other, base)
+    there, back = find_paired_ratio(base, other), find_paired_ratio(other, base)
     assert there is not None
     assert back is not None
     assert there.value * back.value == pytest.approx(1)
@@ -106,8 +106,8 @@ def test_ratios_are_paired_by_block() -> None:
     """A machine that is twice as slow in every second block does not widen the ratio."""
     base = {1: 1.0, 2: 2.0, 3: 1.0, 4: 2.0, 9: 5.0}
     other = {1: 0.5, 2: 1.0, 3: 0.5, 4: 1.0, 8: 5.0}
-    found = compare(base, other)
+    found = find_paired_ratio(base, other)
     assert found is not None
     assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.5, 0.5))
     assert found.n == 4
-    assert compare({1: 1.0}, {2: 1.0}) is None
+    assert find_paired_ratio({1: 1.0}, {2: 1.0}) is None

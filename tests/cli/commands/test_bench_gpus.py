@@ -143,7 +143,7 @@ def test_one_gpu_makes_an_ordinary_campaign(shell: Shell) -> None:
         (("bench", *WORDS, "--arms", "cpu"), {"gpu": None}, 2, "no requested arm has a GPU"),
         (("bench", *WORDS), {"gpu": None, "cards": ()}, 4, "no GPU"),
         (("bench", *WORDS), {"cards": ()}, 4, "nothing here lists"),
-        (("aa", *WORDS, "--arms", "cuda"), {}, 2, "aa compares one arm with itself"),
+        (("bench", *WORDS, "--arms", "cuda cuda"), {}, 2, "is compared with itself"),
         (("doctor", "--gpu", "all", "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
     ],
 )

@@ -53,7 +53,7 @@ def test_resuming_refuses_what_would_change_the_plan(
 def test_resuming_needs_a_campaign_and_the_suite_that_began_it(
     shell: Shell, campaign: Path
 ) -> None:
-    assert "begun by another suite" in complaint(shell.run("bench", "--resume", str(campaign)), 2)
+    assert "started by another suite" in complaint(shell.run("bench", "--resume", str(campaign)), 2)
     nowhere = shell.run("bench", "--resume", str(campaign / "x"))
     assert "no such folder" in complaint(nowhere, 5)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.documents.read import load_campaign
-from suite.analysis.several.recheck import hash_samples
+from suite.analysis.several.draw import hash_samples
 from suite.host.campaign.store import Store
 from suite.host.engine import Job
 from tests import synthetic
@@ -57,7 +57,9 @@ def recheck(shell: Shell) -> Recheck:
         # Names have seconds in them.
         label = f"again{len(there)}"
         heard = shell.run(
-            *("recheck", str(folder), "--results", str(shell.results), "--label", label), *words
+            *("bench", "--recheck", str(folder)),
+            *("--results", str(shell.results), "--label", label),
+            *words,
         )
         new = [one for one in shell.results.iterdir() if one not in there and one.is_dir()]
         return heard, new[0] if new else Path()
@@ -97,7 +99,7 @@ def test_what_is_slower_does_not_and_is_named(before: Path, recheck: Recheck) ->
     assert "NOT REPRODUCED: 0 of 3 cells" in heard.out
     assert all(name in heard.out for name in ids(now))
     assert heard.out.count("| NO") == 3
-    assert re.search(r"now 1\.[23]\d*×.slower", heard.out)
+    assert re.search(r"2:cpu 1\.[23]\d*×.slower", heard.out)
 
 
 def test_a_cell_that_has_no_number_now_does_not_reproduce(before: Path, recheck: Recheck) -> None:
@@ -147,7 +149,7 @@ def test_another_suite_several_gpus_and_unknown_arms_are_refused(
     heard, _ = recheck(made, engine=machine())
     assert "was started by another suite" in complaint(heard, 2)
     heard, _ = recheck(before, "--gpu", "all", engine=machine())
-    assert "GPU=all is for `make bench`" in complaint(heard, 2)
+    assert "RECHECK measures on one GPU" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())
     assert "nowhere: no such folder" in complaint(heard, 2)
 

@@ -1,4 +1,4 @@
-"""The commands compare, shortlist and gate: what they print, write and end with."""
+"""The command compare: what it prints, writes and ends with."""
 
 from __future__ import annotations
 
@@ -21,34 +21,42 @@ def write(folder: Path, name: str, slower: float = 1.0, seed: int = 1) -> str:
     return str(synthetic.write_campaign(folder / name, plan, documents))
 
 
-def test_a_shortlist_is_printed_or_written(tmp_path: Path, shell: Shell) -> None:
+def test_machines_are_printed_or_written(tmp_path: Path, shell: Shell) -> None:
     runs = twelve.write(tmp_path, "tie-1", "plain")
     prices = tmp_path / "prices.toml"
     rest = 'hourly = 2\ncurrency = "EUR"\nsource = "us"\ndate = 2020-01-01\n'
     kinds = ("tie.one", "plain.small")
     prices.write_text("".join(f'[[price]]\ntype = "{kind}"\n{rest}' for kind in kinds))
-    words = ("shortlist", *runs, "--prices", str(prices), "--workload", twelve.LARGE)
+    words = ("compare", *runs, "--prices", str(prices), "--workload", twelve.LARGE)
     heard = well(shell.run(*words))
-    assert heard.out.startswith("# Crossover: a shortlist of 2 machines")
+    assert heard.out.startswith("# Crossover: 2 machines by what work costs")
     assert "EUR 2.00 old" in heard.out
     out = tmp_path / "out"
     assert shell.run(*words, "--out", str(out)).status == 0
     files = {one.name for one in out.iterdir()}
-    assert files == {"shortlist.html", "shortlist.json", "shortlist.md"}
-    assert (out / "shortlist.md").read_text() == heard.out
-    assert len(json.loads((out / "shortlist.json").read_text())["choices"]) == 2
+    assert files == {"compare.html", "compare.json", "compare.md"}
+    assert (out / "compare.md").read_text() == heard.out
+    assert len(json.loads((out / "compare.json").read_text())["choices"]) == 2
 
 
-def test_a_comparison_of_three_instances_tells_of_their_type(tmp_path: Path, shell: Shell) -> None:
+def test_rows_are_what_was_asked_for(tmp_path: Path, shell: Shell) -> None:
     runs = twelve.write(tmp_path, "three-1", "three-2", "three-3", blocks=3)
-    heard = well(shell.run("compare", *runs))
-    assert "A three.large: 3 instances; " in heard.out.replace("**", "")
-    assert "A, instances that ±5 % needs" in heard.out
-    assert shell.run("compare", *runs, "--out", str(tmp_path / "out")).status == 0
-    written = json.loads((tmp_path / "out" / "compare.json").read_text())
-    (kind,) = written["kinds"]
-    assert kind["instances"] == [["three-1"], ["three-2"], ["three-3"]]
-    assert set(kind["cells"][twelve.LARGE]["instances_needed"]) == {"cpu", "gpu", "gpu/cpu"}
+    rows = {}
+    for asked in ("cell", "machine", "type", None):
+        out = tmp_path / f"out-{asked}"
+        words = ("--rows", asked) if asked else ()
+        assert shell.run("compare", *runs, *words, "--out", str(out)).status == 0
+        written = json.loads((out / "compare.json").read_text())
+        rows[asked] = written["rows"], len(written.get("choices", ()))
+    assert rows == {
+        "cell": ("cell", 0),
+        "machine": ("machine", 3),
+        "type": ("type", 1),
+        None: ("type", 1),
+    }
+    heard = shell.run("compare", *runs, "--rows", "machine", "--slower", "5")
+    assert heard.status == 2
+    assert "leave one of them out" in heard.err
 
 
 def test_prices_that_are_none_are_status_5_and_no_campaign_is_status_2(
@@ -56,10 +64,10 @@ def test_prices_that_are_none_are_status_5_and_no_campaign_is_status_2(
 ) -> None:
     run = write(tmp_path, "one")
     (tmp_path / "prices.toml").write_text("[[price]]\nhourly = 0\n")
-    heard = shell.run("shortlist", run, "--prices", str(tmp_path / "prices.toml"))
+    heard = shell.run("compare", run, "--prices", str(tmp_path / "prices.toml"))
     assert heard.status == 5
     assert "no list of prices" in heard.err
-    assert shell.run("shortlist").status == 2
+    assert shell.run("compare").status == 2
 
 
 @pytest.mark.parametrize(
@@ -69,17 +77,16 @@ def test_the_gate_ends_as_it_says(
     tmp_path: Path, shell: Shell, slower: float, bound: str, status: int
 ) -> None:
     runs = [write(tmp_path, "base"), write(tmp_path, "new", slower, seed=2)]
-    heard = shell.run("gate", *runs, "--slower", bound)
+    heard = shell.run("compare", *runs, "--slower", bound)
     assert heard.status == status
-    assert heard.out.startswith("# Crossover: gate")
     assert ("No slowdown shown" in heard.out) == (status == 0)
     out = tmp_path / "out"
-    assert shell.run("gate", *runs, "--slower", bound, "--out", str(out)).status == status
-    assert (out / "gate.md").read_text() == heard.out
+    assert shell.run("compare", *runs, "--slower", bound, "--out", str(out)).status == status
+    assert (out / "compare.md").read_text() == heard.out
 
 
 @pytest.mark.parametrize("words", [["base"], ["base", "base"], ["base", "new", "more"]])
 def test_a_gate_needs_two_campaigns(tmp_path: Path, shell: Shell, words: list[str]) -> None:
     runs = [write(tmp_path, name) for name in words]
     assert shell.run("gate", *runs).status == 2
-    assert shell.run("gate", *runs, "--slower", "-1").status == 2
+    assert shell.run("compare", *runs, "--slower", "-1").status == 2

@@ -180,7 +180,7 @@ DERIVED: dict[str, tuple[Tamper, str]] = {
     ),
     "the report": (replace("report.md", "faster", "slower"), "report.md: line "),
     "the page": (replace("report.html", "<table>", "<table><!-- -->"), "report.html: line "),
-    "the table": (replace("cells.csv", "measured", "skipped"), "cells.csv: line 2: is "),
+    "the table": (replace("cells.csv", ",FLOP,", ",B,"), "cells.csv: line 2: is "),
     "no table": (remove("cells.csv"), "cells.csv: is missing"),
     "a picture": (
         lambda folder: (folder / "plots").mkdir() or (folder / "plots" / "matmul.svg").touch(),

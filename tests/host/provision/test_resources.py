@@ -41,7 +41,7 @@ from suite.host.provision.resources import (
     compile_cache,
 )
 from suite.model import Image
-from suite.worker.proof import compile_cache as worker_cache
+from suite.worker.proof import libraries
 from suite.worker.scenario import scratch
 from tests import synthetic
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job, start
@@ -264,7 +264,7 @@ def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() 
 
 
 def test_host_and_worker_mean_the_same_place() -> None:
-    assert (scratch.VARIABLE, worker_cache.VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
+    assert (scratch.VARIABLE, libraries.CACHE_VARIABLE) == (SCRATCH_VARIABLE, CACHE_VARIABLE)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ import pyperf
 import pytest
 from msgspec import structs
 
+from suite.analysis.observations import COLUMNS, name_machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
 from suite.report.exports.formats import EXPORTS
 from suite.report.exports.pyperf import count_left_out
-from suite.report.exports.tidy import name_machine_key
 from tests.commands import run_python
 from tests.golden_campaigns import NAMES, analyse_golden
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
@@ -100,27 +100,29 @@ def test_a_table_has_every_cell_and_all_that_a_row_needs(
     types = {"created": "TIMESTAMP"}
     read = duckdb.read_csv(path, dtype=types) if form == "csv" else duckdb.read_parquet(path)
     rows = [dict(zip(read.columns, row, strict=True)) for row in read.fetchall()]
-    table = {(row["id"], row["arm"]): row for row in rows}
-    assert len(table) == len(rows) == sum(len(one.arms) for one in analysis.cells)
+    assert tuple(read.columns) == COLUMNS
+    table: dict[tuple[str, str], dict[int | None, Any]] = {}
+    for row in rows:
+        assert row["block"] not in table.setdefault((row["cell"], row["arm"]), {})
+        table[row["cell"], row["arm"]][row["block"]] = row
+    assert len(table) == sum(len(one.arms) for one in analysis.cells)
     for cell in analysis.cells:
         for arm, one in cell.arms.items():
-            row = table[cell.id, arm]
-            for field in ("value", "low", "high", "n", "rate", "outcome"):
-                assert row[field] == getattr(one, field), field
-            compared = cell.comparisons.get(arm)
-            assert row["ratio"] == (compared.ratio.value if compared and compared.ratio else None)
-            assert row["campaign"] == analysis.campaign.id
-            assert row["machine"] == name_machine_key(analysis)
-            assert row["created"].replace(tzinfo=timezone.utc) == analysis.campaign.created
-            assert {flag.code for flag in one.flags} <= set((row["flags"] or "").split())
-            facts = analysis.arms[arm].facts
-            for column, fact in (("driver", "gpu.driver"), ("tensorflow", "tensorflow.version")):
-                assert row[column] == ("; ".join(map(str, facts.get(fact, ()))) or None)
-            assert row["image_digest"] == (" ".join(analysis.arms[arm].digests) or None)
-            assert row["price_hourly"] == (analysis.price.hourly if analysis.price else None)
-            assert ("simulated" in (row["flags"] or "")) == ("SIMULATED" in (row["banners"] or ""))
-            for axis, value in cell.params.items():
-                assert str(row[f"axis_{axis}"]) in {str(value), f"{value}.0"}
+            own = table[cell.id, arm]
+            assert {n: row["seconds"] for n, row in own.items() if row["seconds"]} == one.values
+            assert set(own) == {*analysis.arms[arm].blocks, *one.values} or set(own) == {None}
+            for row in own.values():
+                assert (row["work"], row["unit"]) == (one.work.amount, one.work.unit)
+                assert row["campaign"] == analysis.campaign.id
+                assert row["machine"] == name_machine(analysis)
+                assert row["created"].replace(tzinfo=timezone.utc) == analysis.campaign.created
+                words = (row["flags"] or "").split()
+                assert {flag.code for flag in one.flags} <= set(words)
+                assert ("invalid" in words) >= bool(one.invalid)
+                facts = analysis.arms[arm].facts.get("tensorflow.version", ())
+                assert row["tensorflow"] == ("; ".join(map(str, facts)) or None)
+                assert row["price_hourly"] == (analysis.price.hourly if analysis.price else None)
+                assert "simulated" in words
 
 
 def test_a_number_that_is_invalid_is_in_the_tables_alone_and_is_counted() -> None:
@@ -134,7 +136,8 @@ def test_a_number_that_is_invalid_is_in_the_tables_alone_and_is_counted() -> Non
     assert any(results[key].value for key in struck)
     assert count_left_out(analysis)["INVALID"] == len(struck)
     rows = csv.DictReader(io.StringIO(export(analysis, "csv").popitem()[1].decode()))
-    assert struck <= {(row["id"], row["arm"]) for row in rows if row["invalid"]}
+    words = {(row["cell"], row["arm"]): row["flags"].split() for row in rows}
+    assert struck <= {key for key, flags in words.items() if "invalid" in flags}
 
 
 @pytest.mark.parametrize("form", EXPORTS)
@@ -149,16 +152,16 @@ def test_what_a_document_says_is_data_in_every_form(form: str) -> None:
 
 def test_machines_are_told_apart_by_their_parts_and_by_their_gpus() -> None:
     analysis = analyse_golden("two-arms")
-    name = name_machine_key(analysis)
+    name = name_machine(analysis)
     assert FOLDER.fullmatch(name)
     other = structs.replace(analysis.machine, memory_bytes=2**40)
-    assert name_machine_key(structs.replace(analysis, machine=other)) != name
+    assert name_machine(structs.replace(analysis, machine=other)) != name
     arms = dict(analysis.arms)
     arms["cuda"] = structs.replace(
         arms["cuda"], facts={**arms["cuda"].facts, "gpu.0.uuid": ("#12345678",)}
     )
-    twin = name_machine_key(structs.replace(analysis, arms=arms))
+    twin = name_machine(structs.replace(analysis, arms=arms))
     assert twin.startswith(name)
     assert twin != name
     hostile = structs.replace(analysis.machine, cpu=HOSTILE)
-    assert FOLDER.fullmatch(name_machine_key(structs.replace(analysis, machine=hostile)))
+    assert FOLDER.fullmatch(name_machine(structs.replace(analysis, machine=hostile)))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.analysis.result.arms import hash_identity
-from suite.report.exports.table import guard_formula
+from suite.report.exports.cells import guard_formula
 from suite.report.render.markdown import escape, render_page
 from suite.report.render.plain import LONGEST, show_plainly
 from suite.report.text.page import NO_NUMBER, Cell, Code, Link, Page, Strong, say_none

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from suite.analysis.compare import find_paired_ratio, judge, share_spread
 from suite.analysis.numbers.estimate import find_spread
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.spread import share
-from suite.analysis.numbers.verdict import judge
 from suite.analysis.result.numbers import Ratio
 from tests.bench.rates import Rate
 from tests.fakes.hosts import HOSTS, draw_levels
 
 
 def make(logs: list[float]) -> Ratio:
-    found = compare(dict.fromkeys(range(len(logs)), 1.0), dict(enumerate(map(math.exp, logs))))
+    found = find_paired_ratio(
+        dict.fromkeys(range(len(logs)), 1.0), dict(enumerate(map(math.exp, logs)))
+    )
     assert found is not None
     return found
 
@@ -31,7 +31,9 @@ def draw_family(deviations: list[float], blocks: int = 5, seed: int = 1) -> dict
 
 def widen(family: dict[str, Ratio]) -> list[tuple[float, float]]:
     """Each ratio's own spread, and the one that counts."""
-    spreads = [(find_spread(family[name]), find_spread(one)) for name, one in share(family).items()]
+    spreads = [
+        (find_spread(family[name]), find_spread(one)) for name, one in share_spread(family).items()
+    ]
     return [(own, counts) for own, counts in spreads if own and counts]
 
 
@@ -50,7 +52,7 @@ def test_unlike_spreads_stay_nearly_as_they_are() -> None:
 
 def test_the_intervals_and_the_p_value_are_by_the_wider_spread() -> None:
     family = draw_family([0.02] * 60)
-    name, one = next((n, r) for n, r in share(family).items() if r != family[n])
+    name, one = next((n, r) for n, r in share_spread(family).items() if r != family[n])
     own = family[name]
     spread, mean = find_spread(one), math.log(own.value)
     assert spread is not None
@@ -94,14 +96,14 @@ def test_blocks_that_agree_by_chance_are_no_equivalence_either() -> None:
 def test_no_verdict_is_given_that_the_cells_own_spread_does_not_carry() -> None:
     wide = make([0.0, 0.3, -0.2, 0.4, 0.1])
     family = draw_family([0.001] * 60) | {"wide": wide}
-    assert share(family)["wide"] == wide
+    assert share_spread(family)["wide"] == wide
 
 
 def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
     pair = draw_family([0.02, 0.02])
-    assert share(pair) == pair
+    assert share_spread(pair) == pair
     more = {"still": make([0.1, 0.1, 0.1]), "short": make([0.1, 0.2]), **draw_family([0.02] * 3)}
-    found = share(more)
+    found = share_spread(more)
     assert (found["still"], found["short"]) == (more["still"], more["short"])
     assert list(found) == list(more)
 

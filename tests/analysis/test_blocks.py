@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from suite.analysis.numbers.ratio import compare
-from suite.analysis.numbers.verdict import MOST_BLOCKS, judge
+from suite.analysis.compare import MOST_BLOCKS, find_paired_ratio, judge
 from suite.analysis.result.numbers import Verdict
 
 
@@ -16,10 +15,10 @@ def judge_made(difference: float, spread: float, blocks: int, beside: int = 0) -
     """A cell whose blocks' log ratios have this mean and deviation, beside others of p = 1."""
     steps = np.linspace(-1, 1, blocks)
     logs = difference + spread * steps / steps.std(ddof=1)
-    found = compare(
+    found = find_paired_ratio(
         dict.fromkeys(range(blocks), 1.0), dict(enumerate(map(math.exp, logs.tolist())))
     )
-    noise = compare({1: 1.0, 2: 1.0, 3: 1.0}, {1: 0.5, 2: 1.0, 3: 2.0})
+    noise = find_paired_ratio({1: 1.0, 2: 1.0, 3: 1.0}, {1: 0.5, 2: 1.0, 3: 2.0})
     assert found is not None
     assert noise is not None
     family = {"cell": found} | {f"noise {number}": noise for number in range(beside)}

@@ -15,11 +15,12 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.analyse import analyse
+from suite.analysis.compare import find_welch_ratio
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.ratio import compare_campaigns
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import MARGIN, Ratio, Verdict
-from suite.analysis.several.comparison import Pair, set_side_by_side
+from suite.analysis.result.several import Pair
+from suite.analysis.several.cells import compare_cells
 from suite.errors import UsageError
 from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Check
@@ -89,11 +90,11 @@ def make_changed(**fields: object) -> tuple[Analysis, Analysis]:
 
 
 def render_them(*analyses: Analysis) -> str:
-    return render_page(compose_versus(set_side_by_side(analyses), analyses))
+    return render_page(compose_versus(compare_cells(analyses), analyses))
 
 
 def only_pair(*summaries: Analysis, wanted: Sequence[str] = ()) -> Pair:
-    (pair,) = set_side_by_side(summaries, wanted).pairs
+    (pair,) = compare_cells(summaries, wanted).pairs
     return pair
 
 
@@ -134,24 +135,24 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
         list(next(cell for cell in found.cells if cell.id == FENCE).arms["cpu"].values.values())
         for found in (one(), two())
     ]
-    assert_near(pair.ratios[FENCE], compare_campaigns(*values))
+    assert_near(pair.ratios[FENCE], find_welch_ratio(*values))
     assert not pair.interleaved
     text = render_them(one(), two())
     assert KINDS["not-interleaved"].text[1:] in text
-    assert "three instances" in text
+    assert "3 instances" in text
 
 
 def test_any_arm_of_any_campaign_against_any_other() -> None:
     both = ("cpu", "cuda")
     summaries = make_summary("one", arms=both), make_summary("two", arms=both, seed=2)
-    versus = set_side_by_side(summaries, ["2:cuda/1:cpu", "1:cuda/1:cpu"])
+    versus = compare_cells(summaries, ["2:cuda/1:cpu", "1:cuda/1:cpu"])
     across, within = versus.pairs
     assert (across.base.name, across.other.name) == ("1:cpu", "2:cuda")
     assert (across.interleaved, within.interleaved) == (False, True)
     # Within one campaign the ratio is the campaign's own, paired by block.
     for cell in summaries[0].cells:
         assert_near(within.ratios[cell.id], cell.ratios["cuda"])
-    default = [(p.other.name, p.base.name) for p in set_side_by_side(summaries).pairs]
+    default = [(p.other.name, p.base.name) for p in compare_cells(summaries).pairs]
     assert default == [("2:cpu", "1:cpu"), ("2:cuda", "1:cuda")]
 
 
@@ -171,7 +172,7 @@ def test_a_comparison_that_names_no_columns_is_a_usage_error(
 ) -> None:
     summaries = [short(), make_summary("two", blocks=3)]
     with pytest.raises(UsageError, match=complaint) as caught:
-        set_side_by_side(summaries, pairs)
+        compare_cells(summaries, pairs)
     assert caught.value.remedy
 
 
@@ -193,7 +194,7 @@ def test_what_can_not_be_compared_is_refused(
 ) -> None:
     rest = [make_summary("two", blocks=3, **how) if how else short() for how in others]
     with pytest.raises(UsageError, match=complaint) as caught:
-        set_side_by_side([short(), *rest])
+        compare_cells([short(), *rest])
     assert way_out in (caught.value.remedy or "")
 
 
@@ -252,7 +253,7 @@ def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
     floors = [found.noise_floor or 0.0 for found in (one(), two())]
     assert pair.margin == max(MARGIN, *floors)
     both = [make_summary(name, arms=("cpu", "cuda")) for name in ("one", "two")]
-    within = set_side_by_side(both, ["1:cuda/1:cpu"]).pairs[0]
+    within = compare_cells(both, ["1:cuda/1:cpu"]).pairs[0]
     assert within.margin == both[0].margin
     assert pair.floor_known
     unknown = make_summary("three", seed=3, twins=False)

@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.numbers.ratio import compare, compare_campaigns, compare_few
-from suite.analysis.numbers.verdict import adjust, is_beyond, judge
+from suite.analysis.compare import (
+    adjust,
+    find_paired_ratio,
+    find_pooled_ratio,
+    find_welch_ratio,
+    is_beyond,
+    judge,
+)
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.flags import raise_flag
 from tests.flagging import codes
@@ -50,7 +56,7 @@ def judge_one(found: Ratio, margin: float = 0.02) -> Verdict:
 
 def test_the_paired_test_is_scipys() -> None:
     base, other = draw(1, 7), draw(2, 7, mean=0.02)
-    found = compare(number(base), number(other))
+    found = find_paired_ratio(number(base), number(other))
     logs = [math.log(b) - math.log(a) for a, b in zip(base, other, strict=True)]
     test = stats.ttest_1samp(logs, 0)
     assert found is not None
@@ -65,7 +71,7 @@ def test_the_paired_test_is_scipys() -> None:
 
 def test_welch_is_scipys() -> None:
     base, other = draw(1, 5), draw(2, 9, spread=0.05, mean=0.1)
-    found = compare_campaigns(base, other)
+    found = find_welch_ratio(base, other)
     test = stats.ttest_ind(*([math.log(v) for v in one] for one in (other, base)), equal_var=False)
     interval = test.confidence_interval(0.95)
     assert found is not None
@@ -77,16 +83,16 @@ def test_welch_is_scipys() -> None:
 
 
 def test_welch_needs_values_on_both_sides_and_takes_a_side_without_spread() -> None:
-    assert compare_campaigns([], [1.0]) is None
-    two = compare_campaigns([1.0, 1.1], draw(3, 9))
+    assert find_welch_ratio([], [1.0]) is None
+    two = find_welch_ratio([1.0, 1.1], draw(3, 9))
     assert two is not None
     assert (two.low, two.p, codes(two.flags)) == (None, None, ["few-blocks"])
-    one_sided = compare_campaigns([1.0] * 5, draw(3, 5))
+    one_sided = find_welch_ratio([1.0] * 5, draw(3, 5))
     assert one_sided is not None
     assert one_sided.p == pytest.approx(
         stats.ttest_1samp([math.log(one) for one in draw(3, 5)], 0).pvalue
     )
-    still = compare_campaigns([1.0] * 5, [2.0] * 5)
+    still = find_welch_ratio([1.0] * 5, [2.0] * 5)
     assert still is not None
     assert (still.value, still.p) == (pytest.approx(2.0), None)
     assert codes(still.flags) == ["no-spread"]
@@ -94,7 +100,7 @@ def test_welch_needs_values_on_both_sides_and_takes_a_side_without_spread() -> N
 
 @given(st.lists(times, min_size=3, max_size=8), st.lists(times, min_size=3, max_size=8))
 def test_welch_turned_round_is_its_inverse(base: list[float], other: list[float]) -> None:
-    there, back = compare_campaigns(base, other), compare_campaigns(other, base)
+    there, back = find_welch_ratio(base, other), find_welch_ratio(other, base)
     assert there is not None
     assert back is not None
     assert there.value * back.value == pytest.approx(1)
@@ -156,7 +162,7 @@ def test_invalid_cells_are_judged_by_nobody_and_cost_nobody() -> None:
 
 
 def test_few_blocks_give_no_verdict() -> None:
-    found = compare({1: 1.0, 2: 1.1}, {1: 2.0, 2: 2.3})
+    found = find_paired_ratio({1: 1.0, 2: 1.1}, {1: 2.0, 2: 2.3})
     assert found is not None
     assert judge({"a": found}, margin=0.02, invalid={}) == {}
 
@@ -176,7 +182,7 @@ def test_beyond_the_margin_whichever_way_round(value: float, margin: float) -> N
 def test_a_side_of_few_values_is_taken_to_have_the_others_spread(
     base: list[float], other: list[float]
 ) -> None:
-    found = compare_few(base, other)
+    found = find_pooled_ratio(base, other)
     assert found is not None
     logs = [np.log(one) for one in (base, other)]
     freedom = len(base) + len(other) - 2
@@ -195,7 +201,7 @@ def test_a_side_of_few_values_is_taken_to_have_the_others_spread(
 
 def test_sides_of_three_values_or_more_are_compared_as_campaigns_are() -> None:
     base, other = [1.0, 1.1, 1.05], [1.2, 1.3, 1.25, 1.4]
-    assert compare_few(base, other) == compare_campaigns(base, other)
+    assert find_pooled_ratio(base, other) == find_welch_ratio(base, other)
     nothing: list[float] = []
-    assert compare_few(nothing, [1.0]) is None
-    assert compare_few([1.0], [1.1]) == compare_campaigns([1.0], [1.1])
+    assert find_pooled_ratio(nothing, [1.0]) is None
+    assert find_pooled_ratio([1.0], [1.1]) == find_welch_ratio([1.0], [1.1])

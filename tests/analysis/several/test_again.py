@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from suite.analysis.analyse import compare_again
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.several.recheck import draw_cells, judge_again
+from suite.analysis.result.several import Versus
+from suite.analysis.several.draw import draw_cells
 from suite.cells.cell import Work
 from suite.errors import UsageError
-from suite.flags import Flag
 from suite.model import Check
 from tests import synthetic
 from tests.bench.rates import Rate
@@ -36,11 +37,17 @@ def measure(
     return study(campaign, documents)
 
 
+def differing(versus: Versus) -> set[str]:
+    assert versus.again is not None
+    assert versus.holds == (not any(versus.again.differing.values()))
+    return {cell for cells in versus.again.differing.values() for cell in cells}
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 5])
 def test_what_did_not_change_is_seldom_said_to_have(blocks: int) -> None:
     tries = 80
     wrong = [
-        not judge_again(measure(seed, blocks), measure(1000 + seed, 5), "").reproduces
+        not compare_again(measure(seed, blocks), measure(1000 + seed, 5), "").holds
         for seed in range(tries)
     ]
     assert is_at_most(Rate(hits=sum(wrong), tries=tries), 0.05)
@@ -50,9 +57,8 @@ def test_what_did_not_change_is_seldom_said_to_have(blocks: int) -> None:
 @pytest.mark.parametrize("factor", [1.3, 0.7])
 def test_what_changed_is_found_whichever_way(blocks: int, factor: float) -> None:
     for seed in range(10):
-        found = judge_again(measure(seed, blocks), measure(1000 + seed, 5, factor), "")
-        assert not found.reproduces
-        assert {one.cell for one in found.cells if not one.reproduces} == {one.id for one in FIVE}
+        found = compare_again(measure(seed, blocks), measure(1000 + seed, 5, factor), "")
+        assert differing(found) == {one.id for one in FIVE}
 
 
 def test_another_result_or_no_number_does_not_reproduce() -> None:
@@ -61,27 +67,27 @@ def test_another_result_or_no_number_does_not_reproduce() -> None:
         {"check": Check(what="a sum", value=41.0, tolerance=1e-6)},
         {"outcome": "failed", "reason": "wrong result: it is off", "samples_s": []},
     ):
-        found = judge_again(before, measure(2, 5, **change), "")
-        assert [one.cell for one in found.cells if not one.reproduces] == [FIVE[0].id]
-        (missing,) = [one.ratio for one in found.cells if isinstance(one.ratio, Flag)]
+        found = compare_again(before, measure(2, 5, **change), "")
+        assert differing(found) == {FIVE[0].id}
+        (missing,) = [one.no_ratio for one in found.pairs[0].cells.values() if one.no_ratio]
         assert missing.code in {"other-results", "no-number"}
 
 
 def test_the_larger_noise_floor_is_the_margin() -> None:
     before, now = measure(1, 5), measure(2, 5, 1.1)
     noisy = structs.replace(now, noise_floor=0.2)
-    assert judge_again(before, noisy, "").margin == 0.2
-    assert judge_again(before, noisy, "").reproduces
-    assert judge_again(before, now, "").margin == 0.02
-    assert not judge_again(before, now, "").reproduces
+    assert compare_again(before, noisy, "").pairs[0].margin == 0.2
+    assert compare_again(before, noisy, "").holds
+    assert compare_again(before, now, "").pairs[0].margin == 0.02
+    assert not compare_again(before, now, "").holds
 
 
 def test_without_any_spread_the_margin_decides() -> None:
     before, near, far = (
         measure(seed, 3, factor, SILENT) for seed, factor in enumerate((1.0, 1.01, 1.03))
     )
-    assert judge_again(before, near, "").reproduces
-    assert not judge_again(before, far, "").reproduces
+    assert compare_again(before, near, "").holds
+    assert not compare_again(before, far, "").holds
 
 
 def test_the_draw_takes_what_has_a_number_on_every_arm_asked_for() -> None:

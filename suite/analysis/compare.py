@@ -1,0 +1,524 @@
+"""Do two sets of times differ?  The one comparison, and the only place that adjusts a p-value.  Pure.
+
+`compare` sets some rows of the table of observations beside others: ratios with intervals, Holm's
+adjustment, equivalence, and verdicts.  Arms of a campaign, controls, campaigns, a cell measured again,
+machines and scripts are all compared by it, with other keys.  Below it are its parts, from numbers to
+verdicts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import numpy as np
+from msgspec import structs
+from scipy import special
+
+from suite.analysis.numbers.estimate import (
+    CONFIDENCE,
+    Moments,
+    bring_back,
+    find_moments,
+    find_quantile,
+    find_spread,
+)
+from suite.analysis.observations import Measure, Observation, take_seconds, values_by_block
+from suite.analysis.result.cells import Bound, Comparison, set_down
+from suite.analysis.result.numbers import (
+    FEWEST,
+    LEVEL,
+    OTHER_LEVEL,
+    WORK_LEVEL,
+    Ratio,
+    Verdict,
+    VerdictName,
+    cite,
+)
+from suite.cells.traits import WITH_VERDICTS
+from suite.flags import IMPLAUSIBLE, Flag, raise_flag
+from suite.ranges import RANGES
+
+INNER = 0.90
+"""Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""
+
+EQUIVALENCE = 0.05
+"""Two times within this are equivalent.  Fixed, because noise must not widen it."""
+
+MOST_BLOCKS = 100
+"""Nobody runs more blocks than this to settle a cell."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+Rows = Sequence[Observation]
+
+Test = Callable[[Iterable[float], Iterable[float]], Ratio | None]
+"""How values that were not measured in the same blocks are compared."""
+
+
+# --- The comparison -----------------------------------------------------------------------------------
+
+
+def compare(
+    base: Iterable[Observation],
+    other: Iterable[Observation],
+    *,
+    by: Sequence[str] = ("cell",),
+    **how: Any,
+) -> dict[Any, Comparison]:
+    """The times of ``other`` over those of ``base``, and what that means.
+
+    ``by`` names the columns that say which rows belong together: the keys of what is returned are their
+    values (of one column the value itself, of several a tuple), in the order of ``other``.  ``how`` is
+    that of `compare_pairs`.
+    """
+    sides = _group(base, by), _group(other, by)
+    keys = dict.fromkeys([*sides[1], *sides[0]])
+    pairs = {key: (sides[0].get(key, ()), sides[1].get(key, ())) for key in keys}
+    return compare_pairs(pairs, **how)
+
+
+def compare_pairs(
+    pairs: Mapping[Key, tuple[Rows, Rows]],
+    *,
+    margin: float | Mapping[Key, float],
+    paired: bool = True,
+    level: float | None = None,
+    any_profile: bool = False,
+    measure: Measure = take_seconds,
+    unpaired: Test | None = None,
+    refused: Mapping[Key, Flag] | None = None,
+    beside: Mapping[Key, tuple[Flag, ...]] | None = None,
+) -> dict[Key, Comparison]:
+    """One family of comparisons, by key: of each the base's rows and the other's.
+
+    Args:
+        pairs: what is compared with what.
+        margin: what a difference must exceed to count, a share: of all of them, or of each.
+        paired: both sides were measured in the same blocks (Student); else Welch's test, in whose intervals
+            drift between the sides is not.
+        level: the chance of any false FASTER or SLOWER among all of them; None: shared out between cells of
+            work and all others, which are two families (`WORK_LEVEL`, `OTHER_LEVEL`).
+        any_profile: judge rows of any profile; else one that gives no verdicts forbids them.
+        measure: what of a row is compared.
+        unpaired: the test where nothing is paired; None: `find_welch_ratio`.
+        refused: why some must not be compared.
+        beside: flags that stand beside some of the ratios.
+    """
+    test = unpaired or find_welch_ratio
+    measured: dict[int, dict[int, float]] = {}
+    found: dict[Key, Ratio | Flag] = {}
+    invalid: dict[Key, tuple[Flag, ...]] = {}
+    for key, sides in pairs.items():
+        # The same rows are in many pairs where everything is compared with everything.
+        base, other = (
+            measured.get(id(rows)) or measured.setdefault(id(rows), values_by_block(rows, measure))
+            for rows in sides
+        )
+        flags = [next((row.invalid for row in rows if row.invalid), ()) for rows in sides]
+        if first := next(filter(None, flags), ()):
+            invalid[key] = first
+        if not all(sides):
+            found[key] = raise_flag("not-in-both")
+        elif any(flag.code in IMPLAUSIBLE for side in flags for flag in side):
+            found[key] = raise_flag("no-possible-number")
+        elif not base or not other:
+            found[key] = raise_flag("no-number")
+        elif refused and key in refused:
+            found[key] = refused[key]
+        elif paired:
+            found[key] = find_paired_ratio(base, other) or raise_flag("no-common-block")
+        else:
+            found[key] = test(base.values(), other.values()) or raise_flag("no-number")
+    first_rows = {key: [rows[0] for rows in sides if rows] for key, sides in pairs.items()}
+    profiles = (row.profile for rows in first_rows.values() for row in rows)
+    verdicts = _judge_families(
+        found,
+        invalid,
+        hasty=None if any_profile else next((p for p in profiles if p not in WITH_VERDICTS), None),
+        work={key for key, rows in first_rows.items() if any(row.role == "work" for row in rows)},
+        level=level,
+        margin=margin,
+        paired=paired,
+    )
+    return {
+        key: set_down(
+            ratio,
+            verdicts[key],
+            beside=(beside or {}).get(key, ()) if isinstance(ratio, Ratio) else (),
+            invalid=invalid.get(key, ()),
+        )
+        for key, ratio in found.items()
+    }
+
+
+def _group(rows: Iterable[Observation], by: Sequence[str]) -> dict[Any, list[Observation]]:
+    take = attrgetter(*by)
+    groups: dict[Any, list[Observation]] = {}
+    for row in rows:
+        groups.setdefault(take(row), []).append(row)
+    return groups
+
+
+def _judge_families(
+    found: Mapping[Key, Ratio | Flag],
+    invalid: Mapping[Key, tuple[Flag, ...]],
+    *,
+    hasty: str | None,
+    work: Collection[Key],
+    level: float | None,
+    margin: float | Mapping[Key, float],
+    paired: bool,
+) -> dict[Key, Verdict | Flag]:
+    """The verdict of each, or the flag that says why there is none."""
+    ratios = {key: ratio for key, ratio in found.items() if isinstance(ratio, Ratio)}
+    families = [(ratios, level)]
+    if level is None:
+        families = [
+            ({key: ratio for key, ratio in ratios.items() if (key in work) == is_work}, share)
+            for is_work, share in ((True, WORK_LEVEL), (False, OTHER_LEVEL))
+        ]
+    judged: dict[Key, Verdict] = {}
+    for family, chance in () if hasty else families:
+        judged |= judge(
+            family, margin=margin, invalid=invalid, level=chance or LEVEL, paired=paired
+        )
+    few = raise_flag("few-pairs", fewest=FEWEST)
+    missing = raise_flag("provisional", profile=hasty) if hasty else few
+    return {
+        key: judged.get(key, ratio if isinstance(ratio, Flag) else missing)
+        for key, ratio in found.items()
+    }
+
+
+# --- Ratios -------------------------------------------------------------------------------------------
+
+
+def find_paired_ratio(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:
+    """The ratio other over base of two arms' invocation values by block, paired by block.
+
+    Geometric mean of the blocks' ratios with a t interval on their logarithms: a paired t test
+    (Student 1908; Abedi and Brecht 2017 on why both arms run in every block).  None: no block has
+    both.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    both = [block for block in sorted(base) if block in other]
+    logs = [math.log(other[block]) - math.log(base[block]) for block in both]
+    return _make_ratio(find_moments(logs), len(logs)) if logs else None
+
+
+def find_welch_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
+    """The ratio other over base of invocation values that were not measured in the same blocks.
+
+    Welch 1947 on the logarithms: unequal variances, the degrees of freedom by Satterthwaite 1946.
+    Drift between the two campaigns is not in the interval.  None: one side has no value.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    sides = [list(map(math.log, values)) for values in (base, other)]
+    fewest = min(map(len, sides))
+    if not fewest:
+        return None
+    first, second = map(find_moments, sides)
+    error = math.sqrt(first.error * first.error + second.error * second.error)
+    freedom = float(fewest - 1)
+    if error > 0:
+        shares = [
+            (side.error / error) ** 4 / side.freedom for side in (first, second) if side.error
+        ]
+        freedom = 1 / math.fsum(shares)
+    moments = Moments(mean=second.mean - first.mean, error=error, freedom=freedom)
+    return _make_ratio(moments, fewest)
+
+
+def find_pooled_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
+    """As `find_welch_ratio`, also where a side has under three values, of which nobody knows the spread.
+
+    Then both sides are taken to have one: Student's two-sample t with the pooled variance, which of one
+    value against several is the interval of one more observation.  Three values in all are the fewest.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    sides = [list(base), list(other)]
+    counts = [len(side) for side in sides]
+    freedom = sum(counts) - len(sides)
+    if min(counts) >= FEWEST or not all(counts) or not freedom:
+        return find_welch_ratio(*sides)
+    first, second = (find_moments(list(map(math.log, values))) for values in sides)
+    squares = [
+        side.error * side.error * count * (count - 1)
+        for side, count in zip((first, second), counts, strict=True)
+    ]
+    error = math.sqrt(math.fsum(squares) / freedom * math.fsum(1 / count for count in counts))
+    moments = Moments(mean=second.mean - first.mean, error=error, freedom=freedom)
+    return _make_ratio(moments, freedom + 1)
+
+
+def scale_ratio(ratio: Ratio, by: float) -> Ratio:
+    """The ratio as if the other side had taken so many times as long; its p-value is a paired ratio's."""
+    names = ("value", "low", "high", "inner_low", "inner_high")
+    ends = {
+        name: end if end is None else by * end for name in names for end in [getattr(ratio, name)]
+    }
+    p, spread = None, find_spread(ratio)
+    if spread and ratio.n >= FEWEST:
+        error = spread / math.sqrt(ratio.n)
+        p = 2 * float(special.stdtr(ratio.n - 1, -abs(math.log(by * ratio.value)) / error))
+    return structs.replace(ratio, **ends, p=p)
+
+
+def _make_ratio(moments: Moments, n: int) -> Ratio:
+    outer, inner = (bring_back(moments, n, level) for level in (CONFIDENCE, INNER))
+    p = None
+    # Without a spread there is nothing to judge a mean of 0 by.
+    if n >= FEWEST and moments.error > 0:
+        p = 2 * float(special.stdtr(moments.freedom, -abs(moments.mean) / moments.error))
+    return structs.replace(outer, inner_low=inner.low, inner_high=inner.high, p=p)
+
+
+# --- Verdicts -----------------------------------------------------------------------------------------
+
+
+def adjust(ps: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p-values, in the order given (Holm 1979)."""
+    adjusted = [1.0] * len(ps)
+    worst = 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        worst = max(worst, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = worst
+    return adjusted
+
+
+def judge(
+    ratios: Mapping[Key, Ratio],
+    *,
+    margin: float | Mapping[Key, float],
+    invalid: Mapping[Key, tuple[Flag, ...]],
+    level: float = LEVEL,
+    paired: bool = True,
+) -> dict[Key, Verdict]:
+    """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value.
+
+    A few blocks can agree by chance, and a cell's own spread is then too small.  So of ``paired`` ratios,
+    those of one campaign, the larger of two spreads counts: its own, or what its family makes of it.
+    ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
+    beyond their own intervals; ``level`` is the chance of any false FASTER or SLOWER in the family;
+    ``invalid`` gives the flags of cells whose numbers must not be judged.
+    Cells with fewer than three pairs have no verdict and are left out.
+    """
+    sound = {key: ratio for key, ratio in ratios.items() if key not in invalid}
+    if paired:
+        sound = share_spread(sound)
+    tested = {key: ratio.p for key, ratio in sound.items() if ratio.p is not None}
+    adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
+    # Of the cells that are still open Holm asks as much of the first one to be decided.
+    strict = level / max(1, sum(p >= level for p in adjusted.values()))
+    verdicts = {}
+    for key in ratios:
+        if key in invalid:
+            verdicts[key] = Verdict(name="INVALID", flags=invalid[key])
+        elif sound[key].low is not None:
+            own = margin[key] if isinstance(margin, Mapping) else margin
+            verdicts[key] = _judge_one(sound[key], adjusted.get(key), own, level, strict)
+    return verdicts
+
+
+def is_beyond(ratio: float, margin: float) -> bool:
+    """Whether a ratio differs from 1 by more than the margin, whichever way round it is turned."""
+    return min(abs(ratio - 1), abs(1 / ratio - 1)) > margin
+
+
+def _judge_one(
+    ratio: Ratio, p: float | None, margin: float, level: float, strict: float
+) -> Verdict:
+    if p is None:
+        return Verdict(name="INCONCLUSIVE", reason=cite("resolution"))
+    if p < level and is_beyond(ratio.value, margin):
+        side: VerdictName = "SLOWER" if ratio.value > 1 else "FASTER"
+        return Verdict(name=side, reason=cite("significant", p=p, margin=margin), p=p)
+    # Schuirmann 1987: both one-sided tests at 5 % reject exactly where the 90 % CI is inside.
+    # Inside whichever way round the ratio is turned, which is 1/1.05 to 1.05.
+    least, most = ratio.inner_low or 0.0, ratio.inner_high or math.inf
+    if least > 1 / (1 + EQUIVALENCE) and most < 1 + EQUIVALENCE:
+        return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
+    reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
+    blocks = count_blocks(ratio, margin, strict)
+    return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
+
+
+def count_blocks(
+    ratio: Ratio, margin: float, level: float, equivalence: float = EQUIVALENCE
+) -> int | None:
+    """How many blocks in all would decide a cell if its ratio and the spread stay as they are.
+
+    ``level`` is what its own p-value has to be under; ``equivalence`` within what it would be decided as
+    well, 0: by nothing.  None: not even `MOST_BLOCKS` would, or the ratio has no interval.
+    """
+    spread = find_spread(ratio)
+    if spread is None:
+        return None
+    distance = abs(math.log(ratio.value))
+    for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
+        error = spread / math.sqrt(blocks)
+        reach = find_quantile(blocks - 1, INNER) * error
+        if distance + reach < math.log(1 + equivalence):
+            return blocks
+        p = 2 * float(special.stdtr(blocks - 1, -distance / error))
+        if is_beyond(ratio.value, margin) and p < level:
+            return blocks
+    return None
+
+
+def judge_bound(
+    tested: Mapping[Key, tuple[Ratio, Rows, Rows, float]], bound: float
+) -> dict[Key, Bound]:
+    """Whether each is slower by over ``bound``, a share; all of them are one family.
+
+    Slower: by over its limit, the bound or what noise makes where that is more, by Welch's one-sided test
+    on logarithms, adjusted by Holm for all of them at 5 %.  Passed: the 90 % interval ends under the bound,
+    whatever the noise.  Else undecided.
+
+    Args:
+        tested: by key the ratio, the rows of the base and of the other, and the limit, a share.
+        bound: how much slower each may be.
+    """
+    scaled = {
+        key: find_welch_ratio(
+            [(1 + limit) * value for value in values_by_block(base).values()],
+            values_by_block(other).values(),
+        )
+        for key, (_, base, other, limit) in tested.items()
+    }
+    ps = dict(zip(scaled, adjust(list(map(_test_over, scaled.values()))), strict=True))
+    answers = {
+        key: "slower" if ps[key] < LEVEL else "passed" if _is_under(ratio, bound) else "undecided"
+        for key, (ratio, *_) in tested.items()
+    }
+    # Of the cells that are open Holm asks as much of the first one to be decided.
+    level = LEVEL / max(1, sum(answer == "undecided" for answer in answers.values()))
+    return {
+        key: Bound(
+            answer=answer,  # type: ignore[arg-type]
+            p=ps[key],
+            blocks=_count_for_bound(tested[key][0], bound, tested[key][3], level)
+            if answer == "undecided"
+            else None,
+        )
+        for key, answer in answers.items()
+    }
+
+
+def _is_under(ratio: Ratio, bound: float) -> bool:
+    return ratio.inner_high is not None and ratio.inner_high < 1 + bound
+
+
+def _test_over(scaled: Ratio | None) -> float:
+    """The one-sided p-value of being no slower than the limit; 1 where there is no spread to test by."""
+    if scaled is None or scaled.p is None:
+        return 1.0
+    return scaled.p / 2 if scaled.value > 1 else 1 - scaled.p / 2
+
+
+def _count_for_bound(ratio: Ratio, bound: float, limit: float, level: float) -> int | None:
+    """The blocks that would put a ratio over its limit, or its interval under the bound."""
+    spread = find_spread(ratio)
+    if spread is None:
+        return None
+    under, over = (math.log(ratio.value / (1 + end)) for end in (bound, limit))
+    for blocks in range(ratio.n + 1, int(min(MOST_BLOCKS, RANGES["blocks"].most)) + 1):
+        error = spread / math.sqrt(blocks)
+        if under < 0 and under + find_quantile(blocks - 1, INNER) * error < 0:
+            return blocks
+        if over > 0 and error > 0 and float(special.stdtr(blocks - 1, -over / error)) < level:
+            return blocks
+    return None
+
+
+# --- Moderated variance -------------------------------------------------------------------------------
+
+FEWEST_RATIOS = 3
+"""Of fewer ratios nobody knows how far their variances differ."""
+
+SMALLEST = 0.1
+"""The share of the variances that are taken to be no smaller than the next one."""
+
+STEPS = 50
+"""Newton's steps for the trigamma function's inverse at the most; it takes under ten."""
+
+
+def share_spread(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
+    """Paired ratios as unsure as their family says, where that is more than they say of themselves.
+
+    Spreads are drawn towards what is usual among them, as in the moderated t test: variances are taken to
+    come from a scaled inverse chi-squared distribution, whose scale and degrees of freedom the family
+    tells (Smyth 2004, section 6.2; empirical Bayes).  The more alike they are, the further each is drawn.
+    Ratios without a spread, and all where under three have one, stay as they are.
+    """
+    found = {name: (own, one.n - 1) for name, one in ratios.items() if (own := find_spread(one))}
+    if len(found) < FEWEST_RATIOS:
+        return dict(ratios)
+    scale, prior = _fit(list(found.values()))
+    # Nobody knows a spread better than all ratios together do, nor what is usual among them.
+    most = sum(freedom for _, freedom in found.values())
+    weight = min(prior, most)
+    wider = {}
+    for name, (own, freedom) in found.items():
+        variance = (weight * scale + freedom * own * own) / (weight + freedom)
+        if variance > own * own:
+            known = min(weight + freedom, most)
+            wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), known)
+    return {**ratios, **wider}
+
+
+def _widen(ratio: Ratio, error: float, freedom: float) -> Ratio:
+    """A ratio with another standard error; ``freedom`` is how well that is known, for its p-value alone."""
+    mean = math.log(ratio.value)
+    ends = [
+        math.exp(mean + side * find_quantile(ratio.n - 1, level) * error)
+        for level in (CONFIDENCE, INNER)
+        for side in (-1, 1)
+    ]
+    p = 2 * float(special.stdtr(freedom, -abs(mean) / error))
+    names = ("low", "high", "inner_low", "inner_high")
+    wider = dict(zip(names, ends, strict=True))
+    return structs.replace(ratio, **wider, p=max(p, ratio.p or 0.0))
+
+
+def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
+    """The usual variance and its degrees of freedom, from standard deviations and theirs.
+
+    By the mean and the variance of log variances; as many degrees as there can be where these vary no
+    more than chance has it.  The smallest tenth counts as the tenth: one cell without a spread would
+    otherwise tell that all can be so (as Phipson et al. 2016 winsorize).
+    """
+    halves = [freedom / 2 for _, freedom in found]
+    logs = [
+        2 * math.log(own) - float(special.digamma(half)) + math.log(half)
+        for (own, _), half in zip(found, halves, strict=True)
+    ]
+    logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
+    mean = math.fsum(logs) / len(logs)
+    variance = math.fsum((one - mean) * (one - mean) for one in logs) / (len(logs) - 1)
+    beyond = variance - math.fsum(special.polygamma(1, halves)) / len(halves)
+    if beyond <= 0:
+        return math.exp(mean), math.inf
+    half = _invert_trigamma(beyond)
+    return math.exp(mean + float(special.digamma(half)) - math.log(half)), 2 * half
+
+
+def _invert_trigamma(value: float) -> float:
+    """Newton's method on the reciprocal, which is convex, from above (Smyth 2004, appendix)."""
+    found = 0.5 + 1 / value
+    for _ in range(STEPS):
+        trigamma = float(special.polygamma(1, found))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
+        found += step
+        if abs(step) < 1e-8 * found:
+            break
+    return found

@@ -1,0 +1,402 @@
+"""The report over several campaigns with machines as rows: a table a workload, and the facts behind the rows.
+
+No clock, no network, no facts of this machine: the same campaigns give the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import FEWEST, Estimate, derive_rate
+from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Versus
+from suite.report.pages import frame
+from suite.report.pictures.picture import Mark, Picture, Scatter
+from suite.report.sections.environment import SOMEWHERE, show_facts
+from suite.report.text.names import list_shared, name_cells
+from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Runs, Strong, say_none
+from suite.report.text.units import (
+    Quantity,
+    name_rate,
+    show_bytes,
+    show_money,
+    show_rate,
+    show_relative,
+    show_seconds,
+    show_size,
+    show_things,
+)
+from suite.report.text.wording import name_banners, word
+
+DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
+
+FAILED: Mapping[str, str] = {
+    "twins": "an arm differs from its twin",
+    "again": "an arm differs from itself",
+    "hidden": "the image differs without its GPU",
+    "extra-work": "known extra work was not seen",
+    "input-only": "input-only cells differ",
+    "invalid": "INVALID",
+}
+"""Why a machine's numbers are not to be believed."""
+
+_CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
+
+_SCALES: Mapping[float, str] = {1e6: "a million", 1e9: "a billion", 1e12: "a trillion"}
+"""How much work an amount of money is for: one scale a table, so that people can read every row."""
+
+_CENT = 0.01
+
+_RULES = (
+    Strong("rank"),
+    (
+        ": one more than the number of machines that cost less beyond doubt (without any price: that are "
+        "faster); those that the intervals do not separate are ties. ★: no other machine is cheaper beyond "
+        "doubt and as fast, within the margin. Beyond doubt is a difference with p under 0.05 by Welch's t "
+        "test, adjusted by Holm for all pairs of the table, and of more than the margin: 2 %, or the "
+        "campaigns' noise floors. Machines were not measured in the same blocks: ratios between them are not "
+        "interleaved, and their intervals do not cover drift. Every interval is a 95 % CI."
+    ),
+)
+
+_OWN = re.compile(r"(_s|bytes|machine\.(id|type)|uuid|pci|containers?)$|^outside\.sampler")
+"""Facts that differ between any two machines, and explain nothing."""
+
+
+def compose_machines(
+    versus: Versus, analyses: Sequence[Analysis], pictures: Sequence[Picture] = ()
+) -> Page:
+    """The page, in no format yet."""
+    by_id = {analysis.campaign.id: analysis for analysis in reversed(analyses)}
+    used = [by_id[name] for one in versus.choices for group in one.instances for name in group]
+    cells = {cell.id: cell for analysis in analyses for cell in analysis.cells}
+    among = [cells[ranking.cell] for ranking in versus.rankings]
+    names, shared = name_cells(among), list_shared(among)
+    count = len({one.instances for one in versus.choices})
+    page = frame.begin_page(
+        f"{show_things(count, 'machine')} by what work costs",
+        [flag for analysis in used for flag in analysis.flags],
+        ["What work costs, or takes, on each machine, by its faster device; workload by workload:"],
+    )
+    openings = (_open(versus, ranking, names[ranking.cell]) for ranking in versus.rankings)
+    page.bullets([*openings, *_describe_unranked(versus)])
+    if shared:
+        page.paragraph(f"The same in all workloads: {'; '.join(shared.values())}.")
+    for ranking in versus.rankings:
+        _write_ranking(page, versus, ranking, names[ranking.cell])
+    page.paragraph(*_RULES)
+    for picture in pictures:
+        banner = f"{picture.banner}. " if picture.banner else ""
+        page.figure(picture.name, alt=banner + picture.alt, caption=picture.caption)
+    _write_instances(page, versus)
+    _write_differences(page, versus, by_id)
+    folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
+    workload = f" WORKLOAD={shlex.quote(versus.workload)}" if versus.workload else ""
+    when = f"From the campaigns' documents and the prices of {versus.asked} (PRICES=…), by:"
+    frame.end_page(page, {when: f'make compare RUNS="{folders}" ROWS={versus.rows}{workload}'})
+    return page
+
+
+def depict_machines(versus: Versus) -> list[Picture]:
+    """What machines cost against what they reach, a picture a workload; none where nothing has a price."""
+    return [
+        picture
+        for number, ranking in enumerate(versus.rankings, start=1)
+        if (picture := _depict(versus, ranking, number)) is not None
+    ]
+
+
+def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
+    scale, amount = find_scale(ranking)
+    points, told = dict[str, tuple[Mark, Mark]](), []
+    for entry in ranking.entries:
+        choice = versus.choices[entry.choice - 1]
+        cost, time = _scale_cost(entry, scale), _find_fastest(entry)
+        rate = derive_rate(ranking.amount, time.value) if time else None
+        if cost is None or time is None or rate is None:
+            continue
+        name = name_letter(entry.choice)
+        failed = bool(choice.failed)
+        up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=failed)
+        points[name] = Mark(value=rate, struck=failed), up
+        told.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
+    if not points:
+        return None
+    currency = next(one.offer.currency for one in versus.choices if one.offer)
+    banners = name_banners([flag for choice in versus.choices for flag in choice.flags])
+    return Picture(
+        name=f"compare-{number}",
+        title=f"{ranking.cell}: cost against rate",
+        caption="A mark for each machine, by its letter: further right is faster, further down is cheaper; "
+        "full marks have a ★ in the table, crosses are not sound. Both axes are logarithmic.",
+        alt="; ".join(told),
+        tables=(ranking.cell,),
+        arms=(),
+        banner=" · ".join(banners),
+        content=Scatter(
+            points=points,
+            best=tuple(name_letter(entry.choice) for entry in ranking.entries if entry.best),
+            across=name_rate(ranking.work),
+            up=f"{currency} for {amount} {ranking.unit}s",
+        ),
+    )
+
+
+def find_scale(ranking: Ranking) -> tuple[float, str]:
+    """For how much work money is told in a table: enough for the cheapest row to cost a cent."""
+    costs = [entry.cost.value for entry in ranking.entries if entry.cost]
+    least = min(costs, default=1.0)
+    enough = (one for one in _SCALES if least * one / 1e6 >= _CENT)
+    scale = next(enough, max(_SCALES))
+    return scale, _SCALES[scale]
+
+
+def _scale_cost(entry: Entry, scale: float) -> Estimate | None:
+    cost = entry.cost
+    if cost is None:
+        return None
+    ends = [end if end is None else end * scale / 1e6 for end in (cost.value, cost.low, cost.high)]
+    return Estimate(value=ends[0] or cost.value, low=ends[1], high=ends[2], n=cost.n)
+
+
+def _find_fastest(entry: Entry) -> Estimate | None:
+    return min(entry.seconds.values(), key=lambda one: one.value, default=None)
+
+
+def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
+    """Who is cheapest in a workload; without any price, fastest."""
+    first = next((entry for entry in ranking.entries if entry.rank), None)
+    if first is None:
+        return (f"{name}: no machine can be ranked.",)
+    choice = versus.choices[first.choice - 1]
+    scale, amount = find_scale(ranking)
+    ties = (
+        f"; the intervals do not separate it from {list_letters(first.ties)}" if first.ties else ""
+    )
+    count = show_things(len(choice.instances), "instance")
+    called = Strong(f"{name_letter(first.choice)} {_call(choice)}")
+    time = _find_fastest(first)
+    if ranking.priced:
+        cost = f"{_show_cost(versus, first, scale)} for {amount} {ranking.unit}s"
+        old = (
+            f", at a price of {choice.offer.date}, over {OLD_DAYS} days old,"
+            if choice.offer and choice.old
+            else ""
+        )
+        told = f" ({count}) costs least, {cost}{old} on the {_name_devices(first)}{ties}."
+    else:
+        took = show_seconds(time) if time else NO_NUMBER
+        told = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; no price is known."
+    return f"{name}: ", called, told
+
+
+def _describe_unranked(versus: Versus) -> Iterable[str | Runs]:
+    contradictions = [one for one in versus.excluded if one.flag.code == "contradicts"]
+    if contradictions:
+        names = " and ".join(one.campaign for one in contradictions)
+        yield (
+            Strong("The same values under two identities"),
+            f": {names} contradict each other, and neither is ranked.",
+        )
+    unranked = [e.choice for e in versus.rankings[0].entries if e.rank is None]
+    if unranked:
+        why = "for lack of a price, an interval or controls that held"
+        yield f"Not ranked: {list_letters(unranked)}, {why}."
+    if versus.excluded:
+        yield f"Excluded: {show_things(len(versus.excluded), 'campaign')}; the reasons are below."
+
+
+def _write_ranking(page: Page, versus: Versus, ranking: Ranking, name: str) -> None:
+    page.heading(name)
+    scale, amount = find_scale(ranking)
+    head, priced = f"{amount} {ranking.unit}s", ranking.priced
+    none = say_none("it has no price, or no time")
+    rows: list[Row] = []
+    for entry in ranking.entries:
+        choice = versus.choices[entry.choice - 1]
+        money = _show_cost(versus, entry, scale)
+        cost = money and money.amid(after=f", {_name_devices(entry)}")
+        rows.append(
+            {
+                "machine": _describe(choice, entry),
+                "rank": _show_rank(entry),
+                **({head: cost or none, "price an hour": _show_price(choice)} if priced else {}),
+                f"{name_rate(ranking.work)}, CPU / GPU": _show_rates(ranking, entry),
+                "GPU against CPU": _show_ratio(entry),
+                f"GPU wins from {ranking.axis or ''}".rstrip(): _show_crossover(entry),
+                "sound": _judge(versus, choice),
+            }
+        )
+    order = "cheapest" if ranking.priced else "fastest"
+    page.table(f"Table: {name}, the {order} machine first.", rows)
+
+
+def _call(choice: Choice) -> str:
+    """What a machine is called: its type on these terms, or its processor."""
+    if not choice.types:
+        return choice.machine.cpu or "processor not recorded"
+    name = " or ".join(choice.types)
+    return f"{name}, {choice.offer.terms}" if choice.offer else name
+
+
+def _describe(choice: Choice, entry: Entry) -> Cell:
+    machine = choice.machine
+    needed = f" (±5 % needs {max(entry.needed.values())})" if entry.needed else ""
+    notes = []
+    if choice.labelled:
+        notes.append("its campaign's label says of which type it is")
+    if len(choice.types) > 1:
+        notes.append("its campaigns contradict each other about its type, so that it has no price")
+    parts = [
+        f"{name_letter(entry.choice)} {_call(choice)}",
+        show_things(len(choice.instances), "instance") + needed,
+        f"{machine.cpus_used} vCPUs" if machine.cpus_used else "",
+        show_bytes(machine.memory_bytes) if machine.memory_bytes else "",
+        ", ".join(machine.gpus) or "no GPU",
+    ]
+    return Cell("; ".join(filter(None, parts)), tuple(notes))
+
+
+def _show_price(choice: Choice) -> Cell:
+    offer = choice.offer
+    if offer is None:
+        name = " or ".join(choice.types) or "a machine without a type"
+        return say_none(f"no price is known for {name}")
+    price = show_money(offer.hourly, offer.currency)
+    old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
+    return Cell(price.amid(after=" old"), (old,)) if choice.old else Cell(price)
+
+
+def _show_rates(ranking: Ranking, entry: Entry) -> Cell:
+    shown, notes = [], []
+    for device in DEVICES:
+        if time := entry.seconds.get(device):
+            rate = show_rate(ranking.amount, ranking.work, time.value) or "no rate"
+            shown.append(rate.removesuffix(f" {name_rate(ranking.work)}"))
+        elif flag := entry.missing.get(device):
+            shown.append(NO_NUMBER)
+            notes.append(word(flag))
+        else:
+            shown.append("none")
+    return Cell(" / ".join(shown), tuple(notes))
+
+
+def _show_ratio(entry: Entry) -> Cell:
+    """The GPU against the CPU, in words."""
+    ratio = entry.ratio
+    if ratio is None:
+        return say_none("CPU and GPU do not both have a time")
+    low, high = ratio.low, ratio.high
+    unsure = " ?" if low is None or high is None or low <= 1 <= high else ""
+    return Cell(show_relative(ratio).amid(after=unsure))
+
+
+def _show_crossover(entry: Entry) -> str:
+    crossover = entry.crossover
+    if crossover is None:
+        return "no pair"
+    if crossover.answer == "crosses" and crossover.low is not None and crossover.high is not None:
+        between = f"between {show_size(crossover.low)} and {show_size(crossover.high)}"
+        return between if crossover.rising else f"only up to {between}"
+    words = {"always": "every size", "never": "no size", "equal": "no size: equal"}
+    return words.get(crossover.answer, "?")
+
+
+def _show_cost(versus: Versus, entry: Entry, scale: float) -> Quantity | None:
+    """What so much work costs; None where it has no price, or no time."""
+    offer, cost = versus.choices[entry.choice - 1].offer, _scale_cost(entry, scale)
+    return show_money(cost, offer.currency) if offer and cost else None
+
+
+def _name_devices(entry: Entry) -> str:
+    return " or ".join(DEVICES[device] for device in entry.cheapest)
+
+
+def _judge(versus: Versus, choice: Choice) -> str:
+    """Whether a machine's numbers are sound; what all have is told over the table."""
+    common = set.intersection(*(set(name_banners(one.flags)) for one in versus.choices))
+    doubts = [*(FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
+    doubts += [_CAUTIONS[flag.code] for flag in choice.flags if flag.code in _CAUTIONS]
+    told = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
+    return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"
+
+
+def _show_rank(entry: Entry) -> str:
+    if entry.rank is None:
+        return "not ranked"
+    ties = f" ties with {list_letters(entry.ties)}" if entry.ties else ""
+    return f"{entry.rank}{' ★' if entry.best else ''}{ties}"
+
+
+def _write_instances(page: Page, versus: Versus) -> None:
+    """How many instances stand behind each row, and who says its price."""
+    page.heading("What stands behind the rows")
+    page.paragraph(
+        f"A row is about one instance, unless it says that {FEWEST} or more of a type were measured: then "
+        "the instance is the unit, and the interval holds what instances differ by. Instances are told "
+        "apart by hashes of machine and GPU in the documents; several campaigns of one count together. "
+        "“±5 % needs” says with how many instances in all the 95 % intervals of a type's times and ratio "
+        "would reach 5 % to either side, by the spread between those that were measured. It is a guide: "
+        "three instances tell that spread to within a factor of 0.5 to 6."
+    )
+    rows = []
+    for number, choice in enumerate(versus.choices, start=1):
+        offer = choice.offer
+        unit = show_things(len(choice.instances), "instance")
+        rows.append(
+            {
+                "machine": name_letter(number),
+                "instances": unit if choice.known else f"{unit}, of an unknown machine",
+                "campaigns": "; ".join(" + ".join(group) for group in choice.instances),
+                "price by": f"{offer.source}, {offer.date.isoformat()}" if offer else "nobody",
+            }
+        )
+    page.table("Table: instances, campaigns and prices.", rows)
+    merged = dict.fromkeys(g for one in versus.choices for g in one.instances if len(g) > 1)
+    page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
+    page.bullets(
+        f"Number {one.run}, {one.campaign}, is excluded: {word(one.flag)}."
+        for one in versus.excluded
+    )
+
+
+def _write_differences(page: Page, versus: Versus, by_id: Mapping[str, Analysis]) -> None:
+    """The facts that are not the same on all machines; whatever differs may be the cause."""
+    page.heading("What differs between the machines")
+    facts: dict[str, dict[str, list[str]]] = {}
+    for number, choice in enumerate(versus.choices, start=1):
+        told: dict[str, dict[str, None]] = {}
+        for analysis in (by_id[name] for group in choice.instances for name in group):
+            arms = [analysis.arms[arm] for arm in (analysis.cpu, analysis.gpu) if arm]
+            # Of what both arms tell, the CPU's: an image for a GPU differs from it everywhere alike.
+            shown = {n: v for arm in reversed(arms) for n, v in show_facts(arm).items()}
+            for name, value in shown.items():
+                told.setdefault(name, {})[value] = None
+        for name, values in told.items():
+            facts.setdefault(name, {}).setdefault(" or ".join(values), []).append(
+                name_letter(number)
+            )
+    rows = [
+        {
+            "fact": name,
+            "value": "; ".join(f"{value} ({', '.join(who)})" for value, who in values.items()),
+        }
+        for name, values in sorted(facts.items())
+        if len(values) > 1 and not _OWN.search(name)
+    ]
+    page.table("Table: facts that differ, and of which machines.", rows)
+    if not rows:
+        page.paragraph("No fact that the documents hold, but for times and sizes.")
+
+
+def name_letter(number: int) -> str:
+    """What a machine is called by in tables: A, B, …, Z, A1, …."""
+    turn, place = divmod(number - 1, 26)
+    return f"{chr(ord('A') + place)}{turn or ''}"
+
+
+def list_letters(numbers: Iterable[int]) -> str:
+    """Several of these."""
+    return ", ".join(map(name_letter, numbers))
