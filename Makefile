@@ -6,8 +6,8 @@ VENV := .venv
 # `python -m`.
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this.
-BENCH := PROFILE BLOCKS BUDGET WAIT STOP_IF ARMS ENGINE ONLY CPUS GPU TELEMETRY SEED LABEL PRICE PRICE_CURRENCY RESULTS RESUME RECHECK N BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS ROWS PAIRS OUT REQUIRE_ENGINE PYTHON NAME JSON CELL SIGNERS SIGN IDENTIFY WORKLOAD PRICES SLOWER AS SHEET MACHINES FLEET CHECK
+BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET CPUS PRICE LABEL RESULTS RESUME RECHECK N STOP_IF WAIT SEED TELEMETRY ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
+KNOWN := $(BENCH) RUN RUNS ROWS PAIRS SLOWER WORKLOAD PRICES OUT CELL SIGN SIGNERS AS JSON CHECK MACHINES REQUIRE_ENGINE PYTHON
 # make has an AS of its own, the assembler; conda's compilers put one into the environment.
 ifneq ($(origin AS),command line)
 AS :=
@@ -16,6 +16,14 @@ endif
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
 ifneq ($(unknown),)
 $(error unknown variable $(unknown); known are: $(KNOWN))
+endif
+
+# One word for one campaign and for several: each stands for the other where only that is given.
+ifndef RUNS
+RUNS := $(value RUN)
+endif
+ifndef RUN
+RUN := $(value RUNS)
 endif
 
 text = '$(subst ','\'',$1)'
@@ -29,17 +37,12 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bench list report compare check bundle defend export paper doctor images base fleet fleet-tasks test lint clean generate sample lock
+.PHONY: bench report compare list doctor clean help check bundle defend paper export fleet fleet-tasks images base test lint generate sample lock
 
-help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "  Variables of make bench: $(BENCH)"
+#: For a start
 
 bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: N=5 cells of it again)
 	@$(call nox,bench) $(call given,$(BENCH))
-
-list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers
-	@$(PY) -m suite list $(call given,ONLY PROFILE)
 
 report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
 	@$(call nox,collate) $(call quote,RUN)
@@ -47,35 +50,50 @@ report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its docum
 compare: $(VENV)/host.stamp ## campaigns beside each other: RUNS="results/X results/Y" (ROWS, PAIRS, SLOWER=5, WORKLOAD, PRICES, OUT)
 	@$(PY) -m suite compare $(foreach r,$(value RUNS),$(call text,$r)) $(call given,ROWS PAIRS SLOWER WORKLOAD PRICES OUT)
 
-check: $(VENV)/host.stamp ## does all of RUN=results/X, or of a bundle, follow from its documents? (SIGNERS)
+list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers (ONLY, PROFILE; JSON=1: for programs)
+	@$(PY) -m suite list $(call given,ONLY PROFILE) $(if $(JSON),--json)
+
+doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
+	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
+
+clean: ## remove what this project made: containers, images, volumes by label, and .venv; never results
+	@if [ -x $(PY) ]; then $(PY) -m suite clean; fi
+	rm -rf $(VENV)
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^#: / { print (n++ ? "\n" : "") substr($$0, 4) ":" } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo; echo "Variables of make bench, as in make bench PROFILE=quick (docs/guide.md says what each means):"; echo "  $(BENCH)"
+
+#: For an evaluation, and for many machines
+
+check: $(VENV)/host.stamp ## rebuild RUN=results/X, or a bundle, from its documents and compare (SIGNERS)
 	@$(PY) -m suite check $(call quote,RUN) $(call given,SIGNERS)
 
-bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (SIGN=key, IDENTIFY=1, OUT)
-	@$(PY) -m suite bundle $(call quote,RUN) $(call given,SIGN OUT) $(if $(IDENTIFY),--identify)
+bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (SIGN=key, OUT)
+	@$(PY) -m suite bundle $(call quote,RUN) $(call given,SIGN OUT)
 
-defend: $(VENV)/host.stamp ## how do you know? the evidence for one CELL of RUN=results/X (OUT)
+defend: $(VENV)/host.stamp ## one page with the evidence for one CELL of RUN=results/X (OUT)
 	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
+
+paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (OUT)
+	@$(PY) -m suite paper $(call quote,RUN) $(call given,OUT)
 
 export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/parquet.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
 	@$(PY) -m suite export $(call quote,RUN) $(call given,AS OUT)
 
-paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (SHEET=letter, OUT)
-	@$(PY) -m suite paper $(call quote,RUN) $(call given,SHEET OUT)
+fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why not all (RESULTS=results/fleet, CHECK=1)
+	@$(PY) -m suite fleet $(if $(RESULTS),$(call quote,RESULTS)) $(if $(CHECK),--check)
 
-doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
-	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
+fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
+	@$(PY) fleet/skypilot/tasks.py $(call quote,MACHINES)
+
+#: For developers
 
 images: $(VENV)/host.stamp ## build the images only
 	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
 
 base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
-	@$(PY) -m suite base $(call given,NAME)
-
-fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why not all (FLEET=results/fleet, CHECK=1)
-	@$(PY) -m suite fleet $(if $(FLEET),$(call quote,FLEET)) $(if $(CHECK),--check)
-
-fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
-	@$(PY) fleet/skypilot/tasks.py $(call quote,MACHINES)
+	@$(PY) -m suite base
 
 test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENGINE=1: a missing engine fails)
 	@REQUIRE_ENGINE=$(call quote,REQUIRE_ENGINE) BASE_IMAGE=$(call quote,BASE_IMAGE) $(call nox,tests)
@@ -99,10 +117,6 @@ sample: $(VENV)/dev.stamp ## measure the committed sample campaign anew (when th
 
 lock: $(VENV)/dev.stamp ## resolve the hash locks anew
 	@$(call nox,lock)
-
-clean: ## remove what this project made: containers, images, volumes by label, and .venv; never results
-	@if [ -x $(PY) ]; then $(PY) -m suite clean; fi
-	rm -rf $(VENV)
 
 $(VENV)/venv.stamp:
 	@case "$$PWD" in *:*) echo "this checkout's path has a colon in it ($$PWD), and no virtual environment can be made in such a path: move it" >&2; exit 1;; esac

@@ -13,7 +13,8 @@ from suite import __version__, wire
 from suite.analysis.causes.rules import RULES
 from suite.cli.commands.generate import generated
 from suite.content import SUITE
-from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.options import Options
+from suite.host.campaign.request import plan_campaign
 from suite.model import SuiteIdentity
 from suite.worker import scenarios
 from tests import synthetic
@@ -59,7 +60,7 @@ def test_the_schema_fits_what_a_campaign_writes(
     tmp_path: Path, validator: jsonschema.Draft202012Validator, suite_identity: SuiteIdentity
 ) -> None:
     stage = Stage(tmp_path, worker=Worker(), looks=[(0, 0, True)])
-    stage.run(campaign=plan_campaign(Request(profile="smoke", seed=1), CPU, scenarios.cells()))
+    stage.run(campaign=plan_campaign(Options(profile="smoke", seed=1), CPU, scenarios.cells()))
     written = sorted(stage.folder.glob("*.json"))
     assert [path.name for path in written] == ["campaign.json", "cpu-00.json", "cpu-01.json"]
     for path in written:

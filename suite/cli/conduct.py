@@ -6,14 +6,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from suite.analysis.analyse import analyse_folder, look, look_first, look_for_odd
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import open_engine
 from suite.cli.fleet.end import leave_end
-from suite.cli.settings import Bounds
 from suite.cli.terminal import Terminal, answer_kept
 from suite.content import SUITE
 from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
@@ -21,6 +19,7 @@ from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Listener
+from suite.host.campaign.options import Options
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.provision.sbom import name_bill, write_bill
@@ -38,26 +37,26 @@ ROOT = SUITE.parent
 @dataclass(frozen=True, kw_only=True)
 class Alone:
     """An engine with no other campaign on it while it is our turn; where ours is shown and kept, and what
-    it may use up."""
+    was asked for."""
 
     engine: Engine
     lock: CampaignLock
     terminal: Terminal
     results: Path
-    bounds: Bounds
+    options: Options
 
 
 @contextlib.contextmanager
-def engine_alone(given: dict[str, Any], bounds: Bounds) -> Iterator[Alone]:
+def engine_alone(options: Options) -> Iterator[Alone]:
     """The engine that was asked for, alone."""
-    results: Path = given["results"] or ROOT / "results"
+    results = options.results or ROOT / "results"
     with (
         Terminal() as terminal,
-        only_campaign(results, wait_s=bounds.wait_s, say=terminal.say) as lock,
+        only_campaign(results, wait_s=options.wait_s, say=terminal.say) as lock,
     ):
-        engine = open_engine(given, terminal.say)
+        engine = open_engine(options, terminal.say)
         lock.claim(engine)
-        yield Alone(engine=engine, lock=lock, terminal=terminal, results=results, bounds=bounds)
+        yield Alone(engine=engine, lock=lock, terminal=terminal, results=results, options=options)
 
 
 def provide(engine: Engine, arms: Arms, say: Say) -> dict[str, Image]:
@@ -112,7 +111,7 @@ def make_runner(
     arms: Arms,
     images: dict[str, Image],
     *,
-    bounds: Bounds,
+    options: Options,
     listener: Listener,
 ) -> CampaignRunner:
     """The runner of a campaign; the images' bills of materials lie in the folder from then on."""
@@ -124,8 +123,8 @@ def make_runner(
         drawn,
         arms,
         images,
-        cpus=bounds.cpus,
-        budget_s=bounds.budget_s,
+        cpus=options.cpus,
+        budget_s=options.budget_s,
         listener=listener,
         hooks=AnalysisHooks(
             # Pictures take seconds, which the campaign would pay for after every block.
@@ -133,9 +132,11 @@ def make_runner(
             interim_look=lambda: _look(store),
             disturbed=_word_disturbance,
             find_odd=lambda: look_for_odd(store.folder),
-            check_calibration=lambda: _tell_first(store, listener.say, stop=bounds.stop_if_unsound),
+            check_calibration=lambda: _tell_first(
+                store, listener.say, stop=options.stop_if_unsound
+            ),
         ),
-        observe=make_observer(engine, bounds.telemetry),
+        observe=make_observer(engine, options.telemetry),
     )
 
 
@@ -173,7 +174,7 @@ def run_campaign(
 ) -> None:
     """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report."""
     runner = make_runner(
-        here.engine, store, drawn, arms, images, bounds=here.bounds, listener=here.terminal
+        here.engine, store, drawn, arms, images, options=here.options, listener=here.terminal
     )
     here.terminal.heard = here.lock.expect
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from typing import Any
 
 from suite.errors import UsageError
 from suite.host.campaign.arms import ALL_GPUS, known_arms
+from suite.host.campaign.options import Options
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import FIRST, describe_visible, read_visible, shorten_name
@@ -17,7 +17,7 @@ from suite.host.machine.surroundings import find_container
 from suite.host.provision.images import CUSTOM
 
 
-def open_engine(given: dict[str, Any], say: Say) -> Engine:
+def open_engine(options: Options, say: Say) -> Engine:
     """The engine that was asked for; ``auto`` takes no engine at all as a reason for ``local``, or for
     ``inside`` where this is a container already.
 
@@ -25,12 +25,12 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    engine = connect(given)
-    name = name_engine(given)
+    engine = connect(options)
+    name = name_engine(options)
     if name == "inside":
         say(
             "CONTAINER, ENGINE NOT SEEN: "
-            + _why_inside(given)
+            + _why_inside(options)
             + "; the worker runs as a plain process in it. Its engine, the machine's other tenants and "
             "limits "
             "that are set outside can't be seen from here, and every table says so"
@@ -38,7 +38,7 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
     if name == "local":
         say(
             "NOT CONTAINERIZED: "
-            + _why_local(given)
+            + _why_local(options)
             + "; the worker runs as a plain process of this machine, and every table says so"
         )
     if swept := engine.sweep_leftovers():
@@ -46,40 +46,43 @@ def open_engine(given: dict[str, Any], say: Say) -> Engine:
     return engine
 
 
-def connect(given: dict[str, Any], **patience: float) -> DockerEngine | LocalEngine:
+def connect(options: Options, **patience: float) -> DockerEngine | LocalEngine:
     """Another connection to the engine that was asked for: nothing is said, and nothing swept.
 
     Raises:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    name = name_engine(given)
+    name = name_engine(options)
     if name != "docker":
         kind = InsideEngine if name == "inside" else LocalEngine
-        return kind(python=given["local_python"])
-    return DockerEngine(base_image=given["base_image"], cuda_image=given["cuda_image"], **patience)
+        return kind(python=options.local_python)
+    return DockerEngine(base_image=options.base_image, cuda_image=options.cuda_image, **patience)
 
 
-def name_engine(given: dict[str, Any]) -> str:
+def name_engine(options: Options) -> str:
     """``docker``, ``local`` or ``inside``, as asked, or as found.
 
     Raises:
         EngineError: docker's settings can't be read.
         UsageError: an option does not go with it.
     """
-    name: str = given["engine"]
+    name = options.engine
     if name == "auto":
-        here = given["local_python"] is not None or docker_endpoint() is None
+        here = options.local_python is not None or docker_endpoint() is None
         # The container of a person who has an engine beside it, and an interpreter of their own, is theirs.
         alone = here and docker_endpoint() is None and find_container(os.environ) is not None
         name = "inside" if alone else "local" if here else "docker"
-    if name == "docker" and given["local_python"] is not None:
-        raise UsageError("LOCAL_PYTHON is for the engines local and inside", "add ENGINE=local")
+    if name == "docker" and options.local_python is not None:
+        raise UsageError(
+            "LOCAL_PYTHON is for the engines local and inside",
+            "leave ENGINE=docker out, or LOCAL_PYTHON",
+        )
     for image, instead in (
         ("base_image", ""),
         ("cuda_image", ", or name an interpreter that has a TensorFlow with LOCAL_PYTHON="),
     ):
-        if name != "docker" and given[image] is not None:
+        if name != "docker" and image in options.words:
             raise UsageError(
                 f"{image.upper()} is for the docker engine, and this is the {name} one",
                 f"leave it out, or start a docker engine{instead}",
@@ -87,13 +90,13 @@ def name_engine(given: dict[str, Any]) -> str:
     return name
 
 
-def check_custom(given: dict[str, Any], arms: Collection[str]) -> None:
+def check_custom(options: Options, arms: Collection[str]) -> None:
     """Holds CUDA_IMAGE against the arms that were asked for by name.
 
     Raises:
         UsageError: none of them would run in it.
     """
-    if given["cuda_image"] is None or "auto" in arms:
+    if options.cuda_image is None or "auto" in arms:
         return
     run_in = [arm.name for arm in known_arms().values() if arm.image == CUSTOM]
     if not set(arms) & set(run_in):
@@ -103,9 +106,7 @@ def check_custom(given: dict[str, Any], arms: Collection[str]) -> None:
         )
 
 
-def settle_custom(
-    given: dict[str, Any], engine: Engine, images: Collection[str], say: Say
-) -> dict[str, Any]:
+def settle_custom(options: Options, engine: Engine, images: Collection[str], say: Say) -> Options:
     """The options, with the digest of CUDA_IMAGE where its registry gave it one, so that the plan names
     what is measured and not what its tag means some other day; it is fetched where it is missing.
 
@@ -114,35 +115,35 @@ def settle_custom(
     Raises:
         EngineError: it is not to be had.
     """
-    if given["cuda_image"] is not None:
+    if options.cuda_image is not None:
         if CUSTOM in images:
-            return {**given, "cuda_image": engine.settle_custom(say)}
+            return options.give(cuda_image=engine.settle_custom(say))
         say("CUDA_IMAGE is not used: no arm of this campaign runs in it")
-    return given
+    return options
 
 
-def _why_local(given: dict[str, Any]) -> str:
-    if given["engine"] == "local":
+def _why_local(options: Options) -> str:
+    if options.engine == "local":
         return "ENGINE=local was asked for"
-    if given["local_python"] is not None:
+    if options.local_python is not None:
         return "LOCAL_PYTHON was given"
     return "no docker engine is here"
 
 
-def _why_inside(given: dict[str, Any]) -> str:
-    if given["engine"] == "inside":
+def _why_inside(options: Options) -> str:
+    if options.engine == "inside":
         return "ENGINE=inside was asked for"
     return f"this is a container that the suite did not start ({find_container(os.environ)})"
 
 
-def settle_gpu(given: dict[str, Any], engine: Engine, say: Say) -> dict[str, Any]:
+def settle_gpu(options: Options, engine: Engine, say: Say) -> Options:
     """The options, with the GPU that the caller's CUDA_VISIBLE_DEVICES means where none was named and no
     engine stands between, so that the campaign goes on, and is repeated, as that GPU's.  Says what becomes
     of that variable, before anything is measured.
     """
-    gpu, visible = given["gpu"], read_visible(os.environ)
+    gpu, visible = options.gpu, read_visible(os.environ)
     if visible is None or engine.is_here is False:
-        return given
+        return options
     told = describe_visible(os.environ)
     first = shorten_name(visible[0]) if visible else ""
     if engine.isolation == "container":
@@ -169,5 +170,5 @@ def settle_gpu(given: dict[str, Any], engine: Engine, say: Say) -> dict[str, Any
             f"GPU {first} is measured, the first of {told}, counted as nvidia-smi does; GPU= names "
             "another"
         )
-        return {**given, "gpu": visible[0]}
-    return given
+        return options.give(gpu=visible[0])
+    return options

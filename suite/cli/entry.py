@@ -26,10 +26,10 @@ from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
 from suite.cli.runs import run_argument
-from suite.cli.settings import read_arms, read_gpu
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
 from suite.host.campaign.arms import ALL_GPUS, AUTO, auto_arms, known_arms
+from suite.host.campaign.options import Options
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
@@ -59,11 +59,12 @@ def commands() -> None:
 @engine_options
 def bench(recheck: str | None, n: int | None, **given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
+    options = Options.parse(given)
     if recheck is not None:
-        return run_recheck(recheck, n, given)
+        return run_recheck(recheck, n, options)
     if n is not None:
         raise UsageError("N is how many cells RECHECK measures again", "name a campaign: RECHECK=…")
-    return run_bench(given)
+    return run_bench(options)
 
 
 @commands.command("list")
@@ -119,8 +120,9 @@ def images(arms: str, **given: Any) -> int:
             raise UsageError(
                 f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
             )
-        check_custom(given, names)
-        engine = open_engine(given, terminal.say)
+        options = Options.parse(given)
+        check_custom(options, names)
+        engine = open_engine(options, terminal.say)
         for image in dict.fromkeys(known[name].image for name in names):
             built = engine.provide(image, terminal.say)
             size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"
@@ -138,29 +140,28 @@ def images(arms: str, **given: Any) -> int:
 )
 @click.option("--arms", metavar="ARMS", default="auto", show_default=True)
 @engine_options
-def doctor(arms: str, gpu: str | None, results: Path | None, *, as_json: bool, **given: Any) -> int:
+def doctor(*, as_json: bool, **given: Any) -> int:
     """What can and can't run here, and why, with the remedy for each "no".  Changes nothing.
 
     The exit status is 0 if bench would run, else the status it would exit with.
     """
-    names = read_arms(arms or AUTO, gpu)
-    check_custom(given, names)
+    options = Options.parse(given)
+    names = options.arms
+    check_custom(options, names)
     # Every GPU: as bench, not without one.
-    if gpu == ALL_GPUS and AUTO in names:
+    if options.gpu == ALL_GPUS and AUTO in names:
         names = tuple(arm.name for arm in auto_arms(gpu=True))
-    if given["engine"] != "auto":
-        name_engine(given)
+    if options.engine != AUTO:
+        name_engine(options)
     found = examine(
-        Machine(open_engine=lambda: connect(given, patience_s=EXAMINED_S)),
+        Machine(open_engine=lambda: connect(options, patience_s=EXAMINED_S)),
         Question(
-            results=results or ROOT / "results",
+            results=options.results or ROOT / "results",
             cells=scenarios.cells(),
-            engine="local"
-            if given["local_python"] and given["engine"] == "auto"
-            else given["engine"],
+            engine="local" if options.local_python and options.engine == AUTO else options.engine,
             arms=names,
-            gpu=None if gpu is None else read_gpu(gpu),
-            cuda_image=given["cuda_image"],
+            gpu=options.gpu,
+            cuda_image=options.cuda_image,
             environment=os.environ,
         ),
     )

@@ -31,27 +31,30 @@ campaign is running here; 7 the machine is unsound (STOP_IF);
 
 
 Command = Callable[..., Any]
-Options = dict[str, dict[str, Any]]
+Specs = dict[str, dict[str, Any]]
 """Options by the names that commands get them by, and what click is told of each."""
 
-ENGINE: Options = {
+ENGINE: Specs = {
     "engine": {
         "type": click.Choice(["auto", "docker", "local", "inside"]),
+        "metavar": "[auto|docker|local]",
         "default": "auto",
         "show_default": True,
-        "help": "auto: docker; if there is none, inside (a container or job that somebody else has "
-        "started), or local (no containers)",
+        "help": "auto: docker; if there is none, or with --local-python, local (no containers)",
     },
     "base_image": {"metavar": "REF", "help": "build the images on this one"},
     "cuda_image": {
         "metavar": "REF",
         "help": "add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
     },
-    "local_python": {"metavar": "PATH", "help": "local engine: an interpreter that has TensorFlow"},
+    "local_python": {
+        "metavar": "PATH",
+        "help": "no containers: an interpreter that has TensorFlow",
+    },
 }
 """The options that choose an engine and what it runs."""
 
-CAMPAIGN: Options = {
+CAMPAIGN: Specs = {
     "profile": {
         "type": click.Choice(PROFILE_NAMES),
         "help": "scope and duration  [default: standard]",
@@ -83,7 +86,8 @@ CAMPAIGN: Options = {
     },
     "telemetry": {
         "type": click.Choice(MODES),
-        "help": "monitor the machine; first: not the second of 'cpu cpu'  [default: on]",
+        "metavar": "[on|off]",
+        "help": "monitor the machine  [default: on]",
     },
     "seed": {"type": _whole("seed"), "help": "decides the order  [default: random]"},
     "label": {
@@ -91,10 +95,10 @@ CAMPAIGN: Options = {
         "help": "part of the folder's name  [default: a hash of the host]",
     },
     "price": {
-        "type": click.FloatRange(min=0, min_open=True),
-        "help": "what the machine costs an hour: the report then says what training costs",
+        "metavar": "PRICE",
+        "help": "what the machine costs an hour, such as '0.53 EUR' (USD unless said): the report then says "
+        "what training costs",
     },
-    "price_currency": {"metavar": "CODE", "help": "three-letter code, such as EUR  [default: USD]"},
     "results": {"metavar": "FOLDER", "type": FOLDER, "help": "[default: results]"},
     "resume": {
         "metavar": "FOLDER",
@@ -105,11 +109,11 @@ CAMPAIGN: Options = {
 """The options of a campaign."""
 
 
-def add_options(options: Options) -> Callable[[Command], Command]:
+def add_options(specs: Specs) -> Callable[[Command], Command]:
     """What adds these options to a command, in this order."""
 
     def add(command: Command) -> Command:
-        for name, about in reversed(options.items()):
+        for name, about in reversed(specs.items()):
             command = click.option(f"--{name.replace('_', '-')}", **about)(command)
         return command
 

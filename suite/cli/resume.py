@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from suite import wire
 from suite.cli.engines import name_engine, settle_custom
-from suite.cli.settings import NAMED, SETTINGS, read_gpu, read_settings
 from suite.errors import DocumentError, UsageError
+from suite.host.campaign.options import NAMED, SETTINGS, Options, parse_gpu
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import read_visible
 from suite.host.machine.identity import SALT, hide, read_salt
@@ -28,9 +27,7 @@ _IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
 """A reference to an image, and nothing that a shell or make would take for more than a word."""
 
 
-def settle(
-    given: dict[str, Any], begun: Campaign, documents: Iterable[Document] = ()
-) -> dict[str, Any]:
+def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()) -> Options:
     """The options with which a campaign goes on, as it began.
 
     Raises:
@@ -47,8 +44,8 @@ def settle(
                 f"{PLAN}: $.settings.{name[:99]}: {complaint}", "begin a new campaign"
             )
     if "engine" in settings:
-        given = {**given, "engine": name_engine(given)}
-    now = read_settings(given)
+        options = options.give(engine=name_engine(options))
+    now = options.list_settings()
     by_tag = now.get("cuda_image") == settings.get("cuda_image", "").partition("@")[0]
     # Which image a tag means now is not known yet; see `demand_same_custom`.
     _demand_named({**now, **({"cuda_image": settings["cuda_image"]} if by_tag else {})}, begun)
@@ -62,12 +59,14 @@ def settle(
     if _HASH.fullmatch(plain.get("gpu", "")) and "gpu" not in now:
         for name in read_visible(os.environ) or ():
             if "-" in name and hide(wire.hash_uuid(name)) == plain["gpu"]:
-                return {**given, **{n: v for n, v in plain.items() if n not in now}, "gpu": name}
+                return options.give(
+                    **{n: v for n, v in plain.items() if n not in {*now, "gpu"}}, gpu=name
+                )
         raise UsageError(
             "the campaign began with a GPU named by its UUID, which is not kept",
             "name it with GPU=",
         )
-    return {**given, **{name: value for name, value in plain.items() if name not in now}}
+    return options.give(**{name: value for name, value in plain.items() if name not in now})
 
 
 def _demand_same_secret(begun: Campaign, documents: Iterable[Document]) -> None:
@@ -100,7 +99,7 @@ def _judge(name: str, value: str) -> str | None:
         if name == "cpus":
             parse_cpus(value)
         elif name == "gpu" and not _HASH.fullmatch(value):
-            read_gpu(value)
+            parse_gpu(value)
     except UsageError as error:
         return error.what
     words = {"engine": ("docker", "local", "inside"), "telemetry": MODES}.get(name)
@@ -132,7 +131,7 @@ def _demand_named(now: Mapping[str, str], begun: Campaign) -> None:
 
 
 def demand_same_custom(
-    given: dict[str, Any],
+    options: Options,
     engine: Engine,
     images: Collection[str],
     begun: Campaign,
@@ -144,6 +143,6 @@ def demand_same_custom(
         EngineError: it is not to be had.
         DocumentError: its tag names another image by now.
     """
-    settled = settle_custom(given, engine, images, say)
-    if settled["cuda_image"] is not None and CUSTOM in images:
-        _demand_named(read_settings(settled), begun)
+    settled = settle_custom(options, engine, images, say)
+    if settled.cuda_image is not None and CUSTOM in images:
+        _demand_named(settled.list_settings(), begun)

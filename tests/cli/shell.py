@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.cli import conduct, entry
 from suite.cli.entry import main
+from suite.host.campaign.options import Options
 from suite.host.telemetry.observer import Observe
 from suite.model import Campaign
 from tests.fakes.engine import FakeEngine
@@ -34,14 +34,14 @@ class Shell:
         self.results = results
         self._capsys = capsys
         self.engine: FakeEngine | Exception = FakeEngine()
-        self.opened: list[dict[str, Any]] = []
+        self.opened: list[Options] = []
         for module in (conduct, entry):
             monkeypatch.setattr(module, "open_engine", self._open)
         self.watched: list[str] = []
         monkeypatch.setattr(conduct, "make_observer", self._observe)
 
-    def _open(self, given: dict[str, Any], _: object) -> FakeEngine:
-        self.opened.append(given)
+    def _open(self, options: Options, _: object) -> FakeEngine:
+        self.opened.append(options)
         if isinstance(self.engine, Exception):
             raise self.engine
         return self.engine

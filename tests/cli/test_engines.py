@@ -9,6 +9,7 @@ import pytest
 
 from suite.cli import engines
 from suite.errors import UsageError
+from suite.host.campaign.options import Options
 from suite.host.engine import GpuRequest
 from suite.host.gpu.choice import VISIBLE
 from suite.host.machine.surroundings import Container
@@ -16,7 +17,6 @@ from tests.fakes.engine import FakeEngine
 
 Door = Callable[..., tuple[str, dict[str, Any], list[str]]]
 
-GIVEN = {"engine": "auto", "local_python": None, "base_image": None, "cuda_image": None}
 PYTHON = {"local_python": "/opt/python"}
 BARE = {"base_image": None, "cuda_image": None}
 
@@ -43,7 +43,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Door:
         monkeypatch.setattr(engines, "DockerEngine", make("docker"))
         monkeypatch.setattr(engines, "LocalEngine", make("local"))
         monkeypatch.setattr(engines, "InsideEngine", make("inside"))
-        engines.open_engine({**GIVEN, **given}, said.append)
+        engines.open_engine(Options.parse(given), said.append)
         ((name, options),) = opened
         return name, options, said
 
@@ -111,7 +111,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str | None, lis
             monkeypatch.setenv(VISIBLE, visible)
         said: list[str] = []
         engine = FakeEngine(gpu=GpuRequest(driver="none", devices=("0",)), **how)
-        return engines.settle_gpu({"gpu": gpu}, engine, said.append)["gpu"], said
+        return engines.settle_gpu(Options.parse({"gpu": gpu}), engine, said.append).gpu, said
 
     return settle
 

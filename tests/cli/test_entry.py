@@ -35,8 +35,6 @@ from tests.fakes.engine import FakeEngine
         ("list", "--profile", "huge"),
         ("benhc",),
         ("images", "--gpu", "0"),
-        ("bench", "--price", "0"),
-        ("bench", "--price", "free"),
     ],
     ids=" ".join,
 )

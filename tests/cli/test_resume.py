@@ -145,7 +145,7 @@ def test_an_ordinary_campaign_goes_on_with_no_option_more(shell: Shell) -> None:
     shell.bench_short("--engine", "docker", "--cpus", "0", "--telemetry", "off")
     assert resume(shell).status == 0
     settings = {"engine": "docker", "cpus": "0", "telemetry": "off"}
-    assert shell.opened[-1].items() >= settings.items()
+    assert shell.opened[-1].words.items() >= settings.items()
 
 
 CPU = {"name": "cpu", "image": "cpu", "gpu": False}

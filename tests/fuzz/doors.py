@@ -27,6 +27,7 @@ from suite.cli.resume import settle
 from suite.clock import Span
 from suite.content import SUITE
 from suite.errors import DocumentError, EngineError
+from suite.host.campaign.options import Options
 from suite.host.docker.connection import find_endpoint
 from suite.host.gpu.visible_devices import read_probe
 from suite.host.machine.identity import find_types, parse_cloud
@@ -42,10 +43,6 @@ from tests.host.campaign.flow import Flow
 from tests.rendering import report_folder
 
 SAMPLES = sorted((SUITE.parent / "results" / "samples").iterdir())
-GIVEN: dict[str, Any] = {
-    **dict.fromkeys(("local_python", "base_image", "cuda_image", "cpus", "gpu", "telemetry")),
-    "engine": "auto",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +103,7 @@ def try_plan(at: Path, draw: Random) -> None:
     folder = _golden(at, draw)
     _change_one(folder, "campaign.json", draw)
     _encode(report_folder(folder, pictures=False).files)
-    settle(GIVEN, load_campaign(folder).campaign)
+    settle(Options(), load_campaign(folder).campaign)
 
 
 def try_summary(at: Path, draw: Random) -> None:
@@ -225,8 +222,7 @@ OPTIONS = {
     "--telemetry": ("on", "off", "first"),
     "--seed": ("0", "2147483648", "-1", "1" * 5000),
     "--label": ("x", "..", "a/b", "a" * 300, "\n"),
-    "--price": ("0", "0.5", "nan", "inf", "1e300"),
-    "--price-currency": ("EUR", "eur", "€"),
+    "--price": ("0", "0.5", "nan", "inf", "1e300", "1 EUR", "1 eur", "1 €"),
     "--engine": ("docker", "auto"),
     "--cuda-image": ("a@sha256:0", "-v", "a b"),
     "--base-image": ("a", ""),

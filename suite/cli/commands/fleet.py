@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from tabulate import tabulate
@@ -29,7 +28,7 @@ from suite.report.render.plain import show_plainly
 Exit status: 0 every machine's campaign is whole, or the machine is unsound; 1 something is
 missing; 2 usage, or a whole campaign is another than the one asked for."""
 )
-@click.argument("fleet", type=FOLDER, required=False)
+@click.argument("results", type=FOLDER, required=False)
 @click.option(
     "--machine", "machines", multiple=True, metavar="NAME", help="this machine's row alone"
 )
@@ -39,16 +38,16 @@ missing; 2 usage, or a whole campaign is another than the one asked for."""
 @click.option(
     "--check", "checks", is_flag=True, help="check whole folders, as the command check does"
 )
-def fleet(fleet: Path | None, machines: Sequence[str], asked: str, *, checks: bool) -> int:
+def fleet(results: Path | None, machines: Sequence[str], asked: str, *, checks: bool) -> int:
     """What came home of each machine of a fleet, with which arms, and why not all.
 
-    FLEET is the folder that has a folder for each machine  [default: results/fleet].
+    RESULTS is the folder that has a folder for each machine  [default: results/fleet].
     """
-    place = fleet or ROOT / "results" / "fleet"
+    place = results or ROOT / "results" / "fleet"
     names = sorted(machines) or _list_machines(place)
     folders = [place / name for name in names]
     try:
-        options: Mapping[str, Any] = read_words(asked)
+        options = read_words(asked)
     except ValueError as error:
         raise UsageError(f"ASKED={asked!r}: {error}", "quote it as for a shell") from error
     rows = [look_home(folder, options) for folder in folders]
@@ -68,7 +67,7 @@ def _list_machines(place: Path) -> list[str]:
     if not found:
         raise UsageError(
             f"{place} has no folder of a machine",
-            "FLEET names the folder that has one for each machine, such as results/fleet (docs/fleet.md)",
+            "RESULTS names the folder that has one for each machine, such as results/fleet (docs/fleet.md)",
         )
     return found
 

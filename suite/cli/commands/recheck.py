@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from suite.analysis.analyse import analyse, analyse_folder, compare_again
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.draw import draw_cells, hash_samples
@@ -11,10 +9,10 @@ from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import find_run
-from suite.cli.settings import read_bounds, read_gpu, read_request
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
 from suite.host.campaign.arms import ALL_GPUS, resolve_arms
+from suite.host.campaign.options import Options
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store
 from suite.report.pages.comparison import compose_versus
@@ -24,11 +22,11 @@ from suite.worker import scenarios
 CELLS = 5
 """How many cells are drawn unless N says."""
 
-_CHOSEN = ("resume", "profile", "only", "seed", "price", "price_currency", "stop_if")
+_CHOSEN = ("resume", "profile", "only", "seed", "price", "stop_if")
 """Options that the campaign which is measured again decides, or that make no sense for it."""
 
 
-def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
+def run_recheck(named: str, number: int | None, options: Options) -> int:
     """Measures some cells of a campaign again, in a folder of its own, and says which reproduce.
 
     A hash over the campaign's samples draws the cells.
@@ -36,20 +34,23 @@ def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
     Returns:
         the exit status: 0 where every cell reproduces.
     """
-    told = [name.upper() for name in _CHOSEN if given[name] is not None]
+    told = [name.upper() for name in _CHOSEN if name in options.words]
     if told:
         raise UsageError(
             f"RECHECK measures cells as {named} did, and {', '.join(told)} would change that",
             f"leave {', '.join(told)} out",
         )
-    bounds = read_bounds(given)
+    if options.gpu == ALL_GPUS:
+        raise UsageError(
+            "RECHECK measures on one GPU, and GPU=all means several", "name one: GPU=1"
+        )
     run = find_run("RECHECK", named)
     with unpacked(run) as folder:
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
     compared = map(campaign.arm, campaign.arms)
     plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
-    wanted = tuple((given["arms"] or " ".join(plain)).replace(",", " ").split())
+    wanted = options.arms if "arms" in options.words else tuple(plain)
     if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain) or 'several GPUs'}",
@@ -57,22 +58,19 @@ def run_recheck(named: str, number: int | None, given: dict[str, Any]) -> int:
         )
     seed = hash_samples(loaded)
     cells = draw_cells(before, wanted, number or CELLS, seed)
-    given = {
-        **given,
-        "profile": campaign.profile,
-        "arms": " ".join(wanted),
-        "only": " ".join(cells),
-        "blocks": given["blocks"] or RECHECK_BLOCKS,
-    }
-    check_custom(given, wanted)
-    if read_gpu(given["gpu"] or "0") == ALL_GPUS:
-        raise UsageError("GPU=all is for `make bench`", "name one GPU: GPU=1")
-    with engine_alone(given, bounds) as here:
+    options = options.give(
+        profile=campaign.profile,
+        arms=" ".join(wanted),
+        only=" ".join(cells),
+        blocks=str(options.blocks or RECHECK_BLOCKS),
+    )
+    check_custom(options, wanted)
+    with engine_alone(options) as here:
         engine, say = here.engine, here.terminal.say
-        arms = resolve_arms(engine, wanted, given["gpu"])
-        given = settle_gpu(given, engine, say) if arms.gpus else given
-        given = settle_custom(given, engine, [arm.image for arm in arms.run], say)
-        drawn = plan_recheck(read_request(given), arms, scenarios.cells(), campaign)
+        arms = resolve_arms(engine, wanted, options.gpu)
+        options = settle_gpu(options, engine, say) if arms.gpus else options
+        options = settle_custom(options, engine, [arm.image for arm in arms.run], say)
+        drawn = plan_recheck(options, arms, scenarios.cells(), campaign)
         images = provide(engine, arms, say)
         store = Store.create(here.results, drawn.id)
         run_campaign(here, store, drawn, arms, images)

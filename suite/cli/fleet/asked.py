@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from suite.errors import UsageError
+from suite.host.campaign.arms import AUTO
+from suite.host.campaign.options import parse_price
 from suite.model import Campaign
 
-PLANNED = ("profile", "arms", "only", "seed", "label", "price", "price_currency")
+PLANNED = ("profile", "arms", "only", "seed", "label", "price")
 """Options that the plan decides."""
 
 CHANGES = "would change it"
 """What is said of options that are given and that the plan says otherwise."""
 
 
-def find_other(given: Mapping[str, Any], begun: Campaign) -> tuple[list[str], list[str]]:
-    """The options that are given and that the plan says otherwise: as given, and as it began; as words of
-    make, none where it began without."""
+def find_other(given: Mapping[str, str], begun: Campaign) -> tuple[list[str], list[str]]:
+    """The options that are given (`Options.words`) and that the plan says otherwise: as given, and as it
+    began; as words of make, none where it began without."""
     asked = {name: _read(name, given.get(name)) for name in PLANNED}
     began = {name: _read(name, value) for name, value in _list_begun(begun).items()}
     other = [name for name, value in asked.items() if value is not None and value != began[name]]
@@ -28,7 +31,7 @@ def find_other(given: Mapping[str, Any], begun: Campaign) -> tuple[list[str], li
     return now, before
 
 
-def demand_same_plan(folder: Path, given: Mapping[str, Any], begun: Campaign) -> None:
+def demand_same_plan(folder: Path, given: Mapping[str, str], begun: Campaign) -> None:
     """Refuses to go on with a campaign as if it were another one.
 
     Raises:
@@ -63,14 +66,20 @@ def read_words(text: str) -> dict[str, str]:
 
 
 def _list_begun(begun: Campaign) -> dict[str, Any]:
-    """What it began with; arms, cells and price as its command has them, which repeats it."""
+    """What it began with; arms and cells as its command has them, which repeats it."""
     try:
         said = read_words(begun.command)
     except ValueError:  # no command of ours: then it began as if nothing had been said
         said = {}
-    told = {"arms": "auto", "only": None, "price": None, "price_currency": "USD"}
-    told |= {name: said[name] for name in told if name in said}
-    return {**told, "profile": begun.profile, "seed": begun.seed, "label": begun.label}
+    price = None if begun.price is None else f"{begun.price} {begun.price_currency}"
+    return {
+        "arms": said.get("arms", AUTO),
+        "only": said.get("only"),
+        "price": price,
+        "profile": begun.profile,
+        "seed": begun.seed,
+        "label": begun.label,
+    }
 
 
 def _read(name: str, value: Any) -> Any:
@@ -79,17 +88,18 @@ def _read(name: str, value: Any) -> Any:
         return None
     if name in {"arms", "only"}:
         return tuple(str(value).replace(",", " ").split() if name == "arms" else str(value).split())
-    if name in {"price", "seed"}:
-        try:
-            return float(value)
-        except ValueError:
-            return value
+    with contextlib.suppress(ValueError, UsageError):
+        if name == "price":
+            return parse_price(value)
+        if name == "seed":
+            return int(value)
     return str(value)
 
 
 def _word(name: str, value: Any) -> str:
-    if isinstance(value, tuple):
+    if name == "price" and isinstance(value, tuple):
+        amount, currency = value
+        value = f"{amount:.15g}" + ("" if currency == "USD" else f" {currency}")
+    elif isinstance(value, tuple):
         value = " ".join(value)
-    elif isinstance(value, float):
-        value = f"{value:.15g}"
     return f"{name.upper()}={shlex.quote(str(value))}"

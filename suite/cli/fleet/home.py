@@ -50,7 +50,7 @@ class _Measured:
         return self.done >= self.plan.blocks and self.reported
 
 
-def look_home(folder: Path, asked: Mapping[str, Any]) -> Row:
+def look_home(folder: Path, asked: Mapping[str, str]) -> Row:
     """The row of a machine's folder, which need not exist; ``asked`` are the options of the campaign that
     is wanted, none where that is whichever is there."""
     row = _look(folder, asked)
@@ -59,7 +59,7 @@ def look_home(folder: Path, asked: Mapping[str, Any]) -> Row:
     return replace(row, reason=replace(row.reason, remedy=word_remedy(row.reason.remedy)))
 
 
-def _look(folder: Path, asked: Mapping[str, Any]) -> Row:
+def _look(folder: Path, asked: Mapping[str, str]) -> Row:
     end, stopped = read_end(folder), read_end(folder, STOPPED)
     try:
         found = _find_measured(folder)
@@ -85,7 +85,7 @@ def _look(folder: Path, asked: Mapping[str, Any]) -> Row:
 
 
 def _tell(
-    machine: str, found: _Measured, end: End | None, stopped: End | None, asked: Mapping[str, Any]
+    machine: str, found: _Measured, end: End | None, stopped: End | None, asked: Mapping[str, str]
 ) -> Row:
     row = Row(machine=machine, came="whole", arms=" ".join(found.arms), status=0)
     left_out = f", without {' '.join(found.plan.not_run)}" if found.plan.not_run else ""

@@ -1,54 +1,37 @@
-"""What a person asks of a campaign, and the plan that comes of it."""
+"""The plan that comes of what a person asks."""
 
 from __future__ import annotations
 
 import secrets
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from suite import __version__, wire
 from suite.cells.cell import Cell
-from suite.cells.traits import ProfileName
 from suite.content import SUITE, suite_content
 from suite.errors import UsageError
 from suite.host.campaign import durations, plan
-from suite.host.campaign.arms import AUTO, Arms
+from suite.host.campaign.arms import Arms
+from suite.host.campaign.options import Options
 from suite.host.campaign.store import campaign_name
 from suite.host.machine.identity import hash_machine
 from suite.model import Campaign, Prediction, SuiteIdentity
-from suite.ranges import LONGEST_LABEL, RANGES
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What a person asks of a campaign; None: the profile's or the machine's own choice."""
-
-    profile: ProfileName = "standard"
-    arms: tuple[str, ...] = (AUTO,)
-    only: tuple[str, ...] = ()
-    blocks: int | None = None
-    gpu: str = "0"
-    seed: int | None = None
-    label: str | None = None
-    price: float | None = None
-    price_currency: str | None = None
-    command: str = ""
-    settings: Mapping[str, str] = field(default_factory=dict)
+from suite.ranges import LONGEST_LABEL
 
 
 def plan_campaign(
-    request: Request, arms: Arms, cells: Sequence[Cell], *, suite: SuiteIdentity | None = None
+    options: Options, arms: Arms, cells: Sequence[Cell], *, suite: SuiteIdentity | None = None
 ) -> Campaign:
     """The plan of a new campaign; ``suite`` is the one that runs it, looked up where none is given.
 
     Raises:
-        UsageError: the request does not fit together.
+        UsageError: the options do not fit together.
     """
-    profile = plan.PROFILES[request.profile]
+    profile = plan.PROFILES[options.profile]
     names = [arm.name for arm in arms.run]
-    chosen = plan.choose_cells(cells, request.profile, arms.run, request.only)
+    chosen = plan.choose_cells(cells, options.profile, arms.run, options.only)
     for arm in arms.run:
         if not any(not cell.by_host and plan.means_something(cell, arm) for cell in chosen):
             raise UsageError(
@@ -56,20 +39,19 @@ def plan_campaign(
                 "`make list` shows which cells there are",
             )
     created = datetime.now(timezone.utc).replace(microsecond=0)
-    seed = request.seed if request.seed is not None else secrets.randbelow(2**31)
-    label = choose_label(request.label)
-    currency = check_price(request.price, request.price_currency)
-    controls = plan.choose_controls(chosen, request.profile)
+    seed = options.seed if options.seed is not None else secrets.randbelow(2**31)
+    label = choose_label(options.label)
+    controls = plan.choose_controls(chosen, options.profile)
     campaign = Campaign(
         schema=wire.SCHEMA,
-        id=campaign_name(created, label, request.profile),
+        id=campaign_name(created, label, options.profile),
         created=created,
-        profile=request.profile,
+        profile=options.profile,
         seed=seed,
-        label=request.label,
+        label=options.label,
         arms=names,
-        blocks=request.blocks if request.blocks is not None else profile.blocks,
-        most_blocks=request.blocks if request.blocks is not None else profile.most_blocks,
+        blocks=options.blocks if options.blocks is not None else profile.blocks,
+        most_blocks=options.blocks if options.blocks is not None else profile.most_blocks,
         cells=chosen,
         controls=controls,
         every_arm=plan.add_controls(arms.run, controls),
@@ -79,10 +61,10 @@ def plan_campaign(
         measure_s=profile.measure_s,
         budget_s=profile.budget_s,
         not_run=dict(arms.not_run),
-        command=f"{request.command} SEED={seed}",
-        settings=dict(request.settings),
-        price=request.price,
-        price_currency=currency,
+        command=f"{options.format_command()} SEED={seed}",
+        settings=options.list_settings(),
+        price=options.price,
+        price_currency=options.currency,
     )
     return durations.predict_before(campaign)
 
@@ -91,16 +73,16 @@ RECHECK_BLOCKS = 5
 """As a standard campaign has: enough for an interval, also against a campaign of one block."""
 
 
-def plan_recheck(request: Request, arms: Arms, cells: Sequence[Cell], before: Campaign) -> Campaign:
-    """The plan that measures the cells of ``request.only`` again as ``before`` measured them: with its
+def plan_recheck(options: Options, arms: Arms, cells: Sequence[Cell], before: Campaign) -> Campaign:
+    """The plan that measures the cells of ``options.only`` again as ``before`` measured them: with its
     profile and its K, and with a twin of each arm, so that the noise of this hour is known.
 
     Raises:
-        UsageError: this suite is not the one that measured them, or the request does not fit together.
+        UsageError: this suite is not the one that measured them, or the options do not fit together.
     """
     suite = identify_suite()
     _demand_same_suite(before, suite.content)
-    campaign = plan_campaign(request, arms, cells, suite=suite)
+    campaign = plan_campaign(options, arms, cells, suite=suite)
     chosen = [cell.id for cell in campaign.cells]
     twins = [arm for arm in plan.add_controls(arms.run, chosen) if arm.control != "hidden"]
     campaign = replace(
@@ -178,25 +160,3 @@ def choose_label(label: str | None) -> str:
             f"use up to {LONGEST_LABEL} letters, digits, dots, dashes and underscores",
         )
     return label
-
-
-def check_price(price: float | None, currency: str | None) -> str:
-    """The currency of a price, if both make sense.
-
-    Raises:
-        UsageError: the price is not one, or the currency is not a code or has no price.
-    """
-    if price is not None and (price <= 0 or RANGES["price"].refuse(price)):
-        raise UsageError(f"PRICE={price:g} is not a price per hour", "such as PRICE=0.53")
-    if currency is None:
-        return "USD"
-    if price is None:
-        raise UsageError(
-            f"PRICE_CURRENCY={currency!r} is of no price", "give PRICE, the price an hour, as well"
-        )
-    if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
-        raise UsageError(
-            f"PRICE_CURRENCY={currency!r} is not a currency code",
-            "three capital letters, such as EUR",
-        )
-    return currency

@@ -13,8 +13,9 @@ from typing import Any
 from suite import __version__
 from suite.errors import ARM_BUILD, CrossoverError, EngineError
 from suite.host.campaign.arms import AUTO, Arms, auto_arms
+from suite.host.campaign.options import Options
 from suite.host.campaign.plan import PROFILES
-from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.request import plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import COMMAND_S, Probe
 from suite.host.gpu.texts.engine import JETSON, USE_JETSON
@@ -161,7 +162,7 @@ def check_duration(probe: Probe) -> Finding:
         once = "; once an engine answers"
     run = Arms(run=arms)
     plans = {
-        name: plan_campaign(Request(profile=name), run, probe.question.cells, suite=NOBODYS)
+        name: plan_campaign(Options(profile=name), run, probe.question.cells, suite=NOBODYS)
         for name in PROFILES
     }
     guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}

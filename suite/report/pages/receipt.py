@@ -238,7 +238,7 @@ def write_bench(command: str, seed: int, cell: str) -> str:
     except ValueError:
         words = []
     target = [one for one in words if "=" not in one] or ["make", "bench"]
-    left_out = {"ONLY", "LABEL", "PRICE", "PRICE_CURRENCY", "SEED", "BUDGET"}
+    left_out = {"ONLY", "LABEL", "PRICE", "SEED", "BUDGET"}
     given = [one for one in words if "=" in one and one.partition("=")[0] not in left_out]
     return " ".join([*target, *(_quote(one) for one in (*given, f"ONLY={cell}", f"SEED={seed}"))])
 

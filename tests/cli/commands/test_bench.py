@@ -67,7 +67,7 @@ def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(
 def test_the_plan_repeats_the_command_and_knows_the_price(shell: Shell) -> None:
     quoted = "registry/it's image"
     words = ("--only", "overhead.f* *n=10/*", "--seed", "5", "--cpus", "0")
-    words += ("--base-image", quoted, "--price", "0.53", "--price-currency", "EUR")
+    words += ("--base-image", quoted, "--price", "0.53 EUR")
     # The price is told before the run.
     assert ", EUR 0." in well(shell.bench(*words)).err
     plan = shell.plan()
@@ -75,7 +75,7 @@ def test_the_plan_repeats_the_command_and_knows_the_price(shell: Shell) -> None:
     assert told[:2] == ["make", "bench"]
     assert set(told[2:]) == {
         *("PROFILE=smoke", "CPUS=0", "ONLY=overhead.f* *n=10/*", "SEED=5"),
-        *(f"BASE_IMAGE={quoted}", "PRICE=0.53", "PRICE_CURRENCY=EUR"),
+        *(f"BASE_IMAGE={quoted}", "PRICE=0.53 EUR"),
     }
     assert str(shell.results) not in plan.command
     assert (plan.price, plan.price_currency) == (0.53, "EUR")
@@ -147,10 +147,11 @@ def test_between_blocks_there_is_a_report_without_pictures(
         (("--gpu", "0,1"), "GPU='0,1'"),
         (("--gpu", "0:"), "GPU='0:'"),
         (("--gpu", "first"), "GPU='first'"),
-        (("--price", "nan"), "PRICE=nan"),
-        (("--price", "inf"), "PRICE=inf"),
-        (("--price-currency", "EUR"), "PRICE_CURRENCY='EUR'"),
-        (("--price", "1", "--price-currency", "euro"), "PRICE_CURRENCY='euro'"),
+        (("--price", "nan"), "PRICE='nan'"),
+        (("--price", "inf"), "PRICE='inf'"),
+        (("--price", "0"), "PRICE='0'"),
+        (("--price", "EUR"), "PRICE='EUR' is not a price"),
+        (("--price", "1 euro"), "PRICE='1 euro': 'euro' is not a currency code"),
     ],
 )
 def test_unknown_values_are_usage_errors_before_any_job(

@@ -39,7 +39,6 @@ def test_resuming_takes_more_blocks_and_no_fewer(shell: Shell) -> None:
         ("--label", "x"),
         ("--results", "elsewhere"),
         ("--price", "1"),
-        ("--price-currency", "EUR"),
     ],
     ids=" ".join,
 )
@@ -184,3 +183,10 @@ def test_going_on_that_is_broken_off_at_once_loses_nothing_of_before(shell: Shel
     assert {one.invocation.status for one in load_campaign(shell.folder()).documents} == {
         "complete"
     }
+
+
+def test_a_price_is_the_same_with_its_currency_alone(shell: Shell) -> None:
+    shell.bench_short("--price", "0.5 EUR")
+    assert shell.resume("--blocks", "2", "--price", "0.50 EUR").status == 0
+    said = complaint(shell.resume("--blocks", "2", "--price", "0.5"), 2)
+    assert "began with PRICE='0.5 EUR'; PRICE=0.5 would change it" in said

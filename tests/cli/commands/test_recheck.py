@@ -149,7 +149,7 @@ def test_another_suite_several_gpus_and_unknown_arms_are_refused(
     heard, _ = recheck(made, engine=machine())
     assert "was started by another suite" in complaint(heard, 2)
     heard, _ = recheck(before, "--gpu", "all", engine=machine())
-    assert "GPU=all is for `make bench`" in complaint(heard, 2)
+    assert "RECHECK measures on one GPU" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())
     assert "nowhere: no such folder" in complaint(heard, 2)
 

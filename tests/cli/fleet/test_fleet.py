@@ -147,6 +147,11 @@ def test_another_campaign_than_the_one_asked_for_is_a_row_of_its_own(
             "whole, of PROFILE=standard cpu it began without PRICE; PRICE=2 would change it",
             2,
         ),
+        (
+            "PRICE='2 EUR'",
+            "whole, of PROFILE=standard cpu it began without PRICE; PRICE='2 EUR' would",
+            2,
+        ),
         ("ONLY='matmul.*'", "whole, of PROFILE=standard cpu it began without ONLY; ONLY=", 2),
         ("BLOCKS=5", "a part: 3 of 5 blocks", 1),
     ):

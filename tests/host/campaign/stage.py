@@ -13,7 +13,8 @@ from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Progress
-from suite.host.campaign.request import Request, plan_campaign, resume_plan
+from suite.host.campaign.options import Options
+from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
 from suite.model import Campaign, Document
@@ -51,7 +52,7 @@ class Stage:
 
     def plan(self, arms: Arms = CPU, **request: Any) -> Campaign:
         given = {"seed": 3, "label": "made-up", "profile": "smoke", **request}
-        return plan_campaign(Request(**given), arms, CELLS)
+        return plan_campaign(Options(**given), arms, CELLS)
 
     def run(
         self,

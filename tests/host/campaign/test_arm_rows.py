@@ -12,7 +12,8 @@ from suite.analysis.campaign.summarise import summarise
 from suite.errors import EngineError, NoGpuError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
-from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.options import Options
+from suite.host.campaign.request import plan_campaign
 from suite.host.provision.images import DOCKER, build_context, follow, read_specs
 from suite.model import NOT_FROM_LOCK, Arm, control_of
 from tests import synthetic
@@ -74,7 +75,7 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda", "cuda-2.20"), "0")
     cells = [replace(one, control=True) for one in CELLS]
     cells[-1] = replace(cells[-1], arms=["gpu"])
-    request = Request(profile="standard", seed=3, label="versions", blocks=2)
+    request = Options(profile="standard", seed=3, label="versions", blocks=2)
     campaign = plan_campaign(request, arms, cells)
     stage.run(campaign=campaign, arms=arms)
 

@@ -12,7 +12,8 @@ from suite import wire
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms, name_arms
-from suite.host.campaign.request import Request, plan_campaign
+from suite.host.campaign.options import Options
+from suite.host.campaign.request import plan_campaign
 from suite.host.provision.resources import MEMORY_SHARE
 from suite.model import Campaign, container_seconds
 from suite.worker import scenarios
@@ -220,7 +221,7 @@ def controlled(stage: Stage, arms: Arms = CPU, **request: Any) -> Campaign:
     (cell,) = [cell for cell in scenarios.cells() if cell.id == "overhead.eager_op"]
     stage.worker = Worker(cells={cell.id: cell}, seconds=0.0)
     given = {"seed": 3, "label": "made-up", "blocks": 2, **request}
-    return plan_campaign(Request(**given), arms, [cell])
+    return plan_campaign(Options(**given), arms, [cell])
 
 
 def test_every_block_has_each_arms_twin_which_is_that_arm_with_its_k(stage: Stage) -> None:

@@ -10,8 +10,8 @@ import pytest
 from suite.content import suite_content
 from suite.errors import UsageError
 from suite.host.campaign import durations, plan
+from suite.host.campaign.options import Options
 from suite.host.campaign.request import (
-    Request,
     choose_label,
     identify_suite,
     plan_campaign,
@@ -24,13 +24,15 @@ from tests.host.campaign.stage import BOTH, CPU, Stage
 
 
 def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
-    wanted = Request(
-        profile="quick",
-        only=("matmul.*", "overhead.*"),
-        blocks=4,
-        seed=99,
-        label="my-box.1",
-        command="make bench PROFILE=quick",
+    wanted = Options.parse(
+        {
+            "profile": "quick",
+            "only": "matmul.* overhead.*",
+            "blocks": 4,
+            "seed": 99,
+            "label": "my-box.1",
+            "gpu": None,
+        }
     )
     drawn = plan_campaign(wanted, CPU, scenarios.cells())
     assert re.fullmatch(r"\d{8}T\d{6}Z-my-box\.1-quick", drawn.id)
@@ -38,7 +40,9 @@ def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
     assert (drawn.arms, drawn.not_run, drawn.calls) == (["cpu"], {"cuda": "no GPU"}, {})
     assert {cell.scenario for cell in drawn.cells} == {"matmul", "overhead"}
     assert (drawn.warmup_s, drawn.measure_s, drawn.budget_s) == (0.2, 0.4, 5.0)
-    assert drawn.command == "make bench PROFILE=quick SEED=99"
+    assert drawn.command == (
+        "make bench PROFILE=quick ONLY='matmul.* overhead.*' BLOCKS=4 LABEL=my-box.1 SEED=99"
+    )
     assert drawn.suite == suite_identity
     each = durations.guess_invocation_s(drawn, "cpu")
     assert drawn.prediction.before_s == pytest.approx(5 * each)
@@ -46,7 +50,7 @@ def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
 
 @pytest.mark.parametrize("profile", plan.PROFILES)
 def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIdentity) -> None:
-    drawn = plan_campaign(Request(profile=profile), CPU, scenarios.cells())
+    drawn = plan_campaign(Options(profile=profile), CPU, scenarios.cells())
     own = plan.PROFILES[profile]
     assert (drawn.blocks, drawn.budget_s) == (own.blocks, own.budget_s)
     assert drawn.label is None
@@ -55,7 +59,7 @@ def test_a_profiles_own_blocks_and_times(profile: Any, suite_identity: SuiteIden
 
 
 def test_without_a_seed_campaigns_differ(suite_identity: SuiteIdentity) -> None:
-    seeds = {plan_campaign(Request(), CPU, scenarios.cells()).seed for _ in range(10)}
+    seeds = {plan_campaign(Options(), CPU, scenarios.cells()).seed for _ in range(10)}
     assert len(seeds) > 1
 
 
@@ -76,7 +80,7 @@ def test_a_request_that_does_not_fit_together_is_a_usage_error(
 ) -> None:
     arms = BOTH if "on the arm" in complaint else CPU
     with pytest.raises(UsageError, match=complaint) as caught:
-        plan_campaign(Request(**wanted), arms, scenarios.cells())
+        plan_campaign(Options(**wanted), arms, scenarios.cells())
     assert caught.value.remedy
 
 

@@ -1,0 +1,191 @@
+"""What a person asks for, parsed once from the texts of the command line.
+
+Pure; knows no engine.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from suite import wire
+from suite.cells.traits import ProfileName
+from suite.content import hash_lines
+from suite.errors import UsageError
+from suite.host.campaign.arms import ALL_GPUS, AUTO, check_arms
+from suite.host.campaign.durations import parse_duration
+from suite.host.gpu.choice import NOTATION
+from suite.host.machine.identity import hide, read_salt
+from suite.host.machine.machine import parse_cpus
+from suite.host.telemetry.observer import Mode
+from suite.ranges import LONGEST_NAME, RANGES
+
+NAMED = ("engine", "local_python", "base_image", "cuda_image")
+"""Settings that say what runs, and where: they only ever come from the command line."""
+
+SETTINGS = (*NAMED, "cpus", "gpu", "telemetry")
+"""Options that must not change while a campaign goes on, beside what its plan says."""
+
+_NOT_REPEATED = ("results", "resume", "local_python", "seed", "wait")
+"""Options that a command which repeats the campaign leaves out: folders of this machine among them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a person asks for; None: the profile's or the machine's own choice.
+
+    ``words`` are the options that were given, by name, as they were written; everything else follows from
+    them, so that `give` is the only way to change one.  ``cpus`` None: all; ``budget_s`` None: no end;
+    ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in ``currency``.
+    """
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    engine: str = AUTO
+    local_python: str | None = None
+    base_image: str | None = None
+    cuda_image: str | None = None
+    profile: ProfileName = "standard"
+    arms: tuple[str, ...] = (AUTO,)
+    only: tuple[str, ...] = ()
+    blocks: int | None = None
+    seed: int | None = None
+    label: str | None = None
+    gpu: str | None = None
+    cpus: tuple[int, ...] | None = None
+    telemetry: Mode = "on"
+    budget_s: float | None = None
+    wait_s: float = 0.0
+    stop_if_unsound: bool = False
+    price: float | None = None
+    currency: str = "USD"
+    results: Path | None = None
+    resume: Path | None = None
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any]) -> Options:
+        """The options of these values, as click or a text has them; None: not given.
+
+        Raises:
+            UsageError: one makes no sense.
+        """
+        words = {name: str(value) for name, value in given.items() if value is not None}
+        get = words.get
+        gpu = None if get("gpu") is None else parse_gpu(words["gpu"] or "0")
+        price, currency = (None, "USD") if get("price") is None else parse_price(words["price"])
+        return cls(
+            words=words,
+            engine=get("engine", AUTO),
+            local_python=get("local_python"),
+            base_image=get("base_image"),
+            cuda_image=get("cuda_image"),
+            profile=cast(ProfileName, get("profile", "standard")),
+            arms=parse_arms(get("arms") or AUTO, gpu),
+            only=tuple(get("only", "").split()),
+            blocks=None if get("blocks") is None else int(words["blocks"]),
+            seed=None if get("seed") is None else int(words["seed"]),
+            label=get("label"),
+            gpu=gpu,
+            cpus=None if get("cpus") is None else parse_cpus(words["cpus"]),
+            telemetry=cast(Mode, get("telemetry", "on")),
+            budget_s=None if get("budget") is None else parse_duration(words["budget"]),
+            wait_s=0.0 if get("wait") is None else parse_duration(words["wait"]),
+            stop_if_unsound="stop_if" in words,
+            price=price,
+            currency=currency,
+            results=None if get("results") is None else Path(words["results"]),
+            resume=None if get("resume") is None else Path(words["resume"]),
+        )
+
+    def give(self, **words: str | None) -> Options:
+        """These options with others beside them, or in their place; None: without that one.
+
+        Raises:
+            UsageError: as `parse`.
+        """
+        return self.parse({**self.words, **words})
+
+    def list_settings(self) -> dict[str, str]:
+        """Those that must not change while a campaign goes on; what names one machine in the world, or a
+        place on one, as a hash.
+
+        Raises:
+            UsageError: the secret of the hashes is none.
+        """
+        read_salt()  # refused here, and not once the first document is to be written
+        plain = self._list_plain()
+        settings = {name: plain[name] for name in SETTINGS if name in plain}
+        if "local_python" in settings:
+            place = str(Path(settings["local_python"]).absolute())
+            settings["local_python"] = hide(f"sha256:{hash_lines([place])[:16]}")
+        return settings
+
+    def format_command(self) -> str:
+        """The command that repeats this campaign, as make takes it."""
+        words = [
+            f"{name.upper()}={shlex.quote(word)}"
+            for name, word in self._list_plain().items()
+            if name not in _NOT_REPEATED
+        ]
+        return " ".join(["make bench", *words])
+
+    def _list_plain(self) -> dict[str, str]:
+        """The words that say more than the default does; a GPU's UUID as a hash."""
+        plain = {name: word for name, word in self.words.items() if word != AUTO}
+        if "-" in plain.get("gpu", ""):
+            plain["gpu"] = hide(wire.hash_uuid(plain["gpu"]))
+        return plain
+
+
+def parse_gpu(text: str) -> str:
+    """The GPU that a text names, or `ALL_GPUS`.
+
+    Raises:
+        UsageError: it names none, or several.
+    """
+    if text == ALL_GPUS:
+        return text
+    if not NOTATION.fullmatch(text) or len(text) > LONGEST_NAME:
+        raise UsageError(
+            f"GPU={text[:LONGEST_NAME]!r} does not name one GPU",
+            "name one: GPU=1, GPU=GPU-…, or a MIG instance: GPU=0:1, GPU=MIG-…; or GPU=all",
+        )
+    return text
+
+
+def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:
+    """The arms that a text names, where they go with the value of GPU.
+
+    Raises:
+        UsageError: as `check_arms`.
+    """
+    names = tuple(text.replace(",", " ").split())
+    check_arms(names, gpu)
+    return names
+
+
+def parse_price(text: str) -> tuple[float, str]:
+    """The price of an hour and its currency, of ``0.53`` (USD) or ``0.53 EUR``.
+
+    Raises:
+        UsageError: it is not a price, or the currency is not a code.
+    """
+    amount, _, currency = text.strip().partition(" ")
+    try:
+        price = float(amount)
+    except ValueError:
+        price = 0.0
+    if price <= 0 or RANGES["price"].refuse(price):
+        raise UsageError(
+            f"PRICE={text[:99]!r} is not a price per hour",
+            'such as PRICE=0.53, or PRICE="0.53 EUR"',
+        )
+    currency = currency.strip() or "USD"
+    if len(currency) != 3 or not (currency.isascii() and currency.isalpha() and currency.isupper()):
+        raise UsageError(
+            f"PRICE={text[:99]!r}: {currency[:99]!r} is not a currency code",
+            "three capital letters, such as EUR",
+        )
+    return price, currency
