@@ -340,7 +340,7 @@ def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
         assert figures.read_text() == "JobID|State\n"
 
 
-def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> None:
+def test_machines_are_compared_by_the_folders_that_came_home(tmp_path: Path) -> None:
     """By the words of the page, beside the files that a job leaves."""
     for made in map(Path, twelve.write(tmp_path, "three-1", "three-2", "three-3", blocks=3)):
         host = tmp_path / "results" / "fleet" / f"host-of-{made.name}"
@@ -349,8 +349,8 @@ def test_a_shortlist_is_made_of_the_folders_that_came_home(tmp_path: Path) -> No
         for left in ("job.log", "ended", "sacct.txt"):
             (host / left).touch()
     words = "$(echo results/fleet/*/*/)"
-    assert f'make shortlist RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
-    command = f'exec "$0" -m suite shortlist {words}'
+    assert f'make compare RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
+    command = f'exec "$0" -m suite compare {words}'
     env = {"PYTHONPATH": str(ROOT)}
     done = run("sh", "-c", command, sys.executable, folder=tmp_path, env=env)
     assert done.returncode == 0, done.stderr

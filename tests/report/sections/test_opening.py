@@ -393,8 +393,8 @@ def test_the_first_screen_tells_what_is_shown_to_help_the_gpu() -> None:
         assert not tell(make_change(**other))
     # The input pipeline alone is the CPU's, also in the GPU's container.
     first, *rest = made.cells
-    pinned = (structs.replace(first, id="a", pinned=True), *rest)
-    assert not said(structs.replace(made, cells=pinned, findings=(make_change(),)), WORDS)
+    on_cpu = (structs.replace(first, id="a", on_cpu=True), *rest)
+    assert not said(structs.replace(made, cells=on_cpu, findings=(make_change(),)), WORDS)
     (otherwise,) = tell(make_change(effect="training"))
     assert otherwise.endswith("(1.9–2.1); trains otherwise).")
     (many,) = tell(*[make_change() for _ in range(6)])
