@@ -6,10 +6,10 @@ Pure; knows no engine.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from suite import wire
 from suite.cells.traits import ProfileName
@@ -22,6 +22,8 @@ from suite.host.machine.identity import hide, read_salt
 from suite.host.machine.machine import parse_cpus
 from suite.host.telemetry.observer import Mode
 from suite.ranges import LONGEST_NAME, RANGES
+
+_T = TypeVar("_T")
 
 NAMED = ("engine", "local_python", "base_image", "cuda_image")
 """Settings that say what runs, and where: they only ever come from the command line."""
@@ -73,8 +75,12 @@ class Options:
         """
         words = {name: str(value) for name, value in given.items() if value is not None}
         get = words.get
-        gpu = None if get("gpu") is None else parse_gpu(words["gpu"] or "0")
-        price, currency = (None, "USD") if get("price") is None else parse_price(words["price"])
+
+        def read(name: str, parse: Callable[[str], _T]) -> _T | None:
+            return parse(words[name]) if name in words else None
+
+        gpu = read("gpu", parse_gpu)
+        price, currency = read("price", parse_price) or (None, "USD")
         return cls(
             words=words,
             engine=get("engine", AUTO),
@@ -84,19 +90,19 @@ class Options:
             profile=cast(ProfileName, get("profile", "standard")),
             arms=parse_arms(get("arms") or AUTO, gpu),
             only=tuple(get("only", "").split()),
-            blocks=None if get("blocks") is None else int(words["blocks"]),
-            seed=None if get("seed") is None else int(words["seed"]),
+            blocks=read("blocks", int),
+            seed=read("seed", int),
             label=get("label"),
             gpu=gpu,
-            cpus=None if get("cpus") is None else parse_cpus(words["cpus"]),
+            cpus=read("cpus", parse_cpus),
             telemetry=cast(Mode, get("telemetry", "on")),
-            budget_s=None if get("budget") is None else parse_duration(words["budget"]),
-            wait_s=0.0 if get("wait") is None else parse_duration(words["wait"]),
+            budget_s=read("budget", parse_duration),
+            wait_s=read("wait", parse_duration) or 0.0,
             stop_if_unsound="stop_if" in words,
             price=price,
             currency=currency,
-            results=None if get("results") is None else Path(words["results"]),
-            resume=None if get("resume") is None else Path(words["resume"]),
+            results=read("results", Path),
+            resume=read("resume", Path),
         )
 
     def give(self, **words: str | None) -> Options:
