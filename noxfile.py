@@ -121,7 +121,7 @@ def fleet(session: nox.Session) -> None:
 @nox.session
 def method(session: nox.Session) -> None:
     """Hold the method to its rates and coverage by simulation, and try the analysis on more of the same."""
-    folders = ("tests/bench", "tests/analysis", "tests/report")
+    folders = ("tests/bench", "tests/analysis", "tests/report", "tests/worker/scenarios")
     forward(session, "-m", "pytest", *PARALLEL, "-m", "method", *folders)
 
 

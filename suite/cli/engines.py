@@ -7,11 +7,11 @@ import os
 from collections.abc import Collection
 
 from suite.errors import UsageError
-from suite.host.campaign.arms import ALL_GPUS, known_arms
+from suite.host.campaign.arms import known_arms
 from suite.host.campaign.options import Options
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
-from suite.host.gpu.choice import FIRST, describe_visible, read_visible, shorten_name
+from suite.host.gpu.choice import ALL_GPUS, FIRST, describe_visible, read_visible, shorten_name
 from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
 from suite.host.provision.images import CUSTOM

@@ -28,13 +28,14 @@ from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, en
 from suite.cli.runs import run_argument
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
-from suite.host.campaign.arms import ALL_GPUS, AUTO, auto_arms, known_arms
+from suite.host.campaign.arms import AUTO, auto_arms, known_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.doctor.examine import examine
 from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.doctor.probe import Machine, Question
+from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.deadlines import EXAMINED_S
 from suite.host.provision.images import STAND_IN
 from suite.worker import scenarios

@@ -15,7 +15,7 @@ from suite.cli.engines import name_engine, settle_custom
 from suite.errors import DocumentError, UsageError
 from suite.host.campaign.options import NAMED, SETTINGS, Options, parse_gpu
 from suite.host.engine import Engine, Say
-from suite.host.gpu.choice import read_visible
+from suite.host.gpu.choice import ALL_GPUS, read_visible
 from suite.host.machine.identity import SALT, hide, read_salt
 from suite.host.machine.machine import parse_cpus
 from suite.host.provision.images import CUSTOM
@@ -50,6 +50,9 @@ def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()
     # Which image a tag means now is not known yet; see `demand_same_custom`.
     _demand_named({**now, **({"cuda_image": settings["cuda_image"]} if by_tag else {})}, begun)
     plain = {name: value for name, value in settings.items() if name not in NAMED}
+    if now.get("gpu") == ALL_GPUS and not any(arm.device for arm in begun.every_arm):
+        # The machine shows one GPU, so that it became an ordinary campaign of that one.
+        del now["gpu"]
     differing = sorted(n for n in now if n not in NAMED and now[n] != plain.get(n))
     if differing:
         words = ", ".join(f"{n.upper()}={plain.get(n, 'not given')}" for n in differing)

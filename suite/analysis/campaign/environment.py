@@ -24,7 +24,7 @@ from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.watched import sum_up
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
-from suite.model import NOT_FROM_LOCK, CellResult, Document, Scalar, control_of
+from suite.model import NOT_FROM_LOCK, CellResult, Document, Scalar, control_of, name_kind
 
 PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
@@ -111,7 +111,7 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
     """What is known of an arm beside its cells' numbers."""
     documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
     counted, value = summary.counted[arm], summary.campaign.arm(arm)
-    plain = replace(value, name=value.of or arm)
+    plain = replace(value, name=value.of or name_kind(value))
     images = [one.invocation.image for one in documents]
     cells = [cell for one in counted.values() for cell in one.cells]
     return ArmAnalysis(

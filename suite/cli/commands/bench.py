@@ -10,10 +10,11 @@ from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.fleet.asked import demand_same_plan
 from suite.cli.resume import demand_same_custom, settle
 from suite.errors import UnsoundError, UsageError
-from suite.host.campaign.arms import ALL_GPUS, find_gpus, resolve_arms
+from suite.host.campaign.arms import find_gpus, resolve_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
+from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.identity import read_salt
 from suite.worker import scenarios
 

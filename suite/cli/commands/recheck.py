@@ -11,10 +11,11 @@ from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import find_run
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
-from suite.host.campaign.arms import ALL_GPUS, resolve_arms
+from suite.host.campaign.arms import resolve_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.campaign.store import Store
+from suite.host.gpu.choice import ALL_GPUS
 from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
@@ -48,8 +49,16 @@ def run_recheck(named: str, number: int | None, options: Options) -> int:
     with unpacked(run) as folder:
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
-    compared = map(campaign.arm, campaign.arms)
+    compared = [campaign.arm(name) for name in campaign.arms]
     plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
+    spread = [arm.name for arm in compared if arm.device is not None]
+    if spread and "arms" not in options.words:
+        raise UsageError(
+            f"{campaign.id} measured {', '.join(spread)}; RECHECK measures on one GPU",
+            f"name the arms to measure again: ARMS={plain[0]!r}"
+            if plain
+            else "name another campaign",
+        )
     wanted = options.arms if "arms" in options.words else tuple(plain)
     if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
         raise UsageError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from suite import wire
 from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
-from suite.host.gpu.choice import name_gpus
+from suite.host.gpu.choice import ALL_GPUS, name_gpus
 from suite.host.machine.identity import hide
 from suite.host.provision.images import ImageSpec, read_specs
 from suite.model import Arm, control_of, on_device
@@ -33,10 +33,6 @@ def list_arms(specs: Mapping[str, ImageSpec]) -> Known:
 def known_arms() -> Known:
     """Those of docker/images.toml."""
     return list_arms(read_specs())
-
-
-ALL_GPUS = "all"
-"""The value of GPU that asks for an arm on each GPU of the machine."""
 
 
 @dataclass(frozen=True, kw_only=True)

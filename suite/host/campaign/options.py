@@ -15,9 +15,9 @@ from suite import wire
 from suite.cells.traits import ProfileName
 from suite.content import hash_lines
 from suite.errors import UsageError
-from suite.host.campaign.arms import ALL_GPUS, AUTO, check_arms
+from suite.host.campaign.arms import AUTO, check_arms
 from suite.host.campaign.durations import parse_duration
-from suite.host.gpu.choice import NOTATION
+from suite.host.gpu.choice import ALL_GPUS, NOTATION
 from suite.host.machine.identity import hide, read_salt
 from suite.host.machine.machine import parse_cpus
 from suite.host.telemetry.observer import Mode

@@ -15,6 +15,7 @@ from suite.host.doctor.probe import COMMAND_S, Probe, Ran, once
 from suite.host.engine import Engine, Slice, find_row
 from suite.host.gpu import smi
 from suite.host.gpu.choice import (
+    ALL_GPUS,
     FIRST,
     Choice,
     describe_cards,
@@ -541,6 +542,8 @@ def _describe_visible(probe: Probe) -> str:
     if visible is None or agrees or probe.is_elsewhere():
         return ""
     told = describe_visible(probe.question.environment)
+    if asked == ALL_GPUS and probe.engine().isolation != "container":
+        return f"; GPU=all means those of {told}"
     if asked is not None:
         return f"; GPU={asked} takes precedence over {told} of this shell"
     if probe.engine().isolation != "container":

@@ -22,7 +22,7 @@ from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.store import try_machine, try_results
 from suite.host.doctor.finding import Unknown
 from suite.host.engine import Engine, GpuRequest, Stock
-from suite.host.gpu.choice import FIRST, name_gpus, read_visible
+from suite.host.gpu.choice import ALL_GPUS, FIRST, name_gpus, read_visible
 from suite.host.gpu.visible_devices import machine_gpus, no_gpu, pci_gpus
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_container
@@ -31,9 +31,6 @@ from suite.procfs import read_text
 
 COMMAND_S = 6.0
 """Another program: a driver that is not kept loaded takes seconds to answer the first time."""
-
-EVERY_GPU = "all"
-"""What stands for every GPU in place of one's name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +108,7 @@ class Question:
 
     ``engine`` is as asked (auto, docker, local, inside), ``arms``, ``gpu`` and ``cuda_image`` as well;
     ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is
-    `EVERY_GPU` for all in turn, and None where none was named.  ``environment`` is the caller's.
+    `ALL_GPUS` for an arm on each, and None where none was named.  ``environment`` is the caller's.
     """
 
     results: Path
@@ -238,7 +235,7 @@ class Probe:
             engine = self.try_engine()
             plain = engine is not None and engine.isolation != "container"
             return next(iter((plain and self.visible()) or ()), FIRST)
-        if gpu != EVERY_GPU:
+        if gpu != ALL_GPUS:
             return gpu
         return next(iter(name_gpus(self.engine().list_gpus())), FIRST)
 

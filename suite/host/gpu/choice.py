@@ -16,6 +16,9 @@ from suite.host.engine import Card, Slice
 NOTATION = re.compile(r"\d+(:\d+)?|(GPU|MIG)-[0-9A-Za-z/-]+")
 """Older drivers name an instance ``MIG-GPU-<UUID>/<numbers>``."""
 
+ALL_GPUS = "all"
+"""The value of GPU that asks for an arm on each GPU of the machine."""
+
 FIRST = "0"
 """The GPU that is meant where nothing names one."""
 
