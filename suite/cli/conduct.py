@@ -83,12 +83,6 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
     known = {**known_arms(), **{arm.name: arm for arm in arms.run}}
     # A GPU that the machine has got since then is none of the plan's.
     arms = replace(arms, run=tuple(arm for arm in arms.run if arm.name in drawn.arms))
-    missing = set(drawn.arms) - {arm.name for arm in arms.run}
-    if missing:
-        raise DocumentError(
-            f"{PLAN}: $.settings.gpu: with it there is no arm {', '.join(sorted(missing))}",
-            "start a new campaign",
-        )
     run_in = {arm.image for arm in arms.run}
     for index, arm in enumerate(drawn.every_arm):
         # Twins and the second of two alike are as the arm that they are of, by the rules of plans.
@@ -108,6 +102,12 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
                 f"{PLAN}: $.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}",
                 "begin a new campaign",
             )
+    missing = set(drawn.arms) - {arm.name for arm in arms.run}
+    if missing:
+        raise DocumentError(
+            f"{PLAN}: $.settings.gpu: with it there is no arm {', '.join(sorted(missing))}",
+            "start a new campaign",
+        )
     return arms
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from suite import wire
 from suite.analysis.documents.read import load_campaign, load_plan
+from suite.host.campaign.store import Store
 from suite.host.engine import LABEL, Card, GpuRequest, Job
 from suite.model import Campaign
 from tests.cli.shell import Shell, complaint, well
@@ -155,3 +156,26 @@ def test_what_can_not_be_is_refused_before_any_job(
     assert named in complaint(shell.run(*words, *more), status)
     assert asked.jobs == []
     assert not list(shell.results.glob("*/logs"))
+
+
+def test_a_campaign_of_the_only_gpu_goes_on_with_the_words_that_began_it(shell: Shell) -> None:
+    well(shell.bench(*WORDS, engine=Gpus(cards=TWO[:1])))
+    well(shell.resume("--gpu", "all", "--blocks", "3", engine=Gpus(cards=TWO[:1])))
+    assert load_plan(shell.folder()).arms == ["cpu", "cuda"]
+
+
+def test_a_plan_whose_gpu_was_changed_to_all_does_not_go_on(shell: Shell) -> None:
+    words = [word for word in WORDS if word not in {"--gpu", "all"}]
+    well(shell.bench(*words, "--gpu", "0", engine=Gpus()))
+    Store(shell.folder()).write_plan(replace(load_plan(shell.folder()), settings={"gpu": "all"}))
+    engine = Gpus()
+    heard = shell.resume("--blocks", "3", engine=engine)
+    assert "no arm that is compared runs in 'cuda'" in complaint(heard, 5)
+    assert engine.jobs == []
+
+
+def test_what_was_measured_on_several_gpus_is_not_measured_again(shell: Shell) -> None:
+    bench(shell)
+    heard = shell.run("bench", "--recheck", str(shell.folder()))
+    assert "measured cuda:0, cuda:1; RECHECK measures on one GPU" in complaint(heard, 2)
+    assert "ARMS='cpu'" in heard.err
