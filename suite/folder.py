@@ -58,7 +58,7 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> Folder:
-        """The folder of this path, whose last part is no link.
+        """The folder of this path, whose last part is not a link.
 
         Raises:
             DocumentError: there is none, or it can't be opened.
@@ -103,7 +103,7 @@ class Folder:
         """A file's content.
 
         Raises:
-            DocumentError: there is none, it is no regular file, or larger than `MOST_BYTES`.
+            DocumentError: there is none, it is not a regular file, or larger than `MOST_BYTES`.
         """
         try:
             with self._reach(path) as (at, name):
@@ -123,7 +123,7 @@ class Folder:
 
         Raises:
             CrossoverError: it can't be written: no room, or no right to.
-            DocumentError: something that is no regular file stands there.
+            DocumentError: something that is not a regular file stands there.
         """
         try:
             with self._reach(path, make=True) as (at, name):
@@ -149,7 +149,7 @@ class Folder:
         """Whether something of this name is in it, whatever it is.
 
         Raises:
-            DocumentError: the way to it leads over something that is no folder.
+            DocumentError: the way to it leads over something that is not a folder.
         """
         with contextlib.suppress(OSError), self._reach(path) as (at, name):
             os.stat(name, dir_fd=at, follow_symlinks=False)
@@ -161,7 +161,7 @@ class Folder:
 
         Raises:
             CrossoverError: it can't be removed.
-            DocumentError: something that is no regular file stands there.
+            DocumentError: something that is not a regular file stands there.
         """
         try:
             with self._reach(path) as (at, name):
@@ -176,7 +176,7 @@ class Folder:
         """A file that only serves as a lock, made where it is not there if ``make``: for every user.
 
         Raises:
-            DocumentError: something that is no regular file stands there.
+            DocumentError: something that is not a regular file stands there.
             OSError: it can't be opened.
         """
         flags = _FILE | os.O_RDWR
@@ -219,12 +219,12 @@ class Folder:
         """The open folder that a path's last part is in, and that part.
 
         Raises:
-            DocumentError: the path leads elsewhere, or over something that is no folder.
+            DocumentError: the path leads elsewhere, or over something that is not a folder.
             OSError: there is no such folder and it is not to be made, or it can't be.
         """
         *folders, name = path.split("/")
         if {"", ".", ".."} & {*folders, name} or "\0" in path:
-            raise DocumentError(f"{path!r}: is no name of a file in {self.path}", MEND)
+            raise DocumentError(f"{path!r}: is not a valid file name in {self.path}", MEND)
         with contextlib.ExitStack() as opened:
             at = self._handle
             for depth, folder in enumerate(folders, 1):
@@ -267,7 +267,7 @@ def _open_regular(at: int, name: str, path: str, flags: int) -> int:
 
 
 def _demand_regular(at: int, name: str, path: str) -> None:
-    """Refuses what stands there and is no regular file; nothing there is well."""
+    """Refuses what stands there and is not a regular file; nothing there is well."""
     kind = _tell_kind(name, at)
     if kind not in {None, "a regular file"}:
         raise DocumentError(f"{path}: is {kind}, not a regular file", MEND)

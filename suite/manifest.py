@@ -40,7 +40,7 @@ def read_lines(content: bytes) -> dict[str, str]:
     for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
         match = _LINE.fullmatch(line)
         if match is None or match["name"] in found:
-            what = "names a file twice" if match else "is no hash and name"
+            what = "names a file twice" if match else "is not a hash and a name"
             raise DocumentError(
                 f"{MANIFEST}: line {number} {what}", "put back the manifest that was there"
             )

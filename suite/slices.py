@@ -26,7 +26,7 @@ class VirtualGpu:
 
 
 def read_virtual_gpu(name: str | None) -> VirtualGpu | None:
-    """What a GPU's name, such as ``GRID T4-8Q``, says of a slice; None: it is no slice's name."""
+    """What a GPU's name, such as ``GRID T4-8Q``, says of a slice; None: it is not a slice's name."""
     found = _NAME.fullmatch(name or "")
     if found is None:
         return None

@@ -148,8 +148,8 @@ def test_a_folder_in_a_files_place_is_refused(folder: Folder) -> None:
 )
 def test_no_path_leads_out(path: str, folder: Folder) -> None:
     for action in (folder.read, folder.remove, folder.holds):
-        assert "is no name of a file" in told(lambda action=action: action(path))  # type: ignore[misc]
-    assert "is no name of a file" in told(lambda: folder.write(path, "x"))
+        assert "is not a valid file name" in told(lambda action=action: action(path))  # type: ignore[misc]
+    assert "is not a valid file name" in told(lambda: folder.write(path, "x"))
     assert folder.names() == []
 
 

@@ -112,7 +112,7 @@ STATES: Mapping[str, State] = {
     "a port that is none in DOCKER_HOST": lost(DOCKER_HOST="tcp://127.0.0.1:docker"),
     "an address of no kind in DOCKER_HOST": lost(DOCKER_HOST="smoke://signals"),
     "an unknown DOCKER_CONTEXT": lost(**NOWHERE),
-    "a file that is no folder as DOCKER_CONFIG": lost(DOCKER_CONFIG="/proc/version"),
+    "a file that is not a folder as DOCKER_CONFIG": lost(DOCKER_CONFIG="/proc/version"),
     "an engine that hangs up": answered({"GET /.*": (0, None)}),
     "an engine that refuses this user": answered(
         {"GET /.*": (403, {"message": "authorization denied by plugin"})}

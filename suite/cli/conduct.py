@@ -90,17 +90,17 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
         if arm.device is not None and (named is None or len({named.uuid, arm.uuid} - {None}) > 1):
             raise GpuError(
                 f"the GPU of the arm {arm.name} is not GPU {arm.device} of this machine any more",
-                "go on where the campaign began, or begin a new one; `nvidia-smi -L` lists the GPUs",
+                "go on where the campaign began, or start a new one; `nvidia-smi -L` lists the GPUs",
             )
         if named is None or (named.image, named.gpu) != (arm.image, arm.gpu):
             raise DocumentError(
                 f"{PLAN}: $.every_arm[{index}]: {arm.name!r} differs from docker/images.toml",
-                "check out the commit that campaign.json names, or begin a new campaign",
+                "check out the commit that campaign.json names, or start a new campaign",
             )
         if arm.image not in run_in:
             raise DocumentError(
                 f"{PLAN}: $.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}",
-                "begin a new campaign",
+                "start a new campaign",
             )
     missing = set(drawn.arms) - {arm.name for arm in arms.run}
     if missing:

@@ -41,7 +41,7 @@ def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()
         complaint = _judge(name, value)
         if complaint is not None:
             raise DocumentError(
-                f"{PLAN}: $.settings.{name[:99]}: {complaint}", "begin a new campaign"
+                f"{PLAN}: $.settings.{name[:99]}: {complaint}", "start a new campaign"
             )
     if "engine" in settings:
         options = options.give(engine=name_engine(options))
@@ -57,7 +57,7 @@ def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()
     if differing:
         words = ", ".join(f"{n.upper()}={plain.get(n, 'not given')}" for n in differing)
         raise UsageError(
-            f"the campaign began with {words}", "leave it out, or begin a new campaign"
+            f"the campaign began with {words}", "leave it out, or start a new campaign"
         )
     if _HASH.fullmatch(plain.get("gpu", "")) and "gpu" not in now:
         for name in read_visible(os.environ) or ():

@@ -83,7 +83,7 @@ def hush() -> None:
 
 
 def answer_kept(text: str, where: str) -> None:
-    """Writes on standard output what lies in a folder as well: not to be read here is no failure."""
+    """Writes on standard output what lies in a folder as well: not to be read here is not a failure."""
     try:
         click.echo(text)
     except OSError as error:

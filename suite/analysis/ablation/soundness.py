@@ -88,7 +88,7 @@ def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
             "cells-failed", where, failed=len(failed), cells=len(cells), cell=failed[0]
         )
     # Steal, a quota that throttles, heat, another process on the GPU, a GPU that is another one or gone: in
-    # so many cells it is no accident, and an invocation that has it counts in no block.
+    # so many cells it is not an accident, and an invocation that has it counts in no block.
     if (code := find_disturbance(document)) is not None:
         yield raise_flag("disturbed", where, codes=[code])
     # TensorFlow starts a thread for each CPU that it sees; a quota then stops them all now and again.

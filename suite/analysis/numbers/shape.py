@@ -89,7 +89,7 @@ def is_bimodal(values: Sequence[float]) -> bool:
     begin, end = np.searchsorted(logs, valley)
     if end - begin > VALLEY * count:
         return False
-    # A timer's step is no spread, but it is not none either.
+    # A timer's step is not a spread, but it is not none either.
     two = max(two, 1e-6 * one)
     share = size / count
     overlap = share * math.log(share) + (1 - share) * math.log(1 - share)

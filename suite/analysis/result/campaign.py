@@ -112,7 +112,7 @@ class ExtraWork(Struct, frozen=True, kw_only=True):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the ratio agrees with the truth, at the level of everything that is no work; None:
+        """Whether the ratio agrees with the truth, at the level of everything that is not work; None:
         there is no interval.  A 95 % CI alone would miss it in one sound control of twenty."""
         if self.ratio.low is None or self.ratio.high is None:
             return None

@@ -57,7 +57,7 @@ def read_words(text: str) -> dict[str, str]:
     """Options by name from words of make: ``PROFILE=smoke ONLY='matmul.*'``.
 
     Raises:
-        ValueError: a quote is not closed, or BLOCKS is no number.
+        ValueError: a quote is not closed, or BLOCKS is not a number.
     """
     words = (word.partition("=") for word in shlex.split(text))
     options = {name.lower(): value for name, equals, value in words if equals}

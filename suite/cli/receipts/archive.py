@@ -87,11 +87,11 @@ def _read_entries(bundle: str, archive: zipfile.ZipFile, place: str) -> str:
 
 
 def _judge(bundle: str, entry: zipfile.ZipInfo) -> None:
-    """Refuses what is no plain file below a folder."""
+    """Refuses what is not a plain file below a folder."""
     name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
     parts = name.split("/")
     if name != entry.orig_filename or not name.isprintable() or "\\" in name or ":" in name:
-        _refuse(bundle, f"{entry.orig_filename!r} is no name of a file")
+        _refuse(bundle, f"{entry.orig_filename!r} is not a valid file name")
     if len(parts) < 2 or {"", ".", ".."} & set(parts):
         _refuse(bundle, f"{name!r} leads outside its folder")
     if kind not in {0, stat.S_IFREG}:

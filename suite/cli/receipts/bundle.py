@@ -26,7 +26,7 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
 
     Raises:
         CrossoverError: the folder does not follow from its documents.
-        DocumentError: it is no campaign's, or can't be read.
+        DocumentError: it is not a campaign's, or can't be read.
         UsageError: the key can't sign.
     """
     with Folder.open(folder) as door:

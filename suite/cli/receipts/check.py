@@ -38,7 +38,7 @@ def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]
     ``signers`` is who may have signed its manifest, as ssh-keygen's ALLOWED SIGNERS; None: not asked.
 
     Raises:
-        DocumentError: it is no such folder, or something in it is no file, or can't be read.
+        DocumentError: there is no such folder, or something in it is not a file, or can't be read.
     """
     with Folder.open(folder) as door:
         load_plan(folder)
@@ -94,7 +94,7 @@ def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Ite
     troubles = tuple(judge_whole(plan, loaded.documents, loaded.controls))
     yield Finding(name="plan", told=told, troubles=troubles)
     yield judge_cells(plan)
-    # Where it lay when the report was made is no evidence: a copy may be called otherwise.
+    # Where it lay when the report was made is not evidence: a copy may be called otherwise.
     analysis = analyse(replace(loaded, folder=_read_name(content) or loaded.folder))
     yield from _check_report(analysis, content)
 
@@ -143,7 +143,7 @@ def judge_cells(plan: Campaign) -> Finding:
     troubles = []
     for cell in plan.cells:
         if cell.id not in known:
-            troubles.append(f"{PLAN}: {cell.id} is no cell of the suite that it names")
+            troubles.append(f"{PLAN}: {cell.id} is not a cell of the suite that it names")
         elif cell != known[cell.id]:
             declared = vars(known[cell.id])
             fields = ", ".join(n for n, value in vars(cell).items() if value != declared[n])

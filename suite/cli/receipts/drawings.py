@@ -70,7 +70,7 @@ def find_drawn_otherwise(here: bytes, anew: bytes, ligatures: Ligatures) -> str 
         given = read_svg(here)
         old = list(_list_drawn(given))
     except (ValueError, RecursionError):
-        return "is no picture that was drawn here"
+        return "is not a picture that was drawn here"
     if len(old) != len(new):
         return f"draws {len(old)} elements, but {len(new)} come out"
     for place, (one, other) in enumerate(zip(old, new, strict=True), start=1):

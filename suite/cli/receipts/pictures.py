@@ -30,7 +30,7 @@ def judge_pictures(
         words: the title and the description of each SVG.
     """
     troubles = [f"{name}: is missing" for name in wanted if name not in there]
-    troubles += [f"{name}: is no picture of this report" for name in there if name not in wanted]
+    troubles += [f"{name}: is not a picture of this report" for name in there if name not in wanted]
     known = [name for name in wanted if name in there]
     for name in known:
         if name in words and (found := _judge_words(there[name], words[name])):

@@ -33,7 +33,7 @@ def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str,
     """What is known of who signed the folder's manifest, and what is wrong with it.
 
     Raises:
-        UsageError: ``signers`` is no file.
+        UsageError: ``signers`` is not a file.
     """
     if signers is not None and not signers.is_file():
         raise UsageError(

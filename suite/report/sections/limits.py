@@ -26,7 +26,7 @@ _NO_PEAK = "no theoretical peak is known for this"
 _NO_FIGURE = "no published figure of a similar size is known"
 _NO_NUMBER_HERE = "no number on one of the arms that this needs"
 _NO_ROOFLINE = (
-    "no roofline: the memory's bandwidth was not measured, or the cell is no square product"
+    "no roofline: the memory's bandwidth was not measured, or the cell is not a square product"
 )
 
 

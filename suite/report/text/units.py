@@ -77,7 +77,7 @@ def show_rate(amount: float, unit: str, whole: float, per: str = "s") -> Quantit
     """Work per second, such as ``12.3 GFLOP/s`` or ``4.56k examples/s``, three digits.
 
     ``unit`` is a singular noun, ``whole`` the seconds, or what else the work is ``per``.  None: there is
-    no work to count, or the rate is no finite number.
+    no work to count, or the rate is not a finite number.
     """
     rate = derive_rate(amount, whole)
     if rate is None:

@@ -28,7 +28,7 @@ def folder() -> Path:
     """The scratch space.
 
     Raises:
-        Inapplicable: none was given, or it is no folder.
+        Inapplicable: none was given, or it is not a folder.
     """
     given = os.environ.get(VARIABLE)
     if not given:

@@ -263,7 +263,7 @@ def prepare_copy(*, device: str, direction: str, bytes: int) -> Prepared:  # noq
 
 
 def _address(tensor: Any) -> int:
-    """Where a tensor on the CPU has its memory: NumPy's view of it is no copy."""
+    """Where a tensor on the CPU has its memory: NumPy's view of it is not a copy."""
     return int(np.asarray(tensor).__array_interface__["data"][0])
 
 

@@ -184,7 +184,7 @@ DERIVED: dict[str, tuple[Tamper, str]] = {
     "no table": (remove("cells.csv"), "cells.csv: is missing"),
     "a picture": (
         lambda folder: (folder / "plots").mkdir() or (folder / "plots" / "matmul.svg").touch(),
-        "plots/matmul.svg: is no picture of this report",
+        "plots/matmul.svg: is not a picture of this report",
     ),
 }
 """And what is made of it."""
@@ -275,7 +275,7 @@ def test_cells_are_held_to_the_suite_that_the_plan_names(honest: Path, check: Ch
     ours = dataclasses.replace(plan.suite, content=suite_content())
     assert judge_cells(dataclasses.replace(plan, suite=ours)).troubles == (
         f"campaign.json: {second.id} is declared differently from its suite: role, priced",
-        "campaign.json: matmul.square/n=7 is no cell of the suite that it names",
+        "campaign.json: matmul.square/n=7 is not a cell of the suite that it names",
     )
     assert judge_cells(dataclasses.replace(plan, suite=ours, cells=[first])).troubles == ()
 

@@ -243,7 +243,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "axes without a background": (
         "svg",
         in_svg(r'(?s)<g id="axes_1">.*</g>', '<g id="axes_1"/>'),
-        "is no picture that was drawn here",
+        "is not a picture that was drawn here",
     ),
     "a style where no one looks": (
         "svg",

@@ -133,7 +133,7 @@ class Trainer:
             self.step = partial(self._function, model, optimizer, loss)
 
     def tensors(self, value: Any, batch: Sequence[Any]) -> list[Any]:
-        """What lies where a step ran that is no graph, and gave this ``value``.
+        """What lies where a step ran that is not a graph, and gave this ``value``.
 
         Args:
             value: the step's loss.
@@ -201,7 +201,7 @@ def _make_handed_step() -> Any:
 
 
 def demand_all_finite(losses: Sequence[float]) -> None:
-    """Raises WrongResult where a loss is no finite number."""
+    """Raises WrongResult where a loss is not a finite number."""
     if not all(math.isfinite(loss) for loss in losses):
         raise WrongResult(f"a loss is not finite: {losses}")
 
