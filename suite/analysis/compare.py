@@ -419,7 +419,7 @@ def _is_under(ratio: Ratio, bound: float) -> bool:
 
 
 def _test_over(scaled: Ratio | None) -> float:
-    """The one-sided p-value of being no slower than the limit; 1 where there is not a spread to test by."""
+    """The one-sided p-value of being no slower than the limit; 1 where there is no spread to test by."""
     if scaled is None or scaled.p is None:
         return 1.0
     return scaled.p / 2 if scaled.value > 1 else 1 - scaled.p / 2

@@ -84,7 +84,7 @@ class Catalogue:
         return self.traces.get(arm, {}).get(one.cell.id)
 
     def values(self, one: CellSummary | None, arm: str | None) -> Values:
-        """Seconds a call by block; nothing where there is not a number or it is INVALID."""
+        """Seconds a call by block; nothing where there is no number or it is INVALID."""
         return self._valid.get((one.cell.id, arm), {}) if one and arm else {}
 
     def rows(self, one: CellSummary | None, arm: str | None) -> Sequence[Observation]:

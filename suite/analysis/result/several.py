@@ -113,7 +113,7 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``seconds`` are for a unit of work, by device, or ``missing`` says why there are none.  ``ratio`` is the
     GPU's time over the CPU's.  ``cost`` is what a million units cost on the ``cheapest`` device, or on both
     where nobody can tell.  ``rank`` counts the choices that are cheaper (of a table without any price:
-    faster) beyond doubt; None: there is not a number to rank by, no interval, or a control failed.  ``best``
+    faster) beyond doubt; None: there is no number to rank by, no interval, or a control failed.  ``best``
     (in the file: ``pareto``): none is cheaper beyond doubt and as fast within the margin.
     Of a type each instance is one observation, and ``needed`` (in
     the file: ``instances_needed``) says how many of them would put the times and the ratio (``gpu/cpu``)

@@ -20,7 +20,7 @@ class Inapplicable(Exception):
 
 
 class WrongResult(Exception):
-    """Raised by a check: the step's result is not what it has to be; there is not a number then."""
+    """Raised by a check: the step's result is not what it has to be; there is no number then."""
 
 
 @dataclass(frozen=True, kw_only=True)

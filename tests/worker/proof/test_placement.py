@@ -1,4 +1,4 @@
-"""Placement is proven from what was executed, or there is not a number."""
+"""Placement is proven from what was executed, or there is no number."""
 
 from __future__ import annotations
 
