@@ -129,7 +129,7 @@ def try_figures(at: Path, draw: Random) -> None:
     read_figures(_write_wrong(at / real.name, real.read_bytes(), draw))
 
 
-def try_shortlist(at: Path, draw: Random) -> None:
+def try_machines(at: Path, draw: Random) -> None:
     """A list of prices, or a document of a campaign that machines are chosen by."""
     folder, prices = _golden(at, draw), at / "prices.toml"
     base = _copy(folder, at / "base")
@@ -273,7 +273,7 @@ DOORS = (
     Door(name="summary.json", attempt=try_summary),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
     Door(name="figures.toml", attempt=try_figures),
-    Door(name="prices, with a shortlist", attempt=try_shortlist, statuses=(2, 5)),
+    Door(name="prices, with machines", attempt=try_machines, statuses=(2, 5)),
     Door(name="the worker's records", attempt=try_records, statuses=(3, 4)),
     Door(name="the sampler's lines", attempt=try_telemetry),
     Door(name="the driver's list", attempt=try_probe),
