@@ -40,9 +40,9 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``margin`` is what a difference must exceed: the largest of 2 % and the noise floors of the campaigns
     that it rests on; ``floor_known`` is whether all of them have one.  Verdicts are about ``other``.
-    ``lost`` are, where a bound was asked about, the cells of work with a sound number in the base and none in
-    the other, or not of the same work.  ``flags`` stand beside every ratio.  ``distance_median`` and
-    ``distance_p95`` are of |ratio - 1| over the sound cells.
+    ``lost`` are, where a bound was asked about, the cells of work with sound numbers in the base and none in
+    the other, too few to be judged, or not of the same work.  ``flags`` stand beside every ratio.
+    ``distance_median`` and ``distance_p95`` are of |ratio - 1| over the sound cells.
     """
 
     margin: float

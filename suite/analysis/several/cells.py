@@ -25,7 +25,7 @@ from suite.analysis.numbers.settled import hand_over
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, Comparison
-from suite.analysis.result.numbers import LEVEL, MARGIN
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN
 from suite.analysis.result.several import Again, Column, Pair, Versus
 from suite.analysis.several.admission import find_copies
 from suite.errors import UsageError
@@ -203,7 +203,8 @@ class _Tables:
             base, other = self.find_rows(pair.base, cell), self.find_rows(pair.other, cell)
             if not base or base[0].role != "work" or not _is_sound(base):
                 continue
-            if not _is_sound(other) or cell in refused:
+            few = _has_enough(base) and not _has_enough(other)
+            if few or not _is_sound(other) or cell in refused:
                 yield cell
 
     def _find_noise(self, pair: Pair) -> float:
@@ -258,6 +259,11 @@ class _Tables:
 def _is_sound(rows: Rows) -> bool:
     """Whether a cell has numbers that are to be believed."""
     return bool(values_by_block(rows)) and not any(row.invalid for row in rows)
+
+
+def _has_enough(rows: Rows) -> bool:
+    """Whether there are as many numbers as a verdict needs."""
+    return len(values_by_block(rows)) >= FEWEST
 
 
 def _reproduces(found: Comparison, margin: float) -> bool:

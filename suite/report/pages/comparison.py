@@ -130,9 +130,9 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     bound = f"{100 * (versus.bound or 0.0):g} %"
     slower, passed, undecided = map(versus.pick, ("slower", "passed", "undecided"))
     every = [*slower, *passed, *undecided]
-    _write_missing(page, versus)
     if (versus.failed or versus.copied) and not slower:
         page.paragraph("Because of this, the comparison does not pass.")
+    _write_missing(page, versus)
     verdict = f"{show_things(len(slower), 'slowdown')}." if slower else "No slowdown shown."
     if not every:
         verdict = "No cell of work could be judged."
@@ -153,6 +153,12 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
         else ""
     )
     page.paragraph(Strong(verdict), counted, rule, drift)
+    page.bullets(
+        f"{pair.other.name} against {pair.base.name}: not every campaign knows its noise floor, so that what "
+        "noise makes may be more than the bound."
+        for pair in versus.pairs
+        if not pair.floor_known and not pair.interleaved
+    )
     page.bullets(
         f"{pair.other.name} against {pair.base.name}: the campaigns' noise is larger than the bound; only "
         f"what is slower by over {show_share(limit)} is shown to be."
@@ -196,8 +202,8 @@ def _write_missing(page: Page, versus: Versus) -> None:
                 Strong(
                     f"Missing: {show_things(len(pair.lost), 'cell')} of work of {pair.other.name}."
                 ),
-                f" {pair.base.name} has a number, and it has none for the same work: {cells}. The comparison "
-                "does not pass without them.",
+                f" {pair.base.name} has numbers, and it has none, or too few, for the same work: {cells}. "
+                "The comparison does not pass without them.",
             )
 
 

@@ -104,7 +104,10 @@ def compose_machines(
     sources = "the campaigns' documents" + (
         " and the file of prices" if versus.listed else " alone"
     )
-    when = f"From {sources}, with prices as old as on {versus.asked}, by:"
+    old = (
+        f", with prices as old as on {versus.asked}" if any(c.offer for c in versus.choices) else ""
+    )
+    when = f"From {sources}{old}, by:"
     command = f'make compare RUNS="{folders}" ROWS={versus.rows}{workload}{prices}'
     frame.end_page(page, {when: command})
     return page
@@ -270,8 +273,11 @@ def _show_price(choice: Choice) -> Cell:
     offer = choice.offer
     if offer is None:
         name = " or ".join(choice.types) or "a machine without a type"
-        why = _EXPLAINED[choice.unpriced] if choice.unpriced else "no price is known"
-        return say_none(f"{why}: {name}" if choice.unpriced else f"{why} for {name}")
+        if choice.unpriced:
+            return say_none(_EXPLAINED[choice.unpriced])
+        if len(choice.types) > 1:
+            return say_none("its campaigns contradict each other about its type")
+        return say_none(f"no price is known for {name}")
     price = show_money(offer.hourly, offer.currency)
     old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
     return Cell(price.amid(after=" old"), (old,)) if choice.old else Cell(price)

@@ -23,7 +23,7 @@ from suite.analysis.compare import (
 )
 from suite.analysis.observations import Observation, values_by_block
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import Bound
+from suite.analysis.result.cells import ArmResult, Bound
 from suite.analysis.result.numbers import LEVEL, Verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
@@ -218,6 +218,31 @@ def test_a_cell_of_work_that_is_missing_now_does_not_pass(base: Analysis, invali
     holds, text = answer(lost, make("new", seed=3))
     assert holds
     assert "Missing" not in text
+
+
+def test_a_cell_with_too_few_numbers_now_does_not_pass(base: Analysis) -> None:
+    new = make("new", seed=2)
+    for blocks, passes in ((2, False), (3, True)):
+        cells = tuple(
+            structs.replace(cell, arms=cell.arms | {"cpu": keep(cell.arms["cpu"], blocks)})
+            if cell.id == SLOW
+            else cell
+            for cell in new.cells
+        )
+        holds, text = answer(base, structs.replace(new, cells=cells))
+        assert holds == passes
+        assert ("Missing: 1 cell of work of 2:cpu." in text) != passes
+
+
+def keep(result: ArmResult, blocks: int) -> ArmResult:
+    """A result of its first blocks alone."""
+    values = {block: value for block, value in result.values.items() if block <= blocks}
+    return structs.replace(result, values=values)
+
+
+def test_an_unknown_noise_floor_is_said(base: Analysis) -> None:
+    assert "knows its noise floor" in answer(base, make("new", seed=2, twins=False))[1]
+    assert "knows its noise floor" not in answer(base, make("new", seed=2))[1]
 
 
 def test_only_work_has_to_be_there(base: Analysis) -> None:
