@@ -72,7 +72,9 @@ _TEXTS: Mapping[tuple[Severity, Scope], Mapping[str, str]] = {
         "same-campaign": "the same campaign as one listed before it",
         "copied": "{share:share} of its values equal those of {campaign} to the last digit: a copy",
         "contradicts": "{share:share} of its values equal those of {campaign} to the last digit, under "
-        "another machine's identity: one of the two is a copy, so that neither counts",
+        "another machine's identity: one of the two is a copy, and nobody can tell which",
+        "copied-somewhere": "{share:share} of its values equal those of {campaign} to the last digit, and "
+        "not both name their machine: one of the two is a copy, and nobody can tell which",
         "other-suite": "measured by another version of the suite: the content of its measured part is "
         "{content}, that of the others {usual}",
         "other-method": "measured with another method than the others: {ours:names}, not {usual:names}",

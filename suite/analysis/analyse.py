@@ -89,10 +89,17 @@ def compare_folders(
         DocumentError: a campaign or the prices can't be read.
         UsageError: the campaigns can't be compared, or by this.
     """
-    by_cell, by_machine = bool(pairs) or bound is not None, bool(prices or workload)
-    if (by_cell or rows == "cell") and (by_machine or rows in {"machine", "type"}):
+    cells = {"PAIRS": pairs, "SLOWER": bound is not None, "ROWS=cell": rows == "cell"}
+    machines = {
+        "PRICES": prices,
+        "WORKLOAD": workload,
+        f"ROWS={rows}": rows in {"machine", "type"},
+    }
+    of_cells, of_machines = ([n for n, given in of.items() if given] for of in (cells, machines))
+    by_cell, by_machine = bool(of_cells), bool(of_machines)
+    if of_cells and of_machines:
         raise UsageError(
-            "PAIRS and SLOWER are about cells as rows, PRICES and WORKLOAD about machines",
+            f"{' and '.join(of_cells)}: rows are cells; {' and '.join(of_machines)}: rows are machines",
             "leave one of them out, or ask twice",
         )
     offers = read_prices(prices, asked) if prices else []

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import structs
@@ -26,7 +26,7 @@ from suite.analysis.numbers.estimate import (
     find_spread,
 )
 from suite.analysis.observations import Measure, Observation, take_seconds, values_by_block
-from suite.analysis.result.cells import Bound, Comparison, set_down
+from suite.analysis.result.cells import Answer, Bound, Comparison, set_down
 from suite.analysis.result.numbers import (
     FEWEST,
     LEVEL,
@@ -56,6 +56,14 @@ Rows = Sequence[Observation]
 
 Test = Callable[[Iterable[float], Iterable[float]], Ratio | None]
 """How values that were not measured in the same blocks are compared."""
+
+
+class Spread(NamedTuple):
+    """How far a ratio's logarithm is off in one block, and the degrees of freedom for each block after the
+    first: 1 of pairs, 1 to 2 of two sides that are measured apart."""
+
+    deviation: float
+    freedom: float = 1.0
 
 
 # --- The comparison -----------------------------------------------------------------------------------
@@ -108,6 +116,7 @@ def compare_pairs(
         beside: flags that stand beside some of the ratios.
     """
     test = unpaired or find_welch_ratio
+    spreads: dict[Key, Spread] = {}
     measured: dict[int, dict[int, float]] = {}
     found: dict[Key, Ratio | Flag] = {}
     invalid: dict[Key, tuple[Flag, ...]] = {}
@@ -132,6 +141,8 @@ def compare_pairs(
             found[key] = find_paired_ratio(base, other) or raise_flag("no-common-block")
         else:
             found[key] = test(base.values(), other.values()) or raise_flag("no-number")
+            if spread := find_welch_spread(base.values(), other.values()):
+                spreads[key] = spread
     first_rows = {key: [rows[0] for rows in sides if rows] for key, sides in pairs.items()}
     profiles = (row.profile for rows in first_rows.values() for row in rows)
     verdicts = _judge_families(
@@ -142,6 +153,7 @@ def compare_pairs(
         level=level,
         margin=margin,
         paired=paired,
+        spreads=spreads,
     )
     return {
         key: set_down(
@@ -171,6 +183,7 @@ def _judge_families(
     level: float | None,
     margin: float | Mapping[Key, float],
     paired: bool,
+    spreads: Mapping[Key, Spread],
 ) -> dict[Key, Verdict | Flag]:
     """The verdict of each, or the flag that says why there is none."""
     ratios = {key: ratio for key, ratio in found.items() if isinstance(ratio, Ratio)}
@@ -183,7 +196,12 @@ def _judge_families(
     judged: dict[Key, Verdict] = {}
     for family, chance in () if hasty else families:
         judged |= judge(
-            family, margin=margin, invalid=invalid, level=chance or LEVEL, paired=paired
+            family,
+            margin=margin,
+            invalid=invalid,
+            level=chance or LEVEL,
+            paired=paired,
+            spreads=spreads,
         )
     few = raise_flag("few-pairs", fewest=FEWEST)
     missing = raise_flag("provisional", profile=hasty) if hasty else few
@@ -234,6 +252,19 @@ def find_welch_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | N
         freedom = 1 / math.fsum(shares)
     moments = Moments(mean=second.mean - first.mean, error=error, freedom=freedom)
     return _make_ratio(moments, fewest)
+
+
+def find_welch_spread(base: Iterable[float], other: Iterable[float]) -> Spread | None:
+    """The spread behind `find_welch_ratio`, for as many blocks of each side; None: a side has under three.
+
+    The freedom is Satterthwaite's for sides of equal length.
+    """
+    sides = [list(map(math.log, values)) for values in (base, other)]
+    if min(map(len, sides)) < FEWEST:
+        return None
+    variances = [find_moments(side).error ** 2 * len(side) for side in sides]
+    total, squares = math.fsum(variances), math.fsum(one * one for one in variances)
+    return Spread(math.sqrt(total), total * total / squares if squares > 0 else len(sides))
 
 
 def find_pooled_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | None:
@@ -302,6 +333,7 @@ def judge(
     invalid: Mapping[Key, tuple[Flag, ...]],
     level: float = LEVEL,
     paired: bool = True,
+    spreads: Mapping[Key, Spread] | None = None,
 ) -> dict[Key, Verdict]:
     """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value.
 
@@ -309,7 +341,8 @@ def judge(
     those of one campaign, the larger of two spreads counts: its own, or what its family makes of it.
     ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
     beyond their own intervals; ``level`` is the chance of any false FASTER or SLOWER in the family;
-    ``invalid`` gives the flags of cells whose numbers must not be judged.
+    ``invalid`` gives the flags of cells whose numbers must not be judged, and ``spreads`` what is behind
+    ratios that are not of pairs.
     Cells with fewer than three pairs have no verdict and are left out.
     """
     sound = {key: ratio for key, ratio in ratios.items() if key not in invalid}
@@ -325,7 +358,10 @@ def judge(
             verdicts[key] = Verdict(name="INVALID", flags=invalid[key])
         elif sound[key].low is not None:
             own = margin[key] if isinstance(margin, Mapping) else margin
-            verdicts[key] = _judge_one(sound[key], adjusted.get(key), own, level, strict)
+            spread = (spreads or {}).get(key)
+            verdicts[key] = _judge_one(
+                sound[key], adjusted.get(key), own, level, strict=strict, spread=spread
+            )
     return verdicts
 
 
@@ -335,7 +371,13 @@ def is_beyond(ratio: float, margin: float) -> bool:
 
 
 def _judge_one(
-    ratio: Ratio, p: float | None, margin: float, level: float, strict: float
+    ratio: Ratio,
+    p: float | None,
+    margin: float,
+    level: float,
+    *,
+    strict: float,
+    spread: Spread | None,
 ) -> Verdict:
     if p is None:
         return Verdict(name="INCONCLUSIVE", reason=cite("resolution"))
@@ -348,67 +390,82 @@ def _judge_one(
     if least > 1 / (1 + EQUIVALENCE) and most < 1 + EQUIVALENCE:
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
     reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
-    blocks = count_blocks(ratio, margin, strict)
+    blocks = count_blocks(ratio, margin, strict, spread=spread)
     return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
 
 
 def count_blocks(
-    ratio: Ratio, margin: float, level: float, equivalence: float = EQUIVALENCE
+    ratio: Ratio,
+    margin: float,
+    level: float,
+    equivalence: float = EQUIVALENCE,
+    *,
+    spread: Spread | None = None,
 ) -> int | None:
     """How many blocks in all would decide a cell if its ratio and the spread stay as they are.
 
     ``level`` is what its own p-value has to be under; ``equivalence`` within what it would be decided as
-    well, 0: by nothing.  None: not even `MOST_BLOCKS` would, or the ratio has no interval.
+    well, 0: by nothing; ``spread`` that of a ratio that is not of pairs.  None: not even `MOST_BLOCKS`
+    would, or the ratio has no interval.
     """
-    spread = find_spread(ratio)
+    spread = spread or _find_paired_spread(ratio)
     if spread is None:
         return None
     distance = abs(math.log(ratio.value))
     for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
-        error = spread / math.sqrt(blocks)
-        reach = find_quantile(blocks - 1, INNER) * error
+        error, freedom = spread.deviation / math.sqrt(blocks), spread.freedom * (blocks - 1)
+        reach = find_quantile(freedom, INNER) * error
         if distance + reach < math.log(1 + equivalence):
             return blocks
-        p = 2 * float(special.stdtr(blocks - 1, -distance / error))
+        p = 2 * float(special.stdtr(freedom, -distance / error))
         if is_beyond(ratio.value, margin) and p < level:
             return blocks
     return None
 
 
-def judge_bound(
-    tested: Mapping[Key, tuple[Ratio, Rows, Rows, float]], bound: float
-) -> dict[Key, Bound]:
+def _find_paired_spread(ratio: Ratio) -> Spread | None:
+    deviation = find_spread(ratio)
+    return None if deviation is None else Spread(deviation)
+
+
+class Bounded(NamedTuple):
+    """A ratio that must not be over a bound, and what it is made of.
+
+    ``limit`` is the bound, or what noise makes where that is more, a share; ``paired``: both sides were
+    measured in the same blocks.
+    """
+
+    ratio: Ratio
+    base: Rows
+    other: Rows
+    limit: float
+    paired: bool = False
+
+
+def judge_bound(tested: Mapping[Key, Bounded], bound: float) -> dict[Key, Bound]:
     """Whether each is slower by over ``bound``, a share; all of them are one family.
 
-    Slower: by over its limit, the bound or what noise makes where that is more, by Welch's one-sided test
-    on logarithms, adjusted by Holm for all of them at 5 %.  Passed: the 90 % interval ends under the bound,
-    whatever the noise.  Else undecided.
-
-    Args:
-        tested: by key the ratio, the rows of the base and of the other, and the limit, a share.
-        bound: how much slower each may be.
+    Slower: by over its limit, by a one-sided t test on logarithms (of pairs Student's, else Welch's),
+    adjusted by Holm for all of them at 5 %.  Passed: the 90 % interval ends under the bound, whatever the
+    noise.  Else undecided.
     """
-    scaled = {
-        key: find_welch_ratio(
-            [(1 + limit) * value for value in values_by_block(base).values()],
-            values_by_block(other).values(),
-        )
-        for key, (_, base, other, limit) in tested.items()
-    }
-    ps = dict(zip(scaled, adjust(list(map(_test_over, scaled.values()))), strict=True))
-    answers = {
-        key: "slower" if ps[key] < LEVEL else "passed" if _is_under(ratio, bound) else "undecided"
-        for key, (ratio, *_) in tested.items()
+    ps = dict(zip(tested, adjust(list(map(_test_over, tested.values()))), strict=True))
+    answers: dict[Key, Answer] = {
+        key: "slower"
+        if ps[key] < LEVEL
+        else "passed"
+        if _is_under(row.ratio, bound)
+        else "undecided"
+        for key, row in tested.items()
     }
     # Of the cells that are open Holm asks as much of the first one to be decided.
     level = LEVEL / max(1, sum(answer == "undecided" for answer in answers.values()))
     return {
         key: Bound(
-            answer=answer,  # type: ignore[arg-type]
+            answer=answer,
             p=ps[key],
-            blocks=_count_for_bound(tested[key][0], bound, tested[key][3], level)
-            if answer == "undecided"
-            else None,
+            limit=tested[key].limit,
+            blocks=_count_for_bound(tested[key], bound, level) if answer == "undecided" else None,
         )
         for key, answer in answers.items()
     }
@@ -418,24 +475,33 @@ def _is_under(ratio: Ratio, bound: float) -> bool:
     return ratio.inner_high is not None and ratio.inner_high < 1 + bound
 
 
-def _test_over(scaled: Ratio | None) -> float:
+def _test_over(row: Bounded) -> float:
     """The one-sided p-value of being no slower than the limit; 1 where there is no spread to test by."""
+    scale = 1 + row.limit
+    if row.paired:
+        scaled: Ratio | None = scale_ratio(row.ratio, 1 / scale)
+    else:
+        base = [scale * value for value in values_by_block(row.base).values()]
+        scaled = find_welch_ratio(base, values_by_block(row.other).values())
     if scaled is None or scaled.p is None:
         return 1.0
     return scaled.p / 2 if scaled.value > 1 else 1 - scaled.p / 2
 
 
-def _count_for_bound(ratio: Ratio, bound: float, limit: float, level: float) -> int | None:
-    """The blocks that would put a ratio over its limit, or its interval under the bound."""
-    spread = find_spread(ratio)
+def _count_for_bound(row: Bounded, bound: float, level: float) -> int | None:
+    """The blocks, of each side, that would put a ratio over its limit, or its interval under the bound."""
+    ratio, spread = row.ratio, _find_paired_spread(row.ratio)
+    if not row.paired:
+        sides = (values_by_block(rows).values() for rows in (row.base, row.other))
+        spread = find_welch_spread(*sides)
     if spread is None:
         return None
-    under, over = (math.log(ratio.value / (1 + end)) for end in (bound, limit))
+    under, over = (math.log(ratio.value / (1 + end)) for end in (bound, row.limit))
     for blocks in range(ratio.n + 1, int(min(MOST_BLOCKS, RANGES["blocks"].most)) + 1):
-        error = spread / math.sqrt(blocks)
-        if under < 0 and under + find_quantile(blocks - 1, INNER) * error < 0:
+        error, freedom = spread.deviation / math.sqrt(blocks), spread.freedom * (blocks - 1)
+        if under < 0 and under + find_quantile(freedom, INNER) * error < 0:
             return blocks
-        if over > 0 and error > 0 and float(special.stdtr(blocks - 1, -over / error)) < level:
+        if over > 0 and error > 0 and float(special.stdtr(freedom, -over / error)) < level:
             return blocks
     return None
 

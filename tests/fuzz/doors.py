@@ -273,7 +273,7 @@ DOORS = (
     Door(name="summary.json", attempt=try_summary),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
     Door(name="figures.toml", attempt=try_figures),
-    Door(name="prices, with a comparison of machines", attempt=try_machines, statuses=(2, 5)),
+    Door(name="prices, with machines", attempt=try_machines, statuses=(2, 5)),
     Door(name="the worker's records", attempt=try_records, statuses=(3, 4)),
     Door(name="the sampler's lines", attempt=try_telemetry),
     Door(name="the driver's list", attempt=try_probe),

@@ -20,8 +20,8 @@ def read_prices(path: Path, today: date) -> list[Offer]:
     """The prices of a file.
 
     Raises:
-        DocumentError: it can't be read, something in it is none, two are of the same type and terms, or
-            one is of a day to come.
+        DocumentError: it can't be read, something in it is not a price, two are of the same type and
+            terms, or one is of a day to come.
     """
     try:
         with Folder.open(path.parent) as folder:
@@ -42,6 +42,6 @@ def read_prices(path: Path, today: date) -> list[Offer]:
 
 def _refuse(path: Path, why: str) -> DocumentError:
     return DocumentError(
-        f"{path} is no list of prices: {why}",
+        f"{path} is not a valid list of prices: {why}",
         "docs/prices.toml is one; the guide says what is in it",
     )

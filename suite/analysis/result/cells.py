@@ -83,15 +83,20 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return find_invalid(self.flags)
 
 
+Answer = Literal["slower", "passed", "undecided"]
+
+
 class Bound(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a cell is slower by more than it may be: shown to be, shown not to be, or undecided.
 
-    ``p`` is the adjusted p-value of its being no slower than that; of undecided ones, so many ``blocks`` in
-    all would decide it if the next are like these (None: no reasonable number would).
+    ``limit`` is what it has to exceed to be called slower, a share: the bound, or what the campaigns' noise
+    makes where that is more; ``p`` the adjusted p-value of its being no slower than that.  An undecided one
+    would be decided by so many ``blocks`` in all if these are like those (None: by no reasonable number).
     """
 
-    answer: Literal["slower", "passed", "undecided"]
+    answer: Answer
     p: float = field(name="p_holm")
+    limit: float
     blocks: int | None = None
 
 

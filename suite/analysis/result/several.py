@@ -40,8 +40,9 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``margin`` is what a difference must exceed: the largest of 2 % and the noise floors of the campaigns
     that it rests on; ``floor_known`` is whether all of them have one.  Verdicts are about ``other``.
-    ``flags`` stand beside every ratio.  ``distance_median`` and ``distance_p95`` are of
-    |ratio - 1| over the sound cells.
+    ``lost`` are, where a bound was asked about, the cells of work with sound numbers in the base and none in
+    the other, too few to be judged, or not of the same work.  ``flags`` stand beside every ratio.
+    ``distance_median`` and ``distance_p95`` are of |ratio - 1| over the sound cells.
     """
 
     margin: float
@@ -49,6 +50,7 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     base: Column
     other: Column
     floor_known: bool
+    lost: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     distance_median: float | None = None
     distance_p95: float | None = None
@@ -92,8 +94,10 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``instances`` are the ids of its campaigns by instance: three or more are of a type, which is then what
     the row is about.  ``known``: it is told apart from other instances.  ``types`` are what its documents,
     or else its campaigns' labels (``labelled``), call its type: one, unless they contradict each other.
-    ``old``: the price is.  ``failed`` are the codes of controls that failed, and ``invalid`` where nothing
-    is to be believed; ``flags`` are what else has to be said of it.
+    ``old``: the price is.  ``unpriced`` says why it has none though its campaigns were told one: these
+    contradict each other, or it is in another currency than the prices that were given.
+    ``failed`` are the codes of controls that failed, and ``invalid`` where nothing is to be believed;
+    ``flags`` are what else has to be said of it.
     """
 
     types: tuple[str, ...] = ()
@@ -103,6 +107,7 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     known: bool
     offer: Offer | None = None
     old: bool = False
+    unpriced: Literal["contradiction", "currency"] | None = None
     failed: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
 
@@ -158,8 +163,8 @@ class Exclusion(Struct, frozen=True, kw_only=True):
 
 
 class Again(Struct, frozen=True, kw_only=True):
-    """Cells of the first campaign that the second has measured again: ``seed`` drew them, ``cells`` by arm
-    are those that do not reproduce."""
+    """Cells of the first campaign that the second has measured again: ``seed`` drew the ``drawn``
+    ones, of which ``differing`` are by arm those that do not reproduce."""
 
     seed: str
     drawn: tuple[str, ...]
@@ -173,9 +178,10 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``rows`` says of what the tables are: of cells, with the ``pairs`` of arms that are compared; or of
     machines (and types of machines), with the ``choices`` and their ``rankings``.  ``bound`` is how much
     slower cells may be, a share, where somebody asked, and ``lacking`` the columns that are then missing.
+    ``copied`` says, by campaign, why its values are another's as well.
     ``again`` is there where one campaign measured cells of the other once more.
     ``excluded`` (in the file: ``aside``) are the campaigns that count for no machine; ``asked`` is the day
-    by which a price is old, ``workload`` what was asked for.
+    by which a price is old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.
     """
 
     schema: int
@@ -186,8 +192,10 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pairs: tuple[Pair, ...] = ()
     bound: float | None = None
     lacking: tuple[str, ...] = ()
+    copied: Mapping[str, Flag] = field(default_factory=dict)
     again: Again | None = None
     asked: dt.date | None = None
+    listed: bool = False
     workload: str | None = None
     choices: tuple[Choice, ...] = ()
     rankings: tuple[Ranking, ...] = ()
@@ -205,11 +213,22 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing that was asked for failed: what was measured again reproduces; no cell is slower
-        by over the bound, some can be judged, and no control failed."""
+        """Whether nothing that was asked for failed.
+
+        What was measured again reproduces.  No cell is slower by over the bound, some can be judged, and none
+        that the base has is missing.  In both, no control failed and no values are another campaign's.  Of
+        machines, one is left.
+        """
+        if self.rows != "cell":
+            return bool(self.choices)
+        if self.again is None and self.bound is None:
+            return True
+        if self.failed or self.copied:
+            return False
         if self.again is not None and any(self.again.differing.values()):
             return False
         if self.bound is None:
             return True
         judged = [*self.pick("passed"), *self.pick("undecided")]
-        return bool(judged) and not self.failed and not self.pick("slower")
+        missing = self.lacking or any(pair.lost for pair in self.pairs)
+        return bool(judged) and not missing and not self.pick("slower")

@@ -26,7 +26,7 @@ def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]
     """
     content = _find_usual([analysis.suite.content for analysis in analyses])
     method = _find_usual([_describe_method(analysis) for analysis in analyses])
-    copies = _find_copies(analyses)
+    copies = find_copies(analyses)
     admitted: list[Analysis] = []
     excluded = []
     names: set[str] = set()
@@ -58,10 +58,11 @@ def _describe_method(analysis: Analysis) -> str:
     return " ".join((*times, *names))
 
 
-def _find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
+def find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
     """By campaign, why it is one of those whose values another has as well.
 
-    Of two that are of the same instance the later one is left out; of two identities both are.
+    Of two that are of the same instance the later one is named; of two identities, or where one tells none,
+    both are.
     """
     by_name = {analysis.campaign.id: analysis for analysis in reversed(analyses)}
     by_name = {name: by_name[name] for name in dict.fromkeys(a.campaign.id for a in analyses)}
@@ -82,8 +83,9 @@ def _find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
             if marks[0] & marks[1]:
                 flags.setdefault(name, raise_flag("copied", share=share, campaign=other))
             else:
+                code = "contradicts" if all(marks) else "copied-somewhere"
                 for mine, theirs in ((name, other), (other, name)):
-                    flags[mine] = raise_flag("contradicts", share=share, campaign=theirs)
+                    flags[mine] = raise_flag(code, share=share, campaign=theirs)
     return flags
 
 

@@ -6,7 +6,7 @@ Decides what may be compared, and calls the one comparison.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from msgspec import structs
 
 from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.compare import (
+    Bounded,
     Rows,
     compare_pairs,
     find_pooled_ratio,
@@ -21,11 +22,12 @@ from suite.analysis.compare import (
     judge_bound,
 )
 from suite.analysis.numbers.settled import hand_over
-from suite.analysis.observations import Observation, observe
+from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, Comparison
-from suite.analysis.result.numbers import LEVEL, MARGIN
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN
 from suite.analysis.result.several import Again, Column, Pair, Versus
+from suite.analysis.several.admission import find_copies
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag
 
@@ -62,7 +64,9 @@ def compare_cells(
         for run, analysis in enumerate(analyses, start=1)
         for arm in analysis.arms
     ]
-    chosen = [_find_pair(text, columns) for text in wanted] or _choose_pairs(columns)
+    # The same one twice would count twice in a family of tests.
+    named = dict.fromkeys(wanted)
+    chosen = [_find_pair(text, columns) for text in named] or _choose_pairs(columns)
     tables = _Tables(analyses)
     again = None
     if seed is None:
@@ -84,8 +88,9 @@ def compare_cells(
             f"{run}:{arm}"
             for run, analysis in enumerate(analyses[1:], start=2)
             for arm in analyses[0].arms
-            if arm not in analysis.arms and bound is not None
+            if arm not in analysis.arms and bound is not None and not wanted
         ),
+        copied=find_copies(analyses),
         again=again,
     )
     return hand_over(versus)
@@ -164,11 +169,12 @@ class _Tables:
         """The pairs with an answer for each cell of work: one exit status is one claim, so that all arms
         are one family."""
         tested = {
-            (number, cell): (
+            (number, cell): Bounded(
                 found.ratio,
                 self.find_rows(pair.base, cell),
                 self.find_rows(pair.other, cell),
-                max(bound, pair.margin),
+                max(bound, self._find_noise(pair)),
+                pair.interleaved,
             )
             for number, pair in enumerate(pairs)
             for cell, found in pair.cells.items()
@@ -185,9 +191,28 @@ class _Tables:
                     cell: structs.replace(found, bound=answers.get((number, cell)))
                     for cell, found in pair.cells.items()
                 },
+                lost=tuple(self._find_lost(pair)),
             )
             for number, pair in enumerate(pairs)
         ]
+
+    def _find_lost(self, pair: Pair) -> Iterator[str]:
+        """The cells of work that have a sound number in the base, and nothing to set beside it."""
+        refused, _ = self._find_obstacles(pair.base, pair.other)
+        for cell in pair.cells:
+            base, other = self.find_rows(pair.base, cell), self.find_rows(pair.other, cell)
+            if not base or base[0].role != "work" or not _is_sound(base):
+                continue
+            few = _has_enough(base) and not _has_enough(other)
+            if few or not _is_sound(other) or cell in refused:
+                yield cell
+
+    def _find_noise(self, pair: Pair) -> float:
+        """What noise makes of nothing, a share: of one campaign, what its intervals do not cover."""
+        if pair.interleaved:
+            return self.analyses[pair.base.run - 1].noise_unexplained or 0.0
+        columns = pair.base, pair.other
+        return max(self.analyses[column.run - 1].noise_floor or 0.0 for column in columns)
 
     def _find_margin(self, *columns: Column) -> float:
         """Nothing is paired between campaigns, so that what a machine makes of nothing is not in the
@@ -229,6 +254,16 @@ class _Tables:
             distance_p95=float(np.percentile(off, CLOSE_SHARE)) if off else None,
             cells=cells,
         )
+
+
+def _is_sound(rows: Rows) -> bool:
+    """Whether a cell has numbers that are to be believed."""
+    return bool(values_by_block(rows)) and not any(row.invalid for row in rows)
+
+
+def _has_enough(rows: Rows) -> bool:
+    """Whether there are as many numbers as a verdict needs."""
+    return len(values_by_block(rows)) >= FEWEST
 
 
 def _reproduces(found: Comparison, margin: float) -> bool:
@@ -280,7 +315,8 @@ def _find_pair(text: str, columns: Sequence[Column]) -> tuple[Column, Column]:
     by_name = {column.name: column for column in columns}
     if len(names) != 2 or any(_COLUMN.fullmatch(name) is None for name in names):
         raise UsageError(
-            f"PAIRS: {text!r} is no comparison", f"such as {columns[-1].name}/{columns[0].name}"
+            f"PAIRS: {text!r} is not a valid comparison",
+            f"such as {columns[-1].name}/{columns[0].name}",
         )
     unknown = next((name for name in names if name not in by_name), None)
     if unknown is not None or names[0] == names[1]:

@@ -26,6 +26,7 @@ from suite.analysis.observations import (
 )
 from suite.analysis.result.campaign import SCHEMA, Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate
 from suite.analysis.result.several import (
     OLD_DAYS,
@@ -133,20 +134,16 @@ class Machine:
         low, high = min(lows, default=None), max(highs, default=None)
         return Crossover(answer=found[0].answer, low=low, high=high, rising=found[0].rising)
 
-    def price(self, offers: Iterable[Offer]) -> list[Offer | None]:
-        """What it can be had for: by its type, else what its campaigns were told; None: nobody knows, or
-        they contradict each other."""
+    def price(self, offers: Sequence[Offer]) -> list[Offer | None]:
+        """What it can be had for: by its type, else what its campaigns were told; None: `find_unpriced`
+        says why."""
         if len(self.types) > 1:
             return [None]
-        found: list[Offer | None] = [offer for offer in offers if (offer.type,) == self.types]
-        told = {
-            price.hourly: (price, analysis.campaign.created)
-            for analysis in self.analyses
-            if (price := analysis.price)
-        }
-        if found or len(told) != 1:
-            return found or [None]
-        ((price, day),) = told.values()
+        listed: list[Offer | None] = [offer for offer in offers if (offer.type,) == self.types]
+        if listed or not self.told or self.find_unpriced(offers):
+            return listed or [None]
+        (price,) = self.told
+        day = max(analysis.campaign.created for analysis in self.analyses if analysis.price)
         own = Offer(
             type=self.types[0] if self.types else OWN,
             terms=OWN,
@@ -156,6 +153,22 @@ class Machine:
             date=day.date(),
         )
         return [own]
+
+    @property
+    def told(self) -> set[Price]:
+        """What its campaigns were told that it costs."""
+        return {analysis.price for analysis in self.analyses if analysis.price}
+
+    def find_unpriced(self, offers: Iterable[Offer]) -> Literal["contradiction", "currency"] | None:
+        """Why what its campaigns were told is no price; None: it is one, or they were told none.
+
+        Beside prices that somebody gives for others, only one in their currency counts.
+        """
+        if len(self.told) > 1:
+            return "contradiction"
+        currencies = {offer.currency for offer in offers}
+        foreign = currencies and any(price.currency not in currencies for price in self.told)
+        return "currency" if foreign else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +192,8 @@ def compare_machines(
 
     Args:
         analyses: in the order in which they were named.
-        offers: what types of machines cost; of the others the campaigns' own prices count.
+        offers: what types of machines cost; of the others the campaigns' own prices count, in the same
+            currency.
         asked: the day by which a price is old.
         rows: each instance by itself, or three and more of a type as one row.
         workload: a cell's id or a part of it; none: the first, middle and last size of a main sweep.
@@ -198,7 +212,10 @@ def compare_machines(
     currencies = {offer.currency for _, offer in choices if offer}
     if len(currencies) > 1:
         many = " and ".join(sorted(currencies))
-        raise UsageError(f"the prices are in {many}", "give all of them in one currency")
+        raise UsageError(
+            f"the prices are in {many}",
+            "give all of them in one currency with PRICES=, or compare without prices: ROWS=cell",
+        )
     # Numbered as the first table has them.
     choices = [choices[entry.choice - 1] for entry in _rank(cells[0], choices).entries]
     failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
@@ -209,8 +226,9 @@ def compare_machines(
         noise_floors=tuple(analysis.noise_floor for analysis in analyses),
         failed={name: codes for name, codes in failed.items() if codes},
         asked=asked,
+        listed=bool(offers),
         workload=workload,
-        choices=tuple(_describe(*choice, asked) for choice in choices),
+        choices=tuple(_describe(*choice, offers, asked) for choice in choices),
         rankings=tuple(_rank(cell, choices) for cell in cells),
         excluded=tuple(excluded),
     )
@@ -303,7 +321,9 @@ def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[Ce
     return [every[n] for n in dict.fromkeys((common[0], common[len(common) // 2], common[-1]))]
 
 
-def _describe(machine: Machine, offer: Offer | None, asked: dt.date) -> Choice:
+def _describe(
+    machine: Machine, offer: Offer | None, offers: Sequence[Offer], asked: dt.date
+) -> Choice:
     analyses = machine.analyses
     return Choice(
         types=machine.types,
@@ -312,6 +332,7 @@ def _describe(machine: Machine, offer: Offer | None, asked: dt.date) -> Choice:
         instances=tuple(tuple(one.campaign.id for one in group) for group in machine.instances),
         known=machine.known,
         offer=offer,
+        unpriced=machine.find_unpriced(offers) if offer is None else None,
         old=offer is not None and (asked - offer.date).days > OLD_DAYS,
         failed=machine.failed,
         flags=tuple(flag for analysis in analyses for flag in pick(analysis.flags, "caution")),

@@ -23,7 +23,7 @@ from suite.worker import scenarios
 CELLS = 5
 """How many cells are drawn unless N says."""
 
-_CHOSEN = ("resume", "profile", "only", "seed", "price", "stop_if")
+_CHOSEN = ("resume", "profile", "only", "seed", "stop_if")
 """Options that the campaign which is measured again decides, or that make no sense for it."""
 
 
@@ -40,6 +40,10 @@ def run_recheck(named: str, number: int | None, options: Options) -> int:
         raise UsageError(
             f"RECHECK measures cells as {named} did, and {', '.join(told)} would change that",
             f"leave {', '.join(told)} out",
+        )
+    if "price" in options.words:
+        raise UsageError(
+            "RECHECK asks whether times reproduce, and no price is told of them", "leave PRICE out"
         )
     if options.gpu == ALL_GPUS:
         raise UsageError(
@@ -60,7 +64,12 @@ def run_recheck(named: str, number: int | None, options: Options) -> int:
             else "name another campaign",
         )
     wanted = options.arms if "arms" in options.words else tuple(plain)
-    if not wanted or len(set(wanted)) < len(wanted) or set(wanted) - set(plain):
+    if len(set(wanted)) < len(wanted):
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r} names an arm twice, and RECHECK gives each a twin by itself",
+            "name each arm once",
+        )
+    if not wanted or set(wanted) - set(plain):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain) or 'several GPUs'}",
             "name some of these; what was measured on one of several GPUs can't be measured again",

@@ -22,8 +22,9 @@ OUT = add_out("write the files there  [default: print the Markdown]")
 @click.command(
     epilog="""\b
 Exit status: 0, and with --slower: no cell of work is shown to be slower by over that;
-1 with --slower: one is, or a control failed, or no cell could be judged; 2 usage;
-5 a document can't be read."""
+1 with --slower: one is, or one that the first campaign has is missing, or a control
+failed, or two campaigns share values, or no cell could be judged; of machines: none
+is left; 2 usage; 5 a document can't be read."""
 )
 @runs_argument
 @click.option(

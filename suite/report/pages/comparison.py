@@ -16,20 +16,23 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, Comparison, tell_ratio
 from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Column, Pair, Versus
+from suite.cells.traits import PROFILES
 from suite.report.pages import frame
-from suite.report.pages.machines import FAILED
 from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison
 from suite.report.sections.tables.families import Columns, write_family_tables
 from suite.report.text.page import NO_NUMBER, Cell, Page, Strong
-from suite.report.text.units import end_sentence, show_relative, show_share, show_things
+from suite.report.text.units import end_sentence, join_first, show_relative, show_share, show_things
 from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell, word
 
 _INSTANCES = (
     "This compares the machines as they were when they were measured. A statement about types "
     f"of machines needs at least {FEWEST} instances of each: ROWS=type."
 )
+
+_CELLS_SHOWN = 5
+"""So many missing cells are named in the first lines; the tables have the rest."""
 
 _SEED_SHOWN = 12
 """So many characters of a hash tell it from any other."""
@@ -47,7 +50,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     else:
         title = f"{len(analyses)} campaigns side by side"
         said = [*map(_word_pair, versus.pairs), _INSTANCES]
-    page = frame.begin_page(title, flags, [] if versus.bound is not None else said)
+    page = frame.begin_page(title, versus, flags, [] if versus.bound is not None else said)
     if versus.bound is not None:
         _write_bound(page, versus, analyses)
         page.paragraph(" ".join(said))
@@ -79,7 +82,8 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     command = f'make compare RUNS="{folders}" PAIRS="{pairs}"{slower}'
     what = "From the campaigns' documents alone, byte for byte, by:"
     if again is not None:
-        what, command = "Both campaigns in full, side by side:", f'make compare RUNS="{folders}"'
+        what = "Both campaigns in full, side by side:"
+        command = f'make compare RUNS="{folders}" ROWS=cell'
     frame.end_page(page, {what: command})
     return page
 
@@ -91,6 +95,12 @@ def describe_again(versus: Versus) -> str:
         raise ValueError("no cell was measured again")
     failed = list(dict.fromkeys(cell for cells in again.differing.values() for cell in cells))
     of = f"{len(again.drawn) - len(failed)} of {show_things(len(again.drawn), 'cell')}"
+    doubts = [
+        *(["a control failed"] if versus.failed else []),
+        *(["values are copied"] if versus.copied else []),
+    ]
+    if not failed and doubts:
+        return f"Undecided, because {' and '.join(doubts)}: {of} agree within what noise explains."
     if not failed:
         return f"Reproduced: {of} within what noise explains."
     return f"NOT REPRODUCED: {of} within what noise explains, and not {', '.join(failed)}."
@@ -116,32 +126,46 @@ def _explain_again(versus: Versus, analyses: Sequence[Analysis]) -> list[str]:
 
 
 def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> None:
-    """Whether cells are slower than they may be: a failed control first, then the counts and the cells."""
+    """Whether cells are slower than they may be: what is missing first, then the counts and the cells."""
     bound = f"{100 * (versus.bound or 0.0):g} %"
     slower, passed, undecided = map(versus.pick, ("slower", "passed", "undecided"))
     every = [*slower, *passed, *undecided]
-    for name, codes in versus.failed.items():
-        failed = ", ".join(FAILED[code] for code in codes)
-        page.paragraph(Strong(f"A control of {name} failed: {failed}."), " Nothing passes here.")
+    if (versus.failed or versus.copied) and not slower:
+        page.paragraph("Because of this, the comparison does not pass.")
+    _write_missing(page, versus)
     verdict = f"{show_things(len(slower), 'slowdown')}." if slower else "No slowdown shown."
     if not every:
         verdict = "No cell of work could be judged."
     counted = (
-        f" Of {show_things(len(every), 'comparison')} of cells of work, {len(slower)} are shown to be "
-        f"slower by over {bound}, {len(passed)} are shown not to be, and {len(undecided)} are undecided."
+        f" Of {show_things(len(every), 'comparison')} of cells of work: {len(slower)} shown to be "
+        f"slower by over {bound}, {len(passed)} shown not to be, {len(undecided)} undecided."
     )
+    within = {pair.interleaved for pair in versus.pairs}
+    tests = {False: "Welch's one-sided t test", True: "a one-sided paired t test"}
+    test = " (between campaigns) or ".join(tests[kind] for kind in sorted(within))
     rule = (
-        f" Shown to be slower: p under {LEVEL} by Welch's one-sided t test, adjusted by Holm for all of "
-        f"them, on all arms. Shown not to be: the 90 % interval ends under {bound}. The campaigns were not "
-        "interleaved: the intervals do not cover drift between them."
+        f" Shown to be slower: p under {LEVEL} by {test}, adjusted by Holm for all of "
+        f"them, on all arms. Shown not to be: the 90 % interval ends under {bound}."
     )
-    page.paragraph(Strong(verdict), counted, rule)
-    noisy = [pair.margin for pair in versus.pairs if pair.margin > (versus.bound or 0.0)]
-    if noisy:
-        page.paragraph(
-            f"The campaigns' noise is larger than the bound: only what is slower by over "
-            f"{show_share(max(noisy))} is shown to be."
-        )
+    drift = (
+        " The campaigns were not interleaved: the intervals do not cover drift between them."
+        if False in within
+        else ""
+    )
+    page.paragraph(Strong(verdict), counted, rule, drift)
+    page.bullets(
+        f"{pair.other.name} against {pair.base.name}: not every campaign knows its noise floor, so that what "
+        "noise makes may be more than the bound."
+        for pair in versus.pairs
+        if not pair.floor_known and not pair.interleaved
+    )
+    page.bullets(
+        f"{pair.other.name} against {pair.base.name}: the campaigns' noise is larger than the bound; only "
+        f"what is slower by over {show_share(limit)} is shown to be."
+        for pair in versus.pairs
+        for limit in {row.bound.limit for row in pair.cells.values() if row.bound}
+        if limit > (versus.bound or 0.0)
+    )
     _write_bounded(page, f"slower by over {bound}", slower)
     _write_bounded(page, "undecided", undecided)
     work = {cell.id for analysis in analyses for cell in analysis.work}
@@ -155,32 +179,56 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     page.bullets(
         [
             *(
-                f"{show_things(number, 'comparison')} could not be judged: {why}."
+                f"{show_things(number, 'comparison')} of cells of work not judged ({why})."
                 for why, number in missing.items()
-            ),
-            *(
-                f"{column} is missing, so that none of its cells could be judged."
-                for column in versus.lacking
             ),
         ]
     )
-    _write_settling(page, undecided)
+    _write_settling(page, undecided, analyses)
 
 
-def _write_settling(page: Page, undecided: Sequence[tuple[Pair, str, Comparison]]) -> None:
+def _write_missing(page: Page, versus: Versus) -> None:
+    """The arms and cells of the base that the others do not have: nothing passes without them."""
+    if versus.lacking:
+        page.paragraph(
+            Strong(f"Missing: {', '.join(versus.lacking)}."),
+            " The first campaign has the arm, so that the comparison does not pass without it; "
+            "PAIRS names others.",
+        )
+    for pair in versus.pairs:
+        if pair.lost:
+            cells = join_first(_CELLS_SHOWN, pair.lost)
+            page.paragraph(
+                Strong(
+                    f"Missing: {show_things(len(pair.lost), 'cell')} of work of {pair.other.name}."
+                ),
+                f" {pair.base.name} has numbers, and it has none, or too few, for the same work: {cells}. "
+                "The comparison does not pass without them.",
+            )
+
+
+def _write_settling(
+    page: Page,
+    undecided: Sequence[tuple[Pair, str, Comparison]],
+    analyses: Sequence[Analysis],
+) -> None:
     """What would settle the undecided ones."""
     known = [(pair, cell, one.bound.blocks) for pair, cell, one in undecided if one.bound]
     open_ = [(pair, cell, blocks) for pair, cell, blocks in known if blocks]
     if open_:
         blocks = max(blocks for *_, blocks in open_)
+        once = all(pair.interleaved for pair, *_ in open_)
         page.paragraph(
-            f"To settle {len(open_)} of the undecided, measure these cells again, {blocks} blocks each, once "
-            "for each side; the command says beforehand how long it takes:"
+            f"To settle {len(open_)} of the undecided, measure these cells again, {blocks} blocks each, once"
+            f"{'' if once else ' for each side'}; the command says beforehand how long it takes:"
         )
         only = dict.fromkeys(cell for _, cell, _ in open_)
-        arms = dict.fromkeys(pair.other.arm for pair, *_ in open_)
+        columns = [column for pair, *_ in open_ for column in (pair.base, pair.other)]
+        arms = dict.fromkeys(column.arm for column in columns)
+        profiles = [analyses[column.run - 1].campaign.profile for column in columns]
+        profile = max(profiles, key=PROFILES.index)
         page.code(
-            f"make bench BLOCKS={blocks} ARMS={shlex.quote(' '.join(arms))} "
+            f"make bench PROFILE={profile} BLOCKS={blocks} ARMS={shlex.quote(' '.join(arms))} "
             f"ONLY={shlex.quote(' '.join(only))}"
         )
     if hopeless := len(undecided) - len(open_):
@@ -210,12 +258,13 @@ def _word_pair(pair: Pair) -> str:
     """One comparison in a sentence or three."""
     against = f"{pair.other.name} against {pair.base.name}"
     counted, number = count_verdicts(pair.verdicts.values())
-    words = f"of {number} cells {counted}" if number else NO_VERDICTS
+    words = f"of {show_things(number, 'cell')} {counted}" if number else NO_VERDICTS
     sentence = f"{against}: {words}."
     if pair.distance_median is not None and pair.distance_p95 is not None:
         sentence += (
-            f" Over {len(pair.sound)} cells |ratio − 1| is {show_share(pair.distance_median)} in the "
-            f"median and {show_share(pair.distance_p95)} at the 95th percentile."
+            f" Over {show_things(len(pair.sound), 'cell')} |ratio − 1| is "
+            f"{show_share(pair.distance_median)} in the median and "
+            f"{show_share(pair.distance_p95)} at the 95th percentile."
         )
     return " ".join([sentence, *map(end_sentence, tell(pair.flags))])
 

@@ -7,11 +7,18 @@ from collections.abc import Iterable, Mapping
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.numbers import Verdict
+from suite.analysis.result.several import Versus
 from suite.flags import Flag
 from suite.report.sections.tables.cells import show_time, show_verdict, write_marks
 from suite.report.sections.tables.families import Columns
 from suite.report.text.page import Page, Row, Strong, say_none
 from suite.report.text.wording import name_banners, word, word_invalid
+
+_COPIED: Mapping[str, str] = {
+    "contradicts": "The same values under two identities",
+    "copied": "A copy",
+    "copied-somewhere": "The same values in two campaigns",
+}
 
 TIME = (
     "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % confidence "
@@ -20,10 +27,35 @@ TIME = (
 """What a time is, and over what."""
 
 
-def begin_page(title: str, flags: Iterable[Flag], sentences: Iterable[str]) -> Page:
-    """A page with its banners, its title, and what it says first."""
+FAILED: Mapping[str, str] = {
+    "twins": "an arm differs from its twin",
+    "again": "an arm differs from itself",
+    "hidden": "the image differs without its GPU",
+    "extra-work": "known extra work was not seen",
+    "input-only": "input-only cells differ",
+    "invalid": "INVALID",
+}
+"""Why a campaign's numbers are not to be believed."""
+
+
+def begin_page(
+    title: str, versus: Versus, flags: Iterable[Flag], sentences: Iterable[str] = ()
+) -> Page:
+    """A page with its banners, its title, and what it says first: controls that failed, and values that two
+    campaigns have."""
     page = Page(name_banners(flags))
     page.title(f"Crossover: {title}")
+    for name, codes in versus.failed.items():
+        failed = ", ".join(FAILED[code] for code in codes)
+        page.paragraph(Strong(f"A control of {name} failed: {failed}."))
+    copied = {one.campaign: one.flag for one in versus.excluded if one.flag.code in _COPIED}
+    for code, what in _COPIED.items():
+        flags_by_name = {n: f for n, f in {**versus.copied, **copied}.items() if f.code == code}
+        if flags_by_name:
+            page.paragraph(
+                Strong(what),
+                f": {'; '.join(f'{name}: {word(flag)}' for name, flag in flags_by_name.items())}.",
+            )
     if opening := " ".join(sentences):
         page.paragraph(opening)
     return page

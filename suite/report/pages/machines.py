@@ -32,17 +32,13 @@ from suite.report.text.wording import name_banners, word
 
 DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 
-FAILED: Mapping[str, str] = {
-    "twins": "an arm differs from its twin",
-    "again": "an arm differs from itself",
-    "hidden": "the image differs without its GPU",
-    "extra-work": "known extra work was not seen",
-    "input-only": "input-only cells differ",
-    "invalid": "INVALID",
-}
-"""Why a machine's numbers are not to be believed."""
-
 _CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
+
+_EXPLAINED: Mapping[str, str] = {
+    "contradiction": "the campaigns of a machine contradict each other about its price",
+    "currency": "a campaign's own PRICE is in another currency than those of PRICES, and does not count",
+}
+"""Why a machine has no price though its campaigns were told one."""
 
 _SCALES: Mapping[float, str] = {1e6: "a million", 1e9: "a billion", 1e12: "a trillion"}
 """How much work an amount of money is for: one scale a table, so that people can read every row."""
@@ -77,25 +73,43 @@ def compose_machines(
     count = len({one.instances for one in versus.choices})
     page = frame.begin_page(
         f"{show_things(count, 'machine')} by what work costs",
-        [flag for analysis in used for flag in analysis.flags],
-        ["What work costs, or takes, on each machine, by its faster device; workload by workload:"],
+        versus,
+        [flag for analysis in used or analyses for flag in analysis.flags],
+        ["What work costs, or takes, on each machine, by its faster device; workload by workload:"]
+        if used
+        else ["No machine is left to compare: all campaigns are excluded."],
     )
-    openings = (_open(versus, ranking, names[ranking.cell]) for ranking in versus.rankings)
+    rankings = versus.rankings if used else ()
+    openings = (_open(versus, ranking, names[ranking.cell]) for ranking in rankings)
     page.bullets([*openings, *_describe_unranked(versus)])
-    if shared:
+    if shared and used:
         page.paragraph(f"The same in all workloads: {'; '.join(shared.values())}.")
-    for ranking in versus.rankings:
+    for ranking in rankings:
         _write_ranking(page, versus, ranking, names[ranking.cell])
-    page.paragraph(*_RULES)
+    if used:
+        page.paragraph(*_RULES)
     for picture in pictures:
         banner = f"{picture.banner}. " if picture.banner else ""
         page.figure(picture.name, alt=banner + picture.alt, caption=picture.caption)
-    _write_instances(page, versus)
-    _write_differences(page, versus, by_id)
+    if used:
+        _write_instances(page, versus)
+        _write_differences(page, versus, by_id)
+    page.bullets(
+        f"Number {row.run}, {row.campaign}, is excluded: {word(row.flag)}."
+        for row in versus.excluded
+    )
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
     workload = f" WORKLOAD={shlex.quote(versus.workload)}" if versus.workload else ""
-    when = f"From the campaigns' documents and the prices of {versus.asked} (PRICES=…), by:"
-    frame.end_page(page, {when: f'make compare RUNS="{folders}" ROWS={versus.rows}{workload}'})
+    prices = f" PRICES={SOMEWHERE}/prices.toml" if versus.listed else ""
+    sources = "the campaigns' documents" + (
+        " and the file of prices" if versus.listed else " alone"
+    )
+    old = (
+        f", with prices as old as on {versus.asked}" if any(c.offer for c in versus.choices) else ""
+    )
+    when = f"From {sources}{old}, by:"
+    command = f'make compare RUNS="{folders}" ROWS={versus.rows}{workload}{prices}'
+    frame.end_page(page, {when: command})
     return page
 
 
@@ -145,8 +159,9 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
 
 
 def find_scale(ranking: Ranking) -> tuple[float, str]:
-    """For how much work money is told in a table: enough for the cheapest row to cost a cent."""
-    costs = [entry.cost.value for entry in ranking.entries if entry.cost]
+    """For how much work money is told in a table: enough for the cheapest ranked row to cost a cent."""
+    ranked = [entry for entry in ranking.entries if entry.rank] or ranking.entries
+    costs = [entry.cost.value for entry in ranked if entry.cost]
     least = min(costs, default=1.0)
     enough = (one for one in _SCALES if least * one / 1e6 >= _CENT)
     scale = next(enough, max(_SCALES))
@@ -188,18 +203,13 @@ def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
         told = f" ({count}) costs least, {cost}{old} on the {_name_devices(first)}{ties}."
     else:
         took = show_seconds(time) if time else NO_NUMBER
-        told = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; no price is known."
+        why = [_EXPLAINED[row.unpriced] for row in versus.choices if row.unpriced]
+        none = "; ".join(dict.fromkeys(["no machine has a price", *why]))
+        told = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; {none}."
     return f"{name}: ", called, told
 
 
 def _describe_unranked(versus: Versus) -> Iterable[str | Runs]:
-    contradictions = [one for one in versus.excluded if one.flag.code == "contradicts"]
-    if contradictions:
-        names = " and ".join(one.campaign for one in contradictions)
-        yield (
-            Strong("The same values under two identities"),
-            f": {names} contradict each other, and neither is ranked.",
-        )
     unranked = [e.choice for e in versus.rankings[0].entries if e.rank is None]
     if unranked:
         why = "for lack of a price, an interval or controls that held"
@@ -263,6 +273,10 @@ def _show_price(choice: Choice) -> Cell:
     offer = choice.offer
     if offer is None:
         name = " or ".join(choice.types) or "a machine without a type"
+        if choice.unpriced:
+            return say_none(_EXPLAINED[choice.unpriced])
+        if len(choice.types) > 1:
+            return say_none("its campaigns contradict each other about its type")
         return say_none(f"no price is known for {name}")
     price = show_money(offer.hourly, offer.currency)
     old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
@@ -317,7 +331,7 @@ def _name_devices(entry: Entry) -> str:
 def _judge(versus: Versus, choice: Choice) -> str:
     """Whether a machine's numbers are sound; what all have is told over the table."""
     common = set.intersection(*(set(name_banners(one.flags)) for one in versus.choices))
-    doubts = [*(FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
+    doubts = [*(frame.FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[flag.code] for flag in choice.flags if flag.code in _CAUTIONS]
     told = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
     return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"
@@ -356,10 +370,6 @@ def _write_instances(page: Page, versus: Versus) -> None:
     page.table("Table: instances, campaigns and prices.", rows)
     merged = dict.fromkeys(g for one in versus.choices for g in one.instances if len(g) > 1)
     page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
-    page.bullets(
-        f"Number {one.run}, {one.campaign}, is excluded: {word(one.flag)}."
-        for one in versus.excluded
-    )
 
 
 def _write_differences(page: Page, versus: Versus, by_id: Mapping[str, Analysis]) -> None:

@@ -159,9 +159,9 @@ def test_any_arm_of_any_campaign_against_any_other() -> None:
 @pytest.mark.parametrize(
     ("pairs", "complaint"),
     [
-        (["2:cpu"], "is no comparison"),
-        (["cpu/1:cpu"], "is no comparison"),
-        (["2:cpu/1:cpu/1:cpu"], "is no comparison"),
+        (["2:cpu"], "is not a valid comparison"),
+        (["cpu/1:cpu"], "is not a valid comparison"),
+        (["2:cpu/1:cpu/1:cpu"], "is not a valid comparison"),
         (["3:cpu/1:cpu"], "no column 3:cpu"),
         (["2:cuda/1:cpu"], "no column 2:cuda"),
         (["1:cpu/1:cpu"], "one column twice"),

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -22,6 +22,7 @@ from suite.analysis.result.several import Choice, Entry, Offer, Versus
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.content import SUITE
 from suite.errors import DocumentError, UsageError
+from suite.report.pages.machines import find_scale
 from suite.report.produce import build_comparison
 from tests import twelve
 from tests.twelve import (
@@ -175,7 +176,7 @@ def test_the_page_says_it_in_eight_columns(page: str, found: Versus) -> None:
     for said in (
         "not interleaved",
         "**A plain.small, on-demand** (1 instance) costs least",
-        "**The same values under two identities**: three-1 and copy contradict each other",
+        "**The same values under two identities**: three-1: 100.0 % of its values equal those of copy",
         "Not ranked: G, H, for lack of",
         "Excluded: 3 campaigns",
         "plain and again are of one instance",
@@ -280,8 +281,88 @@ def test_a_label_can_say_the_type_and_the_campaigns_own_price_counts(
     assert not told[None].labelled
     assert (told["mine"].offer or offer("x")).hourly == 1.5
     assert (told[None].offer or offer("x")).hourly == 2.0
-    with pytest.raises(UsageError, match="EUR and USD"):
-        rank([labelled, own], offer("mine", currency="EUR"))
+    # Beside prices in another currency it does not, and the row says why.
+    both = [labelled, own]
+    for currency, unpriced in (("EUR", "currency"), ("USD", None)):
+        found = rank(both, offer("mine", currency=currency))
+        (other,) = [one for one in found.choices if not one.types]
+        assert (other.unpriced, other.offer is None) == (unpriced, unpriced is not None)
+        page = str(build_comparison(found, both)["compare.md"])
+        assert ("in another currency" in page) == (unpriced is not None)
+        assert "PRICES=path/to/prices.toml" in page
+    with pytest.raises(UsageError, match="EUR and USD") as caught:
+        rank(both, offer("mine", currency="EUR"), offer("x", currency="USD"))
+    assert "PRICES=" in str(caught.value.remedy)
+    assert "ROWS=cell" in str(caught.value.remedy)
+
+
+def give_prices(analysis: Analysis, *prices: Price, days: Sequence[int] = ()) -> list[Analysis]:
+    """Campaigns of one machine, each told another price, begun so many days later."""
+    made = []
+    for number, price in enumerate(prices):
+        one = pretend(analysis, number, machine="m1", kind=None)
+        created = one.campaign.created + timedelta(days=[*days, *[0] * len(prices)][number])
+        plan = structs.replace(one.campaign, created=created)
+        made.append(structs.replace(one, campaign=plan, price=price))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("second", "agree"),
+    [
+        (Price(hourly=1.0, currency="USD"), True),
+        (Price(hourly=2.0, currency="USD"), False),
+        (Price(hourly=1.0, currency="EUR"), False),
+    ],
+)
+def test_prices_of_one_machine_that_contradict_each_other_are_none(
+    analyses: list[Analysis], second: Price, agree: bool
+) -> None:
+    made = give_prices(analyses[6], Price(hourly=1.0, currency="USD"), second)
+    found = rank(made)
+    (choice,) = found.choices
+    assert (choice.offer is not None) == agree
+    assert choice.unpriced == (None if agree else "contradiction")
+    page = str(build_comparison(found, made)["compare.md"])
+    assert ("contradict each other about its price" in page) != agree
+    assert "PRICES=" not in page
+
+
+def test_a_price_is_of_the_latest_day_that_it_was_told(analyses: list[Analysis]) -> None:
+    price = Price(hourly=1.0, currency="USD")
+    made = give_prices(analyses[6], price, price, days=(5, 0))
+    for order in (made, made[::-1]):
+        (choice,) = rank(order).choices
+        assert choice.offer
+        assert choice.offer.date == made[0].campaign.created.date()
+
+
+def test_a_machine_without_a_rank_does_not_scale_the_money(found: Versus) -> None:
+    ranking = found.rankings[0]
+    cheap = next(entry for entry in ranking.entries if entry.rank is None and entry.cost)
+    assert cheap.cost
+    cost = structs.replace(cheap.cost, value=cheap.cost.value / 1e6)
+    entries = [structs.replace(e, cost=cost) if e is cheap else e for e in ranking.entries]
+    assert find_scale(structs.replace(ranking, entries=tuple(entries))) == find_scale(ranking)
+    ranked = [structs.replace(e, rank=9) if e.cost is cost else e for e in entries]
+    assert find_scale(structs.replace(ranking, entries=tuple(ranked))) != find_scale(ranking)
+
+
+def test_copies_of_which_no_machine_is_told_are_not_called_two_identities(
+    analyses: list[Analysis],
+) -> None:
+    first = pretend(analyses[6], 1, machine=None)
+    copy = structs.replace(first, campaign=structs.replace(first.campaign, id="copy"))
+    found = rank([first, copy])
+    assert [one.flag.code for one in found.excluded] == ["copied-somewhere"] * 2
+    assert not found.holds
+    page = str(build_comparison(found, [first, copy])["compare.md"])
+    assert "identit" not in page
+    assert "SIMULATED" in page.splitlines()[0]
+    assert page.split("\n\n")[1].startswith("**The same values in two campaigns**")
+    assert "No machine is left" in page
+    assert "## What stands behind" not in page
+    assert rank([first]).holds
 
 
 def test_one_instance_under_two_types_or_labels_is_one_machine(analyses: list[Analysis]) -> None:
@@ -321,7 +402,8 @@ def test_two_campaigns_that_contradict_each_other_are_both_out_whatever_their_or
         found = rank(both, *OFFERS)
         assert [one.flag.code for one in found.excluded] == ["contradicts"] * 2
         assert found.rankings[0].entries == ()
-        assert "two identities" in str(build_comparison(found, both)["compare.md"])
+        page = str(build_comparison(found, both)["compare.md"])
+        assert page.split("\n\n")[1].startswith("**The same values under two identities**")
 
 
 def test_a_star_is_only_where_none_is_cheaper_and_as_fast(analyses: list[Analysis]) -> None:

@@ -150,6 +150,13 @@ def test_another_suite_several_gpus_and_unknown_arms_are_refused(
     assert "was started by another suite" in complaint(heard, 2)
     heard, _ = recheck(before, "--gpu", "all", engine=machine())
     assert "RECHECK measures on one GPU" in complaint(heard, 2)
+    heard, _ = recheck(before, "--arms", "cpu cpu", engine=machine())
+    assert "names an arm twice" in complaint(heard, 2)
+    heard, _ = recheck(before, "--price", "1", engine=machine())
+    assert "leave PRICE out" in heard.err
+    assert "would change" not in complaint(heard, 2)
+    heard, _ = recheck(before, "--seed", "1", engine=machine())
+    assert "SEED would change that" in complaint(heard, 2)
     heard, _ = recheck(tmp_path / "nowhere", engine=machine())
     assert "nowhere: no such folder" in complaint(heard, 2)
 

@@ -54,9 +54,20 @@ def test_rows_are_what_was_asked_for(tmp_path: Path, shell: Shell) -> None:
         "type": ("type", 1),
         None: ("type", 1),
     }
-    heard = shell.run("compare", *runs, "--rows", "machine", "--slower", "5")
-    assert heard.status == 2
-    assert "leave one of them out" in heard.err
+    for words, names in (
+        (
+            ("--rows", "machine", "--slower", "5"),
+            "SLOWER: rows are cells; ROWS=machine: rows are machines",
+        ),
+        (
+            ("--rows", "cell", "--workload", "x"),
+            "ROWS=cell: rows are cells; WORKLOAD: rows are machines",
+        ),
+    ):
+        heard = shell.run("compare", *runs, *words)
+        assert heard.status == 2
+        assert names in heard.err
+        assert "PAIRS" not in heard.err
 
 
 def test_prices_that_are_none_are_status_5_and_no_campaign_is_status_2(
@@ -66,7 +77,7 @@ def test_prices_that_are_none_are_status_5_and_no_campaign_is_status_2(
     (tmp_path / "prices.toml").write_text("[[price]]\nhourly = 0\n")
     heard = shell.run("compare", run, "--prices", str(tmp_path / "prices.toml"))
     assert heard.status == 5
-    assert "no list of prices" in heard.err
+    assert "not a valid list of prices" in heard.err
     assert shell.run("compare").status == 2
 
 
@@ -85,8 +96,15 @@ def test_the_gate_ends_as_it_says(
     assert (out / "compare.md").read_text() == heard.out
 
 
-@pytest.mark.parametrize("words", [["base"], ["base", "base"], ["base", "new", "more"]])
-def test_a_gate_needs_two_campaigns(tmp_path: Path, shell: Shell, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [(["base"], "needs two campaigns"), (["base", "base"], "named twice")],
+)
+def test_a_gate_needs_two_campaigns(
+    tmp_path: Path, shell: Shell, words: list[str], complaint: str
+) -> None:
     runs = [write(tmp_path, name) for name in words]
-    assert shell.run("gate", *runs).status == 2
+    heard = shell.run("compare", *runs, "--slower", "5")
+    assert heard.status == 2
+    assert complaint in heard.err
     assert shell.run("compare", *runs, "--slower", "-1").status == 2
