@@ -224,12 +224,15 @@ def _write_settling(
         )
         only = dict.fromkeys(cell for _, cell, _ in open_)
         columns = [column for pair, *_ in open_ for column in (pair.base, pair.other)]
-        arms = dict.fromkeys(column.arm for column in columns)
+        arms = {column.arm: analyses[column.run - 1].arms[column.arm] for column in columns}
+        # As ARMS takes them: an arm against itself is named twice, one on several GPUs once.
+        spread = dict.fromkeys(arm.plain for arm in arms.values() if arm.device)
+        kinds = [*(arm.plain for arm in arms.values() if not arm.device), *spread]
         profiles = [analyses[column.run - 1].campaign.profile for column in columns]
         profile = max(profiles, key=PROFILES.index)
         page.code(
-            f"make bench PROFILE={profile} BLOCKS={blocks} ARMS={shlex.quote(' '.join(arms))} "
-            f"ONLY={shlex.quote(' '.join(only))}"
+            f"make bench PROFILE={profile} BLOCKS={blocks} ARMS={shlex.quote(' '.join(kinds))} "
+            f"{'GPU=all ' if spread else ''}ONLY={shlex.quote(' '.join(only))}"
         )
     if hopeless := len(undecided) - len(open_):
         page.paragraph(
