@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from suite.errors import DocumentError
-from suite.folder import Folder
+from suite.safe_folder import Folder
 
 MANIFEST = "manifest.sha256"
 """The file that holds it; it does not name itself."""

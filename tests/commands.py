@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.machine.lock import PLACE
 
 LIMIT_S = 120.0

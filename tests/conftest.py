@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import suite_content
+from suite.fingerprint import suite_content
 from suite.host.campaign import request
 from suite.host.machine.identity import SALT
 from suite.host.machine.lock import PLACE

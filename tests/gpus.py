@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.host.campaign.plan import add_controls
 from suite.model import Arm, Campaign, CampaignIdentity, Document, on_device
 from tests import synthetic
@@ -17,7 +17,7 @@ CUDA = Arm(name="cuda", image="cuda", gpu=True)
 
 def hash_gpu(device: str) -> str:
     """The hash of a GPU's UUID."""
-    return wire.hash_uuid(f"GPU-{device}")
+    return codec.hash_uuid(f"GPU-{device}")
 
 
 def make_gpus(

@@ -19,6 +19,7 @@ import numpy as np
 from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.cells.scenario import Point, Scenario
 from suite.cells.traits import PROFILES, ProfileName
+from suite.codec import SCHEMA, dump_document
 from suite.model import (
     Arm,
     Campaign,
@@ -35,7 +36,6 @@ from suite.model import (
     SuiteIdentity,
     control_of,
 )
-from suite.wire import SCHEMA, dump_document
 from suite.worker import scenarios
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.commands import run_python
 
 ROOT = SUITE.parent

@@ -6,7 +6,7 @@ import ast
 
 from suite.cells.cell import Param
 from suite.cells.families import FAMILIES
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.worker import scenarios
 
 CELLS = scenarios.cells()

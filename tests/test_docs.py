@@ -9,10 +9,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from suite import __version__, wire
+from suite import __version__, codec
 from suite.analysis.causes.rules import RULES
 from suite.cli.commands.generate import generated
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
 from suite.model import SuiteIdentity
@@ -82,7 +82,7 @@ def test_the_schema_fits_what_a_campaign_writes(
 def test_the_schema_refuses_what_is_no_document(
     fields: dict[str, object], validator: jsonschema.Draft202012Validator
 ) -> None:
-    document = wire.plain(synthetic.make_document(synthetic.make_campaign(), "cpu", 1))
+    document = codec.plain(synthetic.make_document(synthetic.make_campaign(), "cpu", 1))
     validator.validate(document)
     assert not validator.is_valid({**document, **fields})
 

@@ -15,11 +15,11 @@ from suite import flags
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.machines import compare_machines
+from suite.analysis.statistics.estimate import estimate
 from suite.cells.cell import Cell, Work
 from suite.flags import IMPLAUSIBLE, KINDS, Flag, raise_flag
 from suite.model import Again, Check, Document, Excluded, Scalar

@@ -12,7 +12,7 @@ from check_jsonschema import main as check
 from click.testing import CliRunner
 from pre_commit.commands.validate_config import validate_config
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.test_guide import recipes
 
 ROOT = SUITE.parent

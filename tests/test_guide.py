@@ -13,7 +13,7 @@ from suite.analysis.ablation.soundness import LASTING
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.cli.entry import commands
 from suite.cli.options import EXITS
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.flags import KINDS
 from suite.host.campaign.plan import PROFILES
 from suite.host.doctor.examine import CHECKS

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 
 ESCAPES = frozenset({"escape", "html", "saxutils", "show_plainly", "guard_formula"})
 """What makes a text safe for where it will stand."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from suite.cli.entry import commands
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.commands import run, run_python
 from tests.test_states_apart import OWN_VIEW
 

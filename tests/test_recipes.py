@@ -17,7 +17,7 @@ import pytest
 
 from suite.analysis.observations import COLUMNS, name_machine
 from suite.analysis.result.campaign import Analysis
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
 from tests import synthetic

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE
 from suite.errors import EngineError, UsageError
+from suite.fingerprint import SUITE
 from suite.host.docker.connection import DEFAULT_SOCKET
 from suite.host.gpu.visible_devices import machine_gpus, pci_gpus
 from suite.host.machine.lock import PLACE

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 
 COUNTS = frozenset({"n", "mild", "far", "judged", "hopeless"})
 """Fields that are whole numbers or true or false."""
@@ -16,13 +16,13 @@ WHOLE: dict[str, tuple[str, ...]] = {
         "count for device, count in result.placement.items() if kind in device",
     ),
     "analysis/compare.py": ("counts", "freedom for _, freedom in found.values()"),
-    "analysis/numbers/stopping.py": ("known",),
+    "analysis/statistics/stopping.py": ("known",),
     "analysis/causes/plain_cell.py": ("labelled",),
     "host/gpu/nvml.py": ("for i in",),
     "host/telemetry/sampler.py": ("counts",),
     "report/render/paper.py": ("lengths",),
     "report/sections/controls.py": ("Counter",),
-    "wire.py": ("items",),
+    "codec.py": ("items",),
     "worker/loop/counters.py": ("known",),
     "worker/loop/trace.py": ("end - begin for begin, end in spans",),
     "worker/scenario/scratch.py": ("page & 1 for page in residency",),
@@ -30,7 +30,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "worker/scenarios/scripts/posted/slices.py": ("traces.values()",),
     "worker/scenarios/mlp/train.py": ("sizes",),
 }
-"""What else is whole, by file, or of what nothing but its being finite is asked (``wire.py``)."""
+"""What else is whole, by file, or of what nothing but its being finite is asked (``codec.py``)."""
 
 
 def is_whole(added: ast.expr) -> bool:

@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.provision.images import DOCKER, is_pinned, read_specs
 
 DOCKERFILES = sorted(DOCKER.glob("*Dockerfile"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.analysis.campaign.validity import asks_for_repeat, find_cell_disturbance, find_labels
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.campaign import Analysis
@@ -106,7 +106,7 @@ def test_what_a_gpu_does_stands_beside_its_numbers_or_against_them(
 OTHER = {**INSIDE, "gpu.0.pci": "0000:c1:00.0"}
 SILENT = replace(CUT, failing={"nvmlDeviceGetComputeRunningProcesses": 4})
 ON_SLICE = {**INSIDE, "gpu.0.name": "NVIDIA Made-Up 100 MIG 1g.10gb+me"}
-MINE, NEXT = (wire.hash_uuid(f"{index}aaaaaaa-2222-3333-4444-555555555555") for index in (1, 3))
+MINE, NEXT = (codec.hash_uuid(f"{index}aaaaaaa-2222-3333-4444-555555555555") for index in (1, 3))
 
 
 @pytest.mark.parametrize(

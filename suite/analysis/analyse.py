@@ -18,7 +18,6 @@ from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
-from suite.analysis.campaign.accounting import add_up, find_deaths
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
     describe_arm,
@@ -26,23 +25,24 @@ from suite.analysis.campaign.environment import (
     find_differing,
     find_machine,
 )
-from suite.analysis.campaign.pace import find_odd
 from suite.analysis.campaign.proof import withhold_unproven
+from suite.analysis.campaign.slow_invocations import find_odd
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
-from suite.analysis.campaign.watched import find_cost
+from suite.analysis.campaign.telemetry import find_cost
+from suite.analysis.campaign.time_spent import add_up, find_deaths
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
-from suite.analysis.numbers.crossover import find_crossover, find_reach, find_sweeps, pick_main
-from suite.analysis.numbers.settled import hand_over
-from suite.analysis.numbers.stopping import Precision, assess
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
 from suite.analysis.several.machines import choose_rows, compare_machines
+from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
+from suite.analysis.statistics.rounding import hand_over
+from suite.analysis.statistics.stopping import Precision, assess
 from suite.errors import UsageError
 
 Rows = Literal["cell", "machine", "type"]

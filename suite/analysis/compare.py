@@ -17,14 +17,6 @@ import numpy as np
 from msgspec import structs
 from scipy import special
 
-from suite.analysis.numbers.estimate import (
-    CONFIDENCE,
-    Moments,
-    bring_back,
-    find_moments,
-    find_quantile,
-    find_spread,
-)
 from suite.analysis.observations import Measure, Observation, take_seconds, values_by_block
 from suite.analysis.result.cells import Answer, Bound, Comparison, set_down
 from suite.analysis.result.numbers import (
@@ -37,9 +29,17 @@ from suite.analysis.result.numbers import (
     VerdictName,
     cite,
 )
+from suite.analysis.statistics.estimate import (
+    CONFIDENCE,
+    Moments,
+    bring_back,
+    find_moments,
+    find_quantile,
+    find_spread,
+)
 from suite.cells.traits import WITH_VERDICTS
 from suite.flags import IMPLAUSIBLE, Flag, raise_flag
-from suite.ranges import RANGES
+from suite.input_limits import RANGES
 
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from suite.analysis.analyse import analyse
+from suite.analysis.campaign.invocation_value import read
 from suite.analysis.campaign.proof import withhold_unproven
-from suite.analysis.campaign.reading import read
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt, Turn
-from suite.folder import Folder
 from suite.manifest import hash_content
 from suite.model import CellResult, Document
+from suite.safe_folder import Folder
 
 
 def find_receipt(

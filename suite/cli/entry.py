@@ -14,17 +14,17 @@ import click
 from rich.console import Console
 from tabulate import tabulate
 
-from suite import __version__, wire
+from suite import __version__, codec
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.cli.commands import export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.generate import generate
 from suite.cli.commands.recheck import CELLS, run_recheck
-from suite.cli.conduct import ROOT, conclude
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
+from suite.cli.run_campaign import ROOT, conclude
 from suite.cli.runs import run_argument
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
@@ -88,7 +88,7 @@ def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
             {"id": c.id, "profiles": c.profiles, "work": vars(c.work), "question": c.question}
             for c in chosen
         ]
-        click.echo(wire.dump_document(rows), nl=False)
+        click.echo(codec.dump_document(rows), nl=False)
     else:
         click.echo(tabulate([_row(c) for c in chosen], headers=_HEADERS, tablefmt="plain"))
     return 0
@@ -168,7 +168,7 @@ def doctor(*, as_json: bool, **given: Any) -> int:
     )
     console = Console(highlight=False)
     if as_json:
-        click.echo(wire.dump_document(found), nl=False)
+        click.echo(codec.dump_document(found), nl=False)
     elif console.is_terminal:
         console.print(draw_screen(found, console.encoding))
         console.print(found.verdict, markup=False, style="bold")

@@ -10,7 +10,7 @@ import click
 
 from suite.host.campaign import plan
 from suite.host.telemetry.observer import MODES
-from suite.ranges import RANGES
+from suite.input_limits import RANGES
 
 PROFILE_NAMES = tuple(plan.PROFILES)
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from suite import wire
+from suite import codec
 from suite.cli.engines import name_engine, settle_custom
 from suite.errors import DocumentError, UsageError
 from suite.host.campaign.options import NAMED, SETTINGS, Options, parse_gpu
@@ -61,7 +61,7 @@ def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()
         )
     if _HASH.fullmatch(plain.get("gpu", "")) and "gpu" not in now:
         for name in read_visible(os.environ) or ():
-            if "-" in name and hide(wire.hash_uuid(name)) == plain["gpu"]:
+            if "-" in name and hide(codec.hash_uuid(name)) == plain["gpu"]:
                 return options.give(
                     **{n: v for n, v in plain.items() if n not in {*now, "gpu"}}, gpu=name
                 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from suite.cli.conduct import ROOT, shown
+from suite.cli.run_campaign import ROOT, shown
 from suite.errors import UsageError
 from suite.model import PLAN
 

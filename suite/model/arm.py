@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from suite.ranges import ARM
+from suite.input_limits import ARM
 
 Control = Literal["twin", "again", "hidden"]
 """An arm of which the truth is known.  ``twin``: its arm's second, short invocation of a block.  ``again``:

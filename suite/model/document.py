@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from suite.cells.cell import Cell, Param, Work
 from suite.cells.traits import ProfileName
-from suite.ranges import FILLED, RANGES
+from suite.input_limits import FILLED, RANGES
 
 Scalar = str | int | float | bool | None
 """The value of one fact; ``None`` is "looked for and not there"."""

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
+from suite.input_limits import LABEL, NAME, RANGES
 from suite.model.arm import Arm
 from suite.model.document import CallSeconds, Filled, Seconds, SuiteIdentity
-from suite.ranges import LABEL, NAME, RANGES
 
 Name = Annotated[str, NAME]
 Blocks = Annotated[int, RANGES["blocks"]]

@@ -1,7 +1,7 @@
 """What a document must satisfy beyond its types: one complaint a broken rule.
 
-What a single field may hold is annotated at the field, as one of ``suite.ranges``; here these are asked,
-and what must hold between fields.  Pure: values in, ``(field path, complaint)`` pairs out.  It judges
+What a single field may hold is annotated at the field, as one of ``suite.input_limits``; here these are
+asked, and what must hold between fields.  Pure: values in, ``(field path, complaint)`` pairs out.  It judges
 whether a document makes sense, never whether its numbers are good.  The host asks it of what a worker
 says, and a reader of what a folder holds.
 """
@@ -15,8 +15,8 @@ from functools import cache, partial
 from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 from suite.cells.cell import Cell, Work, cell_id
+from suite.input_limits import FILLED, RANGES, Range, Text
 from suite.model.document import CellResult, Document, Telemetry
-from suite.ranges import FILLED, RANGES, Range, Text
 
 Complaint = tuple[str, str]
 """The path of a field, such as ``$.cells[3].samples_s[2]``, and what is wrong with it."""

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from suite import __version__, wire
+from suite import __version__, codec
 from suite.clock import now
 from suite.model import AT_END, FINE, Scalar
 from suite.worker.session.channel import Channel
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, getattr(options, "cells", []))
     _demand_one_process(parser, options.command, {request.cell.process for request in requests})
     channel = Channel()
-    channel.send("hello", schema=wire.SCHEMA, version=__version__, pid=os.getpid(), at=now())
+    channel.send("hello", schema=codec.SCHEMA, version=__version__, pid=os.getpid(), at=now())
     if options.command == "script":
         return _run_script(channel, requests, gpu=options.gpu)
     return _run_cells(channel, options, requests, numpy_s)

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from suite.analysis.compare import find_paired_ratio, judge, share_spread
-from suite.analysis.numbers.estimate import find_spread
 from suite.analysis.result.numbers import Ratio
+from suite.analysis.statistics.estimate import find_spread
 from tests.bench.rates import Rate
 from tests.fakes.hosts import HOSTS, draw_levels
 

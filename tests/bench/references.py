@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Cell
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.worker import scenarios
 from suite.worker.scenarios.mlp import fallback
 from suite.worker.scenarios.mlp import train as mlp

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import stats
 
 from suite.analysis.compare import find_paired_ratio, judge
-from suite.analysis.numbers.estimate import reduce_invocation
-from suite.analysis.numbers.steady import find_steady
 from suite.analysis.result.numbers import MARGIN
+from suite.analysis.statistics.estimate import reduce_invocation
+from suite.analysis.statistics.warmup import find_steady
 from tests.fakes.hosts import WARMUP, Array
 
 LEVEL = 0.05

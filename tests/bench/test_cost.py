@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.documents.read import load_campaign
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.model import Document, container_seconds, lived_seconds
 
 SAMPLES = sorted((SUITE.parent / "results" / "samples").glob("*-standard"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from suite.analysis.numbers.estimate import CLAIM, count_needed
-from suite.analysis.numbers.stopping import assess
+from suite.analysis.statistics.estimate import CLAIM, count_needed
+from suite.analysis.statistics.stopping import assess
 from suite.host.campaign import plan
 from tests.bench.rates import Rate, contains, count, draw_values, estimates, ratios
 from tests.fakes.hosts import HOSTS

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from suite.analysis.numbers.steady import Steady, find_steady
+from suite.analysis.statistics.warmup import Steady, find_steady
 from tests.bench.rates import count
 from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.documents.read import load_campaign
-from suite.cli import conduct, entry
+from suite.cli import entry, run_campaign
 from suite.cli.entry import main
 from suite.host.campaign.options import Options
 from suite.host.telemetry.observer import Observe
@@ -35,10 +35,10 @@ class Shell:
         self._capsys = capsys
         self.engine: FakeEngine | Exception = FakeEngine()
         self.opened: list[Options] = []
-        for module in (conduct, entry):
+        for module in (run_campaign, entry):
             monkeypatch.setattr(module, "open_engine", self._open)
         self.watched: list[str] = []
-        monkeypatch.setattr(conduct, "make_observer", self._observe)
+        monkeypatch.setattr(run_campaign, "make_observer", self._observe)
 
     def _open(self, options: Options, _: object) -> FakeEngine:
         self.opened.append(options)

@@ -58,7 +58,7 @@ def test_two_builds_from_nothing_have_the_same_content(
             api.tag(cpu_image.id, *tag.rsplit(":", 1), force=True)
         api.remove_image(fresh.id)
     assert first["content.hash"] == second["content.hash"]
-    assert first["suite.content"] == second["suite.content"]
+    assert first["suite.fingerprint"] == second["suite.fingerprint"]
 
 
 def test_what_an_engine_has_is_told_without_touching_it(

@@ -16,8 +16,8 @@ import pytest
 from docker.errors import APIError
 
 from suite.analysis.documents.read import load_campaign
-from suite.content import suite_content
 from suite.errors import EngineError
+from suite.fingerprint import suite_content
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK, Image
@@ -129,7 +129,7 @@ def test_its_own_tensorflow_runs_our_worker_and_is_described(
     laid: tuple[DockerEngine, Image],
 ) -> None:
     facts = describe(*laid)
-    assert facts["suite.content"] == suite_content()
+    assert facts["suite.fingerprint"] == suite_content()
     assert facts["tensorflow.build.cuda"] is True
     assert facts["environment.XLA_FLAGS"] == "--xla_dump_max_hlo_modules=1"
     assert facts["content.hash"]

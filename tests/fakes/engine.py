@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.cells.cell import Cell
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.engine import LABEL, Card, Ending, EngineKind, GpuRequest, Job, Say, Volume
@@ -47,7 +47,7 @@ Script = Callable[[Job], Life]
 
 def record(name: str, **fields: Any) -> str:
     """A line of the worker."""
-    return wire.dump_record({"record": name, **fields})
+    return codec.dump_record({"record": name, **fields})
 
 
 def asked_cells(job: Job) -> list[tuple[str, int | None]]:
@@ -132,7 +132,7 @@ class Worker:
         return [
             record(
                 "hello",
-                schema=wire.SCHEMA,
+                schema=codec.SCHEMA,
                 version="0.1.0",
                 pid=7,
                 at=datetime.now(timezone.utc),

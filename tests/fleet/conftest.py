@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.faults.places import Place
 from tests.fleet.machines import Machine, make_key
 from tests.fleet.trials import BRINGS, Play, link_environment, write_inventory

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 
 WAIT_S = 30.0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.commands import run
 from tests.fakes.scripted_python import script
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests import twelve
 from tests.commands import run
 from tests.fakes.scripted_python import script

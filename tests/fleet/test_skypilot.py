@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.commands import run
 from tests.fleet.clusters import Cluster
 from tests.fleet.machines import Machine, find_port

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from suite.cli.fleet.end import read_end
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.machine.identity import SALT
 from tests import twelve
 from tests.commands import run

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.machine.identity import SALT
 from tests.commands import run_python
 from tests.fleet.trials import OURS

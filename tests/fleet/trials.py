@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.fleet.machines import Machine
 
 BRINGS = "`nox -s fleet` installs ansible-core and ansible-lint"

@@ -22,11 +22,12 @@ import pytest
 from suite.analysis.analyse import compare_folders
 from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document, read_summary
-from suite.cli import conduct, entry
+from suite.cli import entry, run_campaign
 from suite.cli.resume import settle
 from suite.clock import Span
-from suite.content import SUITE
+from suite.codec import dump_document, dump_record
 from suite.errors import DocumentError, EngineError
+from suite.fingerprint import SUITE
 from suite.host.campaign.options import Options
 from suite.host.docker.connection import find_endpoint
 from suite.host.gpu.visible_devices import read_probe
@@ -35,7 +36,6 @@ from suite.host.machine.output import split_lines
 from suite.host.provision.images import DOCKER, read_specs
 from suite.host.telemetry.observer import read_lines
 from suite.report.produce import build_comparison
-from suite.wire import dump_document, dump_record
 from tests import golden_campaigns, synthetic
 from tests.fakes.engine import Life
 from tests.fuzz.mutations import ODD, mutate, mutate_lines
@@ -253,7 +253,7 @@ def try_options(at: Path, draw: Random) -> None:
         raise EngineError("no engine is here", "start one")
 
     with pytest.MonkeyPatch.context() as patched, contextlib.ExitStack() as streams:
-        for module in (conduct, entry):
+        for module in (run_campaign, entry):
             patched.setattr(module, "open_engine", refuse)
         patched.setattr(entry, "conclude", lambda _: 0)  # it would write beside the sample
         patched.chdir(at)

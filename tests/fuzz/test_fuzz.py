@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from suite.codec import Malformed, parse_json, parse_record
 from suite.errors import CrossoverError
 from suite.host.machine.output import split_lines
-from suite.wire import Malformed, parse_json, parse_record
 from tests.fakes.engine import Worker
 from tests.fuzz.doors import DOORS, Door
 from tests.fuzz.mutations import mutate

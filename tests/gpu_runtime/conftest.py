@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from docker.client import from_env
 
-from suite.content import SUITE
 from suite.errors import EngineError
+from suite.fingerprint import SUITE
 from suite.host.docker.engine import DockerEngine
 from suite.host.local.engine import HOME
 from suite.host.local.environment import (

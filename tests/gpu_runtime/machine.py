@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.local.engine import HOME
 from tests.gpu_runtime.build import VERSION
 

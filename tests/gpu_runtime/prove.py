@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.model import CellResult, Check
 from suite.worker import scenarios
 from suite.worker.loop.measure import Loop, Timing
@@ -58,7 +58,7 @@ def main(names: list[str]) -> None:
     session.CellRun = OneCall  # type: ignore[misc]
     runner = session.Runner(loop, device, times, stages)
     said = {**facts.tensorflow_facts(), **facts.switches()}
-    print(wire.dump_record({"record": "facts", "facts": said}), flush=True)  # noqa: T201
+    print(codec.dump_record({"record": "facts", "facts": said}), flush=True)  # noqa: T201
     if trigger := os.environ.get("CROSSOVER_FAIL"):
         Path(trigger).touch()
     for scenario in scenarios.SCENARIOS:
@@ -68,7 +68,7 @@ def main(names: list[str]) -> None:
             if (not names or cell.id in names) and ours:
                 run = Request(scenario=scenario, cell=cell, calls=1)
                 result: CellResult = replace(runner.run(run), spent_s={})
-                print(wire.dump_record({"record": "cell", "cell": result}), flush=True)  # noqa: T201
+                print(codec.dump_record({"record": "cell", "cell": result}), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

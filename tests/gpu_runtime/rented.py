@@ -16,7 +16,7 @@ from typing import Any
 from docker.api.client import APIClient
 from docker.errors import NotFound
 
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from tests.fakes.daemons import Daemon
 from tests.gpu_runtime.machine import GpuMachine, environ
 

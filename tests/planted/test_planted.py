@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from suite import wire
-from suite.cli import conduct
+from suite import codec
+from suite.cli import run_campaign
 from suite.cli.entry import main
-from suite.content import SUITE
 from suite.errors import EngineError, NoGpuError
+from suite.fingerprint import SUITE
 from suite.host.campaign import campaign_runner, durations
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import LABEL, Card, GpuRequest, Job, Running
@@ -71,7 +71,7 @@ class Ground:
         assert "Traceback" not in self.said
 
     def bench(self, engine: Any, *words: str, only: str, arms: str) -> None:
-        self.monkeypatch.setattr(conduct, "open_engine", lambda given, terminal: engine)
+        self.monkeypatch.setattr(run_campaign, "open_engine", lambda given, terminal: engine)
         head = ("bench", "--results", str(self.results), "--profile", "smoke", "--seed", "1")
         self.run(*head, "--telemetry", "off", "--arms", arms, "--only", only, *words)
 
@@ -258,7 +258,7 @@ def change_records(kind: str, **fields: Any) -> Script:
 
 def rewrite(lines: list[str], kind: str, fields: dict[str, Any]) -> Iterator[str]:
     for line in lines:
-        read = dict(wire.parse_record(line))
+        read = dict(codec.parse_record(line))
         if read["record"] != kind:
             yield line
             continue

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markdown_it.token import Token
 from msgspec import structs
 
-from suite import __version__, wire
+from suite import __version__, codec
 from suite.model import Campaign, Document
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
@@ -173,7 +173,7 @@ def test_the_json_says_who_measured_and_who_analysed() -> None:
     summary = analyse_made("few", blocks=1)
     suite = replace(synthetic.SUITE, version="0.0.9")
     content = json.loads(render_json(structs.replace(summary, suite=suite)))
-    assert content["suite"] == wire.plain(suite)
+    assert content["suite"] == codec.plain(suite)
     assert content["analysed_by"] == __version__
 
 

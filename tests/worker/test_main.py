@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from suite import __version__, wire
+from suite import __version__, codec
 from suite.model import CellResult, Scalar
 from suite.worker import __main__ as worker
 from suite.worker.proof import facts, gpu, libraries
@@ -77,8 +77,8 @@ class Scene:
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     def send(self, record: str, **fields: Any) -> None:
-        line = wire.dump_record({"record": record, **fields})
-        self.sent.append(wire.parse_record(line))
+        line = codec.dump_record({"record": record, **fields})
+        self.sent.append(codec.parse_record(line))
 
     def start(self, _imported_s: float, *, gpu: bool) -> tuple[dict[str, float], str]:
         if self.refused:
@@ -128,7 +128,7 @@ def test_a_worker_tells_in_order_what_it_is_and_what_it_found(scene: Scene) -> N
     kinds = ["hello", "startup", "facts", "cell_started", "cell", "cell_started", "cell", "bye"]
     assert scene.run("measure", *STAGES) == (0, kinds)
     hello, start, found, *cells, _ = scene.sent
-    assert (hello["schema"], hello["version"]) == (wire.SCHEMA, __version__)
+    assert (hello["schema"], hello["version"]) == (codec.SCHEMA, __version__)
     assert start["device"] == "/CPU:0"
     assert found["facts"]["sample_floor_s"] >= 0.01
     # An arm without a GPU has no compile cache.

@@ -8,10 +8,10 @@ from functools import partial
 from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
-from suite.analysis.numbers.estimate import estimate
 from suite.analysis.observations import HOUR_S, LARGEST, MILLION
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.limits import Price
+from suite.analysis.statistics.estimate import estimate
 from suite.model import Campaign
 
 

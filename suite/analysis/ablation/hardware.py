@@ -11,9 +11,9 @@ from typing import Any
 
 from suite.analysis.ablation.catalogue import Catalogue
 from suite.analysis.ablation.limits import BELOW
-from suite.analysis.campaign.bounds import Place
+from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import CellSummary, Summary
-from suite.analysis.campaign.watched import sum_up
+from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.result.arms import WatchedGpu
 from suite.analysis.result.numbers import derive_rate
 from suite.flags import Flag, Severity, raise_flag

@@ -14,13 +14,13 @@ from msgspec import structs
 
 from suite.analysis.ablation.catalogue import Catalogue, divide
 from suite.analysis.ablation.speedups import find_utilization
-from suite.analysis.campaign.bounds import Place
+from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.documents.published import read_figures
-from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.limits import ANY, PRODUCT, Band, Figure
 from suite.analysis.result.numbers import Value, cite
+from suite.analysis.statistics.estimate import estimate
 from suite.flags import IMPLAUSIBLE, Flag, raise_flag
 
 BELOW, ABOVE = 0.15, 0.10

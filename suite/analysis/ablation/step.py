@@ -17,9 +17,9 @@ from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
-from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.findings import PARTS, Finding, Meaning, PartName
 from suite.analysis.result.numbers import Estimate, Evidence, cite
+from suite.analysis.statistics.estimate import estimate
 
 AGREES = 2.0
 """A copy explains a difference up to this factor of the copy's own time; the rest is not copying."""

@@ -14,10 +14,10 @@ from itertools import pairwise
 from suite.analysis.ablation.catalogue import Catalogue, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
-from suite.analysis.numbers.estimate import estimate, estimate_difference
 from suite.analysis.result.cells import Comparison
 from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Ratio, Verdict, cite
+from suite.analysis.statistics.estimate import estimate, estimate_difference
 from suite.cells.cell import Ladder
 from suite.cells.traits import Removed
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analysis.campaign.accounting import ENDED_WELL
 from suite.analysis.campaign.proof import Withheld, is_simulated
+from suite.analysis.campaign.time_spent import ENDED_WELL
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.cells import Checked

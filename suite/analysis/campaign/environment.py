@@ -17,11 +17,11 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from suite.analysis.campaign.accounting import find_timing_costs
-from suite.analysis.campaign.bounds import read_text, take_first
 from suite.analysis.campaign.consistency import tell_apart
+from suite.analysis.campaign.plausibility import read_text, take_first
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.campaign.watched import sum_up
+from suite.analysis.campaign.telemetry import sum_up
+from suite.analysis.campaign.time_spent import find_timing_costs
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
 from suite.model import NOT_FROM_LOCK, CellResult, Document, Scalar, control_of, name_kind

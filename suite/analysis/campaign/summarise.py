@@ -13,8 +13,6 @@ from typing import Any
 
 from msgspec import structs
 
-from suite.analysis.campaign.bounds import Place, find_impossible, find_places
-from suite.analysis.campaign.conclude import Conclusions, conclude, read_control
 from suite.analysis.campaign.consistency import (
     counted_documents,
     find_checked,
@@ -27,9 +25,10 @@ from suite.analysis.campaign.consistency import (
     flag_labels,
     take_counted,
 )
-from suite.analysis.campaign.pace import find_off_pace
+from suite.analysis.campaign.invocation_value import add_outliers, flag_readings, read
+from suite.analysis.campaign.plausibility import Place, find_impossible, find_places
 from suite.analysis.campaign.proof import withhold_unproven
-from suite.analysis.campaign.reading import add_outliers, flag_readings, read
+from suite.analysis.campaign.slow_invocations import find_off_pace
 from suite.analysis.campaign.validity import (
     MOST_SET_ASIDE,
     exclude,
@@ -38,13 +37,14 @@ from suite.analysis.campaign.validity import (
     is_contended,
     judge_campaign,
 )
+from suite.analysis.campaign.verdicts import Conclusions, conclude, read_control
 from suite.analysis.documents.busy import find_idle
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
-from suite.analysis.numbers.estimate import estimate
 from suite.analysis.observations import Observation, observe_cell
 from suite.analysis.result.cells import Amount, ArmResult, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
+from suite.analysis.statistics.estimate import estimate
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, CellResult, Document

@@ -14,7 +14,7 @@ from typing import Any
 
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import IS_NAMED
-from suite.analysis.numbers.estimate import STALL_S, is_stall
+from suite.analysis.statistics.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
 from suite.model import AT_END, FINE, CellResult, Document, Scalar
 

@@ -14,6 +14,7 @@ from suite.analysis.ablation.overheads import transfer_cost
 from suite.analysis.ablation.pipeline import cite_parts, find_better, find_pipeline, is_input_bound
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.causes.ladder_steps import next_stage
 from suite.analysis.causes.parts import (
     Found,
     Part,
@@ -25,7 +26,6 @@ from suite.analysis.causes.parts import (
     subtract,
 )
 from suite.analysis.causes.plain_cell import split_plain_cell
-from suite.analysis.causes.transitions import next_stage
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.traits import LinkName

@@ -22,9 +22,9 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.ablate import ablate
 from suite.analysis.causes.parts import Part, mean_of, subtract
 from suite.analysis.causes.rules import RULES, Arms, Candidate, cross_check, find_off_device_ops
-from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.findings import Cause, RuleName, Standing
 from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.statistics.estimate import estimate_difference
 from suite.cells.traits import OverheadName
 
 NAMED = 0.10

@@ -9,7 +9,7 @@ import msgspec
 
 from suite.analysis.result.several import Offer
 from suite.errors import DocumentError
-from suite.folder import Folder
+from suite.safe_folder import Folder
 
 
 class _Prices(msgspec.Struct, forbid_unknown_fields=True):

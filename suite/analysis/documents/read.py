@@ -15,12 +15,12 @@ import msgspec
 
 from suite.analysis.documents.rules import judge_membership, judge_plan
 from suite.analysis.result.campaign import Analysis
+from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
-from suite.folder import MEND, Folder
+from suite.input_limits import RANGES
 from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document
-from suite.ranges import RANGES
-from suite.wire import SCHEMA, Malformed, decode_json, judge_values, parse_json
+from suite.safe_folder import MEND, Folder
 
 DERIVED = frozenset({PLAN, "summary.json"})
 """The JSON files of a campaign folder that are no documents."""

@@ -13,7 +13,7 @@ from suite.analysis.result.campaign import Plan
 from suite.analysis.result.cells import Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Crossover, Estimate, Ratio, Verdict
 from suite.flags import Flag
-from suite.ranges import LONGEST_NAME, RANGES
+from suite.input_limits import LONGEST_NAME, RANGES
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 

@@ -21,13 +21,13 @@ from suite.analysis.compare import (
     is_beyond,
     judge_bound,
 )
-from suite.analysis.numbers.settled import hand_over
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, Comparison
 from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN
 from suite.analysis.result.several import Again, Column, Pair, Versus
-from suite.analysis.several.admission import find_copies
+from suite.analysis.several.eligibility import find_copies
+from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
-from suite.content import hash_lines
 from suite.errors import UsageError
+from suite.fingerprint import hash_lines
 
 
 def hash_samples(loaded: LoadedCampaign) -> str:

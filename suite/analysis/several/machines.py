@@ -15,8 +15,6 @@ from typing import Literal
 from msgspec import structs
 
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
-from suite.analysis.numbers.estimate import count_needed, estimate
-from suite.analysis.numbers.settled import hand_over
 from suite.analysis.observations import (
     Observation,
     observe,
@@ -37,7 +35,9 @@ from suite.analysis.result.several import (
     Ranking,
     Versus,
 )
-from suite.analysis.several.admission import Instance, admit, group_instances
+from suite.analysis.several.eligibility import Instance, admit, group_instances
+from suite.analysis.statistics.estimate import count_needed, estimate
+from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
 from suite.flags import Flag, pick, raise_flag
 

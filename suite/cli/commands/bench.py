@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from suite.analysis.documents.read import load_campaign
-from suite.cli.conduct import conclude, engine_alone, provide, resolve_again, run_campaign
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.fleet.asked import demand_same_plan
 from suite.cli.resume import demand_same_custom, settle
+from suite.cli.run_campaign import conclude, engine_alone, provide, resolve_again, run_campaign
 from suite.errors import UnsoundError, UsageError
 from suite.host.campaign.arms import find_gpus, resolve_arms
 from suite.host.campaign.options import Options

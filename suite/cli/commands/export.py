@@ -8,7 +8,7 @@ import click
 
 from suite.analysis.analyse import analyse_folder
 from suite.cli.options import add_out
-from suite.cli.out import write_files
+from suite.cli.output import write_files
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import run_argument
 from suite.errors import UsageError

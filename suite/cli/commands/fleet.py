@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 from tabulate import tabulate
 
-from suite.cli.conduct import ROOT
 from suite.cli.fleet.asked import read_words
 from suite.cli.fleet.home import Row, look_home
 from suite.cli.fleet.reasons import Reason
 from suite.cli.options import FOLDER
 from suite.cli.processes import in_processes
 from suite.cli.receipts.check import check_folder
+from suite.cli.run_campaign import ROOT
 from suite.cli.terminal import complain
 from suite.errors import DocumentError, UsageError
 from suite.model import PLAN

@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 from tabulate import tabulate
 
-from suite import wire
+from suite import codec
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
 from suite.cells.families import SHOWN
-from suite.cli.conduct import ROOT
+from suite.cli.run_campaign import ROOT
 from suite.errors import UsageError
-from suite.folder import Folder
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
 from suite.report.exports.summary import summary_schema
@@ -22,6 +21,7 @@ from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_report
 from suite.report.render.markdown import write_image
+from suite.safe_folder import Folder
 from suite.worker import scenarios
 
 _SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*?(<!-- sample:end -->)", re.DOTALL)
@@ -56,7 +56,7 @@ def generated() -> dict[str, str]:
         )
     return {
         _CELLS: head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
-        **{f"docs/{name}.json": wire.dump_document(one) for name, one in schemas.items()},
+        **{f"docs/{name}.json": codec.dump_document(one) for name, one in schemas.items()},
         "README.md": shown,
     }
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import click
 
 from suite.analysis.receipt import find_receipt
-from suite.cli.conduct import shown
 from suite.cli.options import FOLDER, add_out
-from suite.cli.out import give_files, open_out
+from suite.cli.output import give_files, open_out
 from suite.cli.receipts.archive import unpacked
 from suite.cli.receipts.bundle import make_bundle
 from suite.cli.receipts.check import check_folder
+from suite.cli.run_campaign import shown
 from suite.cli.runs import cell_argument, run_argument
 from suite.errors import UsageError
-from suite.folder import Folder
 from suite.manifest import hash_content
 from suite.report.produce import build_receipt
 from suite.report.render.plain import show_plainly
 from suite.report.text.names import choose_cells
+from suite.safe_folder import Folder
 
 _MOST_SHOWN = 20
 """Troubles of one check that are told; the rest is counted."""

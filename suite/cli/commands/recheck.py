@@ -5,9 +5,9 @@ from __future__ import annotations
 from suite.analysis.analyse import analyse, analyse_folder, compare_again
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.draw import draw_cells, hash_samples
-from suite.cli.conduct import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.receipts.archive import unpacked
+from suite.cli.run_campaign import engine_alone, provide, run_campaign, shown, write_reports
 from suite.cli.runs import find_run
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError

@@ -11,7 +11,7 @@ import click
 
 from suite.analysis.analyse import compare_folders
 from suite.cli.options import FOLDER, add_out
-from suite.cli.out import give_files
+from suite.cli.output import give_files
 from suite.cli.processes import in_processes
 from suite.cli.runs import runs_argument
 from suite.report.produce import build_comparison

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from suite.cli.fleet.reasons import Reason, find_reason
 from suite.errors import DocumentError
-from suite.folder import Folder
 from suite.report.render.plain import show_plainly
+from suite.safe_folder import Folder
 
 PLACE = "CROSSOVER_ENDED"
 """The environment variable that names the file."""

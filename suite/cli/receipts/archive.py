@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from suite.errors import DocumentError
-from suite.folder import MOST_BYTES, Folder
+from suite.safe_folder import MOST_BYTES, Folder
 
 MOST_FILES, MOST_IN_ALL = 5_000, 512 * 2**20
 """A full campaign has some 200 files, and 40 MB."""

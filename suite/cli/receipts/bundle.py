@@ -6,16 +6,16 @@ import tempfile
 from pathlib import Path
 
 from suite.analysis.documents.read import load_plan
-from suite.cli.conduct import write_reports
 from suite.cli.receipts.archive import pack
 from suite.cli.receipts.check import check_folder
 from suite.cli.receipts.hiding import hide
 from suite.cli.receipts.signature import SIGNATURE, sign
+from suite.cli.run_campaign import write_reports
 from suite.errors import CrossoverError
-from suite.folder import Folder
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST, list_own
 from suite.model import PLAN
+from suite.safe_folder import Folder
 
 
 def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str, bytes]:

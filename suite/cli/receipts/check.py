@@ -21,14 +21,14 @@ from suite.cli.receipts.differing import compare_files
 from suite.cli.receipts.finding import Finding
 from suite.cli.receipts.pictures import judge_pictures
 from suite.cli.receipts.signature import SIGNATURE, judge_signature
-from suite.content import suite_content
 from suite.errors import DocumentError
-from suite.folder import Folder
+from suite.fingerprint import suite_content
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
 from suite.model import PLAN, Campaign
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import can_draw, draw, rebuild, word_pictures
 from suite.report.text.units import show_things
+from suite.safe_folder import Folder
 from suite.worker import scenarios
 
 

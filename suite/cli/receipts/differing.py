@@ -9,7 +9,7 @@ from itertools import zip_longest
 from os.path import commonprefix
 from typing import Any
 
-from suite.analysis.numbers.settled import is_exact, settle
+from suite.analysis.statistics.rounding import is_exact, settle
 from suite.report.exports.summary import lay_out
 
 TOLERANCE = 1e-8

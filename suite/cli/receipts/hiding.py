@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
@@ -49,7 +49,7 @@ def hide(texts: Mapping[str, str]) -> dict[str, str]:
             continue
         value = _hide_value(values[name], secrets, "")
         same = value == values[name]
-        hidden[name] = text if same else wire.dump_document(value)
+        hidden[name] = text if same else codec.dump_document(value)
     return hidden
 
 

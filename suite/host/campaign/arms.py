@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from suite import wire
+from suite import codec
 from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.choice import ALL_GPUS, name_gpus
@@ -143,7 +143,7 @@ def spread_arms(arms: Sequence[Arm], uuids: Mapping[str, str | None], engine: En
     for device, uuid in uuids.items():
         request = engine.find_gpu(device)
         gpus[device] = replace(request, uuid=uuid or request.uuid)
-    hashes = {device: uuid and hide(wire.hash_uuid(uuid)) for device, uuid in uuids.items()}
+    hashes = {device: uuid and hide(codec.hash_uuid(uuid)) for device, uuid in uuids.items()}
     run: list[Arm] = []
     for arm in arms:
         run += [on_device(arm, *gpu) for gpu in hashes.items()] if arm.gpu else [arm]

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from suite import wire
+from suite import codec
 from suite.cells.cell import Cell
 from suite.clock import Span
 from suite.errors import EngineError
@@ -166,9 +166,9 @@ class DocumentBuilder:
     def _greet(self, record: Mapping[str, Any], start_s: float) -> None:
         """The container's first word came so many seconds after it was asked for, which is the outcome
         of the cells that only the host can see."""
-        if record["schema"] != wire.SCHEMA:
+        if record["schema"] != codec.SCHEMA:
             raise ValueError(
-                f"the image's suite speaks schema {record['schema']}, this is {wire.SCHEMA}"
+                f"the image's suite speaks schema {record['schema']}, this is {codec.SCHEMA}"
             )
         self._compare_clocks(msgspec.convert(record["at"], _Instant))
         self._note(start_s=start_s)
@@ -186,10 +186,10 @@ class DocumentBuilder:
             ArmRefused: it is another GPU.
         """
         named = self.gpu and self.gpu.uuid
-        if named and computing is not None and wire.hash_uuid(named) != computing:
+        if named and computing is not None and codec.hash_uuid(named) != computing:
             raise ArmRefused(
                 f"its worker computes on another GPU than the one named (UUIDs by their hashes: "
-                f"{hide(wire.hash_uuid(named))} was named, {hide(str(computing))} computes)"
+                f"{hide(codec.hash_uuid(named))} was named, {hide(str(computing))} computes)"
             )
 
     def _begin_cell(self, identity: str) -> None:
@@ -295,7 +295,7 @@ class DocumentBuilder:
         if content is None:
             absent["invocation.image.content"] = "the worker has not computed it yet"
         return Document(
-            schema=wire.SCHEMA,
+            schema=codec.SCHEMA,
             suite=campaign.suite,
             campaign=CampaignIdentity(
                 id=campaign.id, profile=campaign.profile, seed=campaign.seed, label=campaign.label

@@ -14,8 +14,8 @@ from dataclasses import replace
 from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms
+from suite.input_limits import RANGES
 from suite.model import Campaign, Document, Prediction, container_seconds
-from suite.ranges import RANGES
 
 ASKED_ABOUT_BUDGETS = 4.0
 """The worker gives cells that people asked about so many times the budget; its deadline follows."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from suite import wire
+from suite import codec
 from suite.cells.cell import Cell
 from suite.errors import GpuError, tell_left
 from suite.host.campaign import durations, plan
@@ -153,7 +153,7 @@ class InvocationRunner:
             if line is None:
                 return ""
             try:
-                kind = builder.take(wire.parse_record(line))
+                kind = builder.take(codec.parse_record(line))
             except (ValueError, KeyError) as error:
                 return f"the worker sent an invalid record: {error}"
             if kind == "cell":

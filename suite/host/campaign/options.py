@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from suite import wire
+from suite import codec
 from suite.cells.traits import ProfileName
-from suite.content import hash_lines
 from suite.errors import UsageError
+from suite.fingerprint import hash_lines
 from suite.host.campaign.arms import AUTO, check_arms
 from suite.host.campaign.durations import parse_duration
 from suite.host.gpu.choice import ALL_GPUS, NOTATION
 from suite.host.machine.identity import hide, read_salt
 from suite.host.machine.machine import parse_cpus
 from suite.host.telemetry.observer import Mode
-from suite.ranges import LONGEST_NAME, RANGES
+from suite.input_limits import LONGEST_NAME, RANGES
 
 _T = TypeVar("_T")
 
@@ -141,7 +141,7 @@ class Options:
         """The words that say more than the default does; a GPU's UUID as a hash."""
         plain = {name: word for name, word in self.words.items() if word != AUTO}
         if "-" in plain.get("gpu", ""):
-            plain["gpu"] = hide(wire.hash_uuid(plain["gpu"]))
+            plain["gpu"] = hide(codec.hash_uuid(plain["gpu"]))
         return plain
 
 

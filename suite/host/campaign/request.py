@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from suite import __version__, wire
+from suite import __version__, codec
 from suite.cells.cell import Cell
-from suite.content import SUITE, suite_content
 from suite.errors import UsageError
+from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign import durations, plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import campaign_name
 from suite.host.machine.identity import hash_machine
+from suite.input_limits import LONGEST_LABEL
 from suite.model import Campaign, Prediction, SuiteIdentity
-from suite.ranges import LONGEST_LABEL
 
 
 def plan_campaign(
@@ -43,7 +43,7 @@ def plan_campaign(
     label = choose_label(options.label)
     controls = plan.choose_controls(chosen, options.profile)
     campaign = Campaign(
-        schema=wire.SCHEMA,
+        schema=codec.SCHEMA,
         id=campaign_name(created, label, options.profile),
         created=created,
         profile=options.profile,

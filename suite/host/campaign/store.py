@@ -15,14 +15,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.errors import DocumentError, UsageError
-from suite.folder import Folder
 from suite.host.engine import Engine, Say
 from suite.host.machine.identity import hide
 from suite.host.machine.lock import MACHINE, PLACE, Lock, find_place, wait_for
 from suite.manifest import OWN, Pins
 from suite.model import PLAN, Campaign, Document, OutcomeName
+from suite.safe_folder import Folder
 
 
 def campaign_name(created: datetime, label: str, profile: str) -> str:
@@ -98,7 +98,7 @@ class Store:
         """The cells that a document that lies there need not try again."""
         if not self._door.holds(name):
             return 0
-        cells = wire.parse_json(self._door.read(name))["cells"]
+        cells = codec.parse_json(self._door.read(name))["cells"]
         return sum(cell["outcome"] not in _WORTHLESS for cell in cells)
 
     def write_reports(self, files: Mapping[str, str | bytes]) -> None:
@@ -124,7 +124,7 @@ class Store:
         self._pins.touch(path)
 
     def _write(self, name: str, value: Any) -> None:
-        self._door.write(name, hide(wire.dump_document(value)))
+        self._door.write(name, hide(codec.dump_document(value)))
         self._pins.touch(name)
 
 

@@ -28,6 +28,7 @@ from docker.transport.sshconn import paramiko
 from docker.utils.utils import kwargs_from_env
 from requests.exceptions import ReadTimeout
 
+from suite.codec import parse_json
 from suite.errors import DELEGATE, MORE_DISK, EngineError, RightsError
 from suite.host.engine import EngineKind, GpuSupport, Job, Refusal, find_row
 from suite.host.gpu.request import CDI_KIND, list_names
@@ -35,7 +36,6 @@ from suite.host.machine.deadlines import AWAY_EVERY_S, AWAY_S, KNOCK_S, WORK_S, 
 from suite.host.machine.machine import is_this_machine
 from suite.host.machine.surroundings import find_container
 from suite.model import Scalar
-from suite.wire import parse_json
 
 DEFAULT_SOCKET = Path("/var/run/docker.sock")
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
-from suite.content import hash_lines
 from suite.errors import BusyError, EngineError
+from suite.fingerprint import hash_lines
 from suite.host.docker.connection import Daemon, Refused
 from suite.host.engine import LABEL, Volume
 from suite.host.machine.deadlines import LEAVE_S, WORK_S

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from suite.codec import UUID
 from suite.errors import CrossoverError
 from suite.model import Scalar
-from suite.wire import UUID
 
 State = Literal["yes", "no", "unknown", "not-applicable"]
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.errors import CrossoverError, EngineError, GpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.gpu import NO_GPU, NOT_ASKED, check_idle_gpu
@@ -155,7 +155,7 @@ def _start(probe: Probe, job: Job) -> tuple[dict[str, Any], Ending]:
     try:
         while (line := run.next_line(max(0.0, deadline - time.monotonic()))) is not None:
             with suppress(ValueError):
-                record = wire.parse_record(line)
+                record = codec.parse_record(line)
                 records[record["record"]] = record
     except TimeoutError:
         stopped = True

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.host.engine import Card, Slice
 from suite.model import Scalar
 
@@ -92,7 +92,7 @@ FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
     "gpu.count": lambda n, _: n.nvmlDeviceGetCount(),
     "gpu.silent": lambda n, _: sum(_is_silent(n, i) for i in range(n.nvmlDeviceGetCount())),
     "gpu.name": lambda n, gpu: read_text(n.nvmlDeviceGetName(gpu)),
-    "gpu.uuid": lambda n, gpu: wire.hash_uuid(read_text(n.nvmlDeviceGetUUID(gpu))),
+    "gpu.uuid": lambda n, gpu: codec.hash_uuid(read_text(n.nvmlDeviceGetUUID(gpu))),
     "gpu.pci": lambda n, gpu: normalise_pci(read_text(n.nvmlDeviceGetPciInfo(gpu).busId)),
     "gpu.vbios": lambda n, gpu: read_text(n.nvmlDeviceGetVbiosVersion(gpu)),
     "gpu.capability": lambda n, gpu: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(gpu))),

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from suite.content import SUITE
 from suite.errors import EngineError, GpuError, UsageError
+from suite.fingerprint import SUITE
 from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import keep_visible, read_visible
 from suite.host.gpu.request import choose_variables, find_local_gpu

@@ -15,8 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.content import hash_lines
 from suite.errors import EngineError
+from suite.fingerprint import hash_lines
 from suite.host.engine import Say
 from suite.host.provision.build_steps import describe_pip, run_step
 

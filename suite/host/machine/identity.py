@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.errors import UsageError
 from suite.model import Scalar
 from suite.procfs import read_text
@@ -83,7 +83,7 @@ def hide(text: str) -> str:
     Raises:
         UsageError: as `read_salt`.
     """
-    text = "".join(map(wire.hide_uuids, _ESCAPED.split(text)))
+    text = "".join(map(codec.hide_uuids, _ESCAPED.split(text)))
     return _PLAIN.sub(lambda one: f"hmac:{_hash(one[0])[:16]}", text) if read_salt() else text
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import BusyError
-from suite.folder import Folder
 from suite.procfs import read_text
+from suite.safe_folder import Folder
 
 PLACE = "CROSSOVER_LOCKS"
 """The environment variable that names another folder for the machine's lock."""

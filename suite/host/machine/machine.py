@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from suite.errors import UsageError
+from suite.input_limits import RANGES
 from suite.model import Scalar
 from suite.procfs import groups, memory_total, read_text
-from suite.ranges import RANGES
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite import __version__, wire
-from suite.content import SUITE, hash_lines, suite_content, worker_files
+from suite import __version__, codec
 from suite.errors import ARM_BUILD, VENDOR_IMAGE, EngineError, UsageError
+from suite.fingerprint import SUITE, hash_lines, suite_content, worker_files
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK
 
@@ -367,6 +367,6 @@ def describe_check(line: str) -> str | None:
 
 def _read(line: str) -> dict[str, Any]:
     try:
-        return wire.parse_record(line)
+        return codec.parse_record(line)
     except ValueError:
         return {}

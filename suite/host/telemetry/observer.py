@@ -20,12 +20,12 @@ from typing import IO, Literal, get_args
 import msgspec
 
 from suite.clock import Span
-from suite.content import SUITE
+from suite.codec import parse_json
+from suite.fingerprint import SUITE
 from suite.host.engine import Engine, GpuRequest, Running
 from suite.model import Arm, Scalar, Telemetry
 from suite.model.rules import judge_telemetry
 from suite.procfs import write_cpus
-from suite.wire import parse_json
 
 GPU_EVERY_S, HOST_EVERY_S = 0.25, 0.5
 """Seconds between two samples: with a GPU, whose clocks move within a cell; and without."""

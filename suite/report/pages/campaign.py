@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
-from suite.report.pages.frame import explain_absence
 from suite.report.pages.gallery import write_pictures
+from suite.report.pages.page_parts import explain_absence
 from suite.report.sections.causes import write_advice, write_causes
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
@@ -30,8 +30,8 @@ from suite.report.sections.opening import (
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
 from suite.report.sections.tables.crossovers import write_crossovers
-from suite.report.sections.trust import write_trust
-from suite.report.sections.watched import describe_arms
+from suite.report.sections.telemetry import describe_arms
+from suite.report.sections.validity import write_trust
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.units import end_sentence, show_share

@@ -17,7 +17,7 @@ from suite.analysis.result.cells import CellAnalysis, Comparison, tell_ratio
 from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.cells.traits import PROFILES
-from suite.report.pages import frame
+from suite.report.pages import page_parts
 from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison
@@ -50,7 +50,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     else:
         title = f"{len(analyses)} campaigns side by side"
         said = [*map(_word_pair, versus.pairs), _INSTANCES]
-    page = frame.begin_page(title, versus, flags, [] if versus.bound is not None else said)
+    page = page_parts.begin_page(title, versus, flags, [] if versus.bound is not None else said)
     if versus.bound is not None:
         _write_bound(page, versus, analyses)
         page.paragraph(" ".join(said))
@@ -65,11 +65,11 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
-        f"{frame.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
+        f"{page_parts.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
     )
     for pair in versus.pairs if again is None else ():
         page.paragraph(_explain(pair))
-    cells = frame.list_cells(analyses)
+    cells = page_parts.list_cells(analyses)
     write_family_tables(
         page,
         cells if again is None else [cell for cell in cells if cell.id in again.drawn],
@@ -84,7 +84,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     if again is not None:
         what = "Both campaigns in full, side by side:"
         command = f'make compare RUNS="{folders}" ROWS=cell'
-    frame.end_page(page, {what: command})
+    page_parts.end_page(page, {what: command})
     return page
 
 
@@ -275,7 +275,7 @@ def _word_pair(pair: Pair) -> str:
 def _explain(pair: Pair) -> str:
     """What the verdicts of one comparison rest on."""
     name = f"{pair.other.name} against {pair.base.name}"
-    if absence := frame.explain_absence(pair.verdicts.values(), f" of {name}"):
+    if absence := page_parts.explain_absence(pair.verdicts.values(), f" of {name}"):
         return absence
     test = "paired t test" if pair.interleaved else "Welch's t test"
     floor = (
@@ -306,12 +306,12 @@ def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
             ),
             "machine": name_machine(one.machine),
             "profile": one.campaign.profile,
-            **frame.tell_run(one),
+            **page_parts.tell_run(one),
         }
         for number, one in enumerate(analyses, start=1)
     ]
     named = {f"Campaign {number}": one for number, one in enumerate(analyses, start=1)}
-    frame.write_campaigns(page, "Table: the campaigns.", rows, named)
+    page_parts.write_campaigns(page, "Table: the campaigns.", rows, named)
 
 
 def write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
@@ -333,7 +333,7 @@ def _list_columns(
 ) -> Columns:
     for column in columns:
         found = analyses[column.run - 1].results(column.arm)
-        yield from frame.list_times(column.name, [found.get(one.id) for one in cells])
+        yield from page_parts.list_times(column.name, [found.get(one.id) for one in cells])
     for pair in versus.pairs:
         against = f"{pair.other.name} against {pair.base.name}"
         yield against, [_show_pair(pair, one.id) for one in cells]
@@ -344,7 +344,7 @@ def _list_columns(
                 [Cell("NO" if one.id in failed else "yes") for one in cells],
             )
             continue
-        yield from frame.list_verdicts(pair.other.name, pair.verdicts, cells)
+        yield from page_parts.list_verdicts(pair.other.name, pair.verdicts, cells)
 
 
 def _show_pair(pair: Pair, identity: str) -> Cell:

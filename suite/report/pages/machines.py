@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Estimate, derive_rate
 from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Versus
-from suite.report.pages import frame
+from suite.report.pages import page_parts
 from suite.report.pictures.picture import Mark, Picture, Scatter
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.text.names import list_shared, name_cells
@@ -71,7 +71,7 @@ def compose_machines(
     among = [cells[ranking.cell] for ranking in versus.rankings]
     names, shared = name_cells(among), list_shared(among)
     count = len({one.instances for one in versus.choices})
-    page = frame.begin_page(
+    page = page_parts.begin_page(
         f"{show_things(count, 'machine')} by what work costs",
         versus,
         [flag for analysis in used or analyses for flag in analysis.flags],
@@ -109,7 +109,7 @@ def compose_machines(
     )
     when = f"From {sources}{old}, by:"
     command = f'make compare RUNS="{folders}" ROWS={versus.rows}{workload}{prices}'
-    frame.end_page(page, {when: command})
+    page_parts.end_page(page, {when: command})
     return page
 
 
@@ -331,7 +331,7 @@ def _name_devices(entry: Entry) -> str:
 def _judge(versus: Versus, choice: Choice) -> str:
     """Whether a machine's numbers are sound; what all have is told over the table."""
     common = set.intersection(*(set(name_banners(one.flags)) for one in versus.choices))
-    doubts = [*(frame.FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
+    doubts = [*(page_parts.FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[flag.code] for flag in choice.flags if flag.code in _CAUTIONS]
     told = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
     return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"

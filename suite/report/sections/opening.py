@@ -22,7 +22,7 @@ from suite.report.sections.limits import (
     describe_limits,
 )
 from suite.report.sections.tables.cells import gives_verdicts
-from suite.report.sections.trust import describe_builds
+from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import (
     find_ends,
     tell_comparison,

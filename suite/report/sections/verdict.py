@@ -14,7 +14,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.cells.traits import WITH_VERDICTS
-from suite.ranges import RANGES
+from suite.input_limits import RANGES
 from suite.report.text.crossovers import EAGER, name_sweep, word_crossover, word_reach
 from suite.report.text.names import name_cells
 from suite.report.text.units import (

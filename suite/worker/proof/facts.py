@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from suite import __version__
-from suite.content import hash_lines, suite_content
+from suite.fingerprint import hash_lines, suite_content
 from suite.model import Scalar
 from suite.procfs import groups, memory_total, read_text, write_cpus
 from suite.procfs.processor import name_processor
@@ -76,7 +76,7 @@ def machine_facts() -> dict[str, Scalar]:
     cpu, flags = _cpuinfo(), cpu_flags()
     return {
         "suite.version": __version__,
-        "suite.content": suite_content(),
+        "suite.fingerprint": suite_content(),
         "content.hash": content_hash(),
         "python.version": platform.python_version(),
         "python.compiler": platform.python_compiler(),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from suite import wire
+from suite import codec
 from suite.errors import LOCKED_BUILD, OTHER_BUILD, TOO_OLD
 from suite.model import SIMULATED, Scalar
 from suite.procfs import read_version
@@ -162,7 +162,7 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
             found["gpu.0.pci"] = address.value.decode(errors="replace").lower()
         # The first version gives that of the whole GPU where it is cut into instances.
         if cuda.cuDeviceGetUuid_v2(digits, device) == 0:
-            found["gpu.0.uuid"] = wire.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
+            found["gpu.0.uuid"] = codec.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
     except AttributeError:
         return found
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from suite import wire
+from suite import codec
 
 
 class Channel:
@@ -25,5 +25,5 @@ class Channel:
         Raises:
             BrokenPipeError: nobody listens any more.
         """
-        self._out.write(wire.dump_record({"record": record, **fields}) + "\n")
+        self._out.write(codec.dump_record({"record": record, **fields}) + "\n")
         self._out.flush()

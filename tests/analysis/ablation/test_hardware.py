@@ -10,7 +10,7 @@ import pytest
 from suite.analysis.ablation.hardware import HALF, LANE, LEAST_COPY
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.bounds import PCIE
+from suite.analysis.campaign.plausibility import PCIE
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Cell
 from suite.model import Document, Scalar

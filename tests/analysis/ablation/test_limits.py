@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.bounds import find_impossible, find_places
+from suite.analysis.campaign.plausibility import find_impossible, find_places
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.cells import tell_ratio

@@ -10,7 +10,7 @@ import pytest
 from suite.analysis.result.campaign import Analysis
 from suite.model import NOT_FROM_LOCK, Document, Scalar
 from suite.report.produce import build_report
-from suite.report.sections.trust import describe_builds
+from suite.report.sections.validity import describe_builds
 from tests import synthetic
 from tests.changes import Change, keep, plant, swap_image, tell
 from tests.rendering import study

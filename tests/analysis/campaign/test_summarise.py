@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.campaign.accounting import find_deaths, itemise
 from suite.analysis.campaign.summarise import summarise
+from suite.analysis.campaign.time_spent import find_deaths, itemise
 from suite.analysis.result.cells import ArmResult, tell_ratio
 from suite.analysis.result.numbers import Ratio
 from suite.flags import raise_flag

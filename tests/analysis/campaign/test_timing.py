@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.campaign.accounting import find_timing_costs
 from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.time_spent import find_timing_costs
 from tests import synthetic
 from tests.rendering import render_markdown, sum_up
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.campaign.conclude import find_floor, find_honest, is_input_only
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.validity import (
     OF_CELLS,
@@ -15,10 +14,11 @@ from suite.analysis.campaign.validity import (
     find_disturbance,
     find_labels,
 )
-from suite.analysis.numbers.shape import classify_outliers, is_bimodal
-from suite.analysis.numbers.stopping import Precision, assess, is_precise
+from suite.analysis.campaign.verdicts import find_floor, find_honest, is_input_only
 from suite.analysis.result.cells import Outliers, tell_verdict
 from suite.analysis.result.numbers import Estimate, Verdict
+from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
+from suite.analysis.statistics.stopping import Precision, assess, is_precise
 from suite.cells.cell import Link
 from suite.flags import KINDS, Flag, find_invalid, pick, raise_flag
 from suite.model import Document, Scalar

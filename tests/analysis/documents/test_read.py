@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 from suite.analysis.documents.read import load_campaign, load_document, load_plan, schema
+from suite.codec import dump_document
 from suite.errors import DocumentError
-from suite.wire import dump_document
 from tests import synthetic
 from tests.rendering import report_folder
 

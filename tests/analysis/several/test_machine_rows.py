@@ -20,8 +20,8 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.limits import Price
 from suite.analysis.result.several import Choice, Entry, Offer, Versus
 from suite.analysis.several.machines import choose_rows, compare_machines
-from suite.content import SUITE
 from suite.errors import DocumentError, UsageError
+from suite.fingerprint import SUITE
 from suite.report.pages.machines import find_scale
 from suite.report.produce import build_comparison
 from tests import twelve

@@ -9,10 +9,10 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.analyse import analyse
-from suite.analysis.numbers.estimate import estimate
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Entry
 from suite.analysis.several.machines import compare_machines
+from suite.analysis.statistics.estimate import estimate
 from suite.report.produce import build_comparison
 from tests import twelve
 from tests.bench.rates import contains, count

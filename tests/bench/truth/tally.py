@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.consistency import counted_documents
-from suite.analysis.campaign.pace import find_odd
+from suite.analysis.campaign.slow_invocations import find_odd
 from suite.analysis.documents.read import LoadedCampaign
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName

@@ -14,10 +14,10 @@ from itertools import pairwise
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.numbers.estimate import estimate_difference
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot, Step, Waterfall
 from suite.analysis.result.numbers import Estimate
+from suite.analysis.statistics.estimate import estimate_difference
 from suite.model import Document
 from tests.bench.truth.campaigns import BASE, OTHER, Planted, make_documents, make_plan, plan_cells
 from tests.bench.truth.tally import load

@@ -14,7 +14,7 @@ import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.result.campaign import Analysis
-from suite.cli import conduct
+from suite.cli import run_campaign
 from suite.errors import EngineError, GpuError, NoGpuError
 from suite.host.campaign.store import only_campaign
 from suite.host.engine import GpuRequest, Job
@@ -132,7 +132,7 @@ def test_between_blocks_there_is_a_report_without_pictures(
         written.append(pictures)
         return produce.build_report(analysis, pictures=pictures)
 
-    monkeypatch.setattr(conduct, "build_report", remember)
+    monkeypatch.setattr(run_campaign, "build_report", remember)
     assert shell.bench_short("--blocks", "2").status == 0
     assert written == [False, False, False, True]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.analysis.documents.read import load_campaign, load_plan
 from suite.host.campaign.store import Store
 from suite.host.engine import LABEL, Card, GpuRequest, Job
@@ -29,7 +29,7 @@ def live(job: Job) -> Life:
     """A worker that says which GPU it was given."""
     if job.gpu is None:
         return WORKER(job)
-    uuid = wire.hash_uuid(UUIDS[int(job.gpu.devices[0])])
+    uuid = codec.hash_uuid(UUIDS[int(job.gpu.devices[0])])
     return replace(WORKER, gpu_facts={**WORKER.gpu_facts, "gpu.0.uuid": uuid})(job)
 
 
@@ -55,7 +55,7 @@ def test_each_gpu_is_an_arm_and_its_containers_have_that_gpu_alone(shell: Shell)
     assert plan.arms == ["cpu", "cuda:0", "cuda:1"]
     assert [(arm.device, arm.uuid) for arm in plan.every_arm] == [
         (None, None),
-        *((str(n), wire.hash_uuid(uuid)) for n, uuid in enumerate(UUIDS)),
+        *((str(n), codec.hash_uuid(uuid)) for n, uuid in enumerate(UUIDS)),
     ]
     assert plan.settings == {"gpu": "all", "cuda_image": PINNED}
     assert "GPU=all" in plan.command

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.analysis.documents.read import load_campaign
 from suite.host.engine import GpuRequest
 from suite.host.machine.identity import SALT
@@ -20,7 +20,7 @@ OURS, THEIRS = "a-secret-of-one-fleet", "a-secret-of-another"
 
 def make_engine() -> FakeEngine:
     """An engine whose worker tells which GPU it has."""
-    worker = Worker(gpu_facts={**GPU_FACTS, "gpu.0.uuid": wire.hash_uuid(UUID)})
+    worker = Worker(gpu_facts={**GPU_FACTS, "gpu.0.uuid": codec.hash_uuid(UUID)})
     gpu = GpuRequest(driver="cdi", devices=(UUID,), uuid=UUID)
     return FakeEngine(otherwise=worker, gpu=gpu)
 
@@ -59,7 +59,7 @@ def test_a_fleet_recognises_its_machines_and_nobody_elses(
     for place, salt in {"one": OURS, "two": OURS, "other": THEIRS}.items():
         monkeypatch.setenv(SALT, salt)
         told[place] = measure(shell, tmp_path / place)
-        assert wire.hash_uuid(UUID) not in read_all(tmp_path / place)
+        assert codec.hash_uuid(UUID) not in read_all(tmp_path / place)
     assert told["one"] == told["two"]
     for name, value in told["one"].items():
         if value not in {None, "machine"}:  # a machine may have no name

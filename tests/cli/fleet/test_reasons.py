@@ -11,7 +11,7 @@ import pytest
 
 from suite.cli.fleet import reasons
 from suite.cli.fleet.reasons import find_reason, word_remedy
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 
 CHANGED = (
     "Failed to connect to the host via ssh: @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\\r\\n"
@@ -144,7 +144,7 @@ make: *** [Makefile:118: .venv/host.stamp] Error 1
         (
             (
                 'Traceback (most recent call last):\n  File "x.py", line 1, in <module>\n    main()\n'
-                "suite.wire.Malformed: no\nValueError: could not convert\n"
+                "suite.codec.Malformed: no\nValueError: could not convert\n"
             ),
             "ValueError: could not convert",
             "",

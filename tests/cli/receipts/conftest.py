@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.cli.conduct import write_reports
+from suite.cli.run_campaign import write_reports
 from suite.host.campaign.store import Store
 from tests import synthetic
 from tests.cli.shell import Heard, Shell

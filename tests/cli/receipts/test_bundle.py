@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from suite.cli.receipts import archive, hiding
-from suite.folder import MOST_BYTES
 from suite.manifest import MANIFEST, hash_content, read_lines
+from suite.safe_folder import MOST_BYTES
 from tests.cli.shell import Heard, Shell, complaint, fail, well
 
 Check = Callable[..., Heard]

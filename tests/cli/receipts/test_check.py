@@ -16,7 +16,7 @@ import pytest
 
 from suite.analysis.documents.read import load_plan
 from suite.cli.receipts.check import judge_cells
-from suite.content import SUITE, suite_content
+from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
 from suite.worker import scenarios

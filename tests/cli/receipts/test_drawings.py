@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from matplotlib.image import imread, imsave
 
-from suite.cli.conduct import write_reports
 from suite.cli.receipts import check as checks
 from suite.cli.receipts import drawings
 from suite.cli.receipts.pictures import judge_pictures
 from suite.cli.receipts.svg import read_svg
+from suite.cli.run_campaign import write_reports
 from suite.host.campaign.store import Store
 from suite.report.pictures.picture import Bar, Picture, Stacks
 from suite.report.plots import letters

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
 from suite.host.engine import Card
@@ -77,7 +77,7 @@ def test_every_gpu_has_the_arms_that_need_one_in_the_order_that_was_asked_for() 
     engine = FakeEngine(gpu=REQUEST, cards=(Card(index=0, uuid=uuid), Card(index=1)))
     arms = resolve_arms(engine, ("cuda", "cpu"), "all")
     assert [arm.name for arm in arms.run] == ["cuda:0", "cuda:1", "cpu"]
-    assert [arm.uuid for arm in arms.run] == [wire.hash_uuid(uuid), None, None]
+    assert [arm.uuid for arm in arms.run] == [codec.hash_uuid(uuid), None, None]
     # A worker on another GPU is refused where it is known which one it has to be.
     assert arms.gpus == {"0": replace(REQUEST, uuid=uuid), "1": REQUEST}
     assert engine.gpus_asked == ["0", "1"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms, name_arms
@@ -41,7 +41,7 @@ def test_every_invocation_is_run_and_written_in_the_seeds_order(stage: Stage) ->
     # A report was to be made after every block and at the end, and nothing had to be removed.
     assert stage.reported == [4, 6, 8, 10, 12, 14, 14]
     assert stage.engine.removed_volumes == []
-    assert json.loads((stage.folder / "campaign.json").read_text()) == wire.plain(campaign)
+    assert json.loads((stage.folder / "campaign.json").read_text()) == codec.plain(campaign)
 
 
 def test_k_is_found_once_and_the_same_in_every_block(stage: Stage) -> None:

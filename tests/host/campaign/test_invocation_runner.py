@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.campaign.accounting import find_deaths
+from suite.analysis.campaign.time_spent import find_deaths
 from suite.analysis.documents.read import load_document
 from suite.clock import Span
 from suite.errors import EngineError, GpuError, Interrupted

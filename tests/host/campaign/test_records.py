@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import durations
 from suite.host.campaign.document_builder import SAME_CLOCK
@@ -27,7 +27,7 @@ OTHER = "22222222-aaaa-4bbb-8ccc-000000000002"
 
 def named(flow: Flow, uuid: str | None) -> Script:
     """A container whose CUDA says that it has this GPU."""
-    told = {**GPU_FACTS, "gpu.0.uuid": uuid and wire.hash_uuid(uuid)}
+    told = {**GPU_FACTS, "gpu.0.uuid": uuid and codec.hash_uuid(uuid)}
     return replace(flow.worker, gpu_facts=told)
 
 
@@ -192,10 +192,10 @@ def test_cells_out_of_turn_are_garbage(flow: Flow) -> None:
 
 
 def test_an_image_of_another_schema_is_told_with_both_numbers(flow: Flow) -> None:
-    hello = wire.dump_record({**json.loads(flow.worker.greeting()[0]), "schema": 99})
+    hello = codec.dump_record({**json.loads(flow.worker.greeting()[0]), "schema": 99})
     document = flow.run(otherwise=lambda job: Life(words=[hello, *flow.worker.words(job)[1:]]))
     assert unmeasured(document) == dict.fromkeys(flow.order, "failed")
-    assert f"speaks schema 99, this is {wire.SCHEMA}" in (document.cells[0].reason or "")
+    assert f"speaks schema 99, this is {codec.SCHEMA}" in (document.cells[0].reason or "")
     assert len(flow.engine.jobs) == 3
 
 

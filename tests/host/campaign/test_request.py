@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from suite.content import suite_content
 from suite.errors import UsageError
+from suite.fingerprint import suite_content
 from suite.host.campaign import durations, plan
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import (

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.analysis.documents import read
 from suite.analysis.documents.read import load_campaign
 from suite.errors import BusyError, DocumentError, UsageError
-from suite.folder import Folder
 from suite.host.campaign.store import Store, campaign_name, only_campaign, try_machine, try_results
 from suite.host.machine.lock import PLACE
 from suite.model import PLAN, Document, InvocationStatus, document_name, make_pending
+from suite.safe_folder import Folder
 from tests import synthetic
 from tests.fakes.engine import FakeEngine
 from tests.plants import PLANTS, Plant
@@ -139,7 +139,7 @@ def test_no_file_names_a_gpu(store: Store) -> None:
     for path in store.folder.rglob("*"):
         assert not path.is_file() or uuid[4:] not in path.read_text(encoding="utf-8")
     loaded = read.load_document(store.folder / "cuda-01.json")
-    assert loaded.facts["environment.NVIDIA_VISIBLE_DEVICES"] == f"GPU-{wire.hash_uuid(uuid)}"
+    assert loaded.facts["environment.NVIDIA_VISIBLE_DEVICES"] == f"GPU-{codec.hash_uuid(uuid)}"
 
 
 def refuse_lock(*_: object, **__: object) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suite import wire
-from suite.content import SUITE
+from suite import codec
+from suite.fingerprint import SUITE
 from suite.host.doctor import examine as doctor
 from suite.host.doctor.examine import CHECKS, examine
 from suite.host.doctor.finding import Finding, no, not_applicable, unknown, yes
@@ -124,7 +124,7 @@ def test_json_is_as_its_schema_says(tmp_path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
     troubled = diagnose(make_machine(tmp_path, FakeExamined(), free=GB))
-    printed = json.loads(json.dumps(wire.plain(troubled)))
+    printed = json.loads(json.dumps(codec.plain(troubled)))
     validator.validate(printed)
     assert [one["id"] for one in printed["checks"]] == list(CHECKS)
     assert set(printed) == {"schema", "suite", "status", "verdict", "took_s", "checks"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE
 from suite.errors import EngineError, UsageError
+from suite.fingerprint import SUITE
 from suite.host.engine import Job
 from suite.host.local.engine import DIGEST, InsideEngine, look_around
 from tests.fakes.groups import first, unified

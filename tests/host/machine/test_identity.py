@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.errors import UsageError
 from suite.host.machine.identity import SALT, describe_machine, hide
 from tests.fakes.tree import lay
@@ -53,7 +53,7 @@ def test_a_machine_is_the_same_in_one_fleet_and_nobodys_in_another(
 ) -> None:
     machine = "0123456789abcdef0123456789abcdef"
     lay(tmp_path, {"etc/machine-id": machine, "proc/sys/kernel/random/boot_id": "b0"})
-    text = f"{UUID} is {wire.hash_uuid(UUID)}"
+    text = f"{UUID} is {codec.hash_uuid(UUID)}"
     plain = (describe_machine(tmp_path), describe_machine(tmp_path, named=False), hide(text))
     told = {}
     for fleet, salt in {"ours": OURS, "again": f"{OURS}\n", "theirs": THEIRS}.items():
@@ -70,12 +70,12 @@ def test_a_machine_is_the_same_in_one_fleet_and_nobodys_in_another(
     gpu, same = told["ours"][2].removeprefix("GPU-").split(" is ")
     assert gpu == same
     assert gpu.startswith("hmac:")
-    assert wire.hash_uuid(UUID) in plain[2]
+    assert codec.hash_uuid(UUID) in plain[2]
 
 
 def test_no_uuid_is_kept_wherever_it_stands_in_a_line() -> None:
     text = f"{UUID}\nat first\n{UUID}\t{UUID.replace('GPU', 'MIG')}: {UUID}"
-    for kept in (hide(text), hide(wire.dump_document({"reason": text}))):
+    for kept in (hide(text), hide(codec.dump_document({"reason": text}))):
         assert "11111111" not in kept
         assert kept.count("sha256:") == 4
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE
 from suite.errors import BusyError, DocumentError
+from suite.fingerprint import SUITE
 from suite.host.machine import lock
 from suite.host.machine.lock import PLACE, Lock, describe_holder, find_place, wait_for
 from tests.plants import PLANTS, Plant

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from suite.content import SUITE, worker_files
 from suite.errors import VENDOR_IMAGE, EngineError, UsageError
+from suite.fingerprint import SUITE, worker_files
 from suite.host.campaign.arms import known_arms
 from suite.host.docker import leftovers
 from suite.host.docker.build import reach_base, take_stock

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.clock import Span
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.host.engine import GpuRequest
 from suite.host.gpu import visible_devices
 from suite.host.telemetry import observer
@@ -149,7 +149,7 @@ def test_the_real_process_asks_the_library_about_the_named_gpu(
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(SUITE.parent)]))
     found = finish(begin(GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:3",))))
-    assert found.facts["gpu.uuid"] == wire.hash_uuid(SLICE_UUIDS[3])
+    assert found.facts["gpu.uuid"] == codec.hash_uuid(SLICE_UUIDS[3])
     assert found.series["gpu.clock_sm_mhz"][0] == 1980
     listed = visible_devices.ask_library()
     assert listed is not None

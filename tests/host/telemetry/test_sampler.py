@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.host.gpu import nvml
 from suite.host.telemetry.sampler import HostSensors, Owners
 from tests.fakes.clock import Time
@@ -55,7 +55,7 @@ def test_a_healthy_gpu_is_sampled_whole(tmp_path: Path) -> None:
     assert found.facts["gpu.on_bus"] == 2
     unseen = ("clock_mhz", "clock_least_mhz", "throttle_events", "temperature_c", "throttled_s")
     assert set(found.absent) == {f"cpu.{name}" for name in unseen}
-    text = wire.dump_document(found)
+    text = codec.dump_document(found)
     assert json.loads(text)["at_s"] == found.at_s
     # No UUID and no serial leave the machine.
     assert UUIDS[0] not in text
@@ -180,7 +180,7 @@ def test_whose_processes_compute_on_the_gpu_is_told(
     assert ("gpu.other_processes" in found.absent) is (processes[1] is None)
     if found.facts["gpu.pci"] != "0000:81:00.0":
         assert found.facts["gpu.pci"] == "0000:c1:00.0"
-        assert found.facts["gpu.uuid"] == wire.hash_uuid(UUIDS[1])
+        assert found.facts["gpu.uuid"] == codec.hash_uuid(UUIDS[1])
 
 
 @pytest.mark.parametrize("wanted", ["0:1", "nvidia.com/gpu=0:1", SLICE_UUIDS[1]])
@@ -189,7 +189,7 @@ def test_a_mig_instance_has_its_gpus_clocks_and_no_power_of_its_own(
 ) -> None:
     found = watch(tmp_path, ON_SLICE, wanted=wanted)
     known = {
-        "gpu.uuid": wire.hash_uuid(SLICE_UUIDS[1]),
+        "gpu.uuid": codec.hash_uuid(SLICE_UUIDS[1]),
         "gpu.name": "NVIDIA Made-Up 100 MIG 1g.10gb",
         "gpu.memory_bytes": 10 * 2**30,
         "gpu.pci": "0000:81:00.0",

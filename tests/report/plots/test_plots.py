@@ -23,7 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from suite.analysis.analyse import analyse
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import Mark, Panel, Picture, Span, Strip, Strips, Sweeps

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from suite.analysis.numbers.crossover import find_reach, find_sweeps, pick_main
 from suite.analysis.result.arms import Spent
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
 from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
+from suite.analysis.statistics.crossover import find_reach, find_sweeps, pick_main
 from suite.flags import raise_flag
 from suite.report.pages.campaign import compose, compose_brief
 from suite.report.render.markdown import render_page

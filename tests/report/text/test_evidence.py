@@ -14,7 +14,7 @@ from suite.analysis.causes.rules import RULES
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import Effect
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.report.text.evidence import CAUSES, EFFECTS, SENTENCES, word_evidence
 
 

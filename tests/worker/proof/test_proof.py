@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.model import SIMULATED
 from suite.worker.proof.gpu import (
     STAND_IN,
@@ -237,7 +237,7 @@ def driver(*, device: int = 0, address: int = 0, identity: int = 0) -> Any:
 def test_cuda_says_where_its_device_sits_and_which_it_is_or_it_is_unknown(
     library: Any, known: set[str], tmp_path: Path
 ) -> None:
-    told = {"gpu.0.pci": "0000:c1:00.0", "gpu.0.uuid": wire.hash_uuid(f"GPU-{UUID}")}
+    told = {"gpu.0.pci": "0000:c1:00.0", "gpu.0.uuid": codec.hash_uuid(f"GPU-{UUID}")}
     lay(tmp_path, {"proc/self/maps": MAPS})
     found = device_identity(tmp_path, lambda _path: library)
     assert found == {name: told[name] if name in known else None for name in told}

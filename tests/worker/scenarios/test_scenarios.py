@@ -16,7 +16,7 @@ from suite.cells.cell import Cell
 from suite.cells.families import FAMILIES
 from suite.cells.scenario import Ops, Scenario, resolve, vary
 from suite.cells.traits import PROFILES
-from suite.content import SUITE
+from suite.fingerprint import SUITE
 from suite.worker import scenarios
 from tests.commands import run_python
 from tests.fakes.scenarios import make_up

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from suite import wire
+from suite import codec
 from suite.cells.cell import Work
 from suite.cells.scenario import Ops
 from suite.model import CellResult, Check
@@ -87,7 +87,7 @@ class Bench:
     def run(self, request: Request | None = None, **fields: Any) -> CellResult:
         result = self.runner(**fields).run(request or self.request())
         # Whatever comes of a cell has to fit into a record.
-        assert json.loads(wire.dump_record(result))["id"] == result.id
+        assert json.loads(codec.dump_record(result))["id"] == result.id
         return result
 
 

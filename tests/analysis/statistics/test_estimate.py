@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from suite.analysis.compare import find_paired_ratio
-from suite.analysis.numbers.estimate import CLAIM, count_needed, estimate, reduce_invocation
+from suite.analysis.statistics.estimate import CLAIM, count_needed, estimate, reduce_invocation
 from tests.flagging import codes
 
 times = st.floats(min_value=1e-12, max_value=1e9)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from suite import folder as door
+from suite import safe_folder as door
 from suite.errors import CrossoverError, DocumentError
-from suite.folder import Folder
+from suite.safe_folder import Folder
 from tests.plants import PLANTS, Plant
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.analysis.campaign.reading import read
+from suite.analysis.campaign.invocation_value import read
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
 from suite.analysis.compare import compare, find_paired_ratio
 from suite.analysis.observations import Observation, select, values_by_block

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from suite.analysis.numbers.settled import hand_over, is_exact, settle
+from suite.analysis.statistics.rounding import hand_over, is_exact, settle
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from scipy import special
 
-from suite.analysis.numbers.settled import settle
 from suite.analysis.result.numbers import FEWEST, Estimate
+from suite.analysis.statistics.rounding import settle
 from suite.flags import raise_flag
 
 CONFIDENCE = 0.95

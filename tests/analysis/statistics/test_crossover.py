@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suite.analysis.numbers.crossover import find_crossover, find_sweeps
 from suite.analysis.result.numbers import Crossover, Verdict, VerdictName
+from suite.analysis.statistics.crossover import find_crossover, find_sweeps
 from suite.cells.cell import Work
 from tests import synthetic
 

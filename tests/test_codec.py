@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suite import wire
+from suite import codec
 from suite.analysis.documents.read import convert
 from suite.cells.cell import Work, cell_id
 from suite.model import Campaign, CellResult, Document
@@ -37,7 +37,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
     if is_dataclass(kind):
         fields = {name: anything(hint) for name, hint in get_type_hints(kind).items()}
         if "schema" in fields:
-            fields["schema"] = st.just(wire.SCHEMA)
+            fields["schema"] = st.just(codec.SCHEMA)
         return st.builds(kind, **fields)  # type: ignore[arg-type]
     if origin is Literal:
         return st.sampled_from(inside)
@@ -55,11 +55,11 @@ def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
     @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
     @given(anything(kind))
     def comes_back(one: object) -> None:
-        written = wire.dump_document(one)
+        written = codec.dump_document(one)
         read: Any = convert("any.json", json.loads(written), kind)
         assert read == one
         # Equal words can still differ in type (1 and true): the text can't.
-        assert wire.dump_document(read) == written
+        assert codec.dump_document(read) == written
 
     comes_back()
 
@@ -67,24 +67,24 @@ def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
 @settings(deadline=None, max_examples=60)
 @given(anything(CellResult))
 def test_a_record_is_one_line_of_ascii_that_comes_back(result: CellResult) -> None:
-    line = wire.dump_record({"record": "cell", "cell": result})
+    line = codec.dump_record({"record": "cell", "cell": result})
     assert line.isascii()
     assert line.splitlines() == [line]
-    record = wire.parse_record(line)
-    assert record == {"record": "cell", "cell": wire.plain(result)}
+    record = codec.parse_record(line)
+    assert record == {"record": "cell", "cell": codec.plain(result)}
 
 
 def test_documents_are_for_people_too() -> None:
     document = synthetic.make_document(synthetic.make_campaign(), "cpu", 1)
-    written = wire.dump_document(document)
+    written = codec.dump_document(document)
     assert written.endswith("}\n")
     assert written.count("\n") > 100
     assert list(json.loads(written)) == list(Document.__dataclass_fields__)
-    assert wire.dump_document({"text": "a × b"}) == '{\n "text": "a × b"\n}\n'
+    assert codec.dump_document({"text": "a × b"}) == '{\n "text": "a × b"\n}\n'
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("dump", [wire.dump_document, wire.dump_record])
+@pytest.mark.parametrize("dump", [codec.dump_document, codec.dump_record])
 @pytest.mark.parametrize("wrap", [lambda x: x, lambda x: [1.0, x], lambda x: {"a": (x,)}])
 def test_no_number_that_is_none_gets_out(value: float, dump: Any, wrap: Any) -> None:
     with pytest.raises(ValueError, match="not a number that a document can hold"):
@@ -94,18 +94,18 @@ def test_no_number_that_is_none_gets_out(value: float, dump: Any, wrap: Any) -> 
 def test_a_naive_instant_does_not_get_out() -> None:
     naive = datetime(2026, 11, 21, 9, 30)  # noqa: DTZ001
     with pytest.raises(ValueError, match="no UTC offset"):
-        wire.plain({"started": naive})
+        codec.plain({"started": naive})
 
 
 def test_instants_carry_their_offset() -> None:
     moment = datetime(2026, 11, 21, 9, 30, tzinfo=timezone(timedelta(hours=-5)))
-    assert wire.plain(moment) == "2026-11-21T09:30:00-05:00"
+    assert codec.plain(moment) == "2026-11-21T09:30:00-05:00"
 
 
 @pytest.mark.parametrize("value", [b"bytes", {1, 2}, object(), Work, 1j])
 def test_what_has_no_place_on_the_wire_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="no place on the wire"):
-        wire.plain([value])
+        codec.plain([value])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_has_no_place_on_the_wire_is_refused(value: object) -> None:
 )
 def test_what_is_no_record_is_refused(line: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  the text is JSON's or ours
-        wire.parse_record(line)
+        codec.parse_record(line)
 
 
 def test_ids_keep_the_declared_order_and_numbers_as_they_are() -> None:
@@ -144,9 +144,9 @@ def test_ids_keep_the_declared_order_and_numbers_as_they_are() -> None:
 
 def test_a_gpu_is_recognised_and_not_named() -> None:
     uuid = "11111111-2222-3333-4444-55555555abcd"
-    hashed = wire.hash_uuid(uuid)
-    assert {wire.hash_uuid(f"{kind}-{uuid}".upper()) for kind in ("GPU", "MIG")} == {hashed}
+    hashed = codec.hash_uuid(uuid)
+    assert {codec.hash_uuid(f"{kind}-{uuid}".upper()) for kind in ("GPU", "MIG")} == {hashed}
     text = f"GPU-{uuid} and MIG-GPU-{uuid}/1/0 and MIG-{uuid}, but GPU-1 and {uuid}"
-    hidden = wire.hide_uuids(text)
+    hidden = codec.hide_uuids(text)
     assert hidden == f"GPU-{hashed} and MIG-GPU-{hashed}/1/0 and MIG-{hashed}, but GPU-1 and {uuid}"
-    assert wire.hide_uuids(hidden) == hidden
+    assert codec.hide_uuids(hidden) == hidden

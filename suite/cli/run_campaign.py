@@ -13,8 +13,8 @@ from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.terminal import Terminal, answer_kept
-from suite.content import SUITE
 from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
+from suite.fingerprint import SUITE
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from suite.input_limits import LENGTH, LENGTHS, LONGEST_KEY, LONGEST_TEXT
 from suite.model.rules import Complaint
-from suite.ranges import LENGTH, LENGTHS, LONGEST_KEY, LONGEST_TEXT
 
 SCHEMA = 2
 """The number that every document and plan carries; no other is read."""

@@ -16,7 +16,7 @@ def worker_files(suite: Path = SUITE) -> list[Path]:
     """The source files that go into the image, sorted: the words, and the worker's room."""
     shared = [
         suite / f"{name}.py"
-        for name in ("__init__", "clock", "content", "errors", "ranges", "wire")
+        for name in ("__init__", "clock", "codec", "errors", "fingerprint", "input_limits")
     ]
     rooms = (
         path

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from suite.analysis.numbers.estimate import reduce_invocation
-from suite.analysis.numbers.shape import classify_outliers, is_bimodal
-from suite.analysis.numbers.steady import Steady, find_steady
 from suite.analysis.result.cells import Outliers, SteadyClass
+from suite.analysis.statistics.estimate import reduce_invocation
+from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
+from suite.analysis.statistics.warmup import Steady, find_steady
 from suite.flags import Flag, raise_flag
 from suite.model import CellResult
 

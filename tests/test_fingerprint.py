@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suite.content import SUITE, hash_lines, suite_content, worker_files
+from suite.fingerprint import SUITE, hash_lines, suite_content, worker_files
 
 
 @pytest.fixture
@@ -29,7 +29,14 @@ def test_a_copy_has_the_same_content(copy: Path) -> None:
 
 def test_the_container_gets_the_words_and_its_own_room_alone() -> None:
     names = [path.relative_to(SUITE).as_posix() for path in worker_files()]
-    shared = {"__init__.py", "clock.py", "content.py", "errors.py", "ranges.py", "wire.py"}
+    shared = {
+        "__init__.py",
+        "clock.py",
+        "codec.py",
+        "errors.py",
+        "fingerprint.py",
+        "input_limits.py",
+    }
     assert {
         name for name in names if not name.startswith(("cells/", "model/", "procfs/", "worker/"))
     } == shared

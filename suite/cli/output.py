@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from suite.cli.conduct import shown
+from suite.cli.run_campaign import shown
 from suite.errors import UsageError
-from suite.folder import Folder
+from suite.safe_folder import Folder
 
 
 def open_out(out: Path) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from suite.analysis.result.arms import Build
 from suite.analysis.result.campaign import Analysis, Family
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
-from suite.report.sections.watched import write_telemetry
+from suite.report.sections.telemetry import write_telemetry
 from suite.report.text.page import Column, Page, Strong
 from suite.report.text.units import Quantity, show_duration, show_part, show_things, show_whole
 from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
