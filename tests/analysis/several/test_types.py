@@ -71,7 +71,7 @@ def hit(entry: Entry, amount: float) -> list[bool]:
 @pytest.mark.method
 @pytest.mark.parametrize("instances", [3, 6])
 def test_an_interval_over_instances_covers_the_types_truth(base: Analysis, instances: int) -> None:
-    hits = [one for made in draw_sets(base, 400, instances) for one in hit(only_row(made), 512)]
+    hits = [one for made in draw_sets(base, 1200, instances) for one in hit(only_row(made), 512)]
     assert count(hits).lies_within(0.92, 0.98), str(count(hits))
 
 

@@ -180,9 +180,14 @@ def _add_effects(tally: Tally, told: Told, effects: Mapping[str, float]) -> None
 
 
 def _names(cell: str, sentence: str) -> bool:
-    """Whether a sentence names a cell, of whose id a report may leave axes out at the end."""
-    parts = cell.split("/")
-    return any(f"at {'/'.join(parts[:count])}:" in sentence for count in range(1, len(parts) + 1))
+    """Whether a sentence names a cell, of whose id a report may leave axes out."""
+    case, *axes = cell.split("/")
+    named = [name.split("/") for name in NAMED.findall(sentence)]
+    return any(parts[0] == case and set(parts[1:]) <= set(axes) for parts in named)
+
+
+NAMED = re.compile(r"\bat (\S+):")
+"""A cell in a sentence of the opening."""
 
 
 SHARP = 200.0
