@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.analysis.analyse import analyse_folder, look, look_first, look_for_odd
 from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.telemetry import join_document
-from suite.cli.engines import open_engine
+from suite.cli.engines import check_custom, open_engine, settle_custom, settle_gpu
 from suite.cli.fleet.end import leave_end
 from suite.cli.terminal import Terminal, answer_kept
 from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
 from suite.fingerprint import SUITE
 from suite.flags import raise_flag
-from suite.host.campaign.arms import Arms, known_arms, resolve_arms
+from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks, Listener
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
+from suite.host.gpu.choice import ALL_GPUS
+from suite.host.machine.identity import read_salt
 from suite.host.provision.sbom import name_bill, write_bill
 from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image, name_kind
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import POSSIBLE_FILES
-from suite.report.produce import build_report, draw
+from suite.report.produce import Report, build_report, draw
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
@@ -170,6 +172,37 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
         )
 
 
+def start_campaign(options: Options, draw_plan: Callable[[Options, Arms], Campaign]) -> Store:
+    """Measures a new campaign; where it is kept.
+
+    ``draw_plan`` makes its plan of the options, as they are settled on this machine, and of the arms that
+    can run here.
+    """
+    check_custom(options, options.arms)
+    read_salt()  # an unusable secret is refused before anything begins
+    with engine_alone(options) as here:
+        engine, say = here.engine, here.terminal.say
+        if options.gpu == ALL_GPUS and len(gpus := find_gpus(engine)) == 1:
+            say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
+            # So that it goes on, and is repeated, as the campaign of that GPU.
+            options = options.give(gpu=next(iter(gpus)))
+        arms = resolve_arms(engine, options.arms, options.gpu)
+        options = settle_gpu(options, engine, say) if arms.gpus else options
+        options = settle_custom(options, engine, [arm.image for arm in arms.run], say)
+        drawn = draw_plan(options, arms)
+        for arm, why in drawn.not_run.items():
+            say(f"the arm {arm} is left out: {why}")
+            if options.stop_if_unsound:
+                raise UnsoundError(
+                    f"the machine is unsound: {why}",
+                    "another one, or ARMS=cpu where no GPU is meant",
+                )
+        images = provide(engine, arms, say)
+        store = Store.create(here.results, drawn.id)
+        run_campaign(here, store, drawn, arms, images)
+    return store
+
+
 def run_campaign(
     here: Alone,
     store: Store,
@@ -195,11 +228,11 @@ def run_campaign(
         raise
 
 
-def write_reports(store: Store, *, pictures: bool = True) -> tuple[str, bool, list[str]]:
+def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[str]]:
     """Writes every file of the report, the quick ones first.
 
     Returns:
-        its lines for a terminal, whether the campaign is troubled, and the files.
+        the report, and the names of its files.
     """
     report = build_report(analyse_folder(store.folder), pictures=pictures)
     store.write_reports(report.files)
@@ -208,16 +241,16 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[str, bool, li
     names = [*report.files, *drawn]
     store.drop_reports(name for name in POSSIBLE_FILES if name not in names)
     store.pin()
-    return report.terminal, report.analysis.troubled, names
+    return report, names
 
 
 def conclude(store: Store) -> int:
     """Writes the report of a campaign and tells of it: its summary, its files and, in the last line,
     where."""
-    terminal, troubled, names = write_reports(store)
+    report, names = write_reports(store)
     where = shown(store.folder)
-    answer_kept(f"{terminal}\n{', '.join(names)} are in\n{where}", where)
-    return leave_end(1 if troubled else 0)
+    answer_kept(f"{report.terminal}\n{', '.join(names)} are in\n{where}", where)
+    return leave_end(1 if report.analysis.troubled else 0)
 
 
 def _look(store: Store) -> tuple[int, int, bool]:

@@ -19,12 +19,13 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
     They are paired by block, as all arms are compared with the first; where that is the first GPU, everything
     is told already.
     """
+    spread = [arm for arm in map(plan.arm, plan.arms) if arm.device is not None]
+    if not spread:
+        return analysis
     firsts: dict[str, str] = {}
     compared: dict[str, Mapping[str, Comparison]] = {}
     table = observe(analysis)
-    for arm in map(plan.arm, plan.arms):
-        if arm.device is None:
-            continue
+    for arm in spread:
         first = firsts.setdefault(name_kind(arm), arm.name)
         if first not in {arm.name, analysis.base}:
             base, other = select(table, arm=first), select(table, arm=arm.name)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from suite.analysis.analyse import analyse, analyse_folder, compare_again
+from suite.analysis.analyse import analyse, compare_again
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.draw import draw_cells, hash_samples
-from suite.cli.engines import check_custom, settle_custom, settle_gpu
 from suite.cli.receipts.archive import unpacked
-from suite.cli.run_campaign import engine_alone, provide, run_campaign, shown, write_reports
+from suite.cli.run_campaign import shown, start_campaign, write_reports
 from suite.cli.runs import find_run
 from suite.cli.terminal import answer_kept
 from suite.errors import UsageError
-from suite.host.campaign.arms import resolve_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
-from suite.host.campaign.store import Store
 from suite.host.gpu.choice import ALL_GPUS
 from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
@@ -82,18 +79,10 @@ def run_recheck(named: str, number: int | None, options: Options) -> int:
         only=" ".join(cells),
         blocks=str(options.blocks or RECHECK_BLOCKS),
     )
-    check_custom(options, wanted)
-    with engine_alone(options) as here:
-        engine, say = here.engine, here.terminal.say
-        arms = resolve_arms(engine, wanted, options.gpu)
-        options = settle_gpu(options, engine, say) if arms.gpus else options
-        options = settle_custom(options, engine, [arm.image for arm in arms.run], say)
-        drawn = plan_recheck(options, arms, scenarios.cells(), campaign)
-        images = provide(engine, arms, say)
-        store = Store.create(here.results, drawn.id)
-        run_campaign(here, store, drawn, arms, images)
-    write_reports(store)
-    now, where = analyse_folder(store.folder), shown(store.folder)
+    store = start_campaign(
+        options, lambda settled, arms: plan_recheck(settled, arms, scenarios.cells(), campaign)
+    )
+    now, where = write_reports(store)[0].analysis, shown(store.folder)
     versus = compare_again(before, now, seed)
     answer_kept(f"{render_page(compose_versus(versus, [before, now]))}\n{where}", where)
     return 0 if versus.holds else 1

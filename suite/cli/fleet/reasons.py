@@ -127,7 +127,7 @@ KINDS = (
 """The kinds of decisive lines, the most decisive first."""
 
 _OURS = re.compile(r"^(?:crossover|fleet/\w+): (?P<what>.+)")
-_TODO = re.compile(r"^\s+what to do: (?P<remedy>.+)")
+_REMEDY = re.compile(r"^\s+what to do: (?P<remedy>.+)")
 
 _NOISE = re.compile(
     r"^make(?:\[\d+\])?: \*\*\*|non-zero return code|^Traceback|see above|^Task failed:? *$|^@+$"
@@ -193,7 +193,7 @@ def _split(text: str) -> Iterator[str]:
 def _find_remedy(lines: list[str], number: int) -> str:
     """What the text itself says to do, in the line below this one; empty: it does not."""
     below = "".join(lines[number + 1 : number + 2])
-    return todo["remedy"] if (todo := _TODO.match(below)) else ""
+    return match["remedy"] if (match := _REMEDY.match(below)) else ""
 
 
 def _describe_line(kind: Kind, lines: list[str], number: int) -> Reason:
