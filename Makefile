@@ -101,7 +101,7 @@ test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENG
 lint: $(VENV)/dev.stamp ## check the style, the types and the rooms
 	@$(call nox,lint)
 
-generate: $(VENV)/dev.stamp ## write what is made from the code anew: docs/cells.md, the schemas, the README
+generate: $(VENV)/dev.stamp ## regenerate the files made from the code: docs/cells.md, the schemas, the sample in the README
 	@$(call nox,generate)
 
 # The plan names the commit, so tracked files stay as they are until the new sample is there.

@@ -219,7 +219,7 @@ def audit(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write what is made from the code anew: docs/cells.md, the schemas, the README."""
+    """Regenerate the files made from the code: docs/cells.md, the schemas, the README's sample."""
     forward(session, "-m", "suite", "generate")
 
 
