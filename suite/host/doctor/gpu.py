@@ -23,11 +23,21 @@ from suite.host.gpu.choice import (
     find_choice,
     shorten_name,
 )
-from suite.host.gpu.commands import CDI_FOLDERS, OLD_DRIVER, OLD_FOR_PTX, WRITE_SPEC, reword
+from suite.host.gpu.drivers import last_branch
+from suite.host.gpu.refusals import (
+    GROUPS,
+    INFOROM,
+    OLD_DRIVER,
+    OLD_FOR_PTX,
+    REPAIR,
+    UNLICENSED,
+    WRITE_SPEC,
+    find_code,
+    reword,
+)
 from suite.host.gpu.remedies import explain_refusal, find_refusal
 from suite.host.gpu.smi import (
     FIELDS,
-    UNLICENSED,
     Answer,
     Lost,
     Row,
@@ -35,8 +45,14 @@ from suite.host.gpu.smi import (
     find_slice,
     newer_image,
 )
-from suite.host.gpu.texts.driver import ANSWERS, INFOROM, REPAIR, find_code, last_branch
-from suite.host.gpu.visible_devices import LOOKED_AT, count_on_bus, machine_gpus, no_gpu, pci_gpus
+from suite.host.gpu.visible_devices import (
+    CDI_FOLDERS,
+    LOOKED_AT,
+    count_on_bus,
+    machine_gpus,
+    no_gpu,
+    pci_gpus,
+)
 from suite.host.provision.images import ARM
 from suite.procfs import read_version
 from suite.slices import read_virtual_gpu
@@ -263,7 +279,7 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
         yield "persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
     # A GPU that can't be reached explains the exit code.
     code = 0 if answer.lost else answer.code
-    known = find_row(answer.rest, (INFOROM, *ANSWERS)) or find_code(code)
+    known = find_row(answer.rest, (INFOROM, *GROUPS["driver"])) or find_code(code)
     said = f" ({answer.rest[:SHOWN]})" if answer.rest else ""
     if known is not None:
         yield f"caution: {known.cause}{said}; {known.remedy}"

@@ -18,7 +18,7 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import COMMAND_S, Probe
-from suite.host.gpu.texts.engine import JETSON, USE_JETSON
+from suite.host.gpu.refusals import JETSON, USE_JETSON
 from suite.host.gpu.visible_devices import is_jetson
 from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
 from suite.host.machine.machine import cpus_withheld, find_cores, parse_cpus

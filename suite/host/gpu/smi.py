@@ -173,14 +173,6 @@ def find_pending(text: str) -> tuple[str, ...]:
     return tuple(words.format(match[1].strip()) for match, words in found if match)
 
 
-UNLICENSED = (
-    "ask the provider to license it (the slowdown starts about 20 minutes after boot), or rent another "
-    "image or machine type; `nvidia-smi -q` shows the License Status, and `sudo journalctl -u nvidia-gridd` "
-    "why there is no licence"
-)
-"""What to do about a slice without a licence."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class VgpuState:
     """A slice: in words what it is, and the driver's License Status (None: unknown)."""

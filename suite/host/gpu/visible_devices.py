@@ -23,11 +23,13 @@ from suite.codec import parse_json
 from suite.errors import GpuError, NoGpuError
 from suite.fingerprint import SUITE
 from suite.host.engine import Card
-from suite.host.gpu.commands import CDI_FOLDERS, INSTALL_DRIVER
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
-from suite.host.gpu.texts.engine import JETSON, USE_JETSON
+from suite.host.gpu.refusals import INSTALL_DRIVER, JETSON, USE_JETSON
 from suite.host.machine.surroundings import find_container, sees_every_device
 from suite.procfs import read_text, read_version
+
+CDI_FOLDERS = ("/var/run/cdi", "/etc/cdi")
+"""Where specifications lie: of a device that both name, the first folder's counts."""
 
 LOOKED_AT = "/dev/nvidia[0-9]*, /proc/driver/nvidia/gpus, /dev/dxg"
 
