@@ -153,7 +153,7 @@ UUID = "GPU-22222222-aaaa-4bbb-8ccc-000000000002"
             None,
             "CUDA_VISIBLE_DEVICES=NoDevFiles of this shell hides every GPU",
         ),
-        ("2,3", "1", {}, "1", "GPU=1 was given and counts, not CUDA_VISIBLE_DEVICES=2,3"),
+        ("2,3", "1", {}, "1", "GPU=1 takes precedence over CUDA_VISIBLE_DEVICES=2,3"),
         ("2,3", "2", {}, "2", ""),
         ("2,3", "all", {}, "all", "GPU=all measures every GPU"),
         ("0", None, {}, None, ""),

@@ -30,7 +30,6 @@ from suite.host.gpu.request import (
 )
 from suite.host.gpu.visible_devices import (
     DRIVER_PROBE,
-    describe_machine,
     machine_cards,
     machine_gpus,
     no_gpu,
@@ -52,19 +51,7 @@ class GpuSearch:
     ask: Ask
 
     def find(self, wanted: str) -> GpuRequest:
-        """See ``engine.Engine.find_gpu``; a refusal here carries what this machine shows."""
-        try:
-            return self._find(wanted)
-        except NoGpuError:
-            raise
-        except GpuError as error:
-            if not self._may_be_of_here():
-                raise
-            raise GpuError(
-                f"{error.what} (seen on this machine: {describe_machine()})", error.remedy
-            ) from error.__cause__ or error
-
-    def _find(self, wanted: str) -> GpuRequest:
+        """See ``engine.Engine.find_gpu``."""
         if self.engine.is_here and not machine_gpus():
             raise no_gpu()
         self.refuse_deaf()

@@ -12,16 +12,13 @@ from pathlib import PurePosixPath
 from suite.errors import OTHER_BUILD, TOO_OLD, CrossoverError, GpuError, NoGpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import COMMAND_S, Probe, Ran, once
-from suite.host.engine import Engine, Slice, find_row
+from suite.host.engine import Engine, GpuSupport, Slice, find_row
 from suite.host.gpu import smi
 from suite.host.gpu.choice import (
-    ALL_GPUS,
-    FIRST,
     Choice,
     describe_cards,
-    describe_visible,
+    explain_visible,
     find_choice,
-    shorten_name,
 )
 from suite.host.gpu.drivers import last_branch
 from suite.host.gpu.refusals import (
@@ -41,12 +38,11 @@ from suite.host.gpu.smi import (
     Answer,
     Lost,
     Row,
-    VgpuState,
-    find_slice,
+    describe_vgpu,
+    find_licence,
     newer_image,
 )
 from suite.host.gpu.visible_devices import (
-    CDI_FOLDERS,
     LOOKED_AT,
     count_on_bus,
     machine_gpus,
@@ -208,11 +204,6 @@ def pick_known(probe: Probe) -> tuple[Row, Choice]:
         raise Unknown("which GPU it would be is not known (see driver)") from error
 
 
-def look_for_slice(probe: Probe, row: Row) -> VgpuState | None:
-    """What the GPU is a slice of (vGPU); None: it is a whole one."""
-    return find_slice(row.card.name, read_details(probe))
-
-
 @once
 def read_details(probe: Probe) -> str:
     """What ``nvidia-smi -q`` prints of the GPU that was asked for, and that has answered before; empty where
@@ -240,8 +231,9 @@ def check_driver(probe: Probe) -> Finding:
         row, choice = pick_row(probe, answer)
     except GpuError as error:
         return no(error.what, error.remedy, stops=stops, unless="tensorflow")
-    virtual, branch = look_for_slice(probe, row), read_branch(row)
-    named = f"{row.card.name}, {virtual.what}" if virtual else f"{row.card.name}"
+    details, branch = read_details(probe), read_branch(row)
+    virtual, licence = describe_vgpu(row.card.name, details), find_licence(details)
+    named = f"{row.card.name}, {virtual}" if virtual else f"{row.card.name}"
     if branch is not None and branch < OLDEST_DRIVER:
         what, remedy = f"driver {row.driver} is older than CUDA 12 needs", OLD_DRIVER
         last = last_branch(row.capability, row.card.name)
@@ -251,19 +243,19 @@ def check_driver(probe: Probe) -> Finding:
         elif virtual:
             what, remedy = f"{what}, on {named}", newer_image(OLDEST_DRIVER)
         return no(what, remedy, stops=stops, unless="tensorflow", driver=row.driver)
-    if virtual and virtual.is_unlicensed:
+    if virtual and (licence or "").lower().startswith("unlicensed"):
         return no(
-            f"driver {row.driver}: {named}; it has no licence ({virtual.license}), so its driver slows it "
+            f"driver {row.driver}: {named}; it has no licence ({licence}), so its driver slows it "
             "down soon after the virtual machine has started",
             UNLICENSED,
             driver=row.driver,
-            license=virtual.license,
+            license=licence,
         )
     part = f", using {choice.slice.name}" if choice.slice else ""
     cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
     return yes(
         f"driver {row.driver}: {row.card.name}{_describe_memory(row)}{part}"
-        f"{_describe_others(answer.rows, row)}{f'; {virtual.what}' if virtual else ''}{cautions}",
+        f"{_describe_others(answer.rows, row)}{f'; {virtual}' if virtual else ''}{cautions}",
         driver=row.driver,
         name=row.card.name,
         gpus=len(answer.rows),
@@ -398,6 +390,9 @@ _KIND = re.compile(r"""(?:^|[{,\s])"?kind"?\s*:\s*"?([\w./-]+)""")
 _UVM = "/dev/nvidia-uvm"
 """The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
 
+CDI_FOLDERS = ("/var/run/cdi", "/etc/cdi")
+"""Where specifications lie: of a device that both name, the first folder's counts."""
+
 _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 
 
@@ -408,54 +403,41 @@ def check_toolkit(probe: Probe) -> Finding:
         return not_applicable("no container is started that could be given a GPU")
     if engine.is_here and not probe.shows_gpu():
         return not_applicable(NO_GPU)
-    found = _find_way(probe, engine)
-    if found is not None:
-        return found
-    if not engine.is_here:
+    support, podman = engine.gpu_support(), engine.kind == "podman"
+    reads_cdi = podman or support.devices or support.cdi_folders
+    found = _find_cdi(probe, engine, support) if reads_cdi else None
+    if found is None and engine.is_here and not podman:
+        found = _find_hook(probe, engine)
+    if found is None and "nvidia" in support.runtimes:
+        found = yes("the engine has the runtime nvidia", way="runtime")
+    if found is None and not engine.is_here:
         raise Unknown("the engine does not say; see passthrough")
-    if _is_podman(engine):
-        return no(
-            "podman gives GPUs by CDI, and there is no specification here",
-            WRITE_SPEC,
-            unless="passthrough",
-        )
-    return no(
+    refusal = explain_refusal(
+        'could not select device driver "" with capabilities', kind=engine.kind
+    )
+    return found or no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
-        explain_refusal(
-            'could not select device driver "" with capabilities', kind=engine.kind
-        ).remedy,
+        refusal.remedy,
         unless="passthrough",
     )
 
 
-def _find_way(probe: Probe, engine: Engine) -> Finding | None:
-    support, machine = engine.gpu_support(), probe.machine
-    specs: list[str] = []
-    if engine.is_here:
-        # The engine's own folders where it names them: of these the last counts first.
-        folders = support.cdi_folders[::-1] or CDI_FOLDERS
-        specs = next((paths for one in folders if (paths := _find_specs(probe, one))), [])
-        fault = next((one for path in specs if (one := _find_fault(probe, path))), None)
-        if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
-            return fault
+def _find_cdi(probe: Probe, engine: Engine, support: GpuSupport) -> Finding | None:
+    """How the engine's CDI stands; None: it has neither a device nor a specification.
+
+    Its own folders count where it names them, of these the last first.
+    """
+    folders = (support.cdi_folders[::-1] or CDI_FOLDERS) if engine.is_here else ()
+    specs = next(filter(None, (_find_specs(probe, folder) for folder in folders)), [])
+    if fault := next(filter(None, (_find_fault(probe, path) for path in specs)), None):
+        return fault
     if support.devices:
         more = len(support.devices) - LISTED
         listed = ", ".join(support.devices[:LISTED]) + (f" and {more} more" if more > 0 else "")
         return yes(f"CDI: the engine lists {listed}", way="cdi")
-    if specs and (support.cdi_folders or _is_podman(engine)):
-        return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
-    if engine.is_here and not _is_podman(engine):
-        done = machine.run(["nvidia-ctk", "--version"], COMMAND_S)
-        version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
-        if version or machine.find("/usr/bin/nvidia-container-runtime-hook"):
-            return _judge_hook(probe, engine, f" {version[1]}" if version else "")
-    if "nvidia" in support.runtimes:
-        return yes("the engine has the runtime nvidia", way="runtime")
-    return None
-
-
-def _is_podman(engine: Engine) -> bool:
-    return engine.describe().get("product") == "podman"
+    return (
+        yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi") if specs else None
+    )
 
 
 def _find_specs(probe: Probe, folder: str) -> list[str]:
@@ -489,18 +471,23 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
     return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
 
 
-def _judge_hook(probe: Probe, engine: Engine, number: str) -> Finding:
+def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
+    """How NVIDIA's toolkit stands; None: it is not here."""
+    done = probe.machine.run(["nvidia-ctk", "--version"], COMMAND_S)
+    version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
+    if version is None and not probe.machine.find("/usr/bin/nvidia-container-runtime-hook"):
+        return None
+    hook = "NVIDIA container toolkit" + (f" {version[1]}" if version else "")
     settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
-    if engine.describe().get("rootless") and not lifted:
-        return no(
-            f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
-            "it is set",
-            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
-            unless="passthrough",
-            way="hook",
-        )
-    return yes(f"NVIDIA container toolkit{number}", way="hook")
+    if not engine.describe().get("rootless") or lifted:
+        return yes(hook, way="hook")
+    return no(
+        f"{hook}, whose hook a rootless engine has no right to run as it is set",
+        explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
+        unless="passthrough",
+        way="hook",
+    )
 
 
 def check_passthrough(probe: Probe) -> Finding:
@@ -522,10 +509,10 @@ def check_passthrough(probe: Probe) -> Finding:
             stops=GpuError.exit_status,
         )
     if request.driver == "none":
-        return not_applicable(f"no container is used{_describe_visible(probe)}")
+        return not_applicable(f"no container is used{_explain_visible(probe)}")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(
-        f"a trivial container sees the GPU, asked for through {through}{_describe_visible(probe)}",
+        f"a trivial container sees the GPU, asked for through {through}{_explain_visible(probe)}",
         way=request.driver,
     )
 
@@ -551,23 +538,12 @@ def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
     return no(error.what, error.remedy, stops=error.exit_status)
 
 
-def _describe_visible(probe: Probe) -> str:
+def _explain_visible(probe: Probe) -> str:
     """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
-    visible, asked = probe.visible(), probe.question.gpu
-    agrees = visible is None or (asked in visible if asked else visible[:1] == (FIRST,))
-    if visible is None or agrees or probe.is_elsewhere():
-        return ""
-    told = describe_visible(probe.question.environment)
-    if asked == ALL_GPUS and probe.engine().isolation != "container":
-        return f"; GPU=all means those of {told}"
-    if asked is not None:
-        return f"; GPU={asked} takes precedence over {told} of this shell"
-    if probe.engine().isolation != "container":
-        return f"; GPU {shorten_name(visible[0])} is meant by {told}" if visible else ""
-    other = (
-        f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu runs without it"
-    )
-    return f"; {told} of this shell does not reach containers, so that GPU {FIRST} is measured: {other}"
+    contained = probe.engine().isolation == "container"
+    asked, environment = probe.question.gpu, probe.question.environment
+    words = explain_visible(asked, environment, contained=contained)
+    return f"; {words}" if words and not probe.is_elsewhere() else ""
 
 
 LITTLE_MIB = 64
@@ -589,7 +565,7 @@ def check_idle_gpu(probe: Probe) -> Finding:
     done = ask_smi(probe, *asked, "--format=csv,noheader")
     rows = [line.split(",") for line in done.text.splitlines() if line[:1].isdigit()]
     if not rows:
-        is_slice = look_for_slice(probe, row) is not None
+        is_slice = describe_vgpu(row.card.name, read_details(probe)) is not None
         hidden = _find_hidden(probe, done, is_slice=is_slice)
         return _judge_unseen(row, choice, hidden, is_slice=is_slice)
     named = ", ".join(

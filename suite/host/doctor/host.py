@@ -294,17 +294,10 @@ def check_updates(probe: Probe) -> Finding:
         raise Unknown("nothing changes packages now; systemctl does not say what is planned")
     active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
     if active:
-        installs = _installs_itself(probe)
-        what = {
-            True: "updates install automatically, drivers included",
-            False: "package lists are refreshed automatically (unattended-upgrades is off)",
-            None: "updates start automatically",
-        }[installs]
         return no(
-            f"{what}: {', '.join(active)}",
+            f"updates, a driver's among them, start by themselves: {', '.join(active)}",
             f"until the campaign is over: `sudo systemctl stop {' '.join(active)}`",
             timers=", ".join(active),
-            installs=installs,
         )
     return yes("nothing changes packages, now or by a timer")
 
@@ -331,19 +324,6 @@ def _is_contained(probe: Probe, comm: str) -> bool:
 
 _CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods)")
 """What container engines call their control groups."""
-
-
-_UNATTENDED = re.compile(r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', re.MULTILINE)
-
-
-def _installs_itself(probe: Probe) -> bool | None:
-    """Whether apt is set to install updates unasked; None: it does not say.  Later files win."""
-    found = None
-    for path in probe.machine.find("/etc/apt/apt.conf.d/*"):
-        text = probe.machine.read(path) or ""
-        for value in _UNATTENDED.findall(text):
-            found = value not in {"", "0"}
-    return found
 
 
 def look_at_clock(

@@ -224,6 +224,42 @@ def hide_all(environment: Mapping[str, str]) -> NoGpuError:
     )
 
 
+def explain_visible(
+    gpu: str | None, environment: Mapping[str, str], *, contained: bool
+) -> str | None:
+    """What becomes of CUDA_VISIBLE_DEVICES in a campaign of that GPU (None: none was named), in words; None
+    where it changes nothing.
+
+    ``contained``: the worker runs in a container of the suite's, which the variable never reaches.
+    """
+    visible = read_visible(environment)
+    if visible is None or gpu in visible:
+        return None
+    words, shell = None, f"{describe_visible(environment)} of this shell"
+    if gpu == ALL_GPUS and contained:
+        words = f"{shell} does not reach containers: GPU=all measures every GPU"
+    elif gpu == ALL_GPUS:
+        words = f"GPU=all means those of {shell}"
+    elif gpu is not None:
+        words = f"GPU={gpu} takes precedence over {shell}"
+    elif contained and not visible:
+        words = (
+            f"{shell} hides every GPU from it, and not from containers: GPU {FIRST} is measured all the "
+            "same; ARMS=cpu measures without"
+        )
+    elif contained and visible[0] != FIRST:
+        words = (
+            f"{shell} does not reach containers, and GPU was not given: GPU {FIRST} is measured; "
+            f"GPU={shorten_name(visible[0])} measures that one"
+        )
+    elif visible and not contained:
+        words = (
+            f"GPU {shorten_name(visible[0])} is measured, the first of {describe_visible(environment)}, "
+            "counted as nvidia-smi does; GPU= names another"
+        )
+    return words
+
+
 def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Card, ...]:
     """Those of these GPUs that are named, with the MIG instances that are; all of them for None.
 

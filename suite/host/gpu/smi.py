@@ -173,35 +173,29 @@ def find_pending(text: str) -> tuple[str, ...]:
     return tuple(words.format(match[1].strip()) for match, words in found if match)
 
 
-@dataclass(frozen=True, kw_only=True)
-class VgpuState:
-    """A slice: in words what it is, and the driver's License Status (None: unknown)."""
-
-    what: str
-    license: str | None
-
-    @property
-    def is_unlicensed(self) -> bool:
-        """Whether its driver says so: ``Unlicensed``, or with ``(Unrestricted)`` or ``(Restricted)``."""
-        return (self.license or "").lower().startswith("unlicensed")
+def find_licence(details: str) -> str | None:
+    """The driver's License Status in what ``nvidia-smi -q`` prints; None: it does not say."""
+    return _find_field("License Status", details)
 
 
-def find_slice(name: str | None, details: str) -> VgpuState | None:
-    """What a GPU is a slice of, by its name and by what ``nvidia-smi -q`` prints of it; None: it is none."""
-    mode, licence = (
-        re.search(rf"^\s*{field}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
-        for field in ("Virtualization Mode", "License Status")
-    )
-    known, named = mode[1] if mode and mode[1] != "N/A" else None, read_virtual_gpu(name)
-    if known != "VGPU" and (known is not None or named is None):
+def describe_vgpu(name: str | None, details: str) -> str | None:
+    """What a GPU is a slice of, by its name and by what ``nvidia-smi -q`` prints of it; None: it is not a
+    slice."""
+    mode, slice_ = _find_field("Virtualization Mode", details), read_virtual_gpu(name)
+    if mode != "VGPU" and (mode not in (None, "N/A") or slice_ is None):
         return None
-    card = f"a slice of {named.card}" if named else "a slice of a GPU"
+    card = f"a slice of {slice_.card}" if slice_ else "a slice of a GPU"
     shares = (
         "has parts of its processor to itself"
-        if named and named.is_part
+        if slice_ and slice_.is_part
         else "other virtual machines take turns at the same card, so their load shows in its numbers"
     )
-    return VgpuState(what=f"{card} (vGPU): {shares}", license=licence[1] if licence else None)
+    return f"{card} (vGPU): {shares}"
+
+
+def _find_field(name: str, details: str) -> str | None:
+    found = re.search(rf"^\s*{name}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
+    return found[1] if found else None
 
 
 def newer_image(least: int) -> str:

@@ -33,20 +33,9 @@ def updating(marks: str, said: str, *files: Mapping[str, str], smi: Mapping[str,
     return plain(marks, files=whole, smi=smi, says={"updates": said})
 
 
-def periodic(on: str) -> dict[str, str]:
-    """Two settings, of which the second counts."""
-    return {
-        "etc/apt/apt.conf.d/10periodic": 'APT::Periodic::Unattended-Upgrade "1";',
-        "etc/apt/apt.conf.d/20auto-upgrades": f'APT::Periodic::Unattended-Upgrade "{on}";',
-    }
-
-
 ROWS: Mapping[str, Row] = {
-    "updates that are planned": updating("updates=x", "apt-daily-upgrade.timer", smi=PLANNED),
-    "updates that are stopped so": updating("updates=x", "systemctl stop", smi=PLANNED),
-    "a driver with them": updating("updates=x", "drivers included", periodic("1"), smi=PLANNED),
-    "none but by hand": updating(
-        "updates=x", "unattended-upgrades is off", periodic("0"), smi=PLANNED
+    "updates that are planned": updating(
+        "updates=x", "start by themselves: apt-daily.timer, apt-daily-upgrade.timer", smi=PLANNED
     ),
     "a systemd that does not answer": updating("updates=?", "", smi=BROKEN),
     "an upgrade right now": updating(

@@ -67,7 +67,7 @@ def podman(
     marks: str = "", *, version: str = "5.4.2", says: Mapping[str, str], **engine: Any
 ) -> Row:
     files = engine.pop("files", {})
-    known = {"facts": {"product": "podman", "version": version}, **engine}
+    known = {"kind": "podman", "facts": {"product": "podman", "version": version}, **engine}
     return a10g(marks, engine=known, files={**GPU_FILES, **files}, says=says)
 
 
@@ -93,12 +93,14 @@ ROWS: Mapping[str, Row] = {
     "a shell's GPU that does not reach containers": a10g(
         question={"environment": {VISIBLE: "1"}},
         says={
-            "passthrough": "does not reach containers, so that GPU 0 is measured: GPU=1 names that"
+            "passthrough": "does not reach containers, and GPU was not given: GPU 0 is measured; GPU=1"
         },
     ),
     "a shell that hides every GPU, and an engine": a10g(
         question={"environment": {VISIBLE: ""}},
-        says={"passthrough": "CUDA_VISIBLE_DEVICES='' of this shell does not reach containers"},
+        says={
+            "passthrough": "CUDA_VISIBLE_DEVICES='' of this shell hides every GPU from it, and not from"
+        },
     ),
     "a GPU that was named beside a shell's": a10g(
         question={"environment": {VISIBLE: "1"}, "gpu": "0"},
@@ -109,7 +111,7 @@ ROWS: Mapping[str, Row] = {
         smi=smi_says(smi(), smi(1)),
         engine={"isolation": "none", "gpu": PLAIN},
         question={"engine": "local", "environment": {VISIBLE: "1"}},
-        says={"passthrough": "GPU 1 is meant by CUDA_VISIBLE_DEVICES=1"},
+        says={"passthrough": "GPU 1 is measured, the first of CUDA_VISIBLE_DEVICES=1"},
     ),
     "a shell that hides every GPU, and no engine between": a10g(
         "toolkit=- passthrough=x tensorflow=- base=+",
@@ -262,13 +264,16 @@ ROWS: Mapping[str, Row] = {
     "Podman 5.4 without a CDI specification, and no image to try it": podman(
         "toolkit=x passthrough=x4 " + UNTRIED,
         **NO_PROBE,
-        says={"toolkit": f"`sudo {GENERATE}{ETC}`", "passthrough": "nvidia-ctk cdi generate"},
+        says={"toolkit": f"then `sudo {GENERATE}{ETC}`", "passthrough": "nvidia-ctk cdi generate"},
     ),
     "Podman 5.4 with a backup of a CDI specification alone": podman(
         "toolkit=x " + DEAD,
         files={f"{ETC}.bak": KIND + NODES + UVM},
         gpu=explain_refusal("unresolvable CDI devices nvidia.com/gpu=0", kind="podman"),
-        says={"toolkit": "there is no specification here", "passthrough": "nvidia-ctk cdi"},
+        says={
+            "toolkit": "neither the NVIDIA container toolkit nor a CDI",
+            "passthrough": "nvidia-ctk cdi",
+        },
     ),
     "Podman 5.4 without a CDI specification that is found, and a trial that works": podman(
         "toolkit=-", gpu=CDI, says={"toolkit": ALL_THE_SAME + "passthrough"}
