@@ -98,8 +98,7 @@ def check_images(probe: Probe) -> Finding:
     stocks = [engine.take_stock(name) for name in probe.images()]
     noun = "image" if engine.isolation == "container" else "environment"
     words = [_describe_stock(stock, noun) for stock in stocks]
-    built = {stock.name: stock.image is not None for stock in stocks}
-    return yes("; ".join(words), **built)
+    return yes("; ".join(words))
 
 
 def _describe_stock(stock: Stock, noun: str) -> str:
@@ -127,19 +126,19 @@ def check_base(probe: Probe) -> Finding:
     findings = [_look_for_base(engine, stock) for stock in missing.values()]
     if unsure := [finding for finding in findings if finding.state != "yes"]:
         return unsure[0]
-    return yes("; ".join(finding.text for finding in findings), base=", ".join(missing))
+    return yes("; ".join(finding.text for finding in findings))
 
 
 def _look_at_interpreter(engine: Engine, stocks: list[Stock]) -> Finding:
     """What makes the environments, and whether it could where one is missing."""
     base = stocks[0].base
     if not stocks[0].from_lock:
-        return yes(f"{base} (LOCAL_PYTHON) stands in for the environments", base=base)
+        return yes(f"{base} (LOCAL_PYTHON) stands in for the environments")
     if all(stock.image is not None for stock in stocks):
-        return yes(f"{base} makes the environments", base=base)
+        return yes(f"{base} makes the environments")
     if engine.reach_base(base) is None:
         raise Unknown(f"{base} makes the environments; its pip can't ask the package index")
-    return yes(f"{base} makes the environments; the package index answers", base=base)
+    return yes(f"{base} makes the environments; the package index answers")
 
 
 def _look_for_base(engine: Engine, stock: Stock) -> Finding:

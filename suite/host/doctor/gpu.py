@@ -28,6 +28,7 @@ from suite.host.gpu.refusals import (
     OLD_FOR_PTX,
     REPAIR,
     UNLICENSED,
+    WORDS,
     WRITE_SPEC,
     find_code,
     reword,
@@ -40,10 +41,8 @@ from suite.host.gpu.smi import (
     Row,
     describe_vgpu,
     find_licence,
-    newer_image,
 )
 from suite.host.gpu.visible_devices import (
-    LOOKED_AT,
     count_on_bus,
     machine_gpus,
     no_gpu,
@@ -120,9 +119,7 @@ def ask_smi(probe: Probe, *words: str) -> Ran:
             return done
     raise Unknown(
         "nvidia-smi is not on PATH",
-        "install nvidia-smi of the loaded driver's branch (`cat /proc/driver/nvidia/version` shows it), such "
-        "as `sudo apt-get install nvidia-utils-570`, on Debian `sudo apt-get install nvidia-smi`; the driver "
-        "itself may be fine",
+        WORDS["INSTALL_SMI"],
     )
 
 
@@ -218,19 +215,15 @@ def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if probe.is_elsewhere():
         return _look_elsewhere(probe)
-    if not probe.shows_gpu() and not any(arm.gpu for arm in probe.named_arms()):
-        return no(
-            f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
-            "run it on a machine with an NVIDIA GPU to get the other half",
-        )
     stops = GpuError.exit_status if probe.wants_gpu() else 0
     try:
         if not machine_gpus(probe.machine.root):
-            raise no_gpu(probe.machine.root)
+            raise no_gpu(probe.machine.root, probe.question.environment)
         answer = read_answer(probe)
         row, choice = pick_row(probe, answer)
     except GpuError as error:
-        return no(error.what, error.remedy, stops=stops, unless="tensorflow")
+        left_out = isinstance(error, NoGpuError) and not probe.named_arms()
+        return no(error.what, error.remedy, stops=0 if left_out else stops, unless="tensorflow")
     details, branch = read_details(probe), read_branch(row)
     virtual, licence = describe_vgpu(row.card.name, details), find_licence(details)
     named = f"{row.card.name}, {virtual}" if virtual else f"{row.card.name}"
@@ -241,7 +234,7 @@ def check_driver(probe: Probe) -> Finding:
             what += f", and there is none after branch {last} for this GPU ({row.card.name})"
             remedy = TOO_OLD
         elif virtual:
-            what, remedy = f"{what}, on {named}", newer_image(OLDEST_DRIVER)
+            what, remedy = f"{what}, on {named}", WORDS["OLD_IMAGE"].format(least=OLDEST_DRIVER)
         return no(what, remedy, stops=stops, unless="tensorflow", driver=row.driver)
     if virtual and (licence or "").lower().startswith("unlicensed"):
         return no(
@@ -378,7 +371,10 @@ def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
             f"driver {row.driver} is too old to compile: their results are wrong, with a warning alone"
         )
         virtual = read_virtual_gpu(row.card.name)
-        remedy, unless = newer_image(PTX_DRIVER) if virtual else OLD_FOR_PTX, "tensorflow"
+        remedy, unless = (
+            WORDS["OLD_IMAGE"].format(least=PTX_DRIVER) if virtual else OLD_FOR_PTX,
+            "tensorflow",
+        )
     else:
         return yes(f"{what}: TensorFlow holds code for it", capability=number)
     return no(what, remedy, stops=GpuError.exit_status, unless=unless, capability=number)
@@ -409,7 +405,7 @@ def check_toolkit(probe: Probe) -> Finding:
     if found is None and engine.is_here and not podman:
         found = _find_hook(probe, engine)
     if found is None and "nvidia" in support.runtimes:
-        found = yes("the engine has the runtime nvidia", way="runtime")
+        found = yes("the engine has the runtime nvidia")
     if found is None and not engine.is_here:
         raise Unknown("the engine does not say; see passthrough")
     refusal = explain_refusal(
@@ -434,10 +430,8 @@ def _find_cdi(probe: Probe, engine: Engine, support: GpuSupport) -> Finding | No
     if support.devices:
         more = len(support.devices) - LISTED
         listed = ", ".join(support.devices[:LISTED]) + (f" and {more} more" if more > 0 else "")
-        return yes(f"CDI: the engine lists {listed}", way="cdi")
-    return (
-        yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi") if specs else None
-    )
+        return yes(f"CDI: the engine lists {listed}")
+    return yes(f"CDI is on, and there is a specification ({specs[0]})") if specs else None
 
 
 def _find_specs(probe: Probe, folder: str) -> list[str]:
@@ -468,7 +462,7 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
         remedy = f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}"
     else:
         return None
-    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
+    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow")
 
 
 def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
@@ -481,12 +475,11 @@ def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
     settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
     if not engine.describe().get("rootless") or lifted:
-        return yes(hook, way="hook")
+        return yes(hook)
     return no(
         f"{hook}, whose hook a rootless engine has no right to run as it is set",
         explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
         unless="passthrough",
-        way="hook",
     )
 
 
@@ -513,7 +506,6 @@ def check_passthrough(probe: Probe) -> Finding:
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(
         f"a trivial container sees the GPU, asked for through {through}{_explain_visible(probe)}",
-        way=request.driver,
     )
 
 

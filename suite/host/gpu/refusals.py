@@ -51,7 +51,6 @@ WORDS: Mapping[str, str] = {name: _fill(text) for name, text in _NAMES.items()}
 TRY_TOOLKIT = WORDS["TRY_TOOLKIT"]
 WRITE_SPEC = WORDS["WRITE_SPEC"]
 FIND_HANG = WORDS["FIND_HANG"]
-INSTALL_DRIVER = WORDS["INSTALL_DRIVER"]
 OLD_DRIVER = WORDS["OLD_DRIVER"]
 """What to do about a driver that is too old for TensorFlow's CUDA."""
 OLD_FOR_PTX = WORDS["OLD_FOR_PTX"]

@@ -196,11 +196,3 @@ def describe_vgpu(name: str | None, details: str) -> str | None:
 def _find_field(name: str, details: str) -> str | None:
     found = re.search(rf"^\s*{name}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
     return found[1] if found else None
-
-
-def newer_image(least: int) -> str:
-    """What to do about a slice's driver that is too old for TensorFlow."""
-    return (
-        f"rent this machine type with another image, one with driver {least} or later, or another type: a "
-        "slice's driver has to fit the provider's host, so you can't update it yourself"
-    )

@@ -22,7 +22,7 @@ from suite.errors import GpuError, NoGpuError
 from suite.fingerprint import SUITE
 from suite.host.engine import Card
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
-from suite.host.gpu.refusals import INSTALL_DRIVER, JETSON, USE_JETSON
+from suite.host.gpu.refusals import JETSON, USE_JETSON, WORDS
 from suite.host.machine.surroundings import find_container, sees_every_device
 from suite.procfs import read_text
 
@@ -100,17 +100,13 @@ def no_gpu(root: Path = Path("/"), environment: Mapping[str, str] | None = None)
         return NoGpuError(
             f"this container ({container}) was started without the GPU of its machine (PCI "
             f"{', '.join(undriven)}): looked at {LOOKED_AT}",
-            "whoever starts it has to give it one: `docker run --gpus all`, `podman run --device "
-            "nvidia.com/gpu=all`, `apptainer exec --nv`, or resources.limits nvidia.com/gpu: 1 of a pod; or "
-            "ARMS=cpu",
+            WORDS["GIVE_GPU"],
         )
     if undriven:
         return GpuError(
             f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
             f"it: no driver is loaded (looked at {LOOKED_AT})",
-            "`sudo modprobe nvidia`; if that fails, `sudo reboot`; if none is installed, rent the machine "
-            f"with an image that has NVIDIA's driver, or install it: {INSTALL_DRIVER}; "
-            "`nvidia-smi` must work",
+            WORDS["LOAD_DRIVER"],
         )
     return NoGpuError(
         f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",

@@ -84,13 +84,9 @@ ROWS: Mapping[str, Row] = {
         view=WRONG,
         says={"capability": "too old to compile", "tensorflow": "555 or later"},
     ),
-    "an H100 with an older one, that can't load it": old(
-        "capability=x4 tensorflow=x4", view=UNLOADED, says={"tensorflow": "555 or later"}
-    ),
     "an H100 with an older one, and nothing built to try it": old(
         "capability=x4 " + UNTRIED, built=()
     ),
-    "an H100 with an older one, that does not answer": old("capability=x4 tensorflow=?", view=LATE),
     "an H100 that comes up too late, and no compile cache yet": h100(
         "tensorflow=?", engine={"view": LATE}, says=TAKES_LONGER
     ),
@@ -99,7 +95,6 @@ ROWS: Mapping[str, Row] = {
         engine={"view": LATE, "caches": (CACHE,)},
         says=TAKES_LONGER,
     ),
-    "a Pascal": of("Tesla P100-PCIE-16GB", "6.0"),
     "a Maxwell": of(
         "Tesla M60",
         "5.2",
@@ -116,14 +111,6 @@ ROWS: Mapping[str, Row] = {
         view=sees(refused="the GPU has compute capability 10.0, which is newer"),
         says={"capability": OTHER_BUILD},
     ),
-    "a Blackwell on which every graph fails": laid(
-        "tensorflow=x4",
-        view=sees(
-            refused="the GPU fails in the start-up sequence: 'cuLaunchKernel(function, …)' failed with "
-            "'CUDA_ERROR_INVALID_HANDLE'"
-        ),
-        says={"tensorflow": "every graph fails"},
-    ),
     # What brings its own TensorFlow is not held against the lock.
     "an image that brings its own TensorFlow": laid(
         says={
@@ -135,12 +122,6 @@ ROWS: Mapping[str, Row] = {
         UNTRIED,
         built=(),
         says={"base": f"python:3.13 is in the engine; {VENDOR} is not here; its registry answers"},
-    ),
-    "an image whose base is refused": laid(
-        "tensorflow=? base=x3", built=["cpu"], registry=REFUSED, says={"base": "CUDA_IMAGE"}
-    ),
-    "an image of which the registry can't be asked": laid(
-        "tensorflow=? base=?", built=(), registry=None, says={"base": "can't ask its registry"}
     ),
     "an interpreter with its own TensorFlow": of_ones_own(
         "toolkit=- passthrough=- base=+",

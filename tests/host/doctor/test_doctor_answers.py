@@ -14,7 +14,7 @@ from suite.host.doctor.probe import Ran
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.smi import FIELDS
 from tests.fakes.doctor_machine import GPU_FILES, UUIDS, line, smi
-from tests.host.doctor.rows import DEAD, NO_CUDA, SILENT, Row, a10g, hold, smi_fails, smi_says
+from tests.host.doctor.rows import DEAD, NO_CUDA, SILENT, Row, a10g, hold, smi_says
 
 pytestmark = pytest.mark.simulated
 
@@ -75,12 +75,6 @@ ANSWERED: Mapping[str, Row] = {
             "driver": "it has 0: NVIDIA A10G (GPU-11111111…); GPU 1 (0000:01:00.0) does not answer"
         },
     ),
-    "no devices": a10g(
-        SILENT + DEAD,
-        smi=smi_fails("No devices were found"),
-        engine={"gpu": NOT_GIVEN},
-        says={"driver": "could not initialise any GPU"},
-    ),
     "no devices, and an exit code of 0": a10g(
         SILENT + DEAD,
         smi=ends(0, "No devices were found"),
@@ -117,12 +111,6 @@ ANSWERED: Mapping[str, Row] = {
         },
         engine={"gpu": NOT_GIVEN},
         says={"driver": "there is none after branch 470 for this GPU (Tesla K80) rent a GPU of"},
-    ),
-    "the same card, and an nvidia-smi that knows what it is": a10g(
-        "driver=x4 capability=x4 " + DEAD,
-        smi=smi_says(smi(**KEPLER, capability="3.7")),
-        engine={"gpu": NOT_GIVEN},
-        says={"driver": "none after branch 470", "capability": "ARMS=cpu"},
     ),
 }
 """What nvidia-smi answers, and what comes of it."""

@@ -29,7 +29,6 @@ from tests.fakes.doctor_machine import (
 from tests.host.doctor.rows import (
     DEAD,
     H100,
-    LISTED,
     NO_CUDA,
     SILENT,
     WELL,
@@ -81,21 +80,6 @@ ROWS: Mapping[str, Row] = {
         engine={"gpu": explain_refusal(WRAPPED + UPGRADED)},
         says={"driver": "reboot", "passthrough": "reboot"},
     ),
-    "a driver whose module is not loaded": a10g(
-        SILENT + DEAD,
-        smi=smi_fails(
-            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
-        ),
-        files=ON_BUS,
-        engine={"gpu": NO_NODE},
-        says={"driver": "modprobe nvidia", "passthrough": "modprobe"},
-    ),
-    "a driver that is broken": a10g(
-        SILENT + DEAD,
-        smi=smi_fails("Unable to determine the device handle for GPU: Unknown Error"),
-        engine={"gpu": explain_refusal(WRAPPED + UPGRADED)},
-        says={"driver": "--gpu-reset"},
-    ),
     "a GPU without a driver": a10g(
         SILENT + DEAD,
         smi={},
@@ -123,36 +107,17 @@ ROWS: Mapping[str, Row] = {
             "UNKNOWN ERROR (303))",
         },
     ),
-    "a CDI specification without the GPU that was named": a10g(
-        DEAD,
-        smi=smi_says(smi(), smi(1)),
-        engine={"support": LISTED, "gpu": UNNAMED},
-        question={"gpu": "1"},
-        says={"passthrough": "it lists 0", "driver": "NVIDIA A10G"},
-    ),
     "a UUID that is not there": a10g(
         SILENT + DEAD,
         engine={"gpu": NO_UUID},
         question={"gpu": UUIDS[1]},
         says={"driver": "it has 0: NVIDIA A10G (GPU-11111111…)", "passthrough": "it has 0"},
     ),
-    "a number that is not there": a10g(
-        SILENT + DEAD,
-        engine={"gpu": NO_UUID},
-        question={"gpu": "3"},
-        says={"driver": "there is no GPU 3 on this machine: it has 0: NVIDIA A10G"},
-    ),
     "MIG on, and no instance named": h100(
         SILENT + DEAD,
         smi=MIG_SMI,
         engine={"gpu": refusal((MIG_CARD,), "0")},
         says={"driver": "0:1 (3g.40gb", "passthrough": "GPU=0:0"},
-    ),
-    "MIG on, and no instances": h100(
-        SILENT + DEAD,
-        smi={**MIG_SMI, "nvidia-smi -L": Ran(code=0, text="GPU 0:")},
-        engine={"gpu": refusal((Card(index=0, name=H100, mig=True),), "0")},
-        says={"driver": "has no instances"},
     ),
     "a MIG instance by its numbers": h100(
         smi=MIG_SMI,

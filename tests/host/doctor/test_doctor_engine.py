@@ -64,7 +64,6 @@ ROWS: Mapping[str, Row] = {
     "a GPU that was named and is not there": plain(
         "driver=x4 passthrough=x4 tensorflow=?", question={"arms": ("cpu", "cuda")}
     ),
-    "no GPU, and none asked for": plain(question={"arms": ("cpu",)}),
     "an engine elsewhere, and a Blackwell here that is not its": a10g(
         "toolkit=? capability=? idle-gpu=? disk=?",
         smi=smi_says(smi(name="NVIDIA B200", capability="10.0")),
@@ -75,15 +74,8 @@ ROWS: Mapping[str, Row] = {
             "duration": "(cpu and cuda; an estimate",
         },
     ),
-    "an engine elsewhere that lists no GPU, and nothing here": a10g(
-        UNSEEN := "driver=? toolkit=? capability=? idle-gpu=? disk=? ",
-        smi={},
-        files={},
-        toolkit={},
-        engine={"here": False},
-    ),
     "an engine elsewhere without a GPU, and a GPU here": a10g(
-        UNSEEN + "passthrough=- tensorflow=-",
+        "driver=? toolkit=? capability=? idle-gpu=? disk=? passthrough=- tensorflow=-",
         engine={"here": False, "gpu": None},
         says={"duration": "(cpu;"},
     ),

@@ -152,9 +152,6 @@ ROWS: Mapping[str, Row] = {
     "a CDI specification of another driver that works all the same": specified(
         {ETC: STALE}, "toolkit=-", f"{WRITTEN}; {ALL_THE_SAME}tensorflow)"
     ),
-    "a CDI specification of another driver, and nothing built to try it": specified(
-        {ETC: STALE}, "toolkit=x " + UNTRIED, f"{GENERATE}{ETC}", built=()
-    ),
     "a stale CDI specification, and a right one that counts before it": specified(
         {ETC: STALE, RUN: RIGHT}, "", f"there is a specification (/{RUN})", support=FOLDERS
     ),
@@ -175,28 +172,10 @@ ROWS: Mapping[str, Row] = {
             "tensorflow": "a CDI specification must name /dev/nvidia-uvm",
         },
     ),
-    "a hand-made CDI specification under another name, without the device for memory": specified(
-        {"etc/cdi/gpu.yaml": KIND + NODES},
-        "toolkit=x tensorflow=x4",
-        f"then `sudo {GENERATE}etc/cdi/gpu.yaml`",
-        view=NO_UVM,
-    ),
     "a hand-made CDI specification in JSON, of another driver": specified(
         {"etc/cdi/gpu.json": IN_JSON},
         "toolkit=x " + UNTRIED,
         "/etc/cdi/gpu.json was written for driver 550.54.15",
-        built=(),
-    ),
-    # Of its kind NVIDIA's says nothing, and it is judged by its name.
-    "another vendor's CDI specification alone, and one of NVIDIA's that is cut off": specified(
-        {
-            ETC: STALE,
-            "var/run/cdi/gpu.yaml": "kind: vendor.example/gpu\n" + NODES,
-            "var/run/cdi/gpu.json": "",
-        },
-        "toolkit=x " + UNTRIED,
-        f"/{ETC} {WRITTEN}",
-        support=FOLDERS,
         built=(),
     ),
     "a stale backup of a CDI specification in the folder that counts first": specified(
@@ -208,9 +187,6 @@ ROWS: Mapping[str, Row] = {
         "",
         f"there is a specification (/{ETC})",
         support=FOLDERS,
-    ),
-    "a CDI specification without the device for memory that works all the same": specified(
-        {ETC: MADE + NODES}, "toolkit=-", f"can't start; {ALL_THE_SAME}tensorflow)"
     ),
     "a stale CDI specification beside a cluster's own": specified(
         {ETC: STALE, "var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json": CLUSTERS},
@@ -225,9 +201,6 @@ ROWS: Mapping[str, Row] = {
         f"/{ETC} {WRITTEN}",
         support=replace(FOLDERS, cdi_folders=("/etc/cdi",)),
         built=(),
-    ),
-    "a CDI specification with every device": specified(
-        {ETC: RIGHT}, "", f"there is a specification (/{ETC})", support=FOLDERS
     ),
     "a CDI specification of the loaded driver": specified(
         {ETC: MADE}, "", f"there is a specification (/{ETC})", support=FOLDERS
@@ -244,14 +217,6 @@ ROWS: Mapping[str, Row] = {
         files={**GPU_FILES, HOOK_CONFIG: "#no-cgroups = false"},
         says={"engine": "rootless", "toolkit": "no-cgroups", "passthrough": "no-cgroups"},
     ),
-    "a rootless engine with the hook as it comes, that works all the same": a10g(
-        "toolkit=-", engine=ROOTLESS, says={"toolkit": ALL_THE_SAME + "passthrough"}
-    ),
-    "a rootless engine with the hook as it comes, and no image to try it": a10g(
-        "toolkit=x passthrough=x4 " + UNTRIED,
-        engine={**ROOTLESS, **NO_PROBE},
-        says={"toolkit": "no-cgroups=true", "passthrough": "no-cgroups=true"},
-    ),
     "a rootless engine with the hook set for it": a10g(
         engine=ROOTLESS, files={**GPU_FILES, HOOK_CONFIG: "no-cgroups = true"}
     ),
@@ -265,24 +230,6 @@ ROWS: Mapping[str, Row] = {
         "toolkit=x passthrough=x4 " + UNTRIED,
         **NO_PROBE,
         says={"toolkit": f"then `sudo {GENERATE}{ETC}`", "passthrough": "nvidia-ctk cdi generate"},
-    ),
-    "Podman 5.4 with a backup of a CDI specification alone": podman(
-        "toolkit=x " + DEAD,
-        files={f"{ETC}.bak": KIND + NODES + UVM},
-        gpu=explain_refusal("unresolvable CDI devices nvidia.com/gpu=0", kind="podman"),
-        says={
-            "toolkit": "neither the NVIDIA container toolkit nor a CDI",
-            "passthrough": "nvidia-ctk cdi",
-        },
-    ),
-    "Podman 5.4 without a CDI specification that is found, and a trial that works": podman(
-        "toolkit=-", gpu=CDI, says={"toolkit": ALL_THE_SAME + "passthrough"}
-    ),
-    "Podman 5.4 with a CDI specification and no image to try it": podman(
-        "passthrough=? " + UNTRIED,
-        files={"etc/cdi/gpu.yaml": KIND + NODES + UVM},
-        **NO_PROBE,
-        says={"toolkit": "there is a specification (/etc/cdi/gpu.yaml)"},
     ),
     "Podman 5.4 with a CDI specification": podman(
         gpu=CDI,

@@ -15,9 +15,9 @@ from suite.host.gpu import refusals
 from suite.host.gpu.refusals import (
     GROUPS,
     HARMLESS,
-    INSTALL_DRIVER,
     REFUSALS,
     TRY_TOOLKIT,
+    WORDS,
     is_harmless,
     name_harmless,
     reword,
@@ -70,7 +70,7 @@ def test_every_name_of_the_file_is_used_and_every_pattern_is_one() -> None:
     tables = msgspec.toml.decode(text)
     names = {*tables["words"], *tables["patterns"]}
     in_code = " ".join(
-        path.read_text(encoding="utf-8") for path in refusals.FILE.parent.glob("*.py")
+        path.read_text(encoding="utf-8") for path in refusals.FILE.parents[1].rglob("*.py")
     )
     assert [n for n in names if f"{{{n}}}" not in text and f'"{n}"' not in in_code] == []
     for row in REFUSALS:
@@ -217,7 +217,9 @@ def test_what_takes_the_machines_root_is_for_whoever_runs_it() -> None:
 @pytest.mark.parametrize("text", [NO_DRIVER, NO_NVML])
 def test_the_local_wording_keeps_what_mends_it(text: str) -> None:
     row = find(text)
-    assert reword(row.remedy, "local").endswith(f"install the driver whole: {INSTALL_DRIVER}")
+    assert reword(row.remedy, "local").endswith(
+        f"install the driver whole: {WORDS['INSTALL_DRIVER']}"
+    )
     assert "is not where TensorFlow runs" in reword(row.cause, "local")
     # In a container it still leads to the toolkit.
     assert TRY_TOOLKIT in reword(row.remedy, "docker")

@@ -11,7 +11,6 @@ from suite.host.gpu.smi import (
     describe_vgpu,
     find_licence,
     find_pending,
-    newer_image,
     read_answer,
 )
 from tests.fakes.doctor_machine import smi
@@ -244,9 +243,3 @@ def test_a_slice_is_known_by_its_mode_and_else_by_its_name(
 @pytest.mark.parametrize("licence", ["Licensed (Expiry: N/A)", "Unlicensed (Restricted)", None])
 def test_its_licence_in_the_drivers_words(licence: str | None) -> None:
     assert find_licence(details("VGPU", licence)) == licence
-
-
-def test_what_to_do_about_its_driver_asks_nobody_to_install_one() -> None:
-    text = newer_image(525)
-    assert "another image, one with driver 525 or later, or another type" in text
-    assert "apt" not in text
