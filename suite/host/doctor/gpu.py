@@ -82,23 +82,21 @@ def read_answer(probe: Probe) -> Answer:
         GpuError: it fails; with the cause and the remedy where the text is known.
     """
     fields = list(FIELDS)
-    done = ask_smi(probe, *_query(fields))
-    while (unknown := smi.UNKNOWN_FIELD.search(done.text)) and unknown[1] in fields:
+    while True:
+        done = ask_smi(probe, f"--query-gpu={','.join(fields)}", "--format=csv,noheader")
+        unknown = smi.UNKNOWN_FIELD.search(done.stdout)
+        if unknown is None or unknown[1] not in fields:
+            break
         fields.remove(unknown[1])
-        done = ask_smi(probe, *_query(fields))
-    answer = smi.read_answer(done.text, done.code, fields)
+    answer = smi.read_answer(done.stdout, done.returncode, fields)
     if not answer.rows:
         raise _explain(done, answer)
     rows = tuple(_find_slices(probe, row) if row.card.mig else row for row in answer.rows)
     return answer._replace(rows=rows)
 
 
-def _query(fields: Sequence[str]) -> tuple[str, str]:
-    return f"--query-gpu={','.join(fields)}", "--format=csv,noheader"
-
-
 def _find_slices(probe: Probe, row: Row) -> Row:
-    listed = _SLICE.findall(ask_smi(probe, "-L", "-i", str(row.card.index)).text)
+    listed = _SLICE.findall(ask_smi(probe, "-L", "-i", str(row.card.index)).stdout)
     slices = tuple(Slice(index=int(at), uuid=of, name=kind) for kind, at, of in listed)
     return replace(row, card=replace(row.card, slices=slices))
 
@@ -117,24 +115,21 @@ def ask_smi(probe: Probe, *words: str) -> Ran:
             raise Unknown(late.what, remedy) from late
         if done:
             return done
-    raise Unknown(
-        "nvidia-smi is not on PATH",
-        WORDS["INSTALL_SMI"],
-    )
+    raise Unknown("nvidia-smi is not on PATH", WORDS["INSTALL_SMI"])
 
 
 def _explain(done: Ran, answer: Answer) -> CrossoverError:
     """The error for an answer without a GPU's row: by its text, else by its exit code, else as it is."""
     if answer.lost:
         return _lose(answer.lost[0])
-    said = " ".join(done.text.split())[:SHOWN]
-    row = find_refusal(done.text) or find_code(done.code)
+    said = " ".join(done.stdout.split())[:SHOWN]
+    row = find_refusal(done.stdout) or find_code(done.returncode)
     if row is not None:
-        return GpuError(f"{row.cause}: {said or f'exit code {done.code}'}", row.remedy)
-    if not done.code:
+        return GpuError(f"{row.cause}: {said or f'exit code {done.returncode}'}", row.remedy)
+    if not done.returncode:
         return Unknown(f"nvidia-smi lists no GPU: {said!r}")
     return GpuError(
-        f"nvidia-smi fails with exit code {done.code}, and its message is not listed here: "
+        f"nvidia-smi fails with exit code {done.returncode}, and its message is not listed here: "
         f"{said or 'nothing'}",
         OTHERWISE,
     )
@@ -207,7 +202,7 @@ def read_details(probe: Probe) -> str:
     it does not now."""
     row, _ = pick_row(probe, read_answer(probe))
     with suppress(Unknown):
-        return ask_smi(probe, "-q", "-i", str(row.card.index)).text
+        return ask_smi(probe, "-q", "-i", str(row.card.index)).stdout
     return ""
 
 
@@ -346,12 +341,12 @@ def check_capability(probe: Probe) -> Finding:
             "reports support at start-up",
             capability=row.capability,
         )
-    engine = probe.try_engine()
     if probe.architecture() in ARM:
         raise Unknown(
             f"compute capability {row.capability}; which TensorFlow would run on it is not known (see "
             "architecture)"
         )
+    engine = probe.try_engine()
     kind = "docker" if engine is None else engine.kind
     return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
 
@@ -370,11 +365,9 @@ def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
             ": the locked TensorFlow brings some of its kernels for it as CUDA 12.5's PTX, which "
             f"driver {row.driver} is too old to compile: their results are wrong, with a warning alone"
         )
-        virtual = read_virtual_gpu(row.card.name)
-        remedy, unless = (
-            WORDS["OLD_IMAGE"].format(least=PTX_DRIVER) if virtual else OLD_FOR_PTX,
-            "tensorflow",
-        )
+        is_slice = read_virtual_gpu(row.card.name) is not None
+        remedy = WORDS["OLD_IMAGE"].format(least=PTX_DRIVER) if is_slice else OLD_FOR_PTX
+        unless = "tensorflow"
     else:
         return yes(f"{what}: TensorFlow holds code for it", capability=number)
     return no(what, remedy, stops=GpuError.exit_status, unless=unless, capability=number)
@@ -408,12 +401,11 @@ def check_toolkit(probe: Probe) -> Finding:
         found = yes("the engine has the runtime nvidia")
     if found is None and not engine.is_here:
         raise Unknown("the engine does not say; see passthrough")
-    refusal = explain_refusal(
-        'could not select device driver "" with capabilities', kind=engine.kind
-    )
     return found or no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
-        refusal.remedy,
+        explain_refusal(
+            'could not select device driver "" with capabilities', kind=engine.kind
+        ).remedy,
         unless="passthrough",
     )
 
@@ -468,7 +460,7 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
 def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
     """How NVIDIA's toolkit stands; None: it is not here."""
     done = probe.machine.run(["nvidia-ctk", "--version"], COMMAND_S)
-    version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
+    version = re.search(r"version (\S+)", done.stdout) if done and done.returncode == 0 else None
     if version is None and not probe.machine.find("/usr/bin/nvidia-container-runtime-hook"):
         return None
     hook = "NVIDIA container toolkit" + (f" {version[1]}" if version else "")
@@ -555,7 +547,7 @@ def check_idle_gpu(probe: Probe) -> Finding:
     row, choice = pick_known(probe)
     asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
     done = ask_smi(probe, *asked, "--format=csv,noheader")
-    rows = [line.split(",") for line in done.text.splitlines() if line[:1].isdigit()]
+    rows = [line.split(",") for line in done.stdout.splitlines() if line[:1].isdigit()]
     if not rows:
         is_slice = describe_vgpu(row.card.name, read_details(probe)) is not None
         hidden = _find_hidden(probe, done, is_slice=is_slice)
@@ -579,9 +571,11 @@ def check_idle_gpu(probe: Probe) -> Finding:
 
 def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
     """Why a process that computes there would not be listed; empty: it would be."""
-    text = " ".join(done.text.split())
-    if done.code and find_code(done.code) is not INFOROM:
-        return f"nvidia-smi does not list processes: {text[:SHOWN] or f'exit code {done.code}'}"
+    text = " ".join(done.stdout.split())
+    if done.returncode and find_code(done.returncode) is not INFOROM:
+        return (
+            f"nvidia-smi does not list processes: {text[:SHOWN] or f'exit code {done.returncode}'}"
+        )
     if text.startswith("["):
         return f"nvidia-smi answers {text[:SHOWN]}"
     if is_slice:

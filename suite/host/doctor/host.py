@@ -267,7 +267,7 @@ def check_updates(probe: Probe) -> Finding:
     if machine.read("/proc/1/comm") != "systemd":
         return yes("nothing changes packages now, and no timer of systemd's is here")
     done = machine.run(["systemctl", "is-active", *TIMERS], COMMAND_S)
-    states = done.text.split() if done else []
+    states = done.stdout.split() if done else []
     if len(states) != len(TIMERS):
         raise Unknown("nothing changes packages now; systemctl does not say what is planned")
     active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from suite.host.doctor.examine import CHECKS, Diagnosis
-from suite.host.doctor.probe import Ran
 from suite.host.engine import GpuSupport
 from tests.fakes.doctor_machine import (
     CDI,
@@ -26,6 +25,7 @@ from tests.fakes.doctor_machine import (
     line,
     make_machine,
     marks,
+    ran,
     sees,
     smi,
 )
@@ -82,14 +82,14 @@ class Row:
 
 def smi_says(*rows: str, apps: str = "") -> dict[str, Any]:
     return {
-        "nvidia-smi --query-gpu": Ran(code=0, text="\n".join(rows)),
-        "nvidia-smi --query-compute-apps": Ran(code=0, text=apps),
-        "nvidia-smi -L": Ran(code=0, text=SLICES),
+        "nvidia-smi --query-gpu": ran(code=0, text="\n".join(rows)),
+        "nvidia-smi --query-compute-apps": ran(code=0, text=apps),
+        "nvidia-smi -L": ran(code=0, text=SLICES),
     }
 
 
 def smi_fails(text: str) -> dict[str, Any]:
-    return {"nvidia-smi": Ran(code=18, text=text)}
+    return {"nvidia-smi": ran(code=18, text=text)}
 
 
 def view(name: str, capability: str) -> Life:

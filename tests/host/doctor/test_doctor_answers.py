@@ -10,10 +10,9 @@ import pytest
 
 from suite.errors import GpuError
 from suite.host.doctor.finding import Unknown
-from suite.host.doctor.probe import Ran
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.smi import FIELDS
-from tests.fakes.doctor_machine import GPU_FILES, UUIDS, line, smi
+from tests.fakes.doctor_machine import GPU_FILES, UUIDS, line, ran, smi
 from tests.host.doctor.rows import DEAD, NO_CUDA, SILENT, Row, a10g, hold, smi_says
 
 pytestmark = pytest.mark.simulated
@@ -29,7 +28,7 @@ KEPLER = {"name": "Tesla K80", "driver": "470.256.02"}
 
 def ends(code: int, *lines: str) -> dict[str, Any]:
     """An nvidia-smi that prints this and ends so."""
-    return {**smi_says(smi()), "nvidia-smi --query-gpu": Ran(code=code, text="\n".join(lines))}
+    return {**smi_says(smi()), "nvidia-smi --query-gpu": ran(code=code, text="\n".join(lines))}
 
 
 ANSWERED: Mapping[str, Row] = {
@@ -96,7 +95,7 @@ ANSWERED: Mapping[str, Row] = {
         says={"driver": "if it keeps hanging: `sudo nvidia-smi --gpu-reset"},
     ),
     "memory that waits for a reset": a10g(
-        smi={**smi_says(smi()), "nvidia-smi -q": Ran(code=0, text="  Pending      : Yes")},
+        smi={**smi_says(smi()), "nvidia-smi -q": ran(code=0, text="  Pending      : Yes")},
         says={
             "driver": "caution: defective memory is waiting for a reset to be retired; `sudo nvidia-smi"
         },
@@ -104,7 +103,7 @@ ANSWERED: Mapping[str, Row] = {
     "a card whose last driver is too old": a10g(
         "driver=x4 capability=? " + DEAD,
         smi={
-            f"nvidia-smi --query-gpu={','.join(FIELDS)}": Ran(
+            f"nvidia-smi --query-gpu={','.join(FIELDS)}": ran(
                 code=2, text='Field "compute_cap" is not a valid field to query.'
             ),
             **smi_says(smi(**KEPLER).replace(" 8.6,", "")),
@@ -150,7 +149,7 @@ def unlisted(marks: str, used: str, said: str, **of: Any) -> Row:
 
 REFUSED_APPS = {
     **smi_says(smi(used="[N/A]")),
-    "nvidia-smi --query-compute-apps": Ran(code=3, text="No."),
+    "nvidia-smi --query-compute-apps": ran(code=3, text="No."),
 }
 
 UNSEEN: Mapping[str, Row] = {
@@ -194,7 +193,7 @@ UNSEEN: Mapping[str, Row] = {
         says={"idle-gpu": "nvidia-smi answers [N/A]"},
     ),
     "a corrupted infoROM, and nobody": a10g(
-        smi={**smi_says(smi()), "nvidia-smi --query-compute-apps": Ran(code=14, text=ROM)},
+        smi={**smi_says(smi()), "nvidia-smi --query-compute-apps": ran(code=14, text=ROM)},
         says={"idle-gpu": "no other process computes on it"},
     ),
     "a slice of a card": a10g(

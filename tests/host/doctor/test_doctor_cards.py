@@ -23,6 +23,7 @@ from tests.fakes.doctor_machine import (
     FakeExamined,
     diagnose,
     make_machine,
+    ran,
     sees,
     smi,
 )
@@ -90,7 +91,7 @@ ROWS: Mapping[str, Row] = {
     "an nvidia-smi that is too old to be asked everything": a10g(
         "capability=?",
         smi={
-            f"nvidia-smi --query-gpu={','.join(FIELDS)}": Ran(
+            f"nvidia-smi --query-gpu={','.join(FIELDS)}": ran(
                 code=2, text='Field "compute_cap" is not a valid field to query.'
             ),
             **smi_says(smi().rpartition(",")[0]),
@@ -158,7 +159,7 @@ ROWS: Mapping[str, Row] = {
         "idle-gpu=?",
         smi={
             WSL_SMI + " --query-gpu": smi_says(smi(used="900 MiB"))["nvidia-smi --query-gpu"],
-            WSL_SMI + " --query-compute-apps": Ran(code=6, text="Not Supported"),
+            WSL_SMI + " --query-compute-apps": ran(code=6, text="Not Supported"),
         },
         files={"dev/dxg": ""},
         says={"driver": "NVIDIA A10G", "idle-gpu": "Not Supported"},
@@ -202,7 +203,7 @@ def test_a_gpus_details_are_asked_for_once(tmp_path: Path) -> None:
 
     def tell() -> Ran:
         asked.append(1)
-        return Ran(code=0, text="")
+        return ran(code=0, text="")
 
     engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=sees())
     programs = {**WELL, "nvidia-smi -q": tell}

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from suite.errors import GpuError
-from suite.host.doctor.probe import Ran
-from tests.fakes.doctor_machine import line, smi
+from tests.fakes.doctor_machine import line, ran, smi
 from tests.host.doctor.rows import DEAD, Row, a10g, hold, smi_says, view
 
 pytestmark = pytest.mark.simulated
@@ -28,7 +27,7 @@ def say(
     """What nvidia-smi says of a GPU that is, or looks like, a slice."""
     details = f"  Virtualization Mode    : {mode}\n  License Status   : {licence}\n"
     row = smi(name=name, driver=driver, memory="8192 MiB", mig="[N/A]", capability=capability)
-    return {**smi_says(row), "nvidia-smi -q": Ran(code=0, text=details)}
+    return {**smi_says(row), "nvidia-smi -q": ran(code=0, text=details)}
 
 
 def sliced(marks: str = "", *, says: Mapping[str, str] | None = None, **how: str) -> Row:

@@ -10,11 +10,11 @@ import pytest
 from suite.host.doctor.host import look_at_clock
 from suite.host.doctor.probe import Ran
 from tests.fakes.clock import Clock
-from tests.fakes.doctor_machine import FakeExamined, diagnose, line, make_machine
+from tests.fakes.doctor_machine import FakeExamined, diagnose, line, make_machine, ran
 from tests.host.doctor.rows import Row, hold, plain
 
-PLANNED = {"systemctl is-active": Ran(code=0, text="active\nactive\ninactive")}
-BROKEN = {"systemctl is-active": Ran(code=1, text="Failed to connect to bus")}
+PLANNED = {"systemctl is-active": ran(code=0, text="active\nactive\ninactive")}
+BROKEN = {"systemctl is-active": ran(code=1, text="Failed to connect to bus")}
 ELSEWHERE = {"proc/78/comm": "apt-get", "proc/78/cgroup": "0::/system.slice/docker-c0ffee.scope"}
 WAITING = {
     "proc/712/comm": "unattended-upgr",
