@@ -85,6 +85,9 @@ BUILT = Image(
 )
 """What the record has of every image of `FakeExamined`: its base and its lock."""
 
+CELLS = [cell for cell in scenarios.cells() if cell.id.startswith("matmul.square/")]
+"""Some of every profile: planning with all takes most of a made-up machine's time."""
+
 TIMERS_OFF = ran(code=3, text="inactive\ninactive\ninactive")
 
 
@@ -223,7 +226,7 @@ def make_machine(
 
 def diagnose(machine: Machine, **question: Any) -> Diagnosis:
     """What the doctor finds there; it must never take a second of a made-up machine's time."""
-    asked = Question(results=Path("results"), cells=scenarios.cells(), **question)
+    asked = Question(results=Path("results"), cells=CELLS, **question)
     return examine(machine, asked, limit_s=5.0)
 
 
