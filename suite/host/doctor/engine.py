@@ -95,10 +95,9 @@ def check_rights(probe: Probe) -> Finding:
 def check_images(probe: Probe) -> Finding:
     """Which images are built from what the checkout holds now."""
     engine = probe.open_engine()
-    stocks = [engine.take_stock(name) for name in probe.images()]
     noun = "image" if engine.isolation == "container" else "environment"
-    words = [_describe_stock(stock, noun) for stock in stocks]
-    return yes("; ".join(words))
+    stocks = map(engine.take_stock, probe.images())
+    return yes("; ".join(_describe_stock(stock, noun) for stock in stocks))
 
 
 def _describe_stock(stock: Stock, noun: str) -> str:
@@ -150,10 +149,8 @@ def _look_for_base(engine: Engine, stock: Stock) -> Finding:
     except CrossoverError as error:
         if "timed out" not in error.what.lower():
             raise
-        raise Unknown(
-            f"{base} is not here, and the check of its registry timed out",
-            error.remedy,
-        ) from error
+        what = f"{base} is not here, and the check of its registry timed out"
+        raise Unknown(what, error.remedy) from error
     if reached is None:
         return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
     return yes(f"{base} is not here; its registry answers")

@@ -152,7 +152,7 @@ def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
     number = wanted.partition(":")[0]
     if lost := next((lost for lost in answer.lost if str(lost.number) == number), None):
         raise _lose(lost)
-    silent = _find_silent(answer)
+    silent = answer.silent
     try:
         choice = find_choice([row.card for row in answer.rows], wanted)
     except GpuError as error:
@@ -166,22 +166,8 @@ def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
         raise Unknown(f"nvidia-smi does not say which GPU {wanted} is")
     row = next(row for row in answer.rows if row.card == choice.card)
     if row.dead:
-        raise _lose(_describe_dead(row))
+        raise _lose(row.as_lost)
     return row, choice
-
-
-def _find_silent(answer: Answer) -> list[Lost]:
-    """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
-    return [*answer.lost, *(_describe_dead(row) for row in answer.rows if row.dead)]
-
-
-def _describe_dead(row: Row) -> Lost:
-    words = " and ".join(dict.fromkeys(row.errors.values())) or "nothing"
-    return Lost(
-        row.card.index,
-        f"GPU {row.card.index}" + (f" ({row.card.name})" if row.card.name else ""),
-        f"{words} for {', '.join(row.errors) or 'its name and UUID'}",
-    )
 
 
 def pick_known(probe: Probe) -> tuple[Row, Choice]:
@@ -267,7 +253,7 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
         yield f"caution: nvidia-smi ends with exit code {code}{said}"
     for name, word in row.errors.items():
         yield f"caution: nvidia-smi says {word!r} for its {name}"
-    for lost in _find_silent(answer):
+    for lost in answer.silent:
         yield f"caution: {_lose(lost).what}; CUDA may fail on every GPU: {REPAIR}"
     on_bus = count_on_bus(probe.machine.root, probe.question.environment) or 0
     if (unlisted := on_bus - len(answer.rows) - len(answer.lost)) > 0:

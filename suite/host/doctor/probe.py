@@ -232,14 +232,11 @@ class Probe:
         if gpu is None:
             engine = self.try_engine()
             plain = engine is not None and engine.isolation != "container"
-            return next(iter((plain and self.visible()) or ()), FIRST)
+            visible = read_visible(self.question.environment) if plain else None
+            return (visible or (FIRST,))[0]
         if gpu != ALL_GPUS:
             return gpu
         return next(iter(name_gpus(self.engine().list_gpus())), FIRST)
-
-    def visible(self) -> tuple[str, ...] | None:
-        """The GPUs that the caller's CUDA_VISIBLE_DEVICES names; None: it is not set."""
-        return read_visible(self.question.environment)
 
     def shows_gpu(self) -> bool:
         """Whether this machine shows an NVIDIA GPU, driver or not; one on the bus of the machine that a

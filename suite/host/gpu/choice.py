@@ -242,16 +242,9 @@ def explain_visible(
         words = f"GPU=all means those of {shell}"
     elif gpu is not None:
         words = f"GPU={gpu} takes precedence over {shell}"
-    elif contained and not visible:
-        words = (
-            f"{shell} hides every GPU from it, and not from containers: GPU {FIRST} is measured all the "
-            "same; ARMS=cpu measures without"
-        )
-    elif contained and visible[0] != FIRST:
-        words = (
-            f"{shell} does not reach containers, and GPU was not given: GPU {FIRST} is measured; "
-            f"GPU={shorten_name(visible[0])} measures that one"
-        )
+    elif contained and visible[:1] != (FIRST,):
+        other = f"GPU={shorten_name(visible[0])} measures that one" if visible else "ARMS=cpu none"
+        words = f"{shell} does not reach containers, and GPU was not given: GPU {FIRST} is measured; {other}"
     elif visible and not contained:
         words = (
             f"GPU {shorten_name(visible[0])} is measured, the first of {describe_visible(environment)}, "
@@ -270,7 +263,9 @@ def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Ca
         return tuple(cards)
     found: dict[int, Card] = {}
     for name in names:
-        choice = _find_whole_or_part(cards, name)
+        # One that is cut into instances stands for all of them.
+        whole = next((card for card in cards if name == str(card.index)), None)
+        choice = Choice(wanted=name, card=whole) if whole else find_choice(cards, name)
         card = choice.card
         if card is None:
             raise GpuError(
@@ -282,9 +277,3 @@ def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Ca
             card = replace(card, slices=(*kept.slices, choice.slice))
         found[card.index] = card
     return tuple(card for _, card in sorted(found.items()))
-
-
-def _find_whole_or_part(cards: Sequence[Card], name: str) -> Choice:
-    """As `find_choice`, and a GPU that is cut into instances stands for all of them."""
-    whole = next((card for card in cards if name == str(card.index)), None)
-    return Choice(wanted=name, card=whole) if whole is not None else find_choice(cards, name)

@@ -47,6 +47,14 @@ _IDENTITY = ("name", "uuid", "memory.total")
 """What every driver knows of a GPU that it can reach."""
 
 
+class Lost(NamedTuple):
+    """A GPU that nvidia-smi can't reach: its number, its name for people, and what is said of it."""
+
+    number: int | None
+    name: str
+    said: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """What nvidia-smi says of a GPU.
@@ -66,13 +74,13 @@ class Row:
     errors: dict[str, str] = field(default_factory=dict)
     dead: bool = False
 
-
-class Lost(NamedTuple):
-    """A GPU that nvidia-smi can't reach: its number, its name for people, and what is said of it."""
-
-    number: int | None
-    name: str
-    said: str
+    @property
+    def as_lost(self) -> Lost:
+        """The same of one that does not answer."""
+        words = " and ".join(dict.fromkeys(self.errors.values())) or "nothing"
+        name = f"GPU {self.card.index}" + (f" ({self.card.name})" if self.card.name else "")
+        fields = ", ".join(self.errors) or "its name and UUID"
+        return Lost(self.card.index, name, f"{words} for {fields}")
 
 
 class Answer(NamedTuple):
@@ -82,6 +90,11 @@ class Answer(NamedTuple):
     lost: tuple[Lost, ...]
     rest: str
     code: int | None
+
+    @property
+    def silent(self) -> list[Lost]:
+        """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
+        return [*self.lost, *(row.as_lost for row in self.rows if row.dead)]
 
 
 def read_answer(text: str, code: int | None, fields: Sequence[str] = FIELDS) -> Answer:
