@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from suite.host.engine import Refusal
-from suite.host.gpu.refusals import CUDA_DRIVERS, GROUPS, WORDS
+from suite.host.gpu.refusals import COMPARED, CUDA_DRIVERS, DEMANDS, GROUPS, WORDS
 
 (REQUIREMENT,) = GROUPS["requirement"]
 """The row of an image's demand, for where it does not say which condition it is."""
@@ -25,26 +25,6 @@ _KEPLER = re.compile(
 have a few of Maxwell."""
 
 _CONDITION = re.compile(r"\b(cuda|driver|arch|brand)\s*(>=|<=|!=|=|<|>)\s*([\w.]+)", re.IGNORECASE)
-
-_ORDER = {
-    ">=": "{} or later",
-    "<=": "{} or earlier",
-    "!=": "other than {}",
-    "=": "{}",
-    "<": "before {}",
-    ">": "after {}",
-}
-_DEMANDS = {
-    "cuda": "a driver for CUDA",
-    "driver": "a driver of version",
-    "arch": "a GPU of compute capability",
-    "brand": "a GPU of the brand",
-}
-
-_SMALLER = (
-    "take an image that demands less (CUDA_IMAGE=, BASE_IMAGE=; `docker inspect IMAGE` shows its "
-    "NVIDIA_REQUIRE_CUDA)"
-)
 
 
 def last_branch(capability: float | None, name: str | None) -> int | None:
@@ -71,7 +51,7 @@ def describe_requirement(text: str) -> Refusal | None:
         return None
     wanted, remedies = [], []
     for key, how, value in conditions:
-        wanted.append(f"{_DEMANDS[key]} {_ORDER[how].format(value)}")
+        wanted.append(f"{DEMANDS[key]} {COMPARED[how].format(value)}")
         if key in ("arch", "brand"):
             remedies.append(f"rent {wanted[-1]}")
         elif how in (">=", ">", "="):
@@ -85,7 +65,7 @@ def describe_requirement(text: str) -> Refusal | None:
         REQUIREMENT,
         cause=f"{lead}: the image demands {' and '.join(wanted)}",
         # Of a brand and its drivers the first: another card has another driver.
-        remedy="; or ".join([*remedies[:1], _SMALLER]),
+        remedy="; or ".join([*remedies[:1], WORDS["SMALLER_IMAGE"]]),
     )
 
 

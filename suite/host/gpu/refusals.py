@@ -77,6 +77,14 @@ CUDA_DRIVERS: Mapping[tuple[int, ...], str] = {
 }
 """By version of CUDA the first driver for Linux that has it, the oldest first."""
 
+PENDING: Mapping[str, str] = _TABLES["pending"]
+"""What ``nvidia-smi -q`` prints of a GPU that works and has to be reset, or exchanged: by pattern the
+words."""
+
+DEMANDS: Mapping[str, str] = _TABLES["demands"]
+COMPARED: Mapping[str, str] = _TABLES["demands_compared"]
+"""What an image demands, and how that is compared, for people."""
+
 HARMLESS: Mapping[str, str] = {
     about: "|".join(patterns) for about, patterns in _TABLES["harmless"].items()
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from suite.host.engine import Card
+from suite.host.gpu.refusals import PENDING
 from suite.slices import read_virtual_gpu
 
 FIELDS = (
@@ -169,15 +170,6 @@ def _number(lost: Sequence[re.Match[str]], answering: Sequence[int]) -> tuple[Lo
         name = "a GPU" if number is None else f"GPU {number}"
         gpus.append(Lost(number, f"{name} ({found[2]})" if found[2] else name, found[0].strip()))
     return tuple(gpus)
-
-
-PENDING = {
-    r"GPU Recovery Action\s*: (?!None|N/A|\[)(\S.*)": "the driver asks for this recovery action: {}",
-    r"(?:Reset Required|Drain and Reset Recommended)\s*: (Yes)": "the driver asks for a GPU reset",
-    r"\bPending(?: Page Blacklist)?\s*: (Yes)": "defective memory is waiting for a reset to be retired",
-    r"Remapping Failure Occurred\s*: (Yes)": "defective parts of its memory can't be replaced",
-}
-"""What ``nvidia-smi -q`` says of a GPU that works and has to be reset, or exchanged, and the words."""
 
 
 def find_pending(text: str) -> tuple[str, ...]:
