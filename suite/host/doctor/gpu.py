@@ -4,7 +4,7 @@ and who else computes on it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -225,11 +225,15 @@ def check_driver(probe: Probe) -> Finding:
             driver=row.driver,
             license=licence,
         )
+    # One that shares the CPU's memory tells none of its own.
+    memory = f", {row.memory}" if row.memory[:1].isdigit() else ""
     part = f", using {choice.slice.name}" if choice.slice else ""
+    cards = [other.card for other in answer.rows]
+    several = f"; {len(cards)} GPUs in all: {describe_cards(cards)}" if len(cards) > 1 else ""
     cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
     return yes(
-        f"driver {row.driver}: {row.card.name}{_describe_memory(row)}{part}"
-        f"{_describe_others(answer.rows, row)}{f'; {virtual}' if virtual else ''}{cautions}",
+        f"driver {row.driver}: {row.card.name}{memory}{part}{several}"
+        f"{f'; {virtual}' if virtual else ''}{cautions}",
         driver=row.driver,
         name=row.card.name,
         gpus=len(answer.rows),
@@ -269,19 +273,6 @@ def read_branch(row: Row) -> int | None:
     """The branch of a GPU's driver, such as 570; None: unknown."""
     found = re.match(r"\d+", row.driver)
     return int(found[0]) if found else None
-
-
-def _describe_memory(row: Row) -> str:
-    """Its memory; a GPU that shares the CPU's tells none."""
-    return f", {row.memory}" if row.memory[:1].isdigit() else ""
-
-
-def _describe_others(rows: Sequence[Row], row: Row) -> str:
-    if len(rows) == 1:
-        return ""
-    names = {other.card.name or "name unknown" for other in rows if other is not row}
-    rest = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
-    return f"; {len(rows)} GPUs in all" + (rest if names != {row.card.name} else "")
 
 
 def _look_elsewhere(probe: Probe) -> Finding:
@@ -333,8 +324,8 @@ def check_capability(probe: Probe) -> Finding:
             "architecture)"
         )
     engine = probe.try_engine()
-    kind = "docker" if engine is None else engine.kind
-    return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
+    other_build = reword(OTHER_BUILD, engine.kind if engine else "docker")
+    return _hold_against_lock(row.capability, row, other_build)
 
 
 def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
@@ -575,15 +566,14 @@ def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
 
 def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> Finding:
     """What it comes to that no process is listed: by the memory that is used, where one could be hidden."""
-    used, total = row.used_mib, row.total_mib
-    if used is None or choice.slice is not None:
-        much, told = False, "and how much of its memory is used is not reported"
-    else:
-        much = used > max(MUCH_MIB, MUCH_SHARE * (total or 0.0))
+    used = row.used_mib
+    told, much = "and how much of its memory is used is not reported", False
+    if used is not None and choice.slice is None:
         told = f"{_format_mib(used)} of its memory are used"
+        much = used > max(MUCH_MIB, MUCH_SHARE * (row.total_mib or 0.0))
     if hidden and much:
         return no(
-            f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
+            f"{told} by someone who can't be seen from here: {hidden}",
             "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: anything "
             "measured while it runs is INVALID",
             processes=None,

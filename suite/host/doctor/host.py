@@ -215,11 +215,7 @@ def _judge_arm(probe: Probe, name: str) -> Finding:
         return yes(f"{name}: the CPU arm alone, as TensorFlow has no CUDA for it")
     if other := probe.other_tensorflow():
         return yes(f"{name}: {other} brings the cuda arm's TensorFlow")
-    return no(
-        no_cuda(name),
-        ARM_BUILD,
-        stops=EngineError.exit_status,
-    )
+    return no(no_cuda(name), ARM_BUILD, stops=EngineError.exit_status)
 
 
 INSTALLERS = (

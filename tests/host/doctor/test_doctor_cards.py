@@ -105,7 +105,7 @@ ROWS: Mapping[str, Row] = {
         engine={"gpu": GpuRequest(driver="nvidia", devices=(UUIDS[1],))},
         question={"gpu": UUIDS[1]},
         says={
-            "driver": "NVIDIA A10G, 23028 MiB; 2 GPUs in all, the other NVIDIA B200",
+            "driver": "NVIDIA A10G, 23028 MiB; 2 GPUs in all: 0: NVIDIA B200 (GPU-11111111…), 1: NVIDIA A10G",
             "capability": "8.6",
         },
     ),
