@@ -46,7 +46,7 @@ def mount(kind: str, place: Path) -> list[str]:
     words = [*OWN_VIEW, "sh", "-c", f'mount -t tmpfs {kind} "$0" && exec "$@"', str(place)]
     tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
-        pytest.skip(f"no mount namespace is to be had here: {tried.stderr.strip()}")
+        pytest.skip(f"no mount namespace is available here: {tried.stderr.strip()}")
     return words
 
 
@@ -84,21 +84,36 @@ def hold_together(
     return bench.stderr
 
 
-def test_no_engine_anywhere_and_nothing_to_install_from(checkout: Path) -> None:
-    folder = Path(os.path.realpath(DEFAULT_SOCKET.parent))
-    before = mount("none", folder) if DEFAULT_SOCKET.exists() else []
-    said = hold_together(EngineError.exit_status, checkout, before=before, variables=NO_INDEX)
-    # The machine that these tests run on may be a container itself.
-    apart = "NOT CONTAINERIZED: no docker engine is here"
-    assert (apart if find_container({}) is None else "ENGINE NOT SEEN: this is a container") in said
+MAKES = f"""
+import pathlib, sys
+python = pathlib.Path(sys.argv[-1], "bin", "python")
+python.parent.mkdir(parents=True)
+python.write_text('#!/bin/sh\\nexec {sys.executable} "$@"\\n')
+python.chmod(0o755)
+"""
+"""An environment at once, with this interpreter's pip."""
 
 
-def test_a_python_that_has_no_venv(checkout: Path, tmp_path: Path) -> None:
-    planted = tmp_path / "planted"
+@pytest.mark.parametrize(
+    ("venv", "words"),
+    [(MAKES, ()), ("raise ModuleNotFoundError('venv is not installed')\n", ("--engine", "local"))],
+    ids=["nothing to install from", "a Python that has no venv"],
+)
+def test_nothing_to_run_in(venv: str, words: tuple[str, ...], checkout: Path) -> None:
+    planted = checkout.parent / "planted"
     planted.mkdir()
-    (planted / "venv.py").write_text("raise ModuleNotFoundError('venv is not installed')\n")
-    variables = {"PYTHONPATH": f"{checkout}{os.pathsep}{planted}"}
-    hold_together(EngineError.exit_status, checkout, "--engine", "local", variables=variables)
+    (planted / "venv.py").write_text(venv)
+    variables = {**NO_INDEX, "PYTHONPATH": f"{checkout}{os.pathsep}{planted}"}
+    folder = Path(os.path.realpath(DEFAULT_SOCKET.parent))
+    before = mount("none", folder) if DEFAULT_SOCKET.exists() and not words else []
+    said = hold_together(
+        EngineError.exit_status, checkout, *words, before=before, variables=variables
+    )
+    if not words:
+        # The machine that these tests run on may be a container itself.
+        apart = "NOT CONTAINERIZED: no docker engine is here"
+        inside = "ENGINE NOT SEEN: this is a container"
+        assert (apart if find_container({}) is None else inside) in said
 
 
 def test_results_on_a_full_disk(tmp_path: Path) -> None:

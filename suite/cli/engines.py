@@ -11,7 +11,7 @@ from suite.host.campaign.arms import known_arms
 from suite.host.campaign.options import Options
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
-from suite.host.gpu.choice import ALL_GPUS, FIRST, describe_visible, read_visible, shorten_name
+from suite.host.gpu.choice import explain_visible, read_visible
 from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
 from suite.host.provision.images import CUSTOM
@@ -141,34 +141,11 @@ def settle_gpu(options: Options, engine: Engine, say: Say) -> Options:
     engine stands between, so that the campaign goes on, and is repeated, as that GPU's.  Says what becomes
     of that variable, before anything is measured.
     """
-    gpu, visible = options.gpu, read_visible(os.environ)
-    if visible is None or engine.is_here is False:
+    contained = engine.isolation == "container"
+    words = explain_visible(options.gpu, os.environ, contained=contained)
+    if words is None or engine.is_here is False:
         return options
-    told = describe_visible(os.environ)
-    first = shorten_name(visible[0]) if visible else ""
-    if engine.isolation == "container":
-        if gpu is None and not visible:
-            say(
-                f"{told} of this shell hides every GPU from it, and not from containers: GPU {FIRST} is "
-                "measured all the same; ARMS=cpu measures without"
-            )
-        elif gpu is None and visible[0] != FIRST:
-            say(
-                f"{told} of this shell does not reach containers, and GPU was not given: GPU {FIRST} is "
-                f"measured; GPU={first} measures that one"
-            )
-        elif gpu == ALL_GPUS:
-            say(f"{told} of this shell does not reach containers: GPU=all measures every GPU")
-        elif gpu is not None and gpu not in visible:
-            say(f"GPU={gpu} was given and counts, not {told} of this shell")
-    elif gpu == ALL_GPUS:
-        say(f"GPU=all means those of {told}")
-    elif gpu is not None and gpu not in visible:
-        say(f"GPU={gpu} takes precedence over {told} of this shell")
-    elif gpu is None and visible:
-        say(
-            f"GPU {first} is measured, the first of {told}, counted as nvidia-smi does; GPU= names "
-            "another"
-        )
-        return options.give(gpu=visible[0])
-    return options
+    say(words)
+    if contained or options.gpu is not None:
+        return options
+    return options.give(gpu=(read_visible(os.environ) or (None,))[0])

@@ -8,6 +8,7 @@ HOW is ``well``, or what becomes of every cell (``failed``), or why the worker c
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,16 @@ def script(path: Path, text: str) -> Path:
 
 def write(path: Path, how: str = "well") -> Path:
     """The interpreter at that path."""
-    return stand_in(path, f"PYTHONPATH={ROOT} exec {sys.executable} {__file__} {how}")
+    asked, answer = (path.with_name(f"{path.name}.{name}") for name in ("worker", "answer"))
+    with answer.open("w") as file, contextlib.redirect_stdout(file):
+        status = work(how, ["describe"])
+    # Most are only asked to describe themselves, for which no interpreter has to start.
+    script(
+        asked,
+        f'[ "$1" = describe ] && cat {answer} && exit {status}\n'
+        f'PYTHONPATH={ROOT} exec {sys.executable} {__file__} {how} "$@"',
+    )
+    return stand_in(path, str(asked))
 
 
 def stand_in(path: Path, worker: str) -> Path:

@@ -431,7 +431,9 @@ SCRIPTED: Mapping[str, Plant] = {
 # --- documents --------------------------------------------------------------------------------------
 
 
-CELLS = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "mlp"}]
+CELLS = [cell for cell in synthetic.make_cells() if cell.scenario in {"matmul", "mlp"}]
+SAMPLES = 20
+"""Of a cell, in a document."""
 
 
 def write_down(change: Callable[[Document], Document], **how: Any) -> Callable[[Ground], None]:
@@ -455,11 +457,11 @@ def report_on(
     made = replace(synthetic.make_campaign(blocks=5, cells=CELLS, arms=arms), id=name)
     documents = [
         change(watch(on_gpu(one))) if is_gpus(one) else watch(one, HOST_ONLY, {})
-        for one in synthetic.make_documents(made, samples=60, calibration=False)
+        for one in synthetic.make_documents(made, samples=SAMPLES, calibration=False)
     ]
     if twins:
         documents += [
-            change(watch(synthetic.make_document(made, "cuda-twin", block, samples=60)))
+            change(watch(synthetic.make_document(made, "cuda-twin", block, samples=SAMPLES)))
             for block in range(1, 6)
         ]
     folder = synthetic.write_campaign(ground.results / name, made, documents)

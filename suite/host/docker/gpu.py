@@ -13,7 +13,7 @@ from suite.errors import GpuError, NoGpuError
 from suite.host.docker.connection import Description
 from suite.host.engine import Card, GpuRequest
 from suite.host.gpu.choice import Choice, find_choice, find_whole
-from suite.host.gpu.commands import TRY_TOOLKIT, reword
+from suite.host.gpu.refusals import GROUPS, TRY_TOOLKIT, reword
 from suite.host.gpu.remedies import RefusedGpu
 from suite.host.gpu.request import (
     ALL,
@@ -28,10 +28,8 @@ from suite.host.gpu.request import (
     request_hook,
     unlisted_name,
 )
-from suite.host.gpu.texts.engine import SNAP
 from suite.host.gpu.visible_devices import (
     DRIVER_PROBE,
-    describe_machine,
     machine_cards,
     machine_gpus,
     no_gpu,
@@ -53,19 +51,7 @@ class GpuSearch:
     ask: Ask
 
     def find(self, wanted: str) -> GpuRequest:
-        """See ``engine.Engine.find_gpu``; a refusal here carries what this machine shows."""
-        try:
-            return self._find(wanted)
-        except NoGpuError:
-            raise
-        except GpuError as error:
-            if not self._may_be_of_here():
-                raise
-            raise GpuError(
-                f"{error.what} (seen on this machine: {describe_machine()})", error.remedy
-            ) from error.__cause__ or error
-
-    def _find(self, wanted: str) -> GpuRequest:
+        """See ``engine.Engine.find_gpu``."""
         if self.engine.is_here and not machine_gpus():
             raise no_gpu()
         self.refuse_deaf()
@@ -170,7 +156,7 @@ class GpuSearch:
             raise GpuError(
                 f"the engine at {self.engine.endpoint.where} took the request for a GPU "
                 f"({request.driver}), and its container sees no device ({phrase}; looked in /dev)",
-                SNAP[0].remedy if self.engine.kind == "snap" else check,
+                GROUPS["snap"][0].remedy if self.engine.kind == "snap" else check,
             )
         return seen
 

@@ -16,7 +16,7 @@ from suite.errors import EngineError, GpuError, tell_left
 from suite.host.docker.connection import Daemon, Refused, Silence
 from suite.host.docker.leftovers import discard_container, remove_container, volume_labels
 from suite.host.engine import LABEL, Ending, EngineKind, Job
-from suite.host.gpu.commands import FIND_HANG, reword
+from suite.host.gpu.refusals import FIND_HANG, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import CAPABILITIES, choose_variables
 from suite.host.machine.deadlines import (

@@ -95,11 +95,9 @@ def check_rights(probe: Probe) -> Finding:
 def check_images(probe: Probe) -> Finding:
     """Which images are built from what the checkout holds now."""
     engine = probe.open_engine()
-    stocks = [engine.take_stock(name) for name in probe.images()]
     noun = "image" if engine.isolation == "container" else "environment"
-    words = [_describe_stock(stock, noun) for stock in stocks]
-    built = {stock.name: stock.image is not None for stock in stocks}
-    return yes("; ".join(words), **built)
+    stocks = map(engine.take_stock, probe.images())
+    return yes("; ".join(_describe_stock(stock, noun) for stock in stocks))
 
 
 def _describe_stock(stock: Stock, noun: str) -> str:
@@ -127,19 +125,19 @@ def check_base(probe: Probe) -> Finding:
     findings = [_look_for_base(engine, stock) for stock in missing.values()]
     if unsure := [finding for finding in findings if finding.state != "yes"]:
         return unsure[0]
-    return yes("; ".join(finding.text for finding in findings), base=", ".join(missing))
+    return yes("; ".join(finding.text for finding in findings))
 
 
 def _look_at_interpreter(engine: Engine, stocks: list[Stock]) -> Finding:
     """What makes the environments, and whether it could where one is missing."""
     base = stocks[0].base
     if not stocks[0].from_lock:
-        return yes(f"{base} (LOCAL_PYTHON) stands in for the environments", base=base)
+        return yes(f"{base} (LOCAL_PYTHON) stands in for the environments")
     if all(stock.image is not None for stock in stocks):
-        return yes(f"{base} makes the environments", base=base)
+        return yes(f"{base} makes the environments")
     if engine.reach_base(base) is None:
         raise Unknown(f"{base} makes the environments; its pip can't ask the package index")
-    return yes(f"{base} makes the environments; the package index answers", base=base)
+    return yes(f"{base} makes the environments; the package index answers")
 
 
 def _look_for_base(engine: Engine, stock: Stock) -> Finding:
@@ -151,10 +149,8 @@ def _look_for_base(engine: Engine, stock: Stock) -> Finding:
     except CrossoverError as error:
         if "timed out" not in error.what.lower():
             raise
-        raise Unknown(
-            f"{base} is not here, and the check of its registry timed out",
-            error.remedy,
-        ) from error
+        what = f"{base} is not here, and the check of its registry timed out"
+        raise Unknown(what, error.remedy) from error
     if reached is None:
         return unknown(f"{base} is not here; this engine can't ask its registry without fetching")
     return yes(f"{base} is not here; its registry answers")

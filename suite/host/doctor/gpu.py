@@ -4,7 +4,7 @@ and who else computes on it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -12,31 +12,42 @@ from pathlib import PurePosixPath
 from suite.errors import OTHER_BUILD, TOO_OLD, CrossoverError, GpuError, NoGpuError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.probe import COMMAND_S, Probe, Ran, once
-from suite.host.engine import Engine, Slice, find_row
+from suite.host.engine import Engine, GpuSupport, Slice, find_row
 from suite.host.gpu import smi
 from suite.host.gpu.choice import (
-    ALL_GPUS,
-    FIRST,
     Choice,
     describe_cards,
-    describe_visible,
+    explain_visible,
     find_choice,
-    shorten_name,
 )
-from suite.host.gpu.commands import CDI_FOLDERS, OLD_DRIVER, OLD_FOR_PTX, WRITE_SPEC, reword
+from suite.host.gpu.drivers import last_branch
+from suite.host.gpu.refusals import (
+    GROUPS,
+    INFOROM,
+    OLD_DRIVER,
+    OLD_FOR_PTX,
+    REPAIR,
+    UNLICENSED,
+    WORDS,
+    WRITE_SPEC,
+    find_code,
+    reword,
+)
 from suite.host.gpu.remedies import explain_refusal, find_refusal
 from suite.host.gpu.smi import (
     FIELDS,
-    UNLICENSED,
     Answer,
     Lost,
     Row,
-    VgpuState,
-    find_slice,
-    newer_image,
+    describe_vgpu,
+    find_licence,
 )
-from suite.host.gpu.texts.driver import ANSWERS, INFOROM, REPAIR, find_code, last_branch
-from suite.host.gpu.visible_devices import LOOKED_AT, count_on_bus, machine_gpus, no_gpu, pci_gpus
+from suite.host.gpu.visible_devices import (
+    count_on_bus,
+    machine_gpus,
+    no_gpu,
+    pci_gpus,
+)
 from suite.host.provision.images import ARM
 from suite.procfs import read_version
 from suite.slices import read_virtual_gpu
@@ -71,23 +82,21 @@ def read_answer(probe: Probe) -> Answer:
         GpuError: it fails; with the cause and the remedy where the text is known.
     """
     fields = list(FIELDS)
-    done = ask_smi(probe, *_query(fields))
-    while (unknown := smi.UNKNOWN_FIELD.search(done.text)) and unknown[1] in fields:
+    while True:
+        done = ask_smi(probe, f"--query-gpu={','.join(fields)}", "--format=csv,noheader")
+        unknown = smi.UNKNOWN_FIELD.search(done.stdout)
+        if unknown is None or unknown[1] not in fields:
+            break
         fields.remove(unknown[1])
-        done = ask_smi(probe, *_query(fields))
-    answer = smi.read_answer(done.text, done.code, fields)
+    answer = smi.read_answer(done.stdout, done.returncode, fields)
     if not answer.rows:
         raise _explain(done, answer)
     rows = tuple(_find_slices(probe, row) if row.card.mig else row for row in answer.rows)
     return answer._replace(rows=rows)
 
 
-def _query(fields: Sequence[str]) -> tuple[str, str]:
-    return f"--query-gpu={','.join(fields)}", "--format=csv,noheader"
-
-
 def _find_slices(probe: Probe, row: Row) -> Row:
-    listed = _SLICE.findall(ask_smi(probe, "-L", "-i", str(row.card.index)).text)
+    listed = _SLICE.findall(ask_smi(probe, "-L", "-i", str(row.card.index)).stdout)
     slices = tuple(Slice(index=int(at), uuid=of, name=kind) for kind, at, of in listed)
     return replace(row, card=replace(row.card, slices=slices))
 
@@ -106,26 +115,21 @@ def ask_smi(probe: Probe, *words: str) -> Ran:
             raise Unknown(late.what, remedy) from late
         if done:
             return done
-    raise Unknown(
-        "nvidia-smi is not on PATH",
-        "install nvidia-smi of the loaded driver's branch (`cat /proc/driver/nvidia/version` shows it), such "
-        "as `sudo apt-get install nvidia-utils-570`, on Debian `sudo apt-get install nvidia-smi`; the driver "
-        "itself may be fine",
-    )
+    raise Unknown("nvidia-smi is not on PATH", WORDS["INSTALL_SMI"])
 
 
 def _explain(done: Ran, answer: Answer) -> CrossoverError:
     """The error for an answer without a GPU's row: by its text, else by its exit code, else as it is."""
     if answer.lost:
         return _lose(answer.lost[0])
-    said = " ".join(done.text.split())[:SHOWN]
-    row = find_refusal(done.text) or find_code(done.code)
+    said = " ".join(done.stdout.split())[:SHOWN]
+    row = find_refusal(done.stdout) or find_code(done.returncode)
     if row is not None:
-        return GpuError(f"{row.cause}: {said or f'exit code {done.code}'}", row.remedy)
-    if not done.code:
+        return GpuError(f"{row.cause}: {said or f'exit code {done.returncode}'}", row.remedy)
+    if not done.returncode:
         return Unknown(f"nvidia-smi lists no GPU: {said!r}")
     return GpuError(
-        f"nvidia-smi fails with exit code {done.code}, and its message is not listed here: "
+        f"nvidia-smi fails with exit code {done.returncode}, and its message is not listed here: "
         f"{said or 'nothing'}",
         OTHERWISE,
     )
@@ -148,7 +152,7 @@ def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
     number = wanted.partition(":")[0]
     if lost := next((lost for lost in answer.lost if str(lost.number) == number), None):
         raise _lose(lost)
-    silent = _find_silent(answer)
+    silent = answer.silent
     try:
         choice = find_choice([row.card for row in answer.rows], wanted)
     except GpuError as error:
@@ -162,22 +166,8 @@ def pick_row(probe: Probe, answer: Answer) -> tuple[Row, Choice]:
         raise Unknown(f"nvidia-smi does not say which GPU {wanted} is")
     row = next(row for row in answer.rows if row.card == choice.card)
     if row.dead:
-        raise _lose(_describe_dead(row))
+        raise _lose(row.as_lost)
     return row, choice
-
-
-def _find_silent(answer: Answer) -> list[Lost]:
-    """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
-    return [*answer.lost, *(_describe_dead(row) for row in answer.rows if row.dead)]
-
-
-def _describe_dead(row: Row) -> Lost:
-    words = " and ".join(dict.fromkeys(row.errors.values())) or "nothing"
-    return Lost(
-        row.card.index,
-        f"GPU {row.card.index}" + (f" ({row.card.name})" if row.card.name else ""),
-        f"{words} for {', '.join(row.errors) or 'its name and UUID'}",
-    )
 
 
 def pick_known(probe: Probe) -> tuple[Row, Choice]:
@@ -192,18 +182,13 @@ def pick_known(probe: Probe) -> tuple[Row, Choice]:
         raise Unknown("which GPU it would be is not known (see driver)") from error
 
 
-def look_for_slice(probe: Probe, row: Row) -> VgpuState | None:
-    """What the GPU is a slice of (vGPU); None: it is a whole one."""
-    return find_slice(row.card.name, read_details(probe))
-
-
 @once
 def read_details(probe: Probe) -> str:
     """What ``nvidia-smi -q`` prints of the GPU that was asked for, and that has answered before; empty where
     it does not now."""
     row, _ = pick_row(probe, read_answer(probe))
     with suppress(Unknown):
-        return ask_smi(probe, "-q", "-i", str(row.card.index)).text
+        return ask_smi(probe, "-q", "-i", str(row.card.index)).stdout
     return ""
 
 
@@ -211,21 +196,18 @@ def check_driver(probe: Probe) -> Finding:
     """Whether there is a GPU, and a driver that answers for it."""
     if probe.is_elsewhere():
         return _look_elsewhere(probe)
-    if not probe.shows_gpu() and not any(arm.gpu for arm in probe.named_arms()):
-        return no(
-            f"no NVIDIA GPU here (looked at {LOOKED_AT}): `make bench` measures the CPU alone",
-            "run it on a machine with an NVIDIA GPU to get the other half",
-        )
     stops = GpuError.exit_status if probe.wants_gpu() else 0
     try:
         if not machine_gpus(probe.machine.root):
-            raise no_gpu(probe.machine.root)
+            raise no_gpu(probe.machine.root, probe.question.environment)
         answer = read_answer(probe)
         row, choice = pick_row(probe, answer)
     except GpuError as error:
-        return no(error.what, error.remedy, stops=stops, unless="tensorflow")
-    virtual, branch = look_for_slice(probe, row), read_branch(row)
-    named = f"{row.card.name}, {virtual.what}" if virtual else f"{row.card.name}"
+        left_out = isinstance(error, NoGpuError) and not probe.named_arms()
+        return no(error.what, error.remedy, stops=0 if left_out else stops, unless="tensorflow")
+    details, branch = read_details(probe), read_branch(row)
+    virtual, licence = describe_vgpu(row.card.name, details), find_licence(details)
+    named = f"{row.card.name}, {virtual}" if virtual else f"{row.card.name}"
     if branch is not None and branch < OLDEST_DRIVER:
         what, remedy = f"driver {row.driver} is older than CUDA 12 needs", OLD_DRIVER
         last = last_branch(row.capability, row.card.name)
@@ -233,21 +215,25 @@ def check_driver(probe: Probe) -> Finding:
             what += f", and there is none after branch {last} for this GPU ({row.card.name})"
             remedy = TOO_OLD
         elif virtual:
-            what, remedy = f"{what}, on {named}", newer_image(OLDEST_DRIVER)
+            what, remedy = f"{what}, on {named}", WORDS["OLD_IMAGE"].format(least=OLDEST_DRIVER)
         return no(what, remedy, stops=stops, unless="tensorflow", driver=row.driver)
-    if virtual and virtual.is_unlicensed:
+    if virtual and (licence or "").lower().startswith("unlicensed"):
         return no(
-            f"driver {row.driver}: {named}; it has no licence ({virtual.license}), so its driver slows it "
+            f"driver {row.driver}: {named}; it has no licence ({licence}), so its driver slows it "
             "down soon after the virtual machine has started",
             UNLICENSED,
             driver=row.driver,
-            license=virtual.license,
+            license=licence,
         )
+    # One that shares the CPU's memory tells none of its own.
+    memory = f", {row.memory}" if row.memory[:1].isdigit() else ""
     part = f", using {choice.slice.name}" if choice.slice else ""
+    cards = [other.card for other in answer.rows]
+    several = f"; {len(cards)} GPUs in all: {describe_cards(cards)}" if len(cards) > 1 else ""
     cautions = "".join(f"; {caution}" for caution in _find_cautions(probe, answer, row))
     return yes(
-        f"driver {row.driver}: {row.card.name}{_describe_memory(row)}{part}"
-        f"{_describe_others(answer.rows, row)}{f'; {virtual.what}' if virtual else ''}{cautions}",
+        f"driver {row.driver}: {row.card.name}{memory}{part}{several}"
+        f"{f'; {virtual}' if virtual else ''}{cautions}",
         driver=row.driver,
         name=row.card.name,
         gpus=len(answer.rows),
@@ -263,7 +249,7 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
         yield "persistence mode is off (`sudo nvidia-smi -pm 1`), so its first use takes seconds"
     # A GPU that can't be reached explains the exit code.
     code = 0 if answer.lost else answer.code
-    known = find_row(answer.rest, (INFOROM, *ANSWERS)) or find_code(code)
+    known = find_row(answer.rest, (INFOROM, *GROUPS["driver"])) or find_code(code)
     said = f" ({answer.rest[:SHOWN]})" if answer.rest else ""
     if known is not None:
         yield f"caution: {known.cause}{said}; {known.remedy}"
@@ -271,7 +257,7 @@ def _find_cautions(probe: Probe, answer: Answer, row: Row) -> Iterator[str]:
         yield f"caution: nvidia-smi ends with exit code {code}{said}"
     for name, word in row.errors.items():
         yield f"caution: nvidia-smi says {word!r} for its {name}"
-    for lost in _find_silent(answer):
+    for lost in answer.silent:
         yield f"caution: {_lose(lost).what}; CUDA may fail on every GPU: {REPAIR}"
     on_bus = count_on_bus(probe.machine.root, probe.question.environment) or 0
     if (unlisted := on_bus - len(answer.rows) - len(answer.lost)) > 0:
@@ -287,19 +273,6 @@ def read_branch(row: Row) -> int | None:
     """The branch of a GPU's driver, such as 570; None: unknown."""
     found = re.match(r"\d+", row.driver)
     return int(found[0]) if found else None
-
-
-def _describe_memory(row: Row) -> str:
-    """Its memory; a GPU that shares the CPU's tells none."""
-    return f", {row.memory}" if row.memory[:1].isdigit() else ""
-
-
-def _describe_others(rows: Sequence[Row], row: Row) -> str:
-    if len(rows) == 1:
-        return ""
-    names = {other.card.name or "name unknown" for other in rows if other is not row}
-    rest = f", the other{'s' if len(rows) > 2 else ''} {', '.join(sorted(names))}"
-    return f"; {len(rows)} GPUs in all" + (rest if names != {row.card.name} else "")
 
 
 def _look_elsewhere(probe: Probe) -> Finding:
@@ -345,14 +318,14 @@ def check_capability(probe: Probe) -> Finding:
             "reports support at start-up",
             capability=row.capability,
         )
-    engine = probe.try_engine()
     if probe.architecture() in ARM:
         raise Unknown(
             f"compute capability {row.capability}; which TensorFlow would run on it is not known (see "
             "architecture)"
         )
-    kind = "docker" if engine is None else engine.kind
-    return _hold_against_lock(row.capability, row, reword(OTHER_BUILD, kind))
+    engine = probe.try_engine()
+    other_build = reword(OTHER_BUILD, engine.kind if engine else "docker")
+    return _hold_against_lock(row.capability, row, other_build)
 
 
 def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
@@ -369,8 +342,9 @@ def _hold_against_lock(number: float, row: Row, other_build: str) -> Finding:
             ": the locked TensorFlow brings some of its kernels for it as CUDA 12.5's PTX, which "
             f"driver {row.driver} is too old to compile: their results are wrong, with a warning alone"
         )
-        virtual = read_virtual_gpu(row.card.name)
-        remedy, unless = newer_image(PTX_DRIVER) if virtual else OLD_FOR_PTX, "tensorflow"
+        is_slice = read_virtual_gpu(row.card.name) is not None
+        remedy = WORDS["OLD_IMAGE"].format(least=PTX_DRIVER) if is_slice else OLD_FOR_PTX
+        unless = "tensorflow"
     else:
         return yes(f"{what}: TensorFlow holds code for it", capability=number)
     return no(what, remedy, stops=GpuError.exit_status, unless=unless, capability=number)
@@ -382,6 +356,9 @@ _KIND = re.compile(r"""(?:^|[{,\s])"?kind"?\s*:\s*"?([\w./-]+)""")
 _UVM = "/dev/nvidia-uvm"
 """The device by which CUDA manages memory: without it `cuInit` fails, whatever else is there."""
 
+CDI_FOLDERS = ("/var/run/cdi", "/etc/cdi")
+"""Where specifications lie: of a device that both name, the first folder's counts."""
+
 _HOOK_SETTINGS = "/etc/nvidia-container-runtime/config.toml"
 
 
@@ -392,18 +369,16 @@ def check_toolkit(probe: Probe) -> Finding:
         return not_applicable("no container is started that could be given a GPU")
     if engine.is_here and not probe.shows_gpu():
         return not_applicable(NO_GPU)
-    found = _find_way(probe, engine)
-    if found is not None:
-        return found
-    if not engine.is_here:
+    support, podman = engine.gpu_support(), engine.kind == "podman"
+    reads_cdi = podman or support.devices or support.cdi_folders
+    found = _find_cdi(probe, engine, support) if reads_cdi else None
+    if found is None and engine.is_here and not podman:
+        found = _find_hook(probe, engine)
+    if found is None and "nvidia" in support.runtimes:
+        found = yes("the engine has the runtime nvidia")
+    if found is None and not engine.is_here:
         raise Unknown("the engine does not say; see passthrough")
-    if _is_podman(engine):
-        return no(
-            "podman gives GPUs by CDI, and there is no specification here",
-            WRITE_SPEC,
-            unless="passthrough",
-        )
-    return no(
+    return found or no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
         explain_refusal(
             'could not select device driver "" with capabilities', kind=engine.kind
@@ -412,34 +387,20 @@ def check_toolkit(probe: Probe) -> Finding:
     )
 
 
-def _find_way(probe: Probe, engine: Engine) -> Finding | None:
-    support, machine = engine.gpu_support(), probe.machine
-    specs: list[str] = []
-    if engine.is_here:
-        # The engine's own folders where it names them: of these the last counts first.
-        folders = support.cdi_folders[::-1] or CDI_FOLDERS
-        specs = next((paths for one in folders if (paths := _find_specs(probe, one))), [])
-        fault = next((one for path in specs if (one := _find_fault(probe, path))), None)
-        if fault and (support.devices or support.cdi_folders or _is_podman(engine)):
-            return fault
+def _find_cdi(probe: Probe, engine: Engine, support: GpuSupport) -> Finding | None:
+    """How the engine's CDI stands; None: it has neither a device nor a specification.
+
+    Its own folders count where it names them, of these the last first.
+    """
+    folders = (support.cdi_folders[::-1] or CDI_FOLDERS) if engine.is_here else ()
+    specs = next(filter(None, (_find_specs(probe, folder) for folder in folders)), [])
+    if fault := next(filter(None, (_find_fault(probe, path) for path in specs)), None):
+        return fault
     if support.devices:
         more = len(support.devices) - LISTED
         listed = ", ".join(support.devices[:LISTED]) + (f" and {more} more" if more > 0 else "")
-        return yes(f"CDI: the engine lists {listed}", way="cdi")
-    if specs and (support.cdi_folders or _is_podman(engine)):
-        return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
-    if engine.is_here and not _is_podman(engine):
-        done = machine.run(["nvidia-ctk", "--version"], COMMAND_S)
-        version = re.search(r"version (\S+)", done.text) if done and done.code == 0 else None
-        if version or machine.find("/usr/bin/nvidia-container-runtime-hook"):
-            return _judge_hook(probe, engine, f" {version[1]}" if version else "")
-    if "nvidia" in support.runtimes:
-        return yes("the engine has the runtime nvidia", way="runtime")
-    return None
-
-
-def _is_podman(engine: Engine) -> bool:
-    return engine.describe().get("product") == "podman"
+        return yes(f"CDI: the engine lists {listed}")
+    return yes(f"CDI is on, and there is a specification ({specs[0]})") if specs else None
 
 
 def _find_specs(probe: Probe, folder: str) -> list[str]:
@@ -470,21 +431,25 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
         remedy = f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}"
     else:
         return None
-    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
+    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow")
 
 
-def _judge_hook(probe: Probe, engine: Engine, number: str) -> Finding:
+def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
+    """How NVIDIA's toolkit stands; None: it is not here."""
+    done = probe.machine.run(["nvidia-ctk", "--version"], COMMAND_S)
+    version = re.search(r"version (\S+)", done.stdout) if done and done.returncode == 0 else None
+    if version is None and not probe.machine.find("/usr/bin/nvidia-container-runtime-hook"):
+        return None
+    hook = "NVIDIA container toolkit" + (f" {version[1]}" if version else "")
     settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
-    if engine.describe().get("rootless") and not lifted:
-        return no(
-            f"NVIDIA container toolkit{number}, whose hook a rootless engine has no right to run as "
-            "it is set",
-            explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
-            unless="passthrough",
-            way="hook",
-        )
-    return yes(f"NVIDIA container toolkit{number}", way="hook")
+    if not engine.describe().get("rootless") or lifted:
+        return yes(hook)
+    return no(
+        f"{hook}, whose hook a rootless engine has no right to run as it is set",
+        explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
+        unless="passthrough",
+    )
 
 
 def check_passthrough(probe: Probe) -> Finding:
@@ -506,11 +471,10 @@ def check_passthrough(probe: Probe) -> Finding:
             stops=GpuError.exit_status,
         )
     if request.driver == "none":
-        return not_applicable(f"no container is used{_describe_visible(probe)}")
+        return not_applicable(f"no container is used{_explain_visible(probe)}")
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(
-        f"a trivial container sees the GPU, asked for through {through}{_describe_visible(probe)}",
-        way=request.driver,
+        f"a trivial container sees the GPU, asked for through {through}{_explain_visible(probe)}",
     )
 
 
@@ -535,23 +499,12 @@ def _judge_refusal(probe: Probe, error: GpuError) -> Finding:
     return no(error.what, error.remedy, stops=error.exit_status)
 
 
-def _describe_visible(probe: Probe) -> str:
+def _explain_visible(probe: Probe) -> str:
     """What becomes of the caller's CUDA_VISIBLE_DEVICES, as a clause; nothing where it changes nothing."""
-    visible, asked = probe.visible(), probe.question.gpu
-    agrees = visible is None or (asked in visible if asked else visible[:1] == (FIRST,))
-    if visible is None or agrees or probe.is_elsewhere():
-        return ""
-    told = describe_visible(probe.question.environment)
-    if asked == ALL_GPUS and probe.engine().isolation != "container":
-        return f"; GPU=all means those of {told}"
-    if asked is not None:
-        return f"; GPU={asked} takes precedence over {told} of this shell"
-    if probe.engine().isolation != "container":
-        return f"; GPU {shorten_name(visible[0])} is meant by {told}" if visible else ""
-    other = (
-        f"GPU={shorten_name(visible[0])} names that one" if visible else "ARMS=cpu runs without it"
-    )
-    return f"; {told} of this shell does not reach containers, so that GPU {FIRST} is measured: {other}"
+    contained = probe.engine().isolation == "container"
+    asked, environment = probe.question.gpu, probe.question.environment
+    words = explain_visible(asked, environment, contained=contained)
+    return f"; {words}" if words and not probe.is_elsewhere() else ""
 
 
 LITTLE_MIB = 64
@@ -571,9 +524,9 @@ def check_idle_gpu(probe: Probe) -> Finding:
     row, choice = pick_known(probe)
     asked = ("--query-compute-apps=pid,process_name,used_memory", "-i", str(row.card.index))
     done = ask_smi(probe, *asked, "--format=csv,noheader")
-    rows = [line.split(",") for line in done.text.splitlines() if line[:1].isdigit()]
+    rows = [line.split(",") for line in done.stdout.splitlines() if line[:1].isdigit()]
     if not rows:
-        is_slice = look_for_slice(probe, row) is not None
+        is_slice = describe_vgpu(row.card.name, read_details(probe)) is not None
         hidden = _find_hidden(probe, done, is_slice=is_slice)
         return _judge_unseen(row, choice, hidden, is_slice=is_slice)
     named = ", ".join(
@@ -595,9 +548,11 @@ def check_idle_gpu(probe: Probe) -> Finding:
 
 def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
     """Why a process that computes there would not be listed; empty: it would be."""
-    text = " ".join(done.text.split())
-    if done.code and find_code(done.code) is not INFOROM:
-        return f"nvidia-smi does not list processes: {text[:SHOWN] or f'exit code {done.code}'}"
+    text = " ".join(done.stdout.split())
+    if done.returncode and find_code(done.returncode) is not INFOROM:
+        return (
+            f"nvidia-smi does not list processes: {text[:SHOWN] or f'exit code {done.returncode}'}"
+        )
     if text.startswith("["):
         return f"nvidia-smi answers {text[:SHOWN]}"
     if is_slice:
@@ -611,15 +566,14 @@ def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
 
 def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> Finding:
     """What it comes to that no process is listed: by the memory that is used, where one could be hidden."""
-    used, total = row.used_mib, row.total_mib
-    if used is None or choice.slice is not None:
-        much, told = False, "and how much of its memory is used is not reported"
-    else:
-        much = used > max(MUCH_MIB, MUCH_SHARE * (total or 0.0))
+    used = row.used_mib
+    told, much = "and how much of its memory is used is not reported", False
+    if used is not None and choice.slice is None:
         told = f"{_format_mib(used)} of its memory are used"
+        much = used > max(MUCH_MIB, MUCH_SHARE * (row.total_mib or 0.0))
     if hidden and much:
         return no(
-            f"someone uses {told.replace(' are used', '')}, and can't be seen from here: {hidden}",
+            f"{told} by someone who can't be seen from here: {hidden}",
             "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: anything "
             "measured while it runs is INVALID",
             processes=None,

@@ -18,9 +18,9 @@ from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.request import plan_campaign
 from suite.host.doctor.finding import Finding, Unknown, no, yes
 from suite.host.doctor.probe import COMMAND_S, Probe
-from suite.host.gpu.texts.engine import JETSON, USE_JETSON
+from suite.host.gpu.refusals import JETSON, USE_JETSON
 from suite.host.gpu.visible_devices import is_jetson
-from suite.host.machine.identity import CLOUD, find_types, parse_cloud, shorten
+from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import cpus_withheld, find_cores, parse_cpus
 from suite.host.provision.images import ARM, no_cuda
 from suite.model import SuiteIdentity
@@ -31,30 +31,23 @@ NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
 
 
 def check_cpu(probe: Probe) -> Finding:
-    """What the CPU arm gets: cores, threads, sockets, memory nodes; or a quota in its way."""
+    """What the CPU arm gets: CPUs, cores, sockets, memory nodes; or a quota in its way."""
     machine, engine = probe.machine, probe.try_engine()
     cpus = machine.cpus() if engine is None else engine.cpus()
     if engine is None and not cpus:
         raise Unknown("there is no engine to ask, and this process sees no CPU")
     if probe.is_elsewhere():
         return yes(f"the engine has {len(cpus)} CPUs; their topology can't be seen from here")
-    cores = _count(probe, cpus, "thread_siblings_list")
-    sockets = _count(probe, cpus, "physical_package_id")
-    total = len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None
-    smt = {"1": "on", "0": "off"}.get(machine.read("/sys/devices/system/cpu/smt/active") or "")
-    nodes = len(machine.find("/sys/devices/system/node/node[0-9]*")) or None
-    of = f" of {total}" if total and total != len(cpus) else ""
-    text = (
-        f"{len(cpus)}{of} logical CPUs; cores {cores or 'unknown'}, sockets {sockets or 'unknown'}, "
-        f"SMT {smt or 'unknown'}, NUMA nodes {nodes or 'unknown'}"
-    )
     facts: dict[str, Any] = {
         "usable": len(cpus),
-        "count": total,
-        "cores": cores,
-        "sockets": sockets,
+        "count": len(machine.find("/sys/devices/system/cpu/cpu[0-9]*")) or None,
+        "cores": _count(probe, cpus, "thread_siblings_list"),
+        "sockets": _count(probe, cpus, "physical_package_id"),
+        "numa": len(machine.find("/sys/devices/system/node/node[0-9]*")) or None,
     }
-    facts |= {"smt": smt, "numa": nodes}
+    of = f" of {facts['count']}" if facts["count"] not in (None, len(cpus)) else ""
+    cores, sockets, nodes = (facts[name] or "unknown" for name in ("cores", "sockets", "numa"))
+    text = f"{len(cpus)}{of} logical CPUs; cores {cores}, sockets {sockets}, NUMA nodes {nodes}"
     quota = _find_quota(probe)
     if quota is None:
         return _judge_binding(probe, cpus, text, facts)
@@ -68,37 +61,34 @@ def check_cpu(probe: Probe) -> Finding:
     )
 
 
+_ISOLATED = "take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and reboot"
+
+
 def _judge_binding(
     probe: Probe, cpus: tuple[int, ...], text: str, facts: dict[str, Any]
 ) -> Finding:
     """Whether threads spread over these CPUs, and whether they are all that this process is given."""
     machine = probe.machine
-    lists = {
-        name: _read_cpus(probe, f"/sys/devices/system/cpu/{name}")
-        for name in ("isolated", "nohz_full")
-    }
-    facts |= {name: write_cpus(found) or None for name, found in lists.items()}
-    isolated = sorted({*lists["isolated"]} & {*cpus})
-    rest = sorted({*cpus} - {*isolated})
-    if isolated:
+    listed = machine.read("/sys/devices/system/cpu/isolated") or ""
+    # Where there is none, some kernels write `(null)`.
+    isolated = {*parse_cpus(listed)} if listed[:1].isdigit() else set()
+    if used := sorted(isolated & {*cpus}):
+        rest = sorted({*cpus} - isolated)
         aside = f"`CPUS={write_cpus(rest)}` leaves them out; or " if rest else ""
         return no(
-            f"{text}; CPUs {write_cpus(isolated)} are isolated, and the kernel spreads no threads over those",
-            f"{aside}take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and reboot",
+            f"{text}; CPUs {write_cpus(used)} are isolated, and the kernel spreads no threads over those",
+            aside + _ISOLATED,
             **facts,
         )
-    given = cpus_withheld(cpus, machine.root, probe.question.environment)
-    if given is None or not given[1]:
-        return yes(text, **facts)
-    every, withheld = given
+    every, withheld = cpus_withheld(cpus, machine.root, probe.question.environment) or ((), ())
     # Of a core whose other thread may be used, most of its speed is there.
     whole = [core for core in find_cores(every, machine.root) if {*core} <= {*withheld}]
     if not whole:
-        return yes(f"{text}; CPUs {write_cpus(withheld)} are not used", **facts)
+        unused = f"; CPUs {write_cpus(withheld)} are not used" if withheld else ""
+        return yes(text + unused, **facts)
     why = (
-        "the others are isolated: take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and "
-        "reboot; or leave it, and CPU times are of these CPUs alone"
-        if {*withheld} <= {*lists["isolated"]}
+        f"the others are isolated: {_ISOLATED}; or leave it, and CPU times are of these CPUs alone"
+        if {*withheld} <= isolated
         else "start from a shell that is not pinned (`taskset -cp $$` shows it), and under Slurm with "
         "`--cpus-per-task` or `--cpu-bind=none`; otherwise CPU times are of these CPUs alone"
     )
@@ -106,15 +96,8 @@ def _judge_binding(
         f"{text}; only CPUs {write_cpus(cpus)} of the available {write_cpus(every)} can be used: this "
         "process is bound to them",
         why,
-        withheld=write_cpus(withheld),
         **facts,
     )
-
-
-def _read_cpus(probe: Probe, path: str) -> tuple[int, ...]:
-    """A list of CPUs of the kernel's; where there is none, some kernels write ``(null)``."""
-    text = probe.machine.read(path) or ""
-    return parse_cpus(text) if text[:1].isdigit() else ()
 
 
 _LIFT = (
@@ -180,24 +163,20 @@ def _format_duration(seconds: float) -> str:
 
 
 def check_cloud(probe: Probe) -> Finding:
-    """What kind of machine this is, as far as it knows itself without any network."""
+    """What type of machine the documents will say that this is, as far as it knows itself without any
+    network."""
     machine = probe.machine
-    instance = parse_cloud(machine.read(CLOUD))
-    v1 = instance.get("v1") if isinstance(instance.get("v1"), dict) else {}
-    cloud = shorten(v1.get("cloud_name")) if v1 else None
-    region = shorten(v1.get("region")) if v1 else None
-    kind = next(find_types(instance.get("ds")), None)
-    vendor = machine.read("/sys/class/dmi/id/sys_vendor")
-    product = machine.read("/sys/class/dmi/id/product_name")
-    dmi = {"vendor": vendor, "product": product}
-    if cloud or kind:
-        where = f" in {region}" if region else ""
-        text = f"{cloud or 'cloud'}: {kind or product or 'type unknown'}{where}"
-        return yes(text, cloud=cloud, type=kind or product, region=region, **dmi)
-    if vendor or product:
-        text = f"{vendor or 'unknown vendor'}: {product or 'unknown product'} (DMI; no cloud-init)"
-        return yes(text, **dmi)
-    raise Unknown("neither cloud-init nor DMI says what machine this is")
+    kind = describe_machine(machine.root)["machine.type"]
+    vendor, product = (
+        machine.read(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
+    )
+    facts = {"type": kind or product, "vendor": vendor}
+    if kind is None and vendor is None and product is None:
+        raise Unknown("neither cloud-init nor DMI says what machine this is")
+    origin = "" if kind else " (DMI; no cloud-init)"
+    return yes(
+        f"{vendor or 'unknown vendor'}: {kind or product or 'unknown product'}{origin}", **facts
+    )
 
 
 def check_architecture(probe: Probe) -> Finding:
@@ -236,11 +215,7 @@ def _judge_arm(probe: Probe, name: str) -> Finding:
         return yes(f"{name}: the CPU arm alone, as TensorFlow has no CUDA for it")
     if other := probe.other_tensorflow():
         return yes(f"{name}: {other} brings the cuda arm's TensorFlow")
-    return no(
-        no_cuda(name),
-        ARM_BUILD,
-        stops=EngineError.exit_status,
-    )
+    return no(no_cuda(name), ARM_BUILD, stops=EngineError.exit_status)
 
 
 INSTALLERS = (
@@ -284,27 +259,18 @@ def check_updates(probe: Probe) -> Finding:
         return no(
             f"packages are being changed right now: {running}",
             "wait until it is done; a driver that is swapped in mid-run ends the campaign",
-            running=running,
         )
     if machine.read("/proc/1/comm") != "systemd":
         return yes("nothing changes packages now, and no timer of systemd's is here")
     done = machine.run(["systemctl", "is-active", *TIMERS], COMMAND_S)
-    states = done.text.split() if done else []
+    states = done.stdout.split() if done else []
     if len(states) != len(TIMERS):
         raise Unknown("nothing changes packages now; systemctl does not say what is planned")
     active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
     if active:
-        installs = _installs_itself(probe)
-        what = {
-            True: "updates install automatically, drivers included",
-            False: "package lists are refreshed automatically (unattended-upgrades is off)",
-            None: "updates start automatically",
-        }[installs]
         return no(
-            f"{what}: {', '.join(active)}",
+            f"updates, a driver's among them, start by themselves: {', '.join(active)}",
             f"until the campaign is over: `sudo systemctl stop {' '.join(active)}`",
-            timers=", ".join(active),
-            installs=installs,
         )
     return yes("nothing changes packages, now or by a timer")
 
@@ -331,19 +297,6 @@ def _is_contained(probe: Probe, comm: str) -> bool:
 
 _CONTAINERS = re.compile(r"[/:-](?:(?:docker|libpod|containerd|lxc)[-/]|kubepods)")
 """What container engines call their control groups."""
-
-
-_UNATTENDED = re.compile(r'^\s*APT::Periodic::Unattended-Upgrade\s+"([^"]*)"', re.MULTILINE)
-
-
-def _installs_itself(probe: Probe) -> bool | None:
-    """Whether apt is set to install updates unasked; None: it does not say.  Later files win."""
-    found = None
-    for path in probe.machine.find("/etc/apt/apt.conf.d/*"):
-        text = probe.machine.read(path) or ""
-        for value in _UNATTENDED.findall(text):
-            found = value not in {"", "0"}
-    return found
 
 
 def look_at_clock(

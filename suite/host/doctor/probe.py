@@ -29,16 +29,15 @@ from suite.host.machine.surroundings import find_container
 from suite.model import Arm
 from suite.procfs import read_text
 
+CANT_RUN = 126
+"""The exit status of a program that is there and can't be started, as a shell has it."""
+
 COMMAND_S = 6.0
 """Another program: a driver that is not kept loaded takes seconds to answer the first time."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ran:
-    """What a program said, both streams, and its exit code (None: it could not be started)."""
-
-    code: int | None
-    text: str
+Ran = subprocess.CompletedProcess[str]
+"""A program's end; ``stdout`` has both of its streams."""
 
 
 def run_command(words: Sequence[str], timeout_s: float) -> Ran | None:
@@ -48,7 +47,7 @@ def run_command(words: Sequence[str], timeout_s: float) -> Ran | None:
         Unknown: it did not answer in time.
     """
     try:
-        done = subprocess.run(
+        return subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -63,8 +62,7 @@ def run_command(words: Sequence[str], timeout_s: float) -> Ran | None:
     except subprocess.TimeoutExpired as error:
         raise Unknown(f"`{words[0]}` did not answer within {timeout_s:.0f} s") from error
     except OSError as error:
-        return Ran(code=None, text=str(error))
-    return Ran(code=done.returncode, text=done.stdout.strip())
+        return Ran(words, CANT_RUN, str(error))
 
 
 def free_bytes(path: Path) -> int | None:
@@ -234,14 +232,11 @@ class Probe:
         if gpu is None:
             engine = self.try_engine()
             plain = engine is not None and engine.isolation != "container"
-            return next(iter((plain and self.visible()) or ()), FIRST)
+            visible = read_visible(self.question.environment) if plain else None
+            return (visible or (FIRST,))[0]
         if gpu != ALL_GPUS:
             return gpu
         return next(iter(name_gpus(self.engine().list_gpus())), FIRST)
-
-    def visible(self) -> tuple[str, ...] | None:
-        """The GPUs that the caller's CUDA_VISIBLE_DEVICES names; None: it is not set."""
-        return read_visible(self.question.environment)
 
     def shows_gpu(self) -> bool:
         """Whether this machine shows an NVIDIA GPU, driver or not; one on the bus of the machine that a

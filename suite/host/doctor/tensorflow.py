@@ -17,8 +17,8 @@ from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, yes
 from suite.host.doctor.gpu import NO_GPU, NOT_ASKED, check_idle_gpu
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, Engine, GpuRequest, Job, Stock
+from suite.host.gpu.refusals import name_harmless
 from suite.host.gpu.remedies import explain_worker
-from suite.host.gpu.texts.tensorflow import name_harmless
 from suite.host.provision.images import OTHER_TENSORFLOW
 from suite.host.provision.resources import choose_environment, compile_cache
 from suite.model import SIMULATED, Arm, Image, Scalar

@@ -224,6 +224,35 @@ def hide_all(environment: Mapping[str, str]) -> NoGpuError:
     )
 
 
+def explain_visible(
+    gpu: str | None, environment: Mapping[str, str], *, contained: bool
+) -> str | None:
+    """What becomes of CUDA_VISIBLE_DEVICES in a campaign of that GPU (None: none was named), in words; None
+    where it changes nothing.
+
+    ``contained``: the worker runs in a container of the suite's, which the variable never reaches.
+    """
+    visible = read_visible(environment)
+    if visible is None or gpu in visible:
+        return None
+    words, shell = None, f"{describe_visible(environment)} of this shell"
+    if gpu == ALL_GPUS and contained:
+        words = f"{shell} does not reach containers: GPU=all measures every GPU"
+    elif gpu == ALL_GPUS:
+        words = f"GPU=all means those of {shell}"
+    elif gpu is not None:
+        words = f"GPU={gpu} takes precedence over {shell}"
+    elif contained and visible[:1] != (FIRST,):
+        other = f"GPU={shorten_name(visible[0])} measures that one" if visible else "ARMS=cpu none"
+        words = f"{shell} does not reach containers, and GPU was not given: GPU {FIRST} is measured; {other}"
+    elif visible and not contained:
+        words = (
+            f"GPU {shorten_name(visible[0])} is measured, the first of {describe_visible(environment)}, "
+            "counted as nvidia-smi does; GPU= names another"
+        )
+    return words
+
+
 def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Card, ...]:
     """Those of these GPUs that are named, with the MIG instances that are; all of them for None.
 
@@ -234,7 +263,9 @@ def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Ca
         return tuple(cards)
     found: dict[int, Card] = {}
     for name in names:
-        choice = _find_whole_or_part(cards, name)
+        # One that is cut into instances stands for all of them.
+        whole = next((card for card in cards if name == str(card.index)), None)
+        choice = Choice(wanted=name, card=whole) if whole else find_choice(cards, name)
         card = choice.card
         if card is None:
             raise GpuError(
@@ -246,9 +277,3 @@ def keep_visible(cards: Sequence[Card], names: Sequence[str] | None) -> tuple[Ca
             card = replace(card, slices=(*kept.slices, choice.slice))
         found[card.index] = card
     return tuple(card for _, card in sorted(found.items()))
-
-
-def _find_whole_or_part(cards: Sequence[Card], name: str) -> Choice:
-    """As `find_choice`, and a GPU that is cut into instances stands for all of them."""
-    whole = next((card for card in cards if name == str(card.index)), None)
-    return Choice(wanted=name, card=whole) if whole is not None else find_choice(cards, name)

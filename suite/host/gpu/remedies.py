@@ -1,7 +1,7 @@
 """What to do where a GPU is refused or fails: by the engine's text, the worker's reason, TensorFlow's
 standard error.
 
-Pure: finds the row of the tables of `texts`, in their order, and words the error.
+Pure: finds the row of `refusals`, in their order, and words the error.
 """
 
 from __future__ import annotations
@@ -12,40 +12,8 @@ from collections.abc import Sequence
 
 from suite.errors import GpuError
 from suite.host.engine import EngineKind, Refusal, find_row
-from suite.host.gpu.commands import INSTALL_DRIVER, LEAVE_DESKTOP, TRY_TOOLKIT, reword
-from suite.host.gpu.texts import engine as engine_texts
-from suite.host.gpu.texts.driver import ANSWERS, REQUIREMENT, describe_requirement
-from suite.host.gpu.texts.tensorflow import TENSORFLOW_TEXTS, is_harmless
-
-DRIVER: tuple[Refusal, ...] = (
-    *ANSWERS,
-    Refusal(
-        pattern=r"WSL environment detected but no adapters were found",
-        cause="WSL shows its GPU to no one: the driver of Windows is missing or too old",
-        remedy="NVIDIA's driver for Windows, then `wsl --update` and `wsl --shutdown` in Windows; "
-        "`nvidia-smi` must work in WSL",
-    ),
-    Refusal(
-        pattern=r"load library failed: lib|libnvidia-ml\.so\.1: cannot open shared object file",
-        cause="no NVIDIA driver that the engine can see",
-        remedy=f"install it: {INSTALL_DRIVER}; `nvidia-smi` must work there, outside any container"
-        f"{LEAVE_DESKTOP}",
-    ),
-    REQUIREMENT,
-)
-"""What the driver says to whoever asks: nvidia-smi, NVIDIA's hook, TensorFlow."""
-
-REFUSALS: tuple[Refusal, ...] = (
-    *engine_texts.ANOTHER_WAY,
-    *DRIVER,
-    *engine_texts.HOOK,
-    *engine_texts.TOOLKIT,
-    *engine_texts.SPECIFICATION,
-    *engine_texts.SNAP,
-    *TENSORFLOW_TEXTS,
-    *engine_texts.WRAPPERS,
-)
-"""Every refusal that is known, the most telling first: a wrapper's text stands after what it wraps."""
+from suite.host.gpu.drivers import REQUIREMENT, describe_requirement
+from suite.host.gpu.refusals import REFUSALS, TRY_TOOLKIT, WORDS, is_harmless, reword
 
 
 def find_refusal(text: str) -> Refusal | None:
@@ -54,11 +22,7 @@ def find_refusal(text: str) -> Refusal | None:
     return describe_requirement(text) or row if row is REQUIREMENT else row
 
 
-UNKNOWN = (
-    "this error is not listed here, so no cause can be named; `make bench` keeps TensorFlow's full output in "
-    "logs/ (search the web for its last lines); `nvidia-smi` shows whether the driver answers; ARMS=cpu "
-    "measures without a GPU"
-)
+UNKNOWN = WORDS["UNKNOWN"]
 """What to do where nothing that is known was said."""
 
 LAST_LINES = 40

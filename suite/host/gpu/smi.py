@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from suite.host.engine import Card
+from suite.host.gpu.refusals import PENDING
 from suite.slices import read_virtual_gpu
 
 FIELDS = (
@@ -47,6 +48,14 @@ _IDENTITY = ("name", "uuid", "memory.total")
 """What every driver knows of a GPU that it can reach."""
 
 
+class Lost(NamedTuple):
+    """A GPU that nvidia-smi can't reach: its number, its name for people, and what is said of it."""
+
+    number: int | None
+    name: str
+    said: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """What nvidia-smi says of a GPU.
@@ -66,13 +75,13 @@ class Row:
     errors: dict[str, str] = field(default_factory=dict)
     dead: bool = False
 
-
-class Lost(NamedTuple):
-    """A GPU that nvidia-smi can't reach: its number, its name for people, and what is said of it."""
-
-    number: int | None
-    name: str
-    said: str
+    @property
+    def as_lost(self) -> Lost:
+        """The same of one that does not answer."""
+        words = " and ".join(dict.fromkeys(self.errors.values())) or "nothing"
+        name = f"GPU {self.card.index}" + (f" ({self.card.name})" if self.card.name else "")
+        fields = ", ".join(self.errors) or "its name and UUID"
+        return Lost(self.card.index, name, f"{words} for {fields}")
 
 
 class Answer(NamedTuple):
@@ -82,6 +91,11 @@ class Answer(NamedTuple):
     lost: tuple[Lost, ...]
     rest: str
     code: int | None
+
+    @property
+    def silent(self) -> list[Lost]:
+        """The GPUs that do not answer, whether nvidia-smi gives them a row or not."""
+        return [*self.lost, *(row.as_lost for row in self.rows if row.dead)]
 
 
 def read_answer(text: str, code: int | None, fields: Sequence[str] = FIELDS) -> Answer:
@@ -158,63 +172,32 @@ def _number(lost: Sequence[re.Match[str]], answering: Sequence[int]) -> tuple[Lo
     return tuple(gpus)
 
 
-PENDING = {
-    r"GPU Recovery Action\s*: (?!None|N/A|\[)(\S.*)": "the driver asks for this recovery action: {}",
-    r"(?:Reset Required|Drain and Reset Recommended)\s*: (Yes)": "the driver asks for a GPU reset",
-    r"\bPending(?: Page Blacklist)?\s*: (Yes)": "defective memory is waiting for a reset to be retired",
-    r"Remapping Failure Occurred\s*: (Yes)": "defective parts of its memory can't be replaced",
-}
-"""What ``nvidia-smi -q`` says of a GPU that works and has to be reset, or exchanged, and the words."""
-
-
 def find_pending(text: str) -> tuple[str, ...]:
     """What waits for a reset of the GPU, by the text of ``nvidia-smi -q``."""
     found = ((re.search(pattern, text), words) for pattern, words in PENDING.items())
     return tuple(words.format(match[1].strip()) for match, words in found if match)
 
 
-UNLICENSED = (
-    "ask the provider to license it (the slowdown starts about 20 minutes after boot), or rent another "
-    "image or machine type; `nvidia-smi -q` shows the License Status, and `sudo journalctl -u nvidia-gridd` "
-    "why there is no licence"
-)
-"""What to do about a slice without a licence."""
+def find_licence(details: str) -> str | None:
+    """The driver's License Status in what ``nvidia-smi -q`` prints; None: it does not say."""
+    return _find_field("License Status", details)
 
 
-@dataclass(frozen=True, kw_only=True)
-class VgpuState:
-    """A slice: in words what it is, and the driver's License Status (None: unknown)."""
-
-    what: str
-    license: str | None
-
-    @property
-    def is_unlicensed(self) -> bool:
-        """Whether its driver says so: ``Unlicensed``, or with ``(Unrestricted)`` or ``(Restricted)``."""
-        return (self.license or "").lower().startswith("unlicensed")
-
-
-def find_slice(name: str | None, details: str) -> VgpuState | None:
-    """What a GPU is a slice of, by its name and by what ``nvidia-smi -q`` prints of it; None: it is none."""
-    mode, licence = (
-        re.search(rf"^\s*{field}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
-        for field in ("Virtualization Mode", "License Status")
-    )
-    known, named = mode[1] if mode and mode[1] != "N/A" else None, read_virtual_gpu(name)
-    if known != "VGPU" and (known is not None or named is None):
+def describe_vgpu(name: str | None, details: str) -> str | None:
+    """What a GPU is a slice of, by its name and by what ``nvidia-smi -q`` prints of it; None: it is not a
+    slice."""
+    mode, slice_ = _find_field("Virtualization Mode", details), read_virtual_gpu(name)
+    if mode != "VGPU" and (mode not in (None, "N/A") or slice_ is None):
         return None
-    card = f"a slice of {named.card}" if named else "a slice of a GPU"
+    card = f"a slice of {slice_.card}" if slice_ else "a slice of a GPU"
     shares = (
         "has parts of its processor to itself"
-        if named and named.is_part
+        if slice_ and slice_.is_part
         else "other virtual machines take turns at the same card, so their load shows in its numbers"
     )
-    return VgpuState(what=f"{card} (vGPU): {shares}", license=licence[1] if licence else None)
+    return f"{card} (vGPU): {shares}"
 
 
-def newer_image(least: int) -> str:
-    """What to do about a slice's driver that is too old for TensorFlow."""
-    return (
-        f"rent this machine type with another image, one with driver {least} or later, or another type: a "
-        "slice's driver has to fit the provider's host, so you can't update it yourself"
-    )
+def _find_field(name: str, details: str) -> str | None:
+    found = re.search(rf"^\s*{name}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
+    return found[1] if found else None

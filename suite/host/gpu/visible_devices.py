@@ -1,5 +1,4 @@
-"""The GPUs that a machine shows, and its driver and toolkit: `python -m suite.host.gpu.visible_devices` lists
-the GPUs as JSON.
+"""The GPUs that a machine shows: `python -m suite.host.gpu.visible_devices` lists them as JSON.
 
 NVIDIA's library is asked in a process of its own, which ends with its answer: a driver that hangs
 holds up nobody, and nothing of it stays loaded beside what is measured.
@@ -11,7 +10,6 @@ import inspect
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,11 +21,10 @@ from suite.codec import parse_json
 from suite.errors import GpuError, NoGpuError
 from suite.fingerprint import SUITE
 from suite.host.engine import Card
-from suite.host.gpu.commands import CDI_FOLDERS, INSTALL_DRIVER
 from suite.host.gpu.nvml import NoLibrary, list_gpus, load_library, normalise_pci
-from suite.host.gpu.texts.engine import JETSON, USE_JETSON
+from suite.host.gpu.refusals import JETSON, USE_JETSON, WORDS
 from suite.host.machine.surroundings import find_container, sees_every_device
-from suite.procfs import read_text, read_version
+from suite.procfs import read_text
 
 LOOKED_AT = "/dev/nvidia[0-9]*, /proc/driver/nvidia/gpus, /dev/dxg"
 
@@ -103,74 +100,17 @@ def no_gpu(root: Path = Path("/"), environment: Mapping[str, str] | None = None)
         return NoGpuError(
             f"this container ({container}) was started without the GPU of its machine (PCI "
             f"{', '.join(undriven)}): looked at {LOOKED_AT}",
-            "whoever starts it has to give it one: `docker run --gpus all`, `podman run --device "
-            "nvidia.com/gpu=all`, `apptainer exec --nv`, or resources.limits nvidia.com/gpu: 1 of a pod; or "
-            "ARMS=cpu",
+            WORDS["GIVE_GPU"],
         )
     if undriven:
         return GpuError(
             f"this machine has an NVIDIA GPU (PCI {', '.join(undriven)}) and no device node for "
             f"it: no driver is loaded (looked at {LOOKED_AT})",
-            "`sudo modprobe nvidia`; if that fails, `sudo reboot`; if none is installed, rent the machine "
-            f"with an image that has NVIDIA's driver, or install it: {INSTALL_DRIVER}; "
-            "`nvidia-smi` must work",
+            WORDS["LOAD_DRIVER"],
         )
     return NoGpuError(
         f"no NVIDIA GPU on this machine: looked at {LOOKED_AT}",
         "run where there is one (`nvidia-smi` must work there), or ARMS=cpu",
-    )
-
-
-_TOOLS = ("nvidia-ctk", "nvidia-container-cli", "nvidia-container-runtime-hook")
-_ASKED_S = 5.0
-
-
-def tool_version(name: str) -> str | None:
-    """The version of one of NVIDIA's programs on PATH, ``?`` where it does not say it; None: there is no
-    such program."""
-    path = shutil.which(name)
-    if path is None:
-        return None
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASKED_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return "?"
-    number = re.search(r"\d+(\.\d+)+\S*", done.stdout)
-    return number[0] if number else "?"
-
-
-def describe_machine(root: Path = Path("/")) -> str:
-    """One line on the device nodes, the driver and the toolkit of this machine."""
-    nodes = sorted(path.name for path in (root / "dev").glob("nvidia*") if not path.is_dir())
-    nodes += ["dxg"] if (root / "dev/dxg").exists() else []
-    driver = read_version(root)
-    tools = {name: tool_version(name) for name in _TOOLS}
-    there = [
-        name if number == "?" else f"{name} {number}" for name, number in tools.items() if number
-    ]
-    missing = [name for name, number in tools.items() if not number]
-    specifications = [
-        f"/{path.relative_to(root)}"
-        for folder in CDI_FOLDERS
-        for path in sorted((root / folder.lstrip("/")).glob("*nvidia*"))
-    ]
-    return "; ".join(
-        (
-            "device nodes " + (", ".join(f"/dev/{name}" for name in nodes) if nodes else "none"),
-            f"driver {driver}" if driver else "driver none loaded (/proc/driver/nvidia/version)",
-            "toolkit " + (", ".join(there) if there else "none"),
-            *((f"not on PATH: {', '.join(missing)}",) if missing else ()),
-            "CDI specification "
-            + (", ".join(specifications) or f"none in {', '.join(CDI_FOLDERS)}"),
-        )
     )
 
 

@@ -1,4 +1,5 @@
-"""Made-up machines as rows of tables: what each is made of, and what the doctor is to say of it.
+"""Made-up machines as rows of tables, most in ``machines.toml``: what each is made of, and what the doctor is
+to say of it.
 
 No GPU stands behind any of them; the texts of drivers, hooks and engines are those that they print.
 """
@@ -7,18 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from suite.errors import GpuError
 from suite.host.doctor.examine import CHECKS, Diagnosis
-from suite.host.doctor.probe import Ran
 from suite.host.engine import GpuSupport
+from suite.host.gpu.remedies import explain_refusal
 from tests.fakes.doctor_machine import (
     CDI,
     GB,
     GPU_FILES,
     HOOK,
+    PLAIN,
     TOOLKIT,
     UUIDS,
     FakeExamined,
@@ -26,6 +31,7 @@ from tests.fakes.doctor_machine import (
     line,
     make_machine,
     marks,
+    ran,
     sees,
     smi,
 )
@@ -38,6 +44,7 @@ LISTED = GpuSupport(
     cdi_folders=(),
     runtimes=(),
 )
+FOLDERS = GpuSupport(devices=(), cdi_folders=("/etc/cdi", "/var/run/cdi"), runtimes=("runc",))
 DRIVER_FILE = "proc/driver/nvidia/version"
 LOADED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Mon Jan 1 00:00:00 UTC 2026"
 SLICES = """GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
@@ -82,14 +89,14 @@ class Row:
 
 def smi_says(*rows: str, apps: str = "") -> dict[str, Any]:
     return {
-        "nvidia-smi --query-gpu": Ran(code=0, text="\n".join(rows)),
-        "nvidia-smi --query-compute-apps": Ran(code=0, text=apps),
-        "nvidia-smi -L": Ran(code=0, text=SLICES),
+        "nvidia-smi --query-gpu": ran(code=0, text="\n".join(rows)),
+        "nvidia-smi --query-compute-apps": ran(code=0, text=apps),
+        "nvidia-smi -L": ran(code=0, text=SLICES),
     }
 
 
 def smi_fails(text: str) -> dict[str, Any]:
-    return {"nvidia-smi": Ran(code=18, text=text)}
+    return {"nvidia-smi": ran(code=18, text=text)}
 
 
 def view(name: str, capability: str) -> Life:
@@ -131,6 +138,53 @@ def h100(
     return a10g(marks, engine={**usual, **(engine or {})}, **given)
 
 
+MACHINES = {"plain": plain, "a10g": a10g, "h100": h100}
+NAMED: Mapping[str, Any] = {
+    "@HOOK": HOOK,
+    "@CDI": CDI,
+    "@PLAIN": PLAIN,
+    "@LISTED": LISTED,
+    "@FOLDERS": FOLDERS,
+    "@LATE": LATE,
+    "@NO_CUDA": NO_CUDA,
+}
+
+
+def read_rows(path: Path) -> dict[str, Row]:
+    """The rows of a TOML file: by name one of `MACHINES`, and what differs from it."""
+    return {name: _make(**row) for name, row in msgspec.toml.decode(path.read_bytes()).items()}
+
+
+def _make(
+    machine: str,
+    marks: str = "",
+    *,
+    engine: Mapping[str, Any] = {},
+    files: Mapping[str, str] = {},
+    smi: Mapping[str, tuple[int, str]] = {},
+    question: Mapping[str, Any] = {},
+    **more: Any,
+) -> Row:
+    words = {
+        name: tuple(word) if isinstance(word, list) else word for name, word in question.items()
+    }
+    known = {name: _make_part(name, value) for name, value in engine.items()}
+    row = MACHINES[machine](marks, engine=known, question=words, **more)
+    answers = {words: ran(code, text) for words, (code, text) in smi.items()}
+    return replace(row, files={**row.files, **files}, smi={**row.smi, **answers})
+
+
+def _make_part(name: str, value: Any) -> Any:
+    """What an engine has: by its name, a refusal by the engine's text, an error, or TensorFlow's facts."""
+    if isinstance(value, str):
+        return NAMED.get(value, value)
+    if name == "gpu" and "refused" in value:
+        return explain_refusal(value["refused"])
+    if name == "gpu":
+        return GpuError(value["error"], value["remedy"])
+    return sees(**value) if name == "view" else value
+
+
 def hold(row: Row, root: Path) -> tuple[Diagnosis, FakeExamined | None]:
     """Lets the doctor look at the machine, and holds what it says against the row."""
     engine = None if isinstance(row.engine, Exception) else FakeExamined(**row.engine)
@@ -160,5 +214,7 @@ def hold(row: Row, root: Path) -> tuple[Diagnosis, FakeExamined | None]:
         assert not one.stops or one.state == "no", one
         told = f"{one.text} {one.remedy} {one.facts}"
         assert not re.search(r"[0-9a-f]{8}-[0-9a-f]{4}-|somebody", told), told
+    # Where it can't be tried, nobody tries.
+    assert engine is None or engine.has_probe_image() or engine.gpus_asked == []
     assert engine is None or engine.closed()
     return found, engine

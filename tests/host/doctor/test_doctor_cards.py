@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,9 +11,7 @@ from suite.errors import GpuError
 from suite.host.doctor.gpu import WSL_SMI
 from suite.host.doctor.probe import Ran
 from suite.host.engine import Card, GpuRequest, Slice
-from suite.host.gpu.choice import find_choice
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.gpu.request import choose_request
 from suite.host.gpu.smi import FIELDS
 from tests.fakes.doctor_machine import (
     GPU_FILES,
@@ -23,13 +20,13 @@ from tests.fakes.doctor_machine import (
     FakeExamined,
     diagnose,
     make_machine,
+    ran,
     sees,
     smi,
 )
 from tests.host.doctor.rows import (
     DEAD,
     H100,
-    LISTED,
     NO_CUDA,
     SILENT,
     WELL,
@@ -45,9 +42,6 @@ from tests.host.doctor.rows import (
 pytestmark = pytest.mark.simulated
 
 WRAPPED = "runc create failed: Auto-detected mode as 'legacy'\nnvidia-container-cli: "
-SLICE = Slice(index=0, uuid="MIG-aaaaaaaa", name="MIG 1g.10gb")
-MIG_CARD = Card(index=0, name=H100, mig=True, slices=(SLICE,))
-ONE_CARD = (Card(index=0, name="NVIDIA A10G", uuid=UUIDS[0], mig=False),)
 MIG_SMI = smi_says(smi(name=H100, driver="570.86.15", mig="Enabled", capability="9.0"))
 BUSY = smi_says("", apps="7, /usr/bin/python3, 900 MiB")["nvidia-smi --query-compute-apps"]
 UPGRADED = "initialization error: nvml error: driver/library version mismatch"
@@ -55,46 +49,13 @@ PCI = "sys/bus/pci/devices/0000:01:00.0"
 ON_BUS = {f"{PCI}/vendor": "0x10de", f"{PCI}/class": "0x030200"}
 
 
-def refusal(cards: Sequence[Card], wanted: str, info: Mapping[str, Any] | None = None) -> GpuError:
-    """What `find_gpu` raises for this on such a machine."""
-    with pytest.raises(GpuError) as caught:
-        choose_request(info or {}, find_choice(cards, wanted))
-    return caught.value
-
-
-NO_UUID = refusal(ONE_CARD, UUIDS[1])
 NO_NODE = GpuError("this machine has an NVIDIA GPU and no device node", "`sudo modprobe nvidia`")
-UNNAMED = refusal((), "1", {"DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]})
-
 ROWS: Mapping[str, Row] = {
-    "a driver that is too old": a10g(
-        "driver=x4 " + DEAD,
-        smi=smi_says(smi(driver="470.57.02")),
-        engine={
-            "gpu": explain_refusal(WRAPPED + "requirement error: unsatisfied condition: cuda>=12.5")
-        },
-        says={"driver": "525 or later", "passthrough": "555.42.02 or later for CUDA 12.5"},
-    ),
     "a driver that was upgraded under its module": a10g(
         SILENT + DEAD,
         smi=smi_fails("Failed to initialize NVML: Driver/library version mismatch"),
         engine={"gpu": explain_refusal(WRAPPED + UPGRADED)},
         says={"driver": "reboot", "passthrough": "reboot"},
-    ),
-    "a driver whose module is not loaded": a10g(
-        SILENT + DEAD,
-        smi=smi_fails(
-            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
-        ),
-        files=ON_BUS,
-        engine={"gpu": NO_NODE},
-        says={"driver": "modprobe nvidia", "passthrough": "modprobe"},
-    ),
-    "a driver that is broken": a10g(
-        SILENT + DEAD,
-        smi=smi_fails("Unable to determine the device handle for GPU: Unknown Error"),
-        engine={"gpu": explain_refusal(WRAPPED + UPGRADED)},
-        says={"driver": "--gpu-reset"},
     ),
     "a GPU without a driver": a10g(
         SILENT + DEAD,
@@ -106,7 +67,7 @@ ROWS: Mapping[str, Row] = {
     "an nvidia-smi that is too old to be asked everything": a10g(
         "capability=?",
         smi={
-            f"nvidia-smi --query-gpu={','.join(FIELDS)}": Ran(
+            f"nvidia-smi --query-gpu={','.join(FIELDS)}": ran(
                 code=2, text='Field "compute_cap" is not a valid field to query.'
             ),
             **smi_says(smi().rpartition(",")[0]),
@@ -122,37 +83,6 @@ ROWS: Mapping[str, Row] = {
             "tensorflow": "the GPU was not passed through (failed call to cuInit: INTERNAL: CUDA error: "
             "UNKNOWN ERROR (303))",
         },
-    ),
-    "a CDI specification without the GPU that was named": a10g(
-        DEAD,
-        smi=smi_says(smi(), smi(1)),
-        engine={"support": LISTED, "gpu": UNNAMED},
-        question={"gpu": "1"},
-        says={"passthrough": "it lists 0", "driver": "NVIDIA A10G"},
-    ),
-    "a UUID that is not there": a10g(
-        SILENT + DEAD,
-        engine={"gpu": NO_UUID},
-        question={"gpu": UUIDS[1]},
-        says={"driver": "it has 0: NVIDIA A10G (GPU-11111111…)", "passthrough": "it has 0"},
-    ),
-    "a number that is not there": a10g(
-        SILENT + DEAD,
-        engine={"gpu": NO_UUID},
-        question={"gpu": "3"},
-        says={"driver": "there is no GPU 3 on this machine: it has 0: NVIDIA A10G"},
-    ),
-    "MIG on, and no instance named": h100(
-        SILENT + DEAD,
-        smi=MIG_SMI,
-        engine={"gpu": refusal((MIG_CARD,), "0")},
-        says={"driver": "0:1 (3g.40gb", "passthrough": "GPU=0:0"},
-    ),
-    "MIG on, and no instances": h100(
-        SILENT + DEAD,
-        smi={**MIG_SMI, "nvidia-smi -L": Ran(code=0, text="GPU 0:")},
-        engine={"gpu": refusal((Card(index=0, name=H100, mig=True),), "0")},
-        says={"driver": "has no instances"},
     ),
     "a MIG instance by its numbers": h100(
         smi=MIG_SMI,
@@ -170,22 +100,12 @@ ROWS: Mapping[str, Row] = {
         question={"gpu": "MIG-bbbbbbbb-2222-3333-4444-555555555555"},
         says={"driver": "using MIG 3g.40gb", "idle-gpu": "on which one is not reported"},
     ),
-    "a busy GPU": a10g(
-        "idle-gpu=x",
-        smi=smi_says(smi(), apps="4711, /home/somebody/train, 3210 MiB\n4712, [N/A], [N/A]"),
-        says={
-            "idle-gpu": "2 other processes computing on it: 4711 train (3210 MiB), 4712 [N/A] ([N/A])"
-        },
-    ),
-    "persistence mode off": a10g(
-        smi=smi_says(smi(persistence="Disabled")), says={"driver": "nvidia-smi -pm 1"}
-    ),
     "two different GPUs, the second by UUID": a10g(
         smi=smi_says(smi(name="NVIDIA B200", capability="10.0"), smi(1)),
         engine={"gpu": GpuRequest(driver="nvidia", devices=(UUIDS[1],))},
         question={"gpu": UUIDS[1]},
         says={
-            "driver": "NVIDIA A10G, 23028 MiB; 2 GPUs in all, the other NVIDIA B200",
+            "driver": "NVIDIA A10G, 23028 MiB; 2 GPUs in all: 0: NVIDIA B200 (GPU-11111111…), 1: NVIDIA A10G",
             "capability": "8.6",
         },
     ),
@@ -193,20 +113,10 @@ ROWS: Mapping[str, Row] = {
         "idle-gpu=?",
         smi={
             WSL_SMI + " --query-gpu": smi_says(smi(used="900 MiB"))["nvidia-smi --query-gpu"],
-            WSL_SMI + " --query-compute-apps": Ran(code=6, text="Not Supported"),
+            WSL_SMI + " --query-compute-apps": ran(code=6, text="Not Supported"),
         },
         files={"dev/dxg": ""},
         says={"driver": "NVIDIA A10G", "idle-gpu": "Not Supported"},
-    ),
-    "a GPU that nobody asked for": a10g(
-        "passthrough=- capability=- tensorflow=-",
-        question={"arms": ("cpu",)},
-        says={
-            "driver": "NVIDIA A10G",
-            **dict.fromkeys(
-                ("passthrough", "capability", "tensorflow"), "no requested arm uses the GPU"
-            ),
-        },
     ),
 }
 
@@ -237,7 +147,7 @@ def test_a_gpus_details_are_asked_for_once(tmp_path: Path) -> None:
 
     def tell() -> Ran:
         asked.append(1)
-        return Ran(code=0, text="")
+        return ran(code=0, text="")
 
     engine = FakeExamined(gpu=HOOK, built=["cpu", "cuda"], view=sees())
     programs = {**WELL, "nvidia-smi -q": tell}

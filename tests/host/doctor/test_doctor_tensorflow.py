@@ -21,6 +21,7 @@ from tests.fakes.doctor_machine import (
     diagnose,
     line,
     make_machine,
+    ran,
     sees,
 )
 from tests.fakes.engine import Life, record
@@ -171,7 +172,7 @@ def test_tensorflow_of_our_own_is_no_process_of_somebody_elses(tmp_path: Path) -
         return WELL["nvidia-smi --query-gpu"]
 
     def list_processes() -> Ran:
-        return Ran(code=0, text="4711, python3, 420 MiB" if engine.jobs else "")
+        return ran(code=0, text="4711, python3, 420 MiB" if engine.jobs else "")
 
     programs = {
         **WELL,

@@ -15,7 +15,6 @@ from suite.host.doctor.probe import (
     Machine,
     Probe,
     Question,
-    Ran,
     free_bytes,
     once,
     run_command,
@@ -27,7 +26,8 @@ from tests.fakes.doctor_machine import FakeExamined
 def test_programs_that_are_missing_fail_or_hang() -> None:
     assert run_command(["no-such-program-anywhere"], 1) is None
     failed = run_command(["sh", "-c", "echo out; echo err >&2; exit 3"], 5)
-    assert failed == Ran(code=3, text="out\nerr")
+    assert failed is not None
+    assert (failed.returncode, failed.stdout) == (3, "out\nerr\n")
     with pytest.raises(Unknown, match="did not answer within"):
         run_command(["sleep", "5"], 0.1)
 

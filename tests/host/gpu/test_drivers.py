@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from suite.host.gpu.drivers import REQUIREMENT, last_branch
 from suite.host.gpu.remedies import find_refusal
-from suite.host.gpu.texts.driver import REQUIREMENT, last_branch
 
 CLI = "nvidia-container-cli: requirement error: unsatisfied condition: "
 PLEASE = ", please update your driver to a newer version, or use an earlier cuda container"
