@@ -43,16 +43,16 @@ def check(run: Path, signers: Path | None) -> int:
     """Does everything in the folder, or the bundle, RUN follow from its documents?"""
     sound = True
     with unpacked(run) as folder:
-        for found in check_folder(folder, signers):
-            sound = sound and not found.troubles
-            mark, told = ("?" if found.unsure else "✓", found.told)
-            if found.troubles:
-                mark, told = "✗", "does not follow:"
-            click.echo(f"{mark} {found.name:13} {told}")
-            for trouble in found.troubles[:_MOST_SHOWN]:
+        for result in check_folder(folder, signers):
+            sound = sound and not result.troubles
+            mark, text = ("?" if result.unsure else "✓", result.text)
+            if result.troubles:
+                mark, text = "✗", "does not follow:"
+            click.echo(f"{mark} {result.name:13} {text}")
+            for trouble in result.troubles[:_MOST_SHOWN]:
                 click.echo(f"    {show_plainly(trouble, limit=500)}")
-            if len(found.troubles) > _MOST_SHOWN:
-                click.echo(f"    and {len(found.troubles) - _MOST_SHOWN} more")
+            if len(result.troubles) > _MOST_SHOWN:
+                click.echo(f"    and {len(result.troubles) - _MOST_SHOWN} more")
     return 0 if sound else 1
 
 

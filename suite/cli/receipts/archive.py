@@ -56,7 +56,7 @@ def unpacked(path: Path) -> Iterator[Path]:
             with zipfile.ZipFile(path) as archive:
                 folder = Path(place) / _read_entries(path.name, archive, place)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise DocumentError(f"{path}: no bundle: {error}", _REMEDY) from error
+            raise DocumentError(f"{path}: not a bundle: {error}", _REMEDY) from error
         yield folder
 
 

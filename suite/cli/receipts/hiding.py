@@ -19,7 +19,7 @@ from suite import codec
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
-from suite.cli.receipts.forms import FORMS
+from suite.cli.receipts.forms import read_forms
 from suite.model import PLAN
 
 _ADDRESS = re.compile(
@@ -91,7 +91,7 @@ def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
 
 
 def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
-    for pattern, word in FORMS:
+    for pattern, word in read_forms():
         text = pattern.sub(f"hidden-{word}", text)
 
     def hide_address(found: re.Match[str]) -> str:

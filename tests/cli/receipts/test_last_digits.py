@@ -103,14 +103,6 @@ def test_a_page_follows_from_the_summary_that_is_there(
     ]
 
 
-def test_last_digits_do_not_change_what_is_printed(honest: Path, check: Check) -> None:
-    lay_summary((VALUE, in_its_last_digits))(honest)
-    report_anew(honest)
-    replace("report.md", "faster", "slower")(honest)
-    pin_anew(honest)
-    assert "✗ report.md" in fail(check(honest))
-
-
 @pytest.mark.parametrize(
     ("here", "anew", "near"),
     [
