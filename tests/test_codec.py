@@ -52,7 +52,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("kind", [Document, Campaign])
 def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
-    @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
     @given(anything(kind))
     def comes_back(one: object) -> None:
         written = codec.dump_document(one)
@@ -64,7 +64,7 @@ def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
     comes_back()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(anything(CellResult))
 def test_a_record_is_one_line_of_ascii_that_comes_back(result: CellResult) -> None:
     line = codec.dump_record({"record": "cell", "cell": result})

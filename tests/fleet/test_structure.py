@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,6 @@ import pytest
 from suite.cli.fleet.end import read_end
 from suite.fingerprint import SUITE
 from suite.host.machine.identity import SALT
-from tests import twelve
 from tests.commands import run
 from tests.fakes.scripted_python import script
 from tests.fleet.trials import OURS
@@ -338,20 +336,3 @@ def test_figures_of_slurm_lie_there_where_it_keeps_accounts(
     assert ("this cluster keeps no accounts" in done.stderr) == (status != 0)
     if status == 0:
         assert figures.read_text() == "JobID|State\n"
-
-
-def test_machines_are_compared_by_the_folders_that_came_home(tmp_path: Path) -> None:
-    """By the words of the page, beside the files that a job leaves."""
-    for made in map(Path, twelve.write(tmp_path, "three-1", "three-2", "three-3", blocks=3)):
-        host = tmp_path / "results" / "fleet" / f"host-of-{made.name}"
-        host.mkdir(parents=True)
-        made.rename(host / made.name)
-        for left in ("job.log", "ended", "sacct.txt"):
-            (host / left).touch()
-    words = "$(echo results/fleet/*/*/)"
-    assert f'make compare RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
-    command = f'exec "$0" -m suite compare {words}'
-    env = {"PYTHONPATH": str(ROOT)}
-    done = run("sh", "-c", command, sys.executable, folder=tmp_path, env=env)
-    assert done.returncode == 0, done.stderr
-    assert "A three.large; 3 instances (±5 % needs " in done.stdout

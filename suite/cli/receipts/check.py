@@ -127,12 +127,9 @@ def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[
         if name == "report.md" and not same.troubles:
             same, _ = _compare(name, content, page)
         yield same
-    yield judge_pictures(
-        {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")},
-        draw(report) if can_draw() else {},
-        report.pictures,
-        word_pictures(report),
-    )
+    there = {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")}
+    anew = draw(report) if there and can_draw() else {}
+    yield judge_pictures(there, anew, report.pictures, word_pictures(report))
 
 
 def judge_cells(plan: Campaign) -> CheckResult:

@@ -21,7 +21,8 @@ def make(tmp_path: Path) -> Make:
     def make(name: str, *, done: int = 3, ended: str = "status 0\n", **plan: object) -> Path:
         folder = tmp_path / "fleet" / name
         arms = plan.pop("arms", ("cpu",))
-        campaign = replace(synthetic.make_campaign(arms=arms, blocks=3), **plan)  # type: ignore[arg-type]
+        plain = synthetic.make_campaign(arms=arms, blocks=3, cells=synthetic.make_cells()[:2])
+        campaign = replace(plain, **plan)  # type: ignore[arg-type]
         left_out = campaign.not_run
         documents = [
             one
