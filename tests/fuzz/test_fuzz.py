@@ -17,7 +17,6 @@ from tests.fakes.engine import Worker
 from tests.fuzz.doors import DOORS, Door
 from tests.fuzz.mutations import mutate
 
-
 INPUTS = 8
 """Of each door; `nox -s fuzz` tries a thousand."""
 
