@@ -187,9 +187,7 @@ EVERY = range(1, 7)
     ("how", "said"),
     [
         ({"profile": HOT}, "gpu-slowdown"),
-        ({"profile": BRAKED}, "gpu-slowdown"),
         ({"profile": SHARED}, "gpu-shared"),
-        ({"profile": ELSEWHERE}, "gpu-other"),
         ({"profile": HEALTHY, "inside": OTHER}, "gpu-other"),
     ],
 )
