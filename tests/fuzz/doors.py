@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 from suite.analysis.analyse import compare_folders
-from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document, read_summary
 from suite.cli import entry, run_campaign
 from suite.cli.resume import settle
@@ -120,13 +119,6 @@ def try_images(at: Path, draw: Random) -> None:
     shutil.copytree(DOCKER, at / "docker")
     _change_one(at / "docker", "images.toml", draw)
     read_specs(at / "docker" / "images.toml")
-
-
-def try_figures(at: Path, draw: Random) -> None:
-    """The table of published figures."""
-    real = SUITE / "analysis" / "documents" / "figures.toml"
-    read_figures.cache_clear()
-    read_figures(_write_wrong(at / real.name, real.read_bytes(), draw))
 
 
 def try_machines(at: Path, draw: Random) -> None:
@@ -272,7 +264,6 @@ DOORS = (
     Door(name="plan, with its report", attempt=try_plan),
     Door(name="summary.json", attempt=try_summary),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
-    Door(name="figures.toml", attempt=try_figures),
     Door(name="prices, with machines", attempt=try_machines, statuses=(2, 5)),
     Door(name="the worker's records", attempt=try_records, statuses=(3, 4)),
     Door(name="the sampler's lines", attempt=try_telemetry),
