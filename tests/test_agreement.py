@@ -23,7 +23,7 @@ def line(state: str = "yes", stops: int = 0, **more: Any) -> dict[str, Any]:
 
 def diagnosis(*lines: dict[str, Any], status: int | None = None) -> dict[str, Any]:
     lines = lines or (line(),)
-    stops = next((one["stops"] for one in lines if one["stops"]), 0)
+    stops = next((line["stops"] for line in lines if line["stops"]), 0)
     return {"status": stops if status is None else status, "checks": list(lines)}
 
 
@@ -31,9 +31,10 @@ def ended(status: int, out: str = "", err: str = "") -> CompletedProcess[str]:
     return CompletedProcess([], status, out, err)
 
 
-def judge(told: dict[str, Any], status: int, said: str, unseen: str = "") -> list[str]:
-    doctor = ended(told["status"], json.dumps(told))
-    return compare(doctor, ended(status, err=said), unseen=unseen)
+def judge(doctor: dict[str, Any], status: int, said: str, unseen: str = "") -> list[str]:
+    return compare(
+        ended(doctor["status"], json.dumps(doctor)), ended(status, err=said), unseen=unseen
+    )
 
 
 WELL = diagnosis()
@@ -44,7 +45,7 @@ BROKE = "Traceback (most recent call last)\nKeyError: 1"
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "said", "unseen"),
+    ("doctor", "status", "said", "unseen"),
     [
         (WELL, 0, "measured", ""),
         (diagnosis(line("no")), 0, "", ""),
@@ -54,12 +55,12 @@ BROKE = "Traceback (most recent call last)\nKeyError: 1"
         (diagnosis(line("no", 1)), 1, "", ""),
     ],
 )
-def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen: str) -> None:
-    assert judge(told, status, said, unseen) == []
+def test_what_agrees_passes(doctor: dict[str, Any], status: int, said: str, unseen: str) -> None:
+    assert judge(doctor, status, said, unseen) == []
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "said", "unseen", "named"),
+    ("doctor", "status", "said", "unseen", "named"),
     [
         (WELL, 3, REFUSED, "", "says 0, and bench ends with 3"),
         (WELL, 3, "", "a cell fails", "says 0, and bench ends with 3, not 1"),
@@ -76,10 +77,10 @@ def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen
     ],
 )
 def test_what_disagrees_is_named(
-    told: dict[str, Any], status: int, said: str, unseen: str, named: str
+    doctor: dict[str, Any], status: int, said: str, unseen: str, named: str
 ) -> None:
-    found = judge(told, status, said, unseen)
-    assert any(named in one for one in found), found
+    disagreements = judge(doctor, status, said, unseen)
+    assert any(named in text for text in disagreements), disagreements
 
 
 def test_the_doctor_is_held_to_its_own_exit_status_and_words() -> None:
@@ -94,6 +95,6 @@ def test_the_doctor_is_held_to_its_own_exit_status_and_words() -> None:
 
 def test_a_gpus_uuid_is_the_same_in_the_doctors_short_form() -> None:
     uuid = "GPU-11111111-2222-3333-4444-555555555555"
-    told = diagnosis(line("no", 4, remedy="name GPU-11111111…"))
+    doctor = diagnosis(line("no", 4, remedy="name GPU-11111111…"))
     said = f"crossover: no\n  what to do: name {uuid}\n"
-    assert judge(told, 4, said) == []
+    assert judge(doctor, 4, said) == []

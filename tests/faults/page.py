@@ -70,18 +70,22 @@ class Outcome:
 def render(outcomes: Sequence[Outcome]) -> str:
     """A row for each fault on each engine."""
     rows = []
-    for name, engine in sorted({(one.fault, one.engine) for one in outcomes}):
-        found = [one for one in outcomes if (one.fault, one.engine) == (name, engine)]
-        messages = sorted({one.message for one in found if one.message}, key=lambda m: (len(m), m))
+    for name, engine in sorted({(outcome.fault, outcome.engine) for outcome in outcomes}):
+        alike = [
+            outcome for outcome in outcomes if (outcome.fault, outcome.engine) == (name, engine)
+        ]
+        messages = sorted(
+            {outcome.message for outcome in alike if outcome.message}, key=lambda m: (len(m), m)
+        )
         rows.append(
             [
                 name,
                 engine,
-                len(found),
-                max(one.lost for one in found),
-                sum(one.left for one in found),
-                f"{max(one.seconds for one in found):.0f} s",
-                ", ".join(sorted({str(one.status) for one in found})),
+                len(alike),
+                max(outcome.lost for outcome in alike),
+                sum(outcome.left for outcome in alike),
+                f"{max(outcome.seconds for outcome in alike):.0f} s",
+                ", ".join(sorted({str(outcome.status) for outcome in alike})),
                 _shorten(messages[0]) if messages else "",
             ]
         )
@@ -98,10 +102,12 @@ def write_page(outcomes: Sequence[Outcome], seed: int, soon_s: float, only: str 
     """Writes the page anew; of ``only`` some faults, adds them to the page that is there."""
     words = ("git", "rev-parse", "--short=12", "HEAD")
     commit = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    wrong = [one for one in outcomes if one.wrong]
+    wrong = [outcome for outcome in outcomes if outcome.wrong]
     held = "All of it held." if not wrong else f"In {len(wrong)} of them something did not hold:"
     told = [
-        f"- {one.fault} ({one.engine}): {_shorten(text)}" for one in wrong for text in one.wrong
+        f"- {outcome.fault} ({outcome.engine}): {_shorten(text)}"
+        for outcome in wrong
+        for text in outcome.wrong
     ]
     before = PAGE.read_text(encoding="utf-8") if only else ""
     about = (_LATER if only else _ABOUT).format(

@@ -134,8 +134,8 @@ def try_machines(at: Path, draw: Random) -> None:
     else:
         _change_one(folder, "c*.json", draw)
     asked, workload = date(2026, 11, 23), draw.choice([None, "batch=8"])
-    found = compare_folders([base, folder], prices=prices, asked=asked, workload=workload)
-    _encode(build_comparison(*found))
+    compared = compare_folders([base, folder], prices=prices, asked=asked, workload=workload)
+    _encode(build_comparison(*compared))
     _encode(build_comparison(*compare_folders([base, folder], bound=0.05, asked=asked)))
 
 
@@ -173,13 +173,13 @@ SAMPLER = (
 
 def try_telemetry(at: Path, draw: Random) -> None:
     """What the sampler wrote, in a document that is then read back."""
-    lines = mutate_lines([dump_record(dict(one)).encode() for one in SAMPLER], draw)
+    lines = mutate_lines([dump_record(dict(record)).encode() for record in SAMPLER], draw)
     telemetry = read_lines([line.decode(errors="replace") for line in lines], Span())
     if telemetry is None:
         return
-    one = replace(synthetic.make_document(synthetic.make_campaign(), "cpu", 1), telemetry=telemetry)
+    document = synthetic.make_document(synthetic.make_campaign(), "cpu", 1)
     path = at / "cpu-01.json"
-    path.write_text(dump_document(one), encoding="utf-8")
+    path.write_text(dump_document(replace(document, telemetry=telemetry)), encoding="utf-8")
     load_document(path)
 
 

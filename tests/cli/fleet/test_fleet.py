@@ -25,9 +25,9 @@ def make(tmp_path: Path) -> Make:
         campaign = replace(plain, **plan)  # type: ignore[arg-type]
         left_out = campaign.not_run
         documents = [
-            one
-            for one in synthetic.make_documents(campaign)
-            if one.invocation.block <= done and one.invocation.arm not in left_out
+            document
+            for document in synthetic.make_documents(campaign)
+            if document.invocation.block <= done and document.invocation.arm not in left_out
         ]
         run = synthetic.write_campaign(folder / "run", campaign, documents)
         (run / "report.md").touch()

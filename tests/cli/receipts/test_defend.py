@@ -29,7 +29,7 @@ def troubled(tmp_path: Path) -> Path:
 
 
 def test_every_cell_has_a_receipt_of_its_own() -> None:
-    ids = [one.id for one in scenarios.cells()]
+    ids = [cell.id for cell in scenarios.cells()]
     assert len(set(map(name_receipt, ids))) == len(ids)
     assert name_receipt("overhead.fence") == "df4ba7"
 
@@ -101,7 +101,7 @@ def test_what_does_not_count_says_why(troubled: Path) -> None:
     assert picture is not None
     assert isinstance(picture.content, Strips)
     strips = dict(picture.content.arms)
-    assert [(one.label, one.counts) for one in strips["cpu"]] == [
+    assert [(strip.label, strip.counts) for strip in strips["cpu"]] == [
         *(("1", True), ("2", False), ("2-r1", True), ("3", True)),
     ]
     assert strips["cpu"][1].value is None
