@@ -83,13 +83,6 @@ def evidence(found: Mapping[str, float]) -> Change:
 it_broke = lose(STEP, "failed", "it broke")
 
 
-def keep_cpu(loaded: LoadedCampaign) -> LoadedCampaign:
-    return replace(
-        loaded,
-        documents=[document for document in loaded.documents if document.invocation.arm == "cpu"],
-    )
-
-
 def repeat(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
     """The campaign with its first document again; ``fields`` are the first document's then."""
     first, *rest = loaded.documents
@@ -216,13 +209,11 @@ CAMPAIGNS = [
         ),
     ),
     make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop(STEP)),
-    keep_cpu(make(change=drop(STEP))),
     make(profile="quick"),
     in_blocks(*[it_broke] * 6),
     make(change=lambda document: it_broke(document) if is_on_one_arm(document) else document),
     in_blocks(*[hurry(1e-9)] * 6, cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT]),
     in_blocks(*[hurry(1e-9, {"cpu.architecture": "aarch64"})] * 6, cells=[COPY]),
-    make(cells=[COPY], change=hurry(1e-9)),
     in_blocks(*[hurry(0.5)] * 6, cells=[LARGE]),
     make(cells=[COPY], change=narrow),
     make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),

@@ -19,30 +19,7 @@ HEADS = (
     *("exit status", "message"),
 )
 
-_ABOUT = """\
-# What faults cost
-
-Made by `nox -s faults -- {count} {seed} --write` on {day}, of commit {commit}.
-
-Each time, a campaign of some seconds runs with a worker that goes by a script, and the fault is there from
-its start or comes at a random moment. `local` is plain processes, `docker` an engine of the bench's own.
-Every campaign is then resumed with `RESUME`. Held to each: of the cells that the worker told of at most
-one is lost; when the command ends, no process, container, volume or half-written file is left (where it was
-killed or its engine is gone: when `RESUME` has ended); no traceback; the exit status is one that the fault
-allows; a command that is interrupted or killed is out within {soon:.0f} s; and whatever ends with 0 comes to
-the result of a campaign that nothing happened to.
-
-{verdict}
-
-| column | |
-|---|---|
-| cells lost | the most that one campaign lost |
-| left behind | things that were left where nothing may be, in all |
-| longest to the end | from the fault to the end of the command |
-| exit status | of the command; -9: it was killed |
-| message | what the command said last, the shortest |
-
-"""
+_ABOUT = Path(__file__).with_name("about.md").read_text(encoding="utf-8")
 
 
 _LATER = """
