@@ -110,10 +110,11 @@ def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[
     one to the byte, and say the same as it would here.
     """
     page_there = content.get("report.md", b"").decode(errors="replace")
+    there = {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")}
     drawn = {
         name.removeprefix(f"{FOLDER}/").removesuffix(".svg"): bytes_.decode(errors="replace")
-        for name, bytes_ in content.items()
-        if name.startswith(f"{FOLDER}/") and name.endswith(".svg")
+        for name, bytes_ in there.items()
+        if name.endswith(".svg")
     }
     report, files = rebuild(analysis, page_there, drawn)
     summary, near = _compare("summary.json", content, files.pop("summary.json"))
@@ -127,9 +128,8 @@ def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[
         if name == "report.md" and not same.troubles:
             same, _ = _compare(name, content, page)
         yield same
-    there = {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")}
-    anew = draw(report) if there and can_draw() else {}
-    yield judge_pictures(there, anew, report.pictures, word_pictures(report))
+    drawn_anew = draw(report) if there and can_draw() else {}
+    yield judge_pictures(there, drawn_anew, report.pictures, word_pictures(report))
 
 
 def judge_cells(plan: Campaign) -> CheckResult:

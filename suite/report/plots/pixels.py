@@ -81,4 +81,4 @@ def _measure(old: Array, new: Array) -> Array:
     """How far each pixel's colour is from that of the most alike one at its place or beside it."""
     steps = (-1, 0, 1)
     moved = (np.abs(old - np.roll(new, (y, x), (0, 1))).max(axis=2) for y in steps for x in steps)
-    return np.minimum.reduce(list(moved))
+    return np.asarray(np.minimum.reduce(list(moved)))
