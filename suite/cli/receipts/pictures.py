@@ -52,9 +52,10 @@ def judge_pictures(
             troubles += _judge_pixels(name, there[name], anew[name])
         else:
             unknown += 1
-    unsure = bool(unknown or (present and not drawn))
+    undrawn = bool(present) and not drawn
+    unsure = undrawn or unknown > 0
     rests = f", so what is drawn rests on {MANIFEST} alone" if unsure else ""
-    if present and not drawn:
+    if undrawn:
         how = "nothing can be drawn here"
     elif unknown:
         how = f"drawn anew: {unknown} by another version of matplotlib"
