@@ -34,18 +34,18 @@ def read_lines(content: bytes) -> dict[str, str]:
     """The hashes of a manifest, by path.
 
     Raises:
-        DocumentError: a line is none, or names a file for the second time.
+        DocumentError: a line is not one of a manifest, or names a file for the second time.
     """
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     for number, line in enumerate(content.decode(errors="replace").splitlines(), 1):
         match = _LINE.fullmatch(line)
-        if match is None or match["name"] in found:
+        if match is None or match["name"] in hashes:
             what = "names a file twice" if match else "is not a hash and a name"
             raise DocumentError(
                 f"{MANIFEST}: line {number} {what}", "put back the manifest that was there"
             )
-        found[match["name"]] = match["digest"]
-    return found
+        hashes[match["name"]] = match["digest"]
+    return hashes
 
 
 OWN = {
@@ -65,13 +65,13 @@ def list_own(door: Folder) -> list[str]:
     """The files of a campaign's folder that this program names, by their path in it; no manifest.
 
     Raises:
-        DocumentError: what should be a folder in it is none.
+        DocumentError: what should be a folder in it is not one.
     """
-    found = []
+    names = []
     for part, own in OWN.items():
         with contextlib.suppress(FileNotFoundError), door.inside(part) as inner:
-            found += [f"{part}/{name}" for name in inner.names() if own.fullmatch(name)]
-    return sorted({name.removeprefix("./") for name in found} - {MANIFEST})
+            names += [f"{part}/{name}" for name in inner.names() if own.fullmatch(name)]
+    return sorted({name.removeprefix("./") for name in names} - {MANIFEST})
 
 
 class Pins:

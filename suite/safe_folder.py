@@ -194,8 +194,8 @@ class Folder:
         Who is still writing holds a lock on the file.
         """
         for entry in self.names():
-            found = _TEMPORARY.fullmatch(entry)
-            if found is None or not own.fullmatch(found["of"]):
+            temporary = _TEMPORARY.fullmatch(entry)
+            if temporary is None or not own.fullmatch(temporary["of"]):
                 continue
             with contextlib.suppress(OSError, DocumentError):
                 handle = _open_regular(self._handle, entry, entry, _FILE)

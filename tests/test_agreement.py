@@ -23,7 +23,7 @@ def line(state: str = "yes", stops: int = 0, **more: Any) -> dict[str, Any]:
 
 def diagnosis(*lines: dict[str, Any], status: int | None = None) -> dict[str, Any]:
     lines = lines or (line(),)
-    stops = next((one["stops"] for one in lines if one["stops"]), 0)
+    stops = next((line["stops"] for line in lines if line["stops"]), 0)
     return {"status": stops if status is None else status, "checks": list(lines)}
 
 
@@ -31,9 +31,10 @@ def ended(status: int, out: str = "", err: str = "") -> CompletedProcess[str]:
     return CompletedProcess([], status, out, err)
 
 
-def judge(told: dict[str, Any], status: int, said: str, unseen: str = "") -> list[str]:
-    doctor = ended(told["status"], json.dumps(told))
-    return compare(doctor, ended(status, err=said), unseen=unseen)
+def judge(doctor: dict[str, Any], status: int, said: str, unseen: str = "") -> list[str]:
+    return compare(
+        ended(doctor["status"], json.dumps(doctor)), ended(status, err=said), unseen=unseen
+    )
 
 
 WELL = diagnosis()
@@ -44,29 +45,25 @@ BROKE = "Traceback (most recent call last)\nKeyError: 1"
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "said", "unseen"),
+    ("doctor", "status", "said", "unseen"),
     [
         (WELL, 0, "measured", ""),
         (diagnosis(line("no")), 0, "", ""),
         (ILL, 3, REFUSED, ""),
-        (ILL, 3, REFUSED.replace("and ask", "\nand  ask"), ""),
         (WELL, 1, "", "a cell fails in its middle"),
         (ILL, 3, f"pip: Traceback (most recent call last)\n{REFUSED}", ""),
         (diagnosis(line("no", 1)), 1, "", ""),
     ],
 )
-def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen: str) -> None:
-    assert judge(told, status, said, unseen) == []
+def test_what_agrees_passes(doctor: dict[str, Any], status: int, said: str, unseen: str) -> None:
+    assert judge(doctor, status, said, unseen) == []
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "said", "unseen", "named"),
+    ("doctor", "status", "said", "unseen", "named"),
     [
         (WELL, 3, REFUSED, "", "says 0, and bench ends with 3"),
-        (WELL, 1, "", "", "says 0, and bench ends with 1"),
-        (WELL, 0, "", "a cell fails", "says 0, and bench ends with 0, not 1"),
         (WELL, 3, "", "a cell fails", "says 0, and bench ends with 3, not 1"),
-        (ILL, 0, "", "", "says 3, and bench ends with 0"),
         (ILL, 4, REFUSED, "", "says 3, and bench ends with 4"),
         (ILL, 3, REFUSED, "a cell fails", "of what none could see"),
         (ILL, 3, "crossover: no\n", "", "without a remedy"),
@@ -80,30 +77,24 @@ def test_what_agrees_passes(told: dict[str, Any], status: int, said: str, unseen
     ],
 )
 def test_what_disagrees_is_named(
-    told: dict[str, Any], status: int, said: str, unseen: str, named: str
+    doctor: dict[str, Any], status: int, said: str, unseen: str, named: str
 ) -> None:
-    found = judge(told, status, said, unseen)
-    assert any(named in one for one in found), found
+    disagreements = judge(doctor, status, said, unseen)
+    assert any(named in text for text in disagreements), disagreements
 
 
-def test_two_commands_are_held_together() -> None:
-    assert compare(ended(3, json.dumps(ILL)), ended(3, err=REFUSED)) == []
-    assert compare(ended(0, json.dumps(WELL)), ended(0)) == []
+def test_the_doctor_is_held_to_its_own_exit_status_and_words() -> None:
     (said,) = compare(ended(0, json.dumps(ILL)), ended(3, err=REFUSED))
     assert said == "the doctor prints 3 and ends with 0"
-
-
-def test_a_doctor_who_refuses_the_words_is_held_to_its_own() -> None:
     assert compare(ended(2, err=REFUSED), ended(2, err=REFUSED)) == []
     assert compare(ended(2, err=REFUSED), ended(3, err=REFUSED))
     assert compare(ended(2, err=REFUSED), ended(2, err=REFUSED.replace("start", "stop")))
     assert compare(ended(0), ended(0)) == ["the doctor ends with 0 and prints no JSON"]
-    broken = ended(1, err=BROKE)
-    assert compare(broken, ended(1)) == ["the doctor broke down: KeyError: 1"]
+    assert compare(ended(1, err=BROKE), ended(1)) == ["the doctor broke down: KeyError: 1"]
 
 
 def test_a_gpus_uuid_is_the_same_in_the_doctors_short_form() -> None:
     uuid = "GPU-11111111-2222-3333-4444-555555555555"
-    told = diagnosis(line("no", 4, remedy="name GPU-11111111…"))
+    doctor = diagnosis(line("no", 4, remedy="name GPU-11111111…"))
     said = f"crossover: no\n  what to do: name {uuid}\n"
-    assert judge(told, 4, said) == []
+    assert judge(doctor, 4, said) == []

@@ -52,7 +52,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("kind", [Document, Campaign])
 def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
-    @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
     @given(anything(kind))
     def comes_back(one: object) -> None:
         written = codec.dump_document(one)
@@ -64,7 +64,7 @@ def test_what_is_written_comes_back_as_it_was(kind: type) -> None:
     comes_back()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(anything(CellResult))
 def test_a_record_is_one_line_of_ascii_that_comes_back(result: CellResult) -> None:
     line = codec.dump_record({"record": "cell", "cell": result})
@@ -83,22 +83,18 @@ def test_documents_are_for_people_too() -> None:
     assert codec.dump_document({"text": "a × b"}) == '{\n "text": "a × b"\n}\n'
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, [1.0, math.inf], {"a": (-math.inf,)}])
 @pytest.mark.parametrize("dump", [codec.dump_document, codec.dump_record])
-@pytest.mark.parametrize("wrap", [lambda x: x, lambda x: [1.0, x], lambda x: {"a": (x,)}])
-def test_no_number_that_is_none_gets_out(value: float, dump: Any, wrap: Any) -> None:
+def test_no_number_that_is_none_gets_out(value: object, dump: Any) -> None:
     with pytest.raises(ValueError, match="not a number that a document can hold"):
-        dump(wrap(value))
-
-
-def test_a_naive_instant_does_not_get_out() -> None:
-    naive = datetime(2026, 11, 21, 9, 30)  # noqa: DTZ001
-    with pytest.raises(ValueError, match="no UTC offset"):
-        codec.plain({"started": naive})
+        dump(value)
 
 
 def test_instants_carry_their_offset() -> None:
-    moment = datetime(2026, 11, 21, 9, 30, tzinfo=timezone(timedelta(hours=-5)))
+    naive = datetime(2026, 11, 21, 9, 30)  # noqa: DTZ001
+    with pytest.raises(ValueError, match="no UTC offset"):
+        codec.plain({"started": naive})
+    moment = naive.replace(tzinfo=timezone(timedelta(hours=-5)))
     assert codec.plain(moment) == "2026-11-21T09:30:00-05:00"
 
 
@@ -111,21 +107,9 @@ def test_what_has_no_place_on_the_wire_is_refused(value: object) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "",
-        "hello",
-        "null",
-        "7",
-        "[]",
-        "{}",
-        '{"record": null}',
-        '{"record": ["cell"]}',
-        '{"Record": "cell"}',
-        '{"record": "cell"',
-        '{"record": "cell"} {"record": "cell"}',
-        '{"record": "cell", "x": NaN}',
-        '{"record": "cell", "x": -Infinity}',
-        '{"record": "cell", "x": 1e999}',
-        "[" * 100_000,
+        *("", "hello", "[]", "{}", '{"record": ["cell"]}', '{"record": "cell"'),
+        *('{"record": "cell"} {"record": "cell"}', '{"record": "cell", "x": NaN}'),
+        *('{"record": "cell", "x": 1e999}', "[" * 100_000),
     ],
     ids=lambda line: line[:30],
 )

@@ -106,7 +106,7 @@ def test_every_variable_is_there_and_no_other() -> None:
 @pytest.mark.parametrize("name", commands.commands)
 def test_every_option_is_a_variable_of_its_command_or_is_named(name: str) -> None:
     made = recipes()
-    options = [one for one in commands.commands[name].params if one.name != "help"]
+    options = [option for option in commands.commands[name].params if option.name != "help"]
     for option in options:
         spelled = option.opts[0].removeprefix("--").replace("-", "_").upper()
         forwarded = spelled in made.get(name, set())
@@ -175,9 +175,9 @@ def test_all_that_is_told_of_a_gpu_is_there() -> None:
 
 def test_every_exit_status_is_there_and_no_other() -> None:
     raised = {
-        one.exit_status
-        for one in vars(errors).values()
-        if isinstance(one, type) and issubclass(one, errors.CrossoverError)
+        error.exit_status
+        for error in vars(errors).values()
+        if isinstance(error, type) and issubclass(error, errors.CrossoverError)
     }
     statuses = [int(row[0]) for row in rows("Exit statuses")]
     assert statuses == sorted({0, *raised})

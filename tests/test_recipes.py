@@ -70,30 +70,30 @@ CAMPAIGNS = (
 )
 
 
-def make(one: Made) -> tuple[Analysis, list[Any]]:
-    name = f"machine-{one.machine}-day-{one.day}"
+def make(made: Made) -> tuple[Analysis, list[Any]]:
+    name = f"machine-{made.machine}-day-{made.day}"
     plan = synthetic.make_campaign(cells=[PRODUCT, STEP, IMPOSSIBLE], blocks=3, seed=len(name))
     plan = replace(
         plan,
         id=name,
-        label=one.machine,
-        created=plan.created + timedelta(days=one.day),
-        price=one.price,
-        seed=10 * int(one.machine) + one.day,
+        label=made.machine,
+        created=plan.created + timedelta(days=made.day),
+        price=made.price,
+        seed=10 * int(made.machine) + made.day,
     )
-    engine = {"name": "docker", "machine.id": one.machine, "machine.type": one.type}
-    made = synthetic.make_documents(
-        plan, truth=synthetic.slow_down(one.times), samples=3, host=synthetic.QUIET
+    engine = {"name": "docker", "machine.id": made.machine, "machine.type": made.type}
+    measured = synthetic.make_documents(
+        plan, truth=synthetic.slow_down(made.times), samples=3, host=synthetic.QUIET
     )
-    documents = plant(made, invoke(engine=engine))
-    slow = one.times == STEP_UP
+    documents = plant(measured, invoke(engine=engine))
+    slow = made.times == STEP_UP
     facts = {
         "os.kernel": "6.12" if slow else "6.1",
         "tensorflow.version": "2.22" if slow else "2.21",
     }
     documents = plant(documents, tell(facts))
     documents = plant(documents, in_cell(IMPOSSIBLE.id, labels=["gpu-shared"]), "cuda")
-    return study(plan, [one for one in documents if one.invocation.block]), documents
+    return study(plan, [document for document in documents if document.invocation.block]), documents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,28 +120,28 @@ class Campaigns:
     def values(self, cell: str, arm: str = "cpu") -> dict[Made, float]:
         """The report's value of a cell by campaign."""
         found = {}
-        for one, analysis in self.analyses.items():
+        for made, analysis in self.analyses.items():
             (result,) = (each.arms[arm] for each in analysis.cells if each.id == cell)
             assert result.value is not None
-            found[one] = result.value
+            found[made] = result.value
         return found
 
     def name(self, machine: str) -> str:
         """The machine's name in the table."""
-        return next(name_machine(a) for one, a in self.analyses.items() if one.machine == machine)
+        return next(name_machine(a) for made, a in self.analyses.items() if made.machine == machine)
 
 
 @pytest.fixture(scope="module")
 def campaigns(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaigns]:
     place = tmp_path_factory.mktemp("recipes")
     analyses = {}
-    for one in CAMPAIGNS:
-        analysis, documents = make(one)
+    for made in CAMPAIGNS:
+        analysis, documents = make(made)
         folder = place / "results" / analysis.campaign.id
         synthetic.write_campaign(folder, synthetic.make_campaign(cells=[]), documents)
         (folder / "cells.csv").write_text(render_csv(analysis), encoding="utf-8")
         (folder / "summary.json").write_text(render_json(analysis), encoding="utf-8")
-        analyses[one] = analysis
+        analyses[made] = analysis
     with duckdb.connect() as database:
         database.execute(f"SET file_search_path = '{place}'")
         database.execute(EXAMPLES["The table"][1])
@@ -154,8 +154,8 @@ def exactly(value: float) -> Any:
 
 
 def by_machine(values: dict[Made, float]) -> Iterator[tuple[str, list[float]]]:
-    for machine in dict.fromkeys(one.machine for one in values):
-        yield machine, [value for one, value in values.items() if one.machine == machine]
+    for machine in dict.fromkeys(made.machine for made in values):
+        yield machine, [value for made, value in values.items() if made.machine == machine]
 
 
 def test_the_page_names_the_columns() -> None:
@@ -223,7 +223,7 @@ def test_a_type_is_of_its_machines(campaigns: Campaigns) -> None:
         if row["arm"] == "cpu"
     }
     values = campaigns.values(PRODUCT.id)
-    small = {one: value for one, value in values.items() if one.type == "small"}
+    small = {made: value for made, value in values.items() if made.type == "small"}
     machines = [geometric_mean(found) for _, found in by_machine(small)]
     assert rows["small"]["machines"] == len(machines) == 4
     assert rows["small"]["seconds"] == exactly(geometric_mean(machines))
@@ -234,9 +234,9 @@ def test_a_type_is_of_its_machines(campaigns: Campaigns) -> None:
 def test_the_cheapest_machine_is_first(campaigns: Campaigns) -> None:
     rows = [row for row in campaigns.ask("The cheapest machine for a cell") if row["arm"] == "cpu"]
     costs = {
-        one: 1e6 * one.price / 3600 * value / STEP.work.amount
-        for one, value in campaigns.values(STEP.id).items()
-        if one.price is not None
+        made: 1e6 * made.price / 3600 * value / STEP.work.amount
+        for made, value in campaigns.values(STEP.id).items()
+        if made.price is not None
     }
     expected = {campaigns.name(machine): median(found) for machine, found in by_machine(costs)}
     assert {row["machine"]: row["for_a_million"] for row in rows} == {
@@ -271,7 +271,7 @@ def test_the_raw_samples_are_those_of_the_documents(campaigns: Campaigns) -> Non
     for path in campaigns.place.glob("results/*/c*-*.json"):
         document = json.loads(path.read_text(encoding="utf-8"))
         of = document["invocation"]
-        (samples,) = (one["samples_s"] for one in document["cells"] if one["id"] == PRODUCT.id)
+        (samples,) = (cell["samples_s"] for cell in document["cells"] if cell["id"] == PRODUCT.id)
         if of["block"]:
             expected[document["campaign"]["id"], of["arm"], of["block"]] = samples
     assert {key: sorted(samples) for key, samples in found.items()} == {
@@ -308,25 +308,27 @@ def test_benchstat_gets_a_line_an_invocation(
         assert name.startswith(("BenchmarkM", "BenchmarkO"))
         assert (iterations, unit) == ("1", "sec/op")
         found.setdefault(name.removeprefix("Benchmark").lower(), []).append(float(seconds))
-    assert found == {name.lower(): [*one.values.values()] for name, one in believed.items()}
+    assert found == {name.lower(): [*result.values.values()] for name, result in believed.items()}
 
 
 @pytest.mark.processes
 def test_bencher_gets_nanoseconds(campaigns: Campaigns, believed: dict[str, Any]) -> None:
-    found = {name: one["latency"] for name, one in json.loads(campaigns.run("Bencher")).items()}
+    found = {
+        name: measure["latency"] for name, measure in json.loads(campaigns.run("Bencher")).items()
+    }
     assert found == {
         name: {
-            key: exactly(1e9 * getattr(one, field))
+            key: exactly(1e9 * getattr(result, field))
             for key, field in (("value", "value"), ("lower_value", "low"), ("upper_value", "high"))
         }
-        for name, one in believed.items()
+        for name, result in believed.items()
     }
 
 
 @pytest.mark.processes
 def test_github_gets_seconds(campaigns: Campaigns, believed: dict[str, Any]) -> None:
     assert json.loads(campaigns.run("github-action-benchmark")) == [
-        {"name": name, "unit": "s", "value": one.value} for name, one in believed.items()
+        {"name": name, "unit": "s", "value": result.value} for name, result in believed.items()
     ]
 
 
@@ -341,7 +343,7 @@ def test_prometheus_gets_the_time_of_the_plan(
     first = next(iter(campaigns.analyses.values())).campaign
     assert len(found) == len(lines)
     assert {f"{cell}/arm={arm}": float(value) for cell, arm, value, _ in found} == {
-        name: one.value for name, one in believed.items()
+        name: result.value for name, result in believed.items()
     }
     assert {float(at) for *_, at in found} == {first.created.timestamp()}
 

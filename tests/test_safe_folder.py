@@ -50,19 +50,11 @@ FULL = OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize(
-    ("broken", "error", "told"),
-    [
-        ("fsync", FULL, CrossoverError),
-        ("replace", FULL, CrossoverError),
-        ("fsync", KeyboardInterrupt(), KeyboardInterrupt),
-    ],
+    ("broken", "error"),
+    [("fsync", FULL), ("replace", FULL), ("fsync", KeyboardInterrupt())],
 )
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
-    broken: str,
-    error: BaseException,
-    told: type[BaseException],
-    folder: Folder,
-    monkeypatch: pytest.MonkeyPatch,
+    broken: str, error: BaseException, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write("campaign.json", "old")
 
@@ -70,9 +62,10 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
         raise error
 
     monkeypatch.setattr(os, broken, fail)
-    with pytest.raises(told) as caught:
+    with pytest.raises((CrossoverError, KeyboardInterrupt)) as caught:
         folder.write("campaign.json", "new")
-    if isinstance(caught.value, CrossoverError):
+    if error is FULL:
+        assert isinstance(caught.value, CrossoverError)
         assert "No space left" in str(caught.value)
         assert "RESUME=" in caught.value.remedy
     assert folder.read("campaign.json") == b"old"
@@ -96,9 +89,7 @@ def test_a_reader_sees_the_old_text_until_the_new_one_is_whole(
     assert folder.read("campaign.json") == b"new"
 
 
-@pytest.mark.parametrize(
-    ("mask", "mode"), [(0, 0o666), (0o022, 0o644), (0o027, 0o640), (0o077, 0o600)]
-)
+@pytest.mark.parametrize(("mask", "mode"), [(0, 0o666), (0o027, 0o640)])
 def test_files_are_for_whom_the_umask_lets(
     mask: int, mode: int, umask: None, folder: Folder
 ) -> None:
@@ -138,9 +129,8 @@ def test_nothing_but_a_regular_file_is_read_or_replaced(
 
 def test_a_folder_in_a_files_place_is_refused(folder: Folder) -> None:
     folder.make("a").close()
-    assert told(lambda: folder.read("a")) == "a: is a folder, not a regular file"
-    assert told(lambda: folder.write("a", "")) == "a: is a folder, not a regular file"
-    assert told(lambda: folder.remove("a")) == "a: is a folder, not a regular file"
+    for action in (folder.read, folder.remove, lambda name: folder.write(name, "")):
+        assert told(lambda action=action: action("a")) == "a: is a folder, not a regular file"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

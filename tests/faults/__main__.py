@@ -68,28 +68,28 @@ def main() -> int:
             place, draw = folder / str(number), random.Random(f"{given.seed}/{number}")
             lane = free.get()
             try:
-                found = try_fault(fault, place, draw, lane[engine], expected[engine])
+                outcome = try_fault(fault, place, draw, lane[engine], expected[engine])
             except Exception as error:  # noqa: BLE001  told as what it is, and the others go on
                 why = f"could not be tried: {error!r}"
-                found = Outcome(fault=fault.name, engine=engine, wrong=(why,))
+                outcome = Outcome(fault=fault.name, engine=engine, wrong=(why,))
             finally:
                 free.put(lane)
-            told = "".join(f"\n    {one}" for one in found.wrong)
-            say(f"{number} {fault.name} ({engine}): {found.status}{told}")
+            wrong = "".join(f"\n    {text}" for text in outcome.wrong)
+            say(f"{number} {fault.name} ({engine}): {outcome.status}{wrong}")
             shutil.rmtree(place, ignore_errors=True)
-            return found
+            return outcome
 
         with ThreadPoolExecutor(len(lanes)) as pool:
             begun = [pool.submit(run, number, *row) for number, row in enumerate(order)]
             try:
-                outcomes = [one.result() for one in begun]
+                outcomes = [future.result() for future in begun]
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
     sys.stdout.write(render(outcomes))
     if given.write:
         write_page(outcomes, given.seed, SOON_S, given.only)
-    return int(any(one.wrong for one in outcomes))
+    return int(any(outcome.wrong for outcome in outcomes))
 
 
 def read_arguments() -> argparse.Namespace:
@@ -231,17 +231,17 @@ def resume(fault: Fault, trial: Trial, expected: Undisturbed) -> Iterator[str]:
 
 def compare(what: str, trial: Trial, expected: Undisturbed) -> Iterator[str]:
     """Where the result is another than that of a campaign that nothing happened to."""
-    found = trial.result()
+    result = trial.result()
     differing = [
         name
-        for name in {**expected.result, **found}
-        if found.get(name) != expected.result.get(name)
+        for name in {**expected.result, **result}
+        if result.get(name) != expected.result.get(name)
     ]
     if differing:
-        one = differing[0]
+        first = differing[0]
         yield (
             f"{what} came to another result than undisturbed, in {len(differing)} cells: "
-            f"{one}: {found.get(one)} in place of {expected.result.get(one)}"
+            f"{first}: {result.get(first)} in place of {expected.result.get(first)}"
         )
 
 

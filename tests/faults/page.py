@@ -19,30 +19,7 @@ HEADS = (
     *("exit status", "message"),
 )
 
-_ABOUT = """\
-# What faults cost
-
-Made by `nox -s faults -- {count} {seed} --write` on {day}, of commit {commit}.
-
-Each time, a campaign of some seconds runs with a worker that goes by a script, and the fault is there from
-its start or comes at a random moment. `local` is plain processes, `docker` an engine of the bench's own.
-Every campaign is then resumed with `RESUME`. Held to each: of the cells that the worker told of at most
-one is lost; when the command ends, no process, container, volume or half-written file is left (where it was
-killed or its engine is gone: when `RESUME` has ended); no traceback; the exit status is one that the fault
-allows; a command that is interrupted or killed is out within {soon:.0f} s; and whatever ends with 0 comes to
-the result of a campaign that nothing happened to.
-
-{verdict}
-
-| column | |
-|---|---|
-| cells lost | the most that one campaign lost |
-| left behind | things that were left where nothing may be, in all |
-| longest to the end | from the fault to the end of the command |
-| exit status | of the command; -9: it was killed |
-| message | what the command said last, the shortest |
-
-"""
+_ABOUT = Path(__file__).with_name("about.md").read_text(encoding="utf-8")
 
 
 _LATER = """
@@ -70,18 +47,22 @@ class Outcome:
 def render(outcomes: Sequence[Outcome]) -> str:
     """A row for each fault on each engine."""
     rows = []
-    for name, engine in sorted({(one.fault, one.engine) for one in outcomes}):
-        found = [one for one in outcomes if (one.fault, one.engine) == (name, engine)]
-        messages = sorted({one.message for one in found if one.message}, key=lambda m: (len(m), m))
+    for name, engine in sorted({(outcome.fault, outcome.engine) for outcome in outcomes}):
+        alike = [
+            outcome for outcome in outcomes if (outcome.fault, outcome.engine) == (name, engine)
+        ]
+        messages = sorted(
+            {outcome.message for outcome in alike if outcome.message}, key=lambda m: (len(m), m)
+        )
         rows.append(
             [
                 name,
                 engine,
-                len(found),
-                max(one.lost for one in found),
-                sum(one.left for one in found),
-                f"{max(one.seconds for one in found):.0f} s",
-                ", ".join(sorted({str(one.status) for one in found})),
+                len(alike),
+                max(outcome.lost for outcome in alike),
+                sum(outcome.left for outcome in alike),
+                f"{max(outcome.seconds for outcome in alike):.0f} s",
+                ", ".join(sorted({str(outcome.status) for outcome in alike})),
                 _shorten(messages[0]) if messages else "",
             ]
         )
@@ -98,10 +79,12 @@ def write_page(outcomes: Sequence[Outcome], seed: int, soon_s: float, only: str 
     """Writes the page anew; of ``only`` some faults, adds them to the page that is there."""
     words = ("git", "rev-parse", "--short=12", "HEAD")
     commit = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    wrong = [one for one in outcomes if one.wrong]
+    wrong = [outcome for outcome in outcomes if outcome.wrong]
     held = "All of it held." if not wrong else f"In {len(wrong)} of them something did not hold:"
     told = [
-        f"- {one.fault} ({one.engine}): {_shorten(text)}" for one in wrong for text in one.wrong
+        f"- {outcome.fault} ({outcome.engine}): {_shorten(text)}"
+        for outcome in wrong
+        for text in outcome.wrong
     ]
     before = PAGE.read_text(encoding="utf-8") if only else ""
     about = (_LATER if only else _ABOUT).format(

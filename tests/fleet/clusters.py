@@ -17,34 +17,7 @@ from tests.fleet.machines import find_port
 
 BRINGS = "`apt-get install slurm-wlm munge`; no service has to run"
 
-CONFIG = """\
-ClusterName=fleet
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={port}
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-CredType=cred/munge
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-MpiDefault=none
-ReturnToService=2
-SlurmdTimeout=20
-PropagateResourceLimits=NONE
-DebugFlags=NO_CONF_HASH
-StateSaveLocation={folder}/state
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdPidFile={folder}/%n.pid
-SlurmdLogFile={folder}/%n.log
-SlurmdSpoolDir={folder}/%n
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={one} CPUs=1 RealMemory=1000 Feature=cpu State=UNKNOWN
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={two} CPUs=1 RealMemory=1000 Feature=cpu State=UNKNOWN
-PartitionName=all Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
-"""
+CONFIG = Path(__file__).with_name("slurm.conf").read_text()
 
 NODE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 """A node has processes of its own."""

@@ -87,16 +87,16 @@ def build(tmp_path: Path, find_tool: Callable[[str, str], str]) -> Iterator[Call
     made: list[Machine] = []
 
     def make(name: str, **more: Any) -> Machine:
-        one = Machine(folder=tmp_path / name, key=key, sshd=sshd, **more)
-        made.append(one)
-        one.start()
-        return one
+        machine = Machine(folder=tmp_path / name, key=key, sshd=sshd, **more)
+        made.append(machine)
+        machine.start()
+        return machine
 
     try:
         yield make
     finally:
-        for one in made:
-            one.kill()
+        for machine in made:
+            machine.kill()
 
 
 @pytest.fixture

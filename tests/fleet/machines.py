@@ -17,48 +17,10 @@ WAIT_S = 30.0
 
 SYSTEMD = Path("/lib/systemd/systemd")
 
-CONFIG = """\
-Port {port}
-ListenAddress 127.0.0.1
-HostKey {folder}/host_key
-AuthorizedKeysFile {key}.pub
-StrictModes no
-UsePAM no
-PidFile none
-PermitRootLogin prohibit-password
-Subsystem sftp internal-sftp
-MaxStartups 100
-"""
-
-START = """
-set -e
-sed 's#:/root:#:{home}:#' /etc/passwd >{folder}/passwd
-mount --bind {folder}/passwd /etc/passwd
-[ -z "{size}" ] || mount -t tmpfs -o size={size} tmpfs {home}
-mkdir -p {home}/crossover-fleet/co
-[ -e {home}/crossover-fleet/co/.venv ] || ln -s {folder}/venv {home}/crossover-fleet/co/.venv
-mount -t overlay -o lowerdir={venv},upperdir={folder}/upper,workdir={folder}/work overlay {folder}/venv
-{lines}
-mount -t tmpfs tmpfs /run
-mkdir /run/sshd
-mkdir -m 1777 /run/lock
-exec {init}
-"""
-
-UNDER_SYSTEMD = """sh -c '
-set -e
-mkdir /run/units /run/none
-for name in sysinit basic shutdown; do echo "[Unit]" >/run/units/$name.target; done
-cat >/run/units/ssh.service <<END
-[Unit]
-DefaultDependencies=no
-[Service]
-ExecStart={sshd}
-StandardError=append:{folder}/diary
-END
-echo 0 >{group}/cgroup.procs
-exec unshare --cgroup sh -c "mount -t cgroup2 cgroup2 /sys/fs/cgroup; exec {systemd} --unit=ssh.service"'
-"""
+HERE = Path(__file__).parent
+CONFIG = (HERE / "sshd_config").read_text()
+START = (HERE / "machine.sh").read_text()
+UNDER_SYSTEMD = (HERE / "under_systemd.sh").read_text().rstrip()
 """Knows no unit but its own, so that nothing of this machine's is started a second time."""
 
 ALONE = "container=test SYSTEMD_UNIT_PATH=/run/units SYSTEMD_GENERATOR_PATH=/run/none"
@@ -74,9 +36,9 @@ def make_key(path: Path) -> Path:
 
 def find_port() -> int:
     """A port that nobody listens on now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def find_groups() -> Path | None:

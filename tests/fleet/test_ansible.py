@@ -78,7 +78,9 @@ def test_the_others_go_on_and_a_second_run_completes_what_is_missing(
     assert len(told) == 1, "both are this machine"
     assert told != {hash_machine()}, "as only this fleet calls it"
     assert OURS not in said
-    assert not any(OURS.encode() in one.read_bytes() for one in results.rglob("*") if one.is_file())
+    assert not any(
+        OURS.encode() in path.read_bytes() for path in results.rglob("*") if path.is_file()
+    )
 
     status, said, table = finish(play("--limit", "first,second"))
     assert (status, "changed=0" in said, "changed=1" in said) == (0, True, False)

@@ -56,12 +56,12 @@ def engine() -> Iterator[Daemon]:
     reason = why_not()
     if reason:
         pytest.skip(f"an engine of the test's own: {reason}")
-    one = Daemon()
+    daemon = Daemon()
     try:
-        one.start()
-        yield one
+        daemon.start()
+        yield daemon
     finally:
-        one.remove()
+        daemon.remove()
 
 
 @pytest.fixture

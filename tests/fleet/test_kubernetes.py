@@ -62,15 +62,19 @@ def test_what_a_schema_lets_pass_is_right_too(job: Any) -> None:
     assert limits == requests, "guaranteed QoS"
     assert limits["cpu"].isdigit(), "whole CPUs"
     assert limits["memory"].endswith("Gi")
-    mounted = {one["name"] for one in bench["volumeMounts"]}
-    assert mounted == {one["name"] for one in pod["volumes"]}
-    (ends,) = [one for one in spec["podFailurePolicy"]["rules"] if one["action"] == "FailIndex"]
+    mounted = {entry["name"] for entry in bench["volumeMounts"]}
+    assert mounted == {entry["name"] for entry in pod["volumes"]}
+    (ends,) = [
+        entry for entry in spec["podFailurePolicy"]["rules"] if entry["action"] == "FailIndex"
+    ]
     assert ends["onExitCodes"]["values"] == [2, 3, 4, 5, 7], "what again would be the same"
     labels = spec["template"]["metadata"]["labels"]
     (alone,) = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert alone["labelSelector"]["matchLabels"].items() <= labels.items()
     assert alone["topologyKey"] == "kubernetes.io/hostname"
-    (digest,) = [one["value"] for one in bench["env"] if one["name"] == "CROSSOVER_IMAGE_DIGEST"]
+    (digest,) = [
+        entry["value"] for entry in bench["env"] if entry["name"] == "CROSSOVER_IMAGE_DIGEST"
+    ]
     assert bench["image"].endswith(f"@{digest}")
     assert "optional: true" not in JOB.read_text(), "a secret that is not found would pass for none"
     assert bench["securityContext"]["readOnlyRootFilesystem"] is True
@@ -112,13 +116,13 @@ def test_each_job_has_folders_of_its_own_and_an_earlier_one_can_be_named(job: An
     """As the kubelet puts values into words: a variable's value can name those before it."""
     (bench,) = job["spec"]["template"]["spec"]["containers"]
     assert job["metadata"].keys() & {"name", "generateName"} == {"generateName"}
-    names = [one["name"] for one in bench["env"]]
+    names = [entry["name"] for entry in bench["env"]]
     assert names.index("JOB_UID") < names.index("FOLDERS_OF")
-    (uid,) = [one for one in bench["env"] if one["name"] == "JOB_UID"]
+    (uid,) = [entry for entry in bench["env"] if entry["name"] == "JOB_UID"]
     assert uid["valueFrom"]["fieldRef"]["fieldPath"] == (
         "metadata.labels['batch.kubernetes.io/controller-uid']"
     )
-    (of,) = [one["value"] for one in bench["env"] if one["name"] == "FOLDERS_OF"]
+    (of,) = [entry["value"] for entry in bench["env"] if entry["name"] == "FOLDERS_OF"]
     assert of == "$(JOB_UID)"
     # The Job controller gives JOB_COMPLETION_INDEX.
     assert bench["command"] == [

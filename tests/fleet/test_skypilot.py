@@ -28,8 +28,8 @@ SILENT = {"SKYPILOT_DISABLE_USAGE_COLLECTION": "1"}
 LOAD = """
 import json, sys, sky
 task = sky.Task.from_yaml(sys.argv[1])
-found = [{"cloud": str(one.cloud), "spot": one.use_spot, "accelerators": one.accelerators,
-          "cpus": one.cpus, "recovery": one.job_recovery} for one in task.resources]
+found = [{"cloud": str(resource.cloud), "spot": resource.use_spot, "accelerators": resource.accelerators,
+          "cpus": resource.cpus, "recovery": resource.job_recovery} for resource in task.resources]
 mounts = {place: [one.name, one.mode.value] for place, one in task.storage_mounts.items()}
 print(json.dumps({"name": task.name, "envs": task.envs, "run": task.run, "mounts": mounts,
                   "resources": sorted(found, key=str)}))
@@ -46,8 +46,10 @@ def load(find: Callable[[str, str], str], path: Path, home: Path) -> Any:
 
 def test_the_task_file_loads(find_tool: Callable[[str, str], str], tmp_path: Path) -> None:
     task = load(find_tool, SUITE.parent / "fleet" / "skypilot" / "bench.yaml", tmp_path)
-    assert [one["cloud"] for one in task["resources"]] == ["AWS", "GCP"]
-    assert all(one["spot"] and one["accelerators"] == {"L4": 1} for one in task["resources"])
+    assert [resource["cloud"] for resource in task["resources"]] == ["AWS", "GCP"]
+    assert all(
+        resource["spot"] and resource["accelerators"] == {"L4": 1} for resource in task["resources"]
+    )
     assert task["mounts"] == {"/results": ["crossover-results", "MOUNT_CACHED"]}
     assert task["envs"] == {"BENCH": "PROFILE=standard", "RESULTS": "/results"}
 
@@ -61,8 +63,8 @@ def test_what_is_made_of_a_table_loads(
         path.stem: load(find_tool, path, tmp_path) for path in (tmp_path / "sky/tasks").iterdir()
     }
     assert (tasks["slurm"]["mounts"], tasks["slurm"]["envs"]["RESULTS"]) == ({}, "/shared/results")
-    assert {one["accelerators"]["H100"] for one in tasks["h100"]["resources"]} == {1}
-    assert [one["cloud"] for one in tasks["h100"]["resources"]] == ["AWS", "GCP"]
+    assert {resource["accelerators"]["H100"] for resource in tasks["h100"]["resources"]} == {1}
+    assert [resource["cloud"] for resource in tasks["h100"]["resources"]] == ["AWS", "GCP"]
     (plain,) = tasks["cpu-16"]["resources"]
     assert (plain["cpus"], plain["spot"]) == ("16", False)
     assert tasks["cpu-16"]["envs"]["BENCH"] == "PROFILE=standard ONLY='matmul.*'"
@@ -124,11 +126,11 @@ class Sky:
 @pytest.fixture
 def cluster(find_tool: Callable[[str, str], str], locks: Path) -> Iterator[Cluster]:
     """Not started yet."""
-    one = Cluster(find_tool)
+    slurm = Cluster(find_tool)
     try:
-        yield one
+        yield slurm
     finally:
-        one.stop()
+        slurm.stop()
 
 
 @pytest.fixture

@@ -25,12 +25,12 @@ def cluster(find_tool: Callable[[str, str], str], locks: Path) -> Iterator[Clust
     """With the environment that names the test's own folder for the machine's lock."""
     if os.geteuid():
         pytest.skip("slurmd takes root")
-    one = Cluster(find_tool)
+    slurm = Cluster(find_tool)
     try:
-        one.start()
-        yield one
+        slurm.start()
+        yield slurm
     finally:
-        one.stop()
+        slurm.stop()
 
 
 def tell(checkout: Path) -> tuple[int, dict[str, tuple[str, str]], str]:
@@ -66,8 +66,8 @@ def test_an_array_runs_to_its_end_one_task_a_node(
         hold_whole(checkout / "results" / "fleet" / f"{job}-{task}")
         assert "no figures of sacct: this cluster keeps no accounts" in log
     documents = checkout.glob("results/fleet/*/*/cpu-01.json")
-    told = [json.loads(one.read_text())["invocation"]["engine"] for one in documents]
-    machines = [one["machine.id"] for one in told]
+    engines = [json.loads(path.read_text())["invocation"]["engine"] for path in documents]
+    machines = [engine["machine.id"] for engine in engines]
     assert len(machines) == 2
     assert len(set(machines)) == 1, "two nodes of one machine are one instance"
 

@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 from suite.analysis.analyse import compare_folders
-from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import load_campaign, load_document, read_summary
 from suite.cli import entry, run_campaign
 from suite.cli.resume import settle
@@ -122,13 +121,6 @@ def try_images(at: Path, draw: Random) -> None:
     read_specs(at / "docker" / "images.toml")
 
 
-def try_figures(at: Path, draw: Random) -> None:
-    """The table of published figures."""
-    real = SUITE / "analysis" / "documents" / "figures.toml"
-    read_figures.cache_clear()
-    read_figures(_write_wrong(at / real.name, real.read_bytes(), draw))
-
-
 def try_machines(at: Path, draw: Random) -> None:
     """A list of prices, or a document of a campaign that machines are chosen by."""
     folder, prices = _golden(at, draw), at / "prices.toml"
@@ -142,8 +134,8 @@ def try_machines(at: Path, draw: Random) -> None:
     else:
         _change_one(folder, "c*.json", draw)
     asked, workload = date(2026, 11, 23), draw.choice([None, "batch=8"])
-    found = compare_folders([base, folder], prices=prices, asked=asked, workload=workload)
-    _encode(build_comparison(*found))
+    compared = compare_folders([base, folder], prices=prices, asked=asked, workload=workload)
+    _encode(build_comparison(*compared))
     _encode(build_comparison(*compare_folders([base, folder], bound=0.05, asked=asked)))
 
 
@@ -181,13 +173,13 @@ SAMPLER = (
 
 def try_telemetry(at: Path, draw: Random) -> None:
     """What the sampler wrote, in a document that is then read back."""
-    lines = mutate_lines([dump_record(dict(one)).encode() for one in SAMPLER], draw)
+    lines = mutate_lines([dump_record(dict(record)).encode() for record in SAMPLER], draw)
     telemetry = read_lines([line.decode(errors="replace") for line in lines], Span())
     if telemetry is None:
         return
-    one = replace(synthetic.make_document(synthetic.make_campaign(), "cpu", 1), telemetry=telemetry)
+    document = synthetic.make_document(synthetic.make_campaign(), "cpu", 1)
     path = at / "cpu-01.json"
-    path.write_text(dump_document(one), encoding="utf-8")
+    path.write_text(dump_document(replace(document, telemetry=telemetry)), encoding="utf-8")
     load_document(path)
 
 
@@ -272,7 +264,6 @@ DOORS = (
     Door(name="plan, with its report", attempt=try_plan),
     Door(name="summary.json", attempt=try_summary),
     Door(name="images.toml", attempt=try_images, statuses=(3,)),
-    Door(name="figures.toml", attempt=try_figures),
     Door(name="prices, with machines", attempt=try_machines, statuses=(2, 5)),
     Door(name="the worker's records", attempt=try_records, statuses=(3, 4)),
     Door(name="the sampler's lines", attempt=try_telemetry),

@@ -43,16 +43,16 @@ def check(run: Path, signers: Path | None) -> int:
     """Does everything in the folder, or the bundle, RUN follow from its documents?"""
     sound = True
     with unpacked(run) as folder:
-        for found in check_folder(folder, signers):
-            sound = sound and not found.troubles
-            mark, told = ("?" if found.unsure else "✓", found.told)
-            if found.troubles:
-                mark, told = "✗", "does not follow:"
-            click.echo(f"{mark} {found.name:13} {told}")
-            for trouble in found.troubles[:_MOST_SHOWN]:
+        for result in check_folder(folder, signers):
+            sound = sound and not result.troubles
+            mark, text = ("?" if result.unsure else "✓", result.text)
+            if result.troubles:
+                mark, text = "✗", "does not follow:"
+            click.echo(f"{mark} {result.name:13} {text}")
+            for trouble in result.troubles[:_MOST_SHOWN]:
                 click.echo(f"    {show_plainly(trouble, limit=500)}")
-            if len(found.troubles) > _MOST_SHOWN:
-                click.echo(f"    and {len(found.troubles) - _MOST_SHOWN} more")
+            if len(result.troubles) > _MOST_SHOWN:
+                click.echo(f"    and {len(result.troubles) - _MOST_SHOWN} more")
     return 0 if sound else 1
 
 
@@ -81,18 +81,18 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
     CELL is a cell's id, its name in a table of the report, or the receipt in its row.
     """
     with unpacked(run) as folder:
-        analysis, found = find_receipt(folder, partial(choose_cells, cell))
-    if len(found) != 1:
+        analysis, receipts = find_receipt(folder, partial(choose_cells, cell))
+    if len(receipts) != 1:
         # Two ids with one short name: the whole id says which is meant.
-        near = [one.cell for one in found] or [
-            one.id for one in analysis.cells if cell.lower() in one.id
+        near = [receipt.cell for receipt in receipts] or [
+            other.id for other in analysis.cells if cell.lower() in other.id
         ]
-        shown_ids = ", ".join(show_plainly(one) for one in near[:_MOST_SHOWN])
+        shown_ids = ", ".join(map(show_plainly, near[:_MOST_SHOWN]))
         raise UsageError(
             f"CELL={cell}: no cell of this campaign, or more than one",
             f"take a cell's id, or a receipt from its report; there are {shown_ids or 'none like it'}",
         )
-    files = build_receipt(analysis, found[0], pictures=out is not None)
+    files = build_receipt(analysis, receipts[0], pictures=out is not None)
     give_files(files, out)
     return 0
 

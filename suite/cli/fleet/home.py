@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from suite.analysis.documents.read import LoadedCampaign, load_campaign
+from suite.analysis.documents.read import load_campaign
 from suite.cli.fleet.asked import CHANGES, find_other, word_begun
 from suite.cli.fleet.end import STOPPED, End, read_end
 from suite.cli.fleet.reasons import Reason, word_remedy
@@ -62,49 +61,54 @@ def look_home(folder: Path, asked: Mapping[str, str]) -> Row:
 def _look(folder: Path, asked: Mapping[str, str]) -> Row:
     end, stopped = read_end(folder), read_end(folder, STOPPED)
     try:
-        found = _find_measured(folder)
+        measured = _find_measured(folder)
     except DocumentError as error:
         return Row(
             machine=folder.name,
             came="can't be read",
             reason=Reason(what=error.what, remedy=error.remedy),
         )
-    if end is not None and end.status == UNSOUND and (found is None or not found.whole):
+    if end is not None and end.status == UNSOUND and (measured is None or not measured.whole):
         # Left alone, unless a campaign is asked for that goes on all the same.
         alone = "stop_if" in asked or not asked
         return Row(
             machine=folder.name,
             came="unsound",
-            arms=" ".join(found.arms) if found else "",
+            arms=" ".join(measured.arms) if measured else "",
             reason=end.reason,
             status=0 if alone else 1,
         )
-    if found is None:
-        return Row(machine=folder.name, came="nothing", reason=_pick_reason(end, stopped))
-    return _tell(folder.name, found, end, stopped, asked)
+    if measured is None:
+        reason = next(iter(_list_reasons(end, stopped)), None)
+        return Row(machine=folder.name, came="nothing", reason=reason)
+    return _describe(folder.name, measured, end, stopped, asked)
 
 
-def _tell(
-    machine: str, found: _Measured, end: End | None, stopped: End | None, asked: Mapping[str, str]
+def _describe(
+    machine: str,
+    measured: _Measured,
+    end: End | None,
+    stopped: End | None,
+    asked: Mapping[str, str],
 ) -> Row:
-    row = Row(machine=machine, came="whole", arms=" ".join(found.arms), status=0)
-    left_out = f", without {' '.join(found.plan.not_run)}" if found.plan.not_run else ""
-    blocks = max(found.plan.blocks, int(asked.get("blocks", 0)))
+    row = Row(machine=machine, came="whole", arms=" ".join(measured.arms), status=0)
+    left_out = f", without {' '.join(measured.plan.not_run)}" if measured.plan.not_run else ""
+    blocks = max(measured.plan.blocks, int(asked.get("blocks", 0)))
     # Who ends early by a budget has what was asked for.
-    measured = found.done >= blocks or (
-        found.plan.stopped is not None and end is not None and end.well
+    done = measured.done >= blocks or (
+        measured.plan.stopped is not None and end is not None and end.well
     )
+    reasons = _list_reasons(end, stopped)
     # What was refused before it began has changed nothing.
     ended = end is None or end.well or end.status in {2, 6}
-    if not (measured and ended and found.reported):
+    if not (done and ended and measured.reported):
         runs = "; it runs, or was cut off" if end is None and stopped is None else ""
-        came = f"a part: {found.done} of {blocks} blocks{left_out}{runs}"
-        return replace(row, came=came, reason=_pick_reason(end, stopped), status=1)
-    now, before = find_other(asked, found.plan)
-    told = [one.reason for one in (stopped, end) if one is not None and one.reason is not None]
-    refused = next((one for one in told if CHANGES in one.what), None)
+        came = f"a part: {measured.done} of {blocks} blocks{left_out}{runs}"
+        return replace(row, came=came, reason=next(iter(reasons), None), status=1)
+    now, before = find_other(asked, measured.plan)
+    refused = next((reason for reason in reasons if CHANGES in reason.what), None)
     if now or (refused and not asked):
-        of = " ".join(before or [f"PROFILE={found.plan.profile}"])
+        of = " ".join(before or [f"PROFILE={measured.plan.profile}"])
         why = Reason(
             what=f"it {word_begun(now, before)}; {' '.join(now)} {CHANGES}",
             remedy="ask for the same options again, or give the fleet another name to start a new "
@@ -113,17 +117,14 @@ def _tell(
         reason = why if now or refused is None else refused
         return replace(row, came=f"whole, of {of}", reason=reason, status=2)
     failed = "; some cell failed" if end is not None and end.status == 1 else ""
-    whys = "; ".join(dict.fromkeys(found.plan.not_run.values()))
+    whys = "; ".join(dict.fromkeys(measured.plan.not_run.values()))
     return replace(row, came=f"whole{failed}{left_out}", reason=Reason(what=whys) if whys else None)
 
 
-def _pick_reason(end: End | None, stopped: End | None) -> Reason | None:
+def _list_reasons(end: End | None, stopped: End | None) -> list[Reason]:
     """What kept the engine from going on is the newer one; that a campaign did not end well may be all that
     it knows."""
-    for one in (stopped, end):
-        if one is not None and one.reason is not None:
-            return one.reason
-    return None
+    return [ending.reason for ending in (stopped, end) if ending and ending.reason]
 
 
 def _find_measured(folder: Path) -> _Measured | None:
@@ -134,14 +135,15 @@ def _find_measured(folder: Path) -> _Measured | None:
     """
     places = sorted(place for place in folder.glob("*/") if place.name[0] != ".")
     measured = [_measure(place) for place in places if (place / PLAN).exists()]
-    return max(measured, key=lambda one: one.done / one.plan.blocks, default=None)
+    return max(measured, key=lambda each: each.done / each.plan.blocks, default=None)
 
 
 def _measure(place: Path) -> _Measured:
     loaded = load_campaign(place)
     plan = loaded.campaign
     counted = [arm for arm in plan.arms if arm not in plan.not_run]
-    finished = _list_finished(loaded)
+    invocations = [document.invocation for document in loaded.documents]
+    finished = {(of.arm, of.block) for of in invocations if of.status == "complete"}
     done = [
         block
         for block in range(1, plan.blocks + 1)
@@ -153,8 +155,3 @@ def _measure(place: Path) -> _Measured:
         arms=tuple(arm for arm in plan.arms if any(arm == name for name, _ in finished)),
         reported=(place / REPORT).exists(),
     )
-
-
-def _list_finished(loaded: LoadedCampaign) -> set[tuple[str, int]]:
-    of: Sequence[Any] = [one.invocation for one in loaded.documents]
-    return {(one.arm, one.block) for one in of if one.status == "complete"}

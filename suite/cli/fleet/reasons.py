@@ -1,15 +1,18 @@
 """The line of a log that says why: for what stops a machine before the suite runs there, which writes its
 own reason.
 
-Kinds of decisive lines stand in an order: what is a consequence of another (a closed connection, `make: ***`)
-comes after it.  The last match of the first kind that matches is the reason.  Pure.
+The last match of the first kind of decisive lines that matches is the reason.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,109 +25,29 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """Lines that match ``pattern``: in what words, with the groups of the match (else the line itself),
-    and what to do."""
+    """Lines that match ``pattern``: in what words (else the line's own), and what to do."""
 
     pattern: re.Pattern[str]
     remedy: str
-    what: str = ""
+    what: str
 
 
-def _kind(pattern: str, remedy: str, what: str = "") -> Kind:
-    return Kind(pattern=re.compile(pattern, re.IGNORECASE), remedy=remedy, what=what)
+@cache
+def read_kinds() -> Sequence[Kind]:
+    """The kinds of decisive lines (`reasons.toml`), the most decisive first."""
+    table = msgspec.toml.decode(Path(__file__).with_name("reasons.toml").read_bytes())
+    remedies = table["remedies"]
+    return [
+        Kind(
+            pattern=re.compile("|".join(row["patterns"]), re.IGNORECASE),
+            remedy=remedies.get(row.get("remedy"), row.get("remedy", "")),
+            what=row.get("what", ""),
+        )
+        for row in table["kinds"]
+    ]
 
 
-_KEY = (
-    "`ssh -i KEY USER@HOST` must work from here without prompting: ansible_user and "
-    "ansible_ssh_private_key_file of the inventory say who and with what; the key of a jump host belongs "
-    "in ~/.ssh/config or in the agent"
-)
-_ROOM = "make room there (`df -h`, `docker system df`) and run it again: it goes on where it was"
-_WAY = (
-    "check that the machine is on, that ansible_host and ansible_port are right, and that the port is open "
-    "to your address"
-)
-_JUMP = (
-    "`cd fleet/ansible && ssh -F ssh.cfg USER@JUMPHOST` says why: the key for it belongs in ~/.ssh/config "
-    "or in the agent; it must allow forwarding (AllowTcpForwarding in its sshd_config) and reach that address"
-)
-_MIRROR = (
-    "open the way to it, or name a mirror: `mirror=https://…/simple` in the inventory, elsewhere "
-    "PIP_INDEX_URL in the environment"
-)
 _REMOVE = "ssh-keygen -f .known_hosts -R ADDRESS"
-_DOCKER_GROUP = (
-    "`sudo usermod -aG docker USER` on the machine, then log in again (Ansible keeps its connection for a "
-    "minute: wait that long); or ENGINE=local, without containers"
-)
-
-KINDS = (
-    _kind(
-        r"host key (?:for|of) (?P<host>\S+) has changed|REMOTE HOST IDENTIFICATION HAS CHANGED",
-        "if it was reinstalled, or the address is another machine's now, remove the old key: "
-        "`cd fleet/ansible && {remove}`; if you don't know why it changed, find out first",
-        "its host key is not the one of the last time",
-    ),
-    _kind(
-        r"UNPROTECTED PRIVATE KEY FILE|(?:Identity file|no such identity|Load key).*",
-        "ansible_ssh_private_key_file must name a private key that only you can read (`chmod 600 KEY`)",
-    ),
-    _kind(r"Permission denied \((?:publickey|password|gssapi|keyboard|hostbased).*", _KEY),
-    _kind(r"Permission denied, please try again", _KEY),
-    _kind(r"Too many authentication failures", "name the key: ansible_ssh_private_key_file"),
-    _kind(
-        r"Host key verification failed",
-        "nobody has accepted the key of that host yet, or of the jump host before it: log in once by hand, "
-        "`cd fleet/ansible && ssh -F ssh.cfg USER@HOST`",
-    ),
-    _kind(r"Could not resolve hostname", "give its address as ansible_host in the inventory"),
-    _kind(r"(?:stdio forwarding|channel \d+: open) failed|administratively prohibited", _JUMP),
-    # What ssh says, and ssh alone: pip and docker on a machine that it reached call their troubles the same.
-    _kind(r"^ssh: connect to host |^Connection timed out during banner exchange", _WAY),
-    _kind(r"UNKNOWN port 65535", _JUMP, "the jump host does not let us through"),
-    _kind(
-        r"^(?:kex|ssh)_exchange_identification|^Connection (?:closed|reset) by"
-        r"|^Connection to \S+ port \d+ timed out|^Timeout, server \S+ not responding",
-        _WAY,
-    ),
-    _kind(r"No space left on device|Disk quota exceeded|\bno space: ", _ROOM),
-    _kind(
-        r"Read-only file system",
-        "the disk may be broken (`dmesg`): rent another machine; in a container (Apptainer, a pod) the "
-        "folder must be on a writable mount",
-    ),
-    _kind(r"permission denied .*docker.*sock|docker.*sock.*permission denied", _DOCKER_GROUP),
-    _kind(
-        r"Cannot connect to the Docker daemon",
-        "`sudo systemctl start docker` there; or ENGINE=local, without containers",
-    ),
-    _kind(
-        r"(?:a password is required|Missing sudo password|sudo: a terminal is required)",
-        "nothing here needs sudo: leave ansible_become out of the inventory",
-    ),
-    _kind(
-        r"^(?:git|make|python3\S*|tar|flock) is missing|ensurepip"
-        r"|(?:\S*python3?|git|make|tar|flock): (?:command )?not found",
-        "`sudo apt-get install git make python3-venv tar util-linux` on the machine",
-    ),
-    _kind(
-        r"Python 3\.\d+ or newer is needed.*|requires (?:a different Python|python)",
-        "install a newer one, and put its folder first in the PATH of that user's ssh sessions",
-    ),
-    _kind(
-        r"Could not find a version that satisfies|No matching distribution found|Max retries exceeded"
-        r"|\bHTTPS?ConnectionPool\(|\bRetry\(total=|\bpip\._vendor\S+Error"
-        r"|Temporary failure in name resolution|Could not connect to .*pypi|certificate verify failed",
-        _MIRROR,
-    ),
-    _kind(
-        r"\bOut of memory\b|\boom[-_]kill|MemoryError|Cannot allocate memory|^Killed$|rc=137",
-        "use a machine with more memory, or stop what else runs there",
-    ),
-    _kind(r"^\s*[✗X] \w.*", ""),
-    _kind(r"^\w+(?:\.\w+)*(?:Error|Exception|Interrupt)\b.*", ""),
-)
-"""The kinds of decisive lines, the most decisive first."""
 
 _OURS = re.compile(r"^(?:crossover|fleet/\w+): (?P<what>.+)")
 _REMEDY = re.compile(r"^\s+what to do: (?P<remedy>.+)")
@@ -166,7 +89,7 @@ def find_reason(text: str) -> Reason:
     for number in reversed(range(len(lines))):
         if ours := _OURS.match(lines[number]):
             return Reason(what=ours["what"], remedy=_find_remedy(lines, number))
-    for kind in KINDS:
+    for kind in read_kinds():
         for number in reversed(range(len(lines))):
             if kind.pattern.search(lines[number]):
                 return _describe_line(kind, lines, number)

@@ -56,7 +56,7 @@ def unpacked(path: Path) -> Iterator[Path]:
             with zipfile.ZipFile(path) as archive:
                 folder = Path(place) / _read_entries(path.name, archive, place)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise DocumentError(f"{path}: no bundle: {error}", _REMEDY) from error
+            raise DocumentError(f"{path}: not a bundle: {error}", _REMEDY) from error
         yield folder
 
 
@@ -65,13 +65,13 @@ def _read_entries(bundle: str, archive: zipfile.ZipFile, place: str) -> str:
     entries = archive.infolist()
     if not entries or len(entries) > MOST_FILES:
         _refuse(bundle, f"holds {len(entries)} files; 1 to {MOST_FILES} are read")
-    room, seen = MOST_IN_ALL, set[str]()
+    room, names = MOST_IN_ALL, set[str]()
     with Folder.open(Path(place)) as folder:
         for entry in entries:
             _judge(bundle, entry)
-            if entry.filename in seen:
+            if entry.filename in names:
                 _refuse(bundle, f"{entry.filename!r} stands in it twice")
-            seen.add(entry.filename)
+            names.add(entry.filename)
             most = min(room, MOST_BYTES)
             with archive.open(entry) as file:
                 # What an entry says of its size may be anything.
@@ -80,7 +80,7 @@ def _read_entries(bundle: str, archive: zipfile.ZipFile, place: str) -> str:
                 _refuse(bundle, f"{entry.filename!r} is larger than what is read of a bundle")
             room -= len(content)
             folder.write(entry.filename, content)
-    tops = {name.partition("/")[0] for name in seen}
+    tops = {name.partition("/")[0] for name in names}
     if len(tops) != 1:
         _refuse(bundle, "its files are not in one folder")
     return tops.pop()

@@ -31,10 +31,10 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
     """
     with Folder.open(folder) as door:
         plan = load_plan(folder)
-        found = [one for one in check_folder(folder) if one.troubles]
-        if found:
+        troubles = [trouble for result in check_folder(folder) for trouble in result.troubles]
+        if troubles:
             raise CrossoverError(
-                f"{folder} does not follow from its documents: {found[0].troubles[0]}",
+                f"{folder} does not follow from its documents: {troubles[0]}",
                 "`make check` lists all of it; `make report` rebuilds the report",
             )
         files = {name: door.read(name) for name in [*list_own(door), MANIFEST]}

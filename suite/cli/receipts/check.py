@@ -17,8 +17,8 @@ from suite.analysis.documents.read import (
 )
 from suite.analysis.documents.rules import judge_whole
 from suite.analysis.result.campaign import Analysis
+from suite.cli.receipts.check_result import CheckResult
 from suite.cli.receipts.differing import compare_files
-from suite.cli.receipts.finding import Finding
 from suite.cli.receipts.pictures import judge_pictures
 from suite.cli.receipts.signature import SIGNATURE, judge_signature
 from suite.errors import DocumentError
@@ -32,7 +32,7 @@ from suite.safe_folder import Folder
 from suite.worker import scenarios
 
 
-def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]:
+def check_folder(folder: Path, signers: Path | None = None) -> Iterator[CheckResult]:
     """Every check of a campaign's folder, in the order in which they rest on each other.
 
     ``signers`` is who may have signed its manifest, as ssh-keygen's ALLOWED SIGNERS; None: not asked.
@@ -44,112 +44,113 @@ def check_folder(folder: Path, signers: Path | None = None) -> Iterator[Finding]
         load_plan(folder)
         content = {name: door.read(name) for name in list_own(door)}
         lines = read_lines(door.read(MANIFEST)) if door.holds(MANIFEST) else None
-        known = {*content, *OWN, MANIFEST, SIGNATURE}
-        others = [name for name in door.names() if name not in known and name[0] != "."]
+        ours = {*content, *OWN, MANIFEST, SIGNATURE}
+        others = [name for name in door.names() if name not in ours and name[0] != "."]
         signed = door.holds(SIGNATURE)
     if signed or signers is not None:
-        told, troubles = judge_signature(folder, signers)
-        yield Finding(name="signature", told=told, troubles=troubles)
+        text, troubles = judge_signature(folder, signers)
+        yield CheckResult(name="signature", text=text, troubles=troubles)
     try:
         loaded = load_campaign(folder)
     except DocumentError as error:
         yield _judge_hashes(content, lines, ())
-        yield Finding(name="documents", told="", troubles=(error.what,))
+        yield CheckResult(name="documents", text="", troubles=(error.what,))
         return
     yield _judge_hashes(content, lines, _list_running(loaded))
     yield from _check_campaign(loaded, content)
     if others:
-        yield Finding(name="others", told=f"not looked at: {', '.join(others)}")
+        yield CheckResult(name="others", text=f"not looked at: {', '.join(others)}")
 
 
 def _list_running(loaded: LoadedCampaign) -> tuple[str, ...]:
     """The documents of invocations that were cut off: nobody has hashed them yet."""
-    return tuple(one.name for one in loaded.every_document if one.invocation.status == "running")
+    return tuple(
+        document.name
+        for document in loaded.every_document
+        if document.invocation.status == "running"
+    )
 
 
 def _judge_hashes(
     content: Mapping[str, bytes], lines: Mapping[str, str] | None, running: tuple[str, ...]
-) -> Finding:
+) -> CheckResult:
     if lines is None:
         missing = f"{MANIFEST}: is missing, so nothing shows whether a document was changed"
-        return Finding(name="hashes", told="", troubles=(missing,))
+        return CheckResult(name="hashes", text="", troubles=(missing,))
     troubles = [f"{name}: is missing, and {MANIFEST} names it" for name in {*lines} - {*content}]
     for name, bytes_ in content.items():
         if name in lines and hash_content(bytes_) != lines[name]:
             troubles.append(f"{name}: is not the file that {MANIFEST} names")
         elif name not in lines and name not in running:
             troubles.append(f"{name}: was added, since {MANIFEST} does not name it")
-    told = f"{show_things(len(lines), 'file')} as {MANIFEST} names them"
-    return Finding(name="hashes", told=told, troubles=tuple(sorted(troubles)))
+    text = f"{show_things(len(lines), 'file')} as {MANIFEST} names them"
+    return CheckResult(name="hashes", text=text, troubles=tuple(sorted(troubles)))
 
 
-def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Iterator[Finding]:
+def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Iterator[CheckResult]:
     documents = loaded.every_document
     each = f"{show_things(len(documents), 'document')} of this campaign, each by its schema"
-    yield Finding(name="documents", told=each)
-    last = max((one.invocation.block for one in documents), default=0)
+    yield CheckResult(name="documents", text=each)
+    last = max((document.invocation.block for document in documents), default=0)
     plan = loaded.campaign
     stopped = "" if last >= plan.blocks else "; it ended early" if plan.stopped else "; cut off"
-    told = f"{last} of {show_things(plan.blocks, 'block')}{stopped}; calls and container time agree"
+    text = f"{last} of {show_things(plan.blocks, 'block')}{stopped}; calls and container time agree"
     troubles = tuple(judge_whole(plan, loaded.documents, loaded.controls))
-    yield Finding(name="plan", told=told, troubles=troubles)
+    yield CheckResult(name="plan", text=text, troubles=troubles)
     yield judge_cells(plan)
     # Where it lay when the report was made is not evidence: a copy may be called otherwise.
     analysis = analyse(replace(loaded, folder=_read_name(content) or loaded.folder))
     yield from _check_report(analysis, content)
 
 
-def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[Finding]:
+def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[CheckResult]:
     """The report beside the analysis as it comes out here.
 
     Where the analysis that is there differs from it in last digits alone, the report must follow from that
     one to the byte, and say the same as it would here.
     """
-    told = content.get("report.md", b"").decode(errors="replace")
+    page_there = content.get("report.md", b"").decode(errors="replace")
+    there = {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")}
     drawn = {
         name.removeprefix(f"{FOLDER}/").removesuffix(".svg"): bytes_.decode(errors="replace")
-        for name, bytes_ in content.items()
-        if name.startswith(f"{FOLDER}/") and name.endswith(".svg")
+        for name, bytes_ in there.items()
+        if name.endswith(".svg")
     }
-    report, files = rebuild(analysis, told, drawn)
+    report, files = rebuild(analysis, page_there, drawn)
     summary, near = _compare("summary.json", content, files.pop("summary.json"))
     yield summary
     page = files["report.md"]
     if near:
-        report, files = rebuild(read_summary(content["summary.json"]), told, drawn)
+        report, files = rebuild(read_summary(content["summary.json"]), page_there, drawn)
         del files["summary.json"]
     for name, anew in files.items():
         same, _ = _compare(name, content, anew)
         if name == "report.md" and not same.troubles:
             same, _ = _compare(name, content, page)
         yield same
-    yield judge_pictures(
-        {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")},
-        draw(report) if can_draw() else {},
-        report.pictures,
-        word_pictures(report),
-    )
+    drawn_anew = draw(report) if there and can_draw() else {}
+    yield judge_pictures(there, drawn_anew, report.pictures, word_pictures(report))
 
 
-def judge_cells(plan: Campaign) -> Finding:
+def judge_cells(plan: Campaign) -> CheckResult:
     """Whether the plan says of its cells what the suite does that it names by hash.
 
     Only that very suite can tell, so this is no flag of the analysis, which is the same under any other.
     """
     if plan.suite.content != suite_content():
-        told = "another version of the suite measured them: only the plan says what they are"
-        return Finding(name="cells", told=told)
-    known = {cell.id: cell for cell in scenarios.cells()}
+        text = "another version of the suite measured them: only the plan says what they are"
+        return CheckResult(name="cells", text=text)
+    declared = {cell.id: cell for cell in scenarios.cells()}
     troubles = []
     for cell in plan.cells:
-        if cell.id not in known:
+        if cell.id not in declared:
             troubles.append(f"{PLAN}: {cell.id} is not a cell of the suite that it names")
-        elif cell != known[cell.id]:
-            declared = vars(known[cell.id])
-            fields = ", ".join(n for n, value in vars(cell).items() if value != declared[n])
+        elif cell != declared[cell.id]:
+            ours = vars(declared[cell.id])
+            fields = ", ".join(n for n, value in vars(cell).items() if value != ours[n])
             troubles.append(f"{PLAN}: {cell.id} is declared differently from its suite: {fields}")
-    told = f"{show_things(len(plan.cells), 'cell')} as this suite declares them"
-    return Finding(name="cells", told=told, troubles=tuple(troubles))
+    text = f"{show_things(len(plan.cells), 'cell')} as this suite declares them"
+    return CheckResult(name="cells", text=text, troubles=tuple(troubles))
 
 
 def _read_name(content: Mapping[str, bytes]) -> str | None:
@@ -161,15 +162,15 @@ def _read_name(content: Mapping[str, bytes]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _compare(name: str, content: Mapping[str, bytes], anew: str) -> tuple[Finding, int]:
+def _compare(name: str, content: Mapping[str, bytes], anew: str) -> tuple[CheckResult, int]:
     """A file beside what comes out, and how many of its numbers differ in their last digits alone."""
     here = content.get(name)
     if here is None:
-        return Finding(name=name, told="", troubles=(f"{name}: is missing",)), 0
+        return CheckResult(name=name, text="", troubles=(f"{name}: is missing",)), 0
     compared = compare_files(name, here.decode(errors="replace"), anew)
-    trouble, near, told = compared.trouble, compared.near, "rebuilt: the same bytes"
+    trouble, near, text = compared.trouble, compared.near, "rebuilt: the same bytes"
     if near:
-        told = f"rebuilt: the same but for the last digits of {show_things(near, 'number')}"
+        text = f"rebuilt: the same but for the last digits of {show_things(near, 'number')}"
     elif trouble is None and here != anew.encode():
-        trouble = f"{name}: is no UTF-8"
-    return Finding(name=name, told=told, troubles=(trouble,) if trouble else ()), near
+        trouble = f"{name}: is not UTF-8"
+    return CheckResult(name=name, text=text, troubles=(trouble,) if trouble else ()), near

@@ -40,7 +40,7 @@ def compare_files(name: str, here: str, anew: str) -> Comparison:
     """
     if here == anew:
         return Comparison(trouble=None)
-    found = list[str]()
+    troubles = list[str]()
     if name.endswith(".json"):
         try:
             old = json.loads(here)
@@ -49,10 +49,10 @@ def compare_files(name: str, here: str, anew: str) -> Comparison:
                 return Comparison(trouble=None, near=len(every))
         except (ValueError, RecursionError):
             every = []
-        found = [one for one in every if one]
-    found = found or list(_find_lines(here, anew))
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return Comparison(trouble=f"{name}: {found[0]}{more}")
+        troubles = [trouble for trouble in every if trouble]
+    troubles = troubles or list(_find_lines(here, anew))
+    more = f" (and {len(troubles) - 1} more)" if len(troubles) > 1 else ""
+    return Comparison(trouble=f"{name}: {troubles[0]}{more}")
 
 
 def _walk(path: str, here: Any, anew: Any) -> Iterator[str | None]:
@@ -72,7 +72,7 @@ def _walk(path: str, here: Any, anew: Any) -> Iterator[str | None]:
         if isinstance(here, float) and isinstance(anew, float) and _are_near(here, anew):
             yield None
             return
-        shown = [json.dumps(one, ensure_ascii=False)[:_SHOWN] for one in (here, anew)]
+        shown = [json.dumps(value, ensure_ascii=False)[:_SHOWN] for value in (here, anew)]
         yield f"{path}: is {shown[0]}, but rebuilds as {shown[1]}"
 
 
@@ -93,7 +93,7 @@ def _find_lines(here: str, anew: str) -> Iterator[str]:
             same = len(commonprefix([old or "", new or ""]))  # noqa: RUF071  by letters
             start = max(0, same - _AROUND)
             shown = [
-                "not there" if one is None else repr(one[start : same + _SHOWN])
-                for one in (old, new)
+                "not there" if line is None else repr(line[start : same + _SHOWN])
+                for line in (old, new)
             ]
             yield f"line {number}: is {shown[0]}, but rebuilds as {shown[1]}"

@@ -19,7 +19,7 @@ from suite import codec
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
-from suite.cli.receipts.forms import FORMS
+from suite.cli.receipts.forms import read_forms
 from suite.model import PLAN
 
 _ADDRESS = re.compile(
@@ -35,7 +35,7 @@ _EVERYBODY = frozenset(
     {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}
 )
 _SHORTEST = 3
-"""Letters of a name that can be looked for; a shorter one would be found in other words."""
+"""Letters of a name that can be looked for; a shorter one would be match in other words."""
 
 
 def hide(texts: Mapping[str, str]) -> dict[str, str]:
@@ -68,7 +68,7 @@ def _find_secrets(texts: Mapping[str, str], values: Mapping[str, Any]) -> list[t
     ours = json.dumps([plan.get("arms"), plan.get("calls"), schema()])
     public = {word.lower() for word in re.findall(r"\w+", ours)} | _EVERYBODY
     kept = {word for word in words if len(word) >= _SHORTEST and word.lower() not in public}
-    return [(word, words[word]) for word in sorted(kept, key=lambda one: (-len(one), one))]
+    return [(word, words[word]) for word in sorted(kept, key=lambda word: (-len(word), word))]
 
 
 def _list_users() -> Iterator[str]:
@@ -81,9 +81,9 @@ def _list_users() -> Iterator[str]:
 
 def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
     if isinstance(value, dict):
-        return {name: _hide_value(one, secrets, name) for name, one in value.items()}
+        return {name: _hide_value(item, secrets, name) for name, item in value.items()}
     if isinstance(value, list):
-        return [_hide_value(one, secrets, key) for one in value]
+        return [_hide_value(item, secrets, key) for item in value]
     if not isinstance(value, str):
         return value
     whole = _VERSION.search(key) and re.fullmatch(r"[\d.]+", value)
@@ -91,22 +91,22 @@ def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
 
 
 def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
-    for pattern, word in FORMS:
+    for pattern, word in read_forms():
         text = pattern.sub(f"hidden-{word}", text)
 
-    def hide_address(found: re.Match[str]) -> str:
-        if "." in found[0] and _AFTER_VERSION.search(text, 0, found.start()):
-            return found[0]
+    def hide_address(match: re.Match[str]) -> str:
+        if "." in match[0] and _AFTER_VERSION.search(text, 0, match.start()):
+            return match[0]
         try:
-            address = ipaddress.ip_address(found[0])
+            address = ipaddress.ip_address(match[0])
         except ValueError:
-            return found[0]
+            return match[0]
         # C++'s names have two colons, too, and are no addresses without a digit.
-        everybodys = address.is_loopback or address.is_unspecified or not re.search(r"\d", found[0])
-        return found[0] if everybodys else "hidden-address"
+        everybodys = address.is_loopback or address.is_unspecified or not re.search(r"\d", match[0])
+        return match[0] if everybodys else "hidden-address"
 
     text = _ADDRESS.sub(hide_address, text)
     for secret, word in secrets:
-        found = rf"(?<!\w){re.escape(secret)}(?!\w)"
-        text = re.sub(found, word.replace("\\", r"\\"), text, flags=re.IGNORECASE)
+        whole = rf"(?<!\w){re.escape(secret)}(?!\w)"
+        text = re.sub(whole, word.replace("\\", r"\\"), text, flags=re.IGNORECASE)
     return text

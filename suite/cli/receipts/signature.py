@@ -51,9 +51,9 @@ def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str,
     key = _last(sound.stdout).rpartition(" ")[2]
     if signers is None:
         return f"fits, by the key {key}; SIGNERS=file shows whose it is", ()
-    found = _run("-Y", "find-principals", "-s", str(path), "-f", str(signers))
-    who = found.stdout.decode(errors="replace").split("\n")[0].strip()
-    good = who and not found.returncode
+    principals = _run("-Y", "find-principals", "-s", str(path), "-f", str(signers))
+    who = principals.stdout.decode(errors="replace").split("\n")[0].strip()
+    good = who and not principals.returncode
     if (
         not good
         or _run(*("-Y", "verify", "-f", str(signers), "-I", who, *of), content=content).returncode

@@ -20,7 +20,7 @@ NAME = "20261121T093000Z-here-standard"
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once; who looks at it gets a copy."""
-    cells = [one for one in synthetic.make_cells() if one.scenario in {"matmul", "overhead"}]
+    cells = [cell for cell in synthetic.make_cells() if cell.scenario in {"matmul", "overhead"}]
     plan = synthetic.make_campaign(blocks=3, cells=cells)
     documents = synthetic.make_documents(plan, samples=3)
     folder = tmp_path_factory.mktemp("finished") / NAME

@@ -1,4 +1,4 @@
-"""What one check of a folder found."""
+"""What one check of a folder came to."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One check: what it is about, what it found in order, and what it did not, by file and field.
+class CheckResult:
+    """One check: its name, what is in order as ``text``, and what is not, by file and field.
 
     ``unsure``: nothing speaks against it, and it can't be checked here.
     """
 
     name: str
-    told: str
+    text: str
     troubles: tuple[str, ...] = ()
     unsure: bool = False
