@@ -11,7 +11,7 @@ from suite.host.campaign.arms import known_arms
 from suite.host.campaign.options import Options
 from suite.host.docker.engine import DockerEngine, docker_endpoint
 from suite.host.engine import Engine, Say
-from suite.host.gpu.choice import ALL_GPUS, FIRST, describe_visible, read_visible, shorten_name
+from suite.host.gpu.choice import FIRST, describe_visible, read_visible, shorten_name
 from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
 from suite.host.provision.images import CUSTOM
@@ -25,21 +25,17 @@ def open_engine(options: Options, say: Say) -> Engine:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    engine = connect(options)
-    name = name_engine(options)
+    engine, name = connect(options), name_engine(options)
     if name == "inside":
         say(
-            "CONTAINER, ENGINE NOT SEEN: "
-            + _why_inside(options)
-            + "; the worker runs as a plain process in it. Its engine, the machine's other tenants and "
-            "limits "
-            "that are set outside can't be seen from here, and every table says so"
+            f"CONTAINER, ENGINE NOT SEEN: {_explain(options, name)}; the worker runs as a plain process in "
+            "it. Its engine, the machine's other tenants and limits that are set outside can't be seen from "
+            "here, and every table says so"
         )
     if name == "local":
         say(
-            "NOT CONTAINERIZED: "
-            + _why_local(options)
-            + "; the worker runs as a plain process of this machine, and every table says so"
+            f"NOT CONTAINERIZED: {_explain(options, name)}; the worker runs as a plain process of this "
+            "machine, and every table says so"
         )
     if swept := engine.sweep_leftovers():
         say(f"removed {swept} leftovers of a campaign that was killed")
@@ -122,18 +118,13 @@ def settle_custom(options: Options, engine: Engine, images: Collection[str], say
     return options
 
 
-def _why_local(options: Options) -> str:
-    if options.engine == "local":
-        return "ENGINE=local was asked for"
-    if options.local_python is not None:
-        return "LOCAL_PYTHON was given"
-    return "no docker engine is here"
-
-
-def _why_inside(options: Options) -> str:
-    if options.engine == "inside":
-        return "ENGINE=inside was asked for"
-    return f"this is a container that the suite did not start ({find_container(os.environ)})"
+def _explain(options: Options, name: str) -> str:
+    """Why there is no container of ours."""
+    if options.engine == name:
+        return f"ENGINE={name} was asked for"
+    if name == "inside":
+        return f"this is a container that the suite did not start ({find_container(os.environ)})"
+    return "no docker engine is here" if options.local_python is None else "LOCAL_PYTHON was given"
 
 
 def settle_gpu(options: Options, engine: Engine, say: Say) -> Options:
@@ -141,34 +132,21 @@ def settle_gpu(options: Options, engine: Engine, say: Say) -> Options:
     engine stands between, so that the campaign goes on, and is repeated, as that GPU's.  Says what becomes
     of that variable, before anything is measured.
     """
-    gpu, visible = options.gpu, read_visible(os.environ)
-    if visible is None or engine.is_here is False:
+    visible = read_visible(os.environ)
+    if visible is None or options.gpu is not None or engine.is_here is False:
         return options
-    told = describe_visible(os.environ)
-    first = shorten_name(visible[0]) if visible else ""
+    variable, first = describe_visible(os.environ), shorten_name(visible[0]) if visible else ""
     if engine.isolation == "container":
-        if gpu is None and not visible:
+        if visible[:1] != (FIRST,):
+            other = f"GPU={first} measures that one" if visible else "ARMS=cpu measures without"
             say(
-                f"{told} of this shell hides every GPU from it, and not from containers: GPU {FIRST} is "
-                "measured all the same; ARMS=cpu measures without"
+                f"{variable} of this shell does not reach containers, and GPU was not given: GPU {FIRST} is "
+                f"measured; {other}"
             )
-        elif gpu is None and visible[0] != FIRST:
-            say(
-                f"{told} of this shell does not reach containers, and GPU was not given: GPU {FIRST} is "
-                f"measured; GPU={first} measures that one"
-            )
-        elif gpu == ALL_GPUS:
-            say(f"{told} of this shell does not reach containers: GPU=all measures every GPU")
-        elif gpu is not None and gpu not in visible:
-            say(f"GPU={gpu} was given and counts, not {told} of this shell")
-    elif gpu == ALL_GPUS:
-        say(f"GPU=all means those of {told}")
-    elif gpu is not None and gpu not in visible:
-        say(f"GPU={gpu} takes precedence over {told} of this shell")
-    elif gpu is None and visible:
-        say(
-            f"GPU {first} is measured, the first of {told}, counted as nvidia-smi does; GPU= names "
-            "another"
-        )
-        return options.give(gpu=visible[0])
-    return options
+        return options
+    if not visible:
+        return options
+    say(
+        f"GPU {first} is measured, the first of {variable}, counted as nvidia-smi does; GPU= names another"
+    )
+    return options.give(gpu=visible[0])

@@ -28,7 +28,7 @@ from suite.cli.run_campaign import ROOT, conclude
 from suite.cli.runs import run_argument
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
-from suite.host.campaign.arms import AUTO, auto_arms, known_arms
+from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
@@ -54,18 +54,13 @@ def commands() -> None:
 @click.option(
     "--recheck",
     metavar="FOLDER",
-    help="measure some cells of this campaign (or bundle) again: do they reproduce?",
+    help=f"measure {CELLS} cells of this campaign (or bundle) again: do they reproduce?",
 )
-@click.option("--n", type=click.IntRange(1), help=f"with --recheck: how many  [default: {CELLS}]")
 @engine_options
-def bench(recheck: str | None, n: int | None, **given: Any) -> int:
+def bench(recheck: str | None, **given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
     options = Options.parse(given)
-    if recheck is not None:
-        return run_recheck(recheck, n, options)
-    if n is not None:
-        raise UsageError("N is how many cells RECHECK measures again", "name a campaign: RECHECK=…")
-    return run_bench(options)
+    return run_bench(options) if recheck is None else run_recheck(recheck, options)
 
 
 @commands.command("list")
@@ -112,19 +107,14 @@ def report(run: Path) -> int:
 @commands.command()
 @click.option("--arms", metavar="ARMS", default="cpu cuda", show_default=True)
 @engine_options
-def images(arms: str, **given: Any) -> int:
+def images(**given: Any) -> int:
     """Build or reuse the images (of both arms, or of those named), and say what they are."""
+    options = Options.parse(given)
+    check_custom(options, options.arms)
+    arms = auto_arms(gpu=True) if options.arms == (AUTO,) else name_arms(options.arms)
     with Terminal() as terminal:
-        known = known_arms()
-        names = arms.replace(",", " ").split()
-        if not names or any(name not in known for name in names):
-            raise UsageError(
-                f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
-            )
-        options = Options.parse(given)
-        check_custom(options, names)
         engine = open_engine(options, terminal.say)
-        for image in dict.fromkeys(known[name].image for name in names):
+        for image in dict.fromkeys(arm.image for arm in arms):
             built = engine.provide(image, terminal.say)
             size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"
             click.echo(f"{image:5} {built.id}{size}")
@@ -224,8 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(error.show)
         return leave_end(UsageError.exit_status, error.format_message())
     except CrossoverError as error:
-        complain(error.what, error.remedy)
-        return leave_end(error.exit_status, error.what, error.remedy)
+        return _fail(error)
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
         return leave_end(
@@ -238,14 +227,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         # A full disk, mostly: under standard output, or where no folder of documents is.
         what = f"can't go on: {error.strerror} ({error.filename or 'standard output'})"
-        remedy = "make room there, or write somewhere else"
-        complain(what, remedy)
-        return leave_end(CrossoverError.exit_status, what, remedy)
+        return _fail(CrossoverError(what, "make room there, or write somewhere else"))
     finally:
         hush()
         for number, handler in before.items():
             signal.signal(number, handler)
     return int(status or 0)
+
+
+def _fail(error: CrossoverError) -> int:
+    complain(error.what, error.remedy)
+    return leave_end(error.exit_status, error.what, error.remedy)
 
 
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -92,16 +92,8 @@ def campaign(tmp_path: Path) -> Path:
     ("words", "status", "said"),
     [
         ("$SUITE report $FOLDER > /dev/full", 0, "No space left on device; everything is in"),
-        ("$SUITE report $FOLDER >&-", 0, "Bad file descriptor; everything is in"),
-        ("$SUITE report $FOLDER >&- 2>&-", 0, ""),
-        ("$SUITE report $FOLDER 2>&1 | head -1", 0, "Crossover"),
-        ("$SUITE report $FOLDER > /dev/full 2>&1", 0, ""),
         ("$SUITE list > /dev/full", 1, "No space left on device (standard output)"),
-        ("$SUITE list --only zzz 2> /dev/full", 2, "no cell matches"),
         ("$SUITE list --only zzz 2>&- >&-", 2, ""),
-        # Who was to read it has gone.
-        ("$SUITE list | true", 0, ""),
-        ("$SUITE compare /nowhere /nowhere", 2, "/nowhere: no such folder"),
     ],
 )
 def test_a_command_ends_as_it_would_have(
@@ -145,6 +137,8 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch)
             "No space left on device (/x/y)",
         ),
         (UsageError("odd\x1b[31m", "mend"), 2, "odd"),
+        # Who was to read it has gone.
+        (BrokenPipeError(), 0, ""),
     ],
 )
 def test_what_goes_wrong_anywhere_is_one_line(
@@ -157,5 +151,5 @@ def test_what_goes_wrong_anywhere_is_one_line(
     assert main(["list"]) == status
     told = capsys.readouterr().err
     assert said in told
-    assert "what to do" in told
+    assert ("what to do" in told) is bool(status)
     assert "\x1b" not in told

@@ -37,7 +37,7 @@ ELSEWHERE = (
 )
 """Programs that this machine need not have: each says where it was called and with what."""
 
-COMMANDS = (*ELSEWHERE, "make", "echo", "mkdir", "fleet/job", "(", "FOLDERS_OF=", "job=")
+COMMANDS = (*ELSEWHERE, "make", ".venv/bin/python", "echo", "mkdir", "fleet/job", "(", "FOLDERS_OF=", "job=")
 
 SAYS = """\
 for word; do
@@ -58,7 +58,7 @@ esac
 Job, that it has ended."""
 
 DRY = """\
-case "$*" in images | .venv/host.stamp | *CHECK=1) set -- --dry-run "$@" ;; esac
+case "$*" in images | .venv/host.stamp) set -- --dry-run "$@" ;; esac
 exec "$REAL_MAKE" "$@"
 """
 """Make, which sets up, builds and checks nothing here."""

@@ -349,7 +349,7 @@ def test_machines_are_compared_by_the_folders_that_came_home(tmp_path: Path) -> 
         for left in ("job.log", "ended", "sacct.txt"):
             (host / left).touch()
     words = "$(echo results/fleet/*/*/)"
-    assert f'make compare RUNS="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
+    assert f'make compare RUN="{words}"' in (ROOT / "docs" / "fleet.md").read_text()
     command = f'exec "$0" -m suite compare {words}'
     env = {"PYTHONPATH": str(ROOT)}
     done = run("sh", "-c", command, sys.executable, folder=tmp_path, env=env)

@@ -83,9 +83,8 @@ def describe_again(again: Again, *, barred: bool) -> str:
 
 def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     """That an invocation was disturbed, and whether there is time to run it again."""
-    if barred:
-        return f"{arm} block {block} is excluded, and the budget leaves no time to run it again: {reason}"
-    return f"{arm} block {block} is excluded and run again: {reason}"
+    then = "and the budget leaves no time to run it again" if barred else "and run again"
+    return f"{arm} block {block} is excluded, {then}: {reason}"
 
 
 def describe_compiled(arm: str, *, barred: bool) -> str:
