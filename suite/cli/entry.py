@@ -17,10 +17,13 @@ from tabulate import tabulate
 from suite import __version__, codec
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
-from suite.cli.commands import export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
+from suite.cli.commands.export import export, paper
+from suite.cli.commands.fleet import fleet
 from suite.cli.commands.generate import generate
+from suite.cli.commands.receipts import bundle, check, defend
 from suite.cli.commands.recheck import CELLS, run_recheck
+from suite.cli.commands.several import compare
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
@@ -144,7 +147,7 @@ def doctor(*, as_json: bool, **given: Any) -> int:
         names = tuple(arm.name for arm in auto_arms(gpu=True))
     if options.engine != AUTO:
         name_engine(options)
-    found = examine(
+    diagnosis = examine(
         Machine(open_engine=lambda: connect(options, patience_s=EXAMINED_S)),
         Question(
             results=options.results or ROOT / "results",
@@ -158,14 +161,14 @@ def doctor(*, as_json: bool, **given: Any) -> int:
     )
     console = Console(highlight=False)
     if as_json:
-        click.echo(codec.dump_document(found), nl=False)
+        click.echo(codec.dump_document(diagnosis), nl=False)
     elif console.is_terminal:
-        console.print(draw_screen(found, console.encoding))
-        console.print(found.verdict, markup=False, style="bold")
+        console.print(draw_screen(diagnosis, console.encoding))
+        console.print(diagnosis.verdict, markup=False, style="bold")
     else:
-        click.echo("\n".join(write_lines(found, console.encoding)))
-    stops = next((line for line in found.checks if line.stops), None)
-    return leave_end(found.status, f"{stops.id}: {stops.text}", stops.remedy) if stops else 0
+        click.echo("\n".join(write_lines(diagnosis, console.encoding)))
+    stops = next((check for check in diagnosis.checks if check.stops), None)
+    return leave_end(diagnosis.status, f"{stops.id}: {stops.text}", stops.remedy) if stops else 0
 
 
 @commands.command()
@@ -192,8 +195,7 @@ def clean() -> int:
     return 0
 
 
-_OTHERS = (*export.COMMANDS, *fleet.COMMANDS, *receipts.COMMANDS, *several.COMMANDS)
-for _other in (*_OTHERS, generate):
+for _other in (export, paper, fleet, check, bundle, defend, compare, generate):
     commands.add_command(_other)
 
 

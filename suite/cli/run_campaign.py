@@ -120,14 +120,14 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
     Raises:
         UnsoundError: an unsound machine is to ``stop`` the campaign, and this one is.
     """
-    if (found := look_first(store.folder)) is None:
+    if (analysis := look_first(store.folder)) is None:
         return
-    for line in filter(None, render_lines(compose_first(found)).splitlines()):
+    for line in filter(None, render_lines(compose_first(analysis)).splitlines()):
         say(line)
-    if stop and found.flags:
+    if stop and analysis.flags:
         raise UnsoundError(
             # One line, whatever an engine says: a fleet's table has one for each host.
-            f"the machine is unsound: {' '.join('; '.join(map(word, found.flags)).split())}",
+            f"the machine is unsound: {' '.join('; '.join(map(word, analysis.flags)).split())}",
             "use another machine; or RESUME without STOP_IF to continue on this one",
         )
 
@@ -239,8 +239,8 @@ def conclude(store: Store) -> int:
 
 
 def _look(store: Store) -> tuple[int, int, bool]:
-    seen = look(store.folder)
-    return seen.precise, seen.cells, seen.enough
+    precision = look(store.folder)
+    return precision.precise, precision.cells, precision.enough
 
 
 def shown(folder: Path) -> str:

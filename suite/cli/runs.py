@@ -63,22 +63,22 @@ class _Run(click.Path):
         raise UsageError(f"{self.named}={shown(path)} {what}", self._name_some(within))
 
     def _name_some(self, folder: Path) -> str:
-        found = list_campaigns(folder)
-        if not found:
+        runs = list_campaigns(folder)
+        if not runs:
             return (
                 f"there is no campaign in {shown(folder)}; `make bench` measures one, and "
                 f"{self.named}=path names one that is elsewhere"
             )
-        first, *others = [f"{self.named}={shown(run)}" for run in found[:_LISTED]]
-        more = f" ({len(found)} in {shown(folder)})" if len(found) > _LISTED else ""
+        first, *others = [f"{self.named}={shown(run)}" for run in runs[:_LISTED]]
+        more = f" ({len(runs)} in {shown(folder)})" if len(runs) > _LISTED else ""
         return f"the latest is {first}" + "".join(f", then {other}" for other in others) + more
 
 
 def list_campaigns(folder: Path) -> list[Path]:
     """The campaigns' folders in a folder, or else in those within it, the latest first, by the times in their
     names; none where it can't be looked into."""
-    found = [*folder.glob(f"*/{PLAN}")] or [*folder.glob(f"*/*/{PLAN}")]
-    return sorted((path.parent for path in found), key=lambda run: run.name, reverse=True)
+    plans = [*folder.glob(f"*/{PLAN}")] or [*folder.glob(f"*/*/{PLAN}")]
+    return sorted((path.parent for path in plans), key=lambda run: run.name, reverse=True)
 
 
 Command = Callable[..., Any]

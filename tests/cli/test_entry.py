@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 
 from suite.cli import entry
-from suite.cli.commands import generate
 from suite.cli.entry import commands
 from suite.errors import EngineError
 from suite.host.doctor.examine import CHECKS
@@ -169,23 +168,6 @@ def test_cleaning_removes_by_label_and_never_insists(
     assert "it does not answer" in heard.err
     monkeypatch.setattr(entry, "docker_endpoint", lambda: None)
     assert shell.run("clean").status == 0
-
-
-def test_generated_files_are_checked_without_being_written(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "cells.md").write_text("old")
-    made = {"docs/cells.md": "new", "docs/schema.json": "{}"}
-    monkeypatch.setattr(generate, "generated", lambda: made)
-    monkeypatch.setattr(generate, "ROOT", tmp_path)
-    said = complaint(shell.run("generate", "--check"), 2)
-    assert "docs/cells.md" in said
-    assert "docs/schema.json" in said
-    assert (tmp_path / "docs" / "cells.md").read_text() == "old"
-    assert not (tmp_path / "docs" / "schema.json").exists()
-    assert shell.run("generate").status == 0
-    assert shell.run("generate", "--check").status == 0
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from suite.cli import entry
 from suite.cli.entry import main
-from suite.cli.terminal import Terminal, answer_kept, tell
+from suite.cli.terminal import Terminal, tell
 from suite.errors import UsageError
 from tests import synthetic
 from tests.commands import run
@@ -55,20 +55,6 @@ def test_what_has_to_be_told_is_told_on_the_other_stream(
     monkeypatch.setattr(sys, "stderr", Full())
     tell(lambda stream: stream.write("trouble\n"))
     assert capsys.readouterr().out == "trouble\n"
-
-
-def test_what_lies_in_a_folder_need_not_be_read(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given_up: list[object] = []
-    monkeypatch.setattr(sys, "stdout", Full())
-    monkeypatch.setattr("suite.cli.terminal.hush", lambda: given_up.append("now"))
-    answer_kept("the report", "results/X")
-    said = capsys.readouterr().err
-    assert said == (
-        "crossover: standard output can't be written: No space left on device; everything is in results/X\n"
-    )
-    assert given_up == ["now"]
 
 
 def shell(words: str, folder: Path) -> tuple[int, str, str]:

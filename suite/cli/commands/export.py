@@ -51,6 +51,3 @@ def paper(run: Path, sheet: Sheet, out: Path | None) -> int:
         analysis = analyse_folder(folder)
     write_files(print_report(analysis, sheet), out or run.parent)
     return 0
-
-
-COMMANDS = (export, paper)

@@ -44,16 +44,16 @@ def check(run: Path, signers: Path | None) -> int:
     """Does everything in the folder, or the bundle, RUN follow from its documents?"""
     sound = True
     with unpacked(run) as folder:
-        for found in check_folder(folder, signers):
-            sound = sound and not found.troubles
-            mark, told = ("?" if found.unsure else "✓", found.told)
-            if found.troubles:
-                mark, told = "✗", "does not follow:"
-            click.echo(f"{mark} {found.name:13} {told}")
-            for trouble in found.troubles[:_MOST_SHOWN]:
+        for finding in check_folder(folder, signers):
+            sound = sound and not finding.troubles
+            mark, text = ("?" if finding.unsure else "✓", finding.told)
+            if finding.troubles:
+                mark, text = "✗", "does not follow:"
+            click.echo(f"{mark} {finding.name:13} {text}")
+            for trouble in finding.troubles[:_MOST_SHOWN]:
                 click.echo(f"    {show_plainly(trouble, limit=500)}")
-            if len(found.troubles) > _MOST_SHOWN:
-                click.echo(f"    and {len(found.troubles) - _MOST_SHOWN} more")
+            if len(finding.troubles) > _MOST_SHOWN:
+                click.echo(f"    and {len(finding.troubles) - _MOST_SHOWN} more")
     return 0 if sound else 1
 
 
@@ -82,10 +82,10 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
     CELL is a cell's id, its name in a table of the report, or the receipt in its row.
     """
     with unpacked(run) as folder:
-        analysis, found = find_receipt(folder, partial(choose_cells, cell))
-    if len(found) != 1:
+        analysis, cells = find_receipt(folder, partial(choose_cells, cell))
+    if len(cells) != 1:
         # Two ids with one short name: the whole id says which is meant.
-        near = [receipt.cell for receipt in found] or [
+        near = [receipt.cell for receipt in cells] or [
             each.id for each in analysis.cells if cell.lower() in each.id
         ]
         ids = ", ".join(map(show_plainly, near[:_MOST_SHOWN]))
@@ -93,9 +93,6 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
             f"CELL={cell}: no cell of this campaign, or more than one",
             f"take a cell's id, or a receipt from its report; there are {ids or 'none like it'}",
         )
-    files = build_receipt(analysis, found[0], pictures=out is not None)
+    files = build_receipt(analysis, cells[0], pictures=out is not None)
     give_files(files, out)
     return 0
-
-
-COMMANDS = (check, bundle, defend)

@@ -70,7 +70,3 @@ def compare(
     )
     give_files(build_comparison(versus, analyses, pictures=out is not None), out)
     return 0 if versus.holds else 1
-
-
-COMMANDS = (compare,)
-"""What the command line has of them."""

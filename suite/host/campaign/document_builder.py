@@ -21,7 +21,7 @@ from suite.errors import EngineError
 from suite.host.campaign import plan
 from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.remedies import explain_failure
-from suite.host.machine.identity import describe_machine, hide
+from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import describe_binding
 from suite.host.provision.images import OTHER_TENSORFLOW
 from suite.host.provision.resources import compile_cache
@@ -184,7 +184,9 @@ class DocumentBuilder:
         """
         named = self.gpu and self.gpu.uuid
         if named and computing is not None and codec.hash_uuid(named) != computing:
-            raise ArmRefused("its worker computes on another GPU than the one named, by their UUIDs")
+            raise ArmRefused(
+                "its worker computes on another GPU than the one named, by their UUIDs"
+            )
 
     def _begin_cell(self, identity: str) -> None:
         cell = next((cell for cell in self.remaining if cell.id == identity), None)
@@ -311,7 +313,9 @@ class DocumentBuilder:
                     "memory_bytes": self.memory_bytes,
                 },
                 containers=[
-                    replace(c, facts={n: v for n, v in c.facts.items() if (n, v) not in facts.items()})
+                    replace(
+                        c, facts={n: v for n, v in c.facts.items() if (n, v) not in facts.items()}
+                    )
                     for c in self.containers
                 ],
                 started=self.span.started,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from suite.errors import GpuError
 from suite.host.campaign import plan
-from suite.model import Again, Campaign, Document, InterimLook, container_seconds
+from suite.model import Again, Campaign, Document, InterimLook
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,43 +31,20 @@ class AnalysisHooks:
     check_calibration: Callable[[], object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Where a campaign stands: which invocation, how many of its cells are done, which is in
-    flight, and how long the whole is predicted to go on, in seconds (None: not known yet)."""
-
-    arm: str
-    block: int
-    blocks: int
-    done: int
-    cells: int
-    in_flight: str | None
-    left_s: float | None
-
-
 class Listener(Protocol):
     """Hears what a campaign has to say to people; the command line is one."""
 
     def say(self, line: str) -> None:
         """One line worth keeping."""
 
-    def show(self, progress: Progress) -> None:
-        """The campaign is further on; may be shown or not, at most once a second."""
+    def show(
+        self, document: Document, in_flight: str | None, blocks: int, left_s: float | None
+    ) -> None:
+        """An invocation is further on; may be shown or not, at most once a second.
 
-
-def describe_progress(
-    document: Document, in_flight: str | None, *, blocks: int, left_s: float | None
-) -> Progress:
-    """How far an invocation has come; ``left_s`` is how long it and those after it take."""
-    return Progress(
-        arm=document.invocation.arm,
-        block=document.invocation.block,
-        blocks=blocks,
-        done=sum(cell.outcome != "pending" for cell in document.cells),
-        cells=len(document.cells),
-        in_flight=in_flight,
-        left_s=left_s and max(0.0, left_s - container_seconds(document)),
-    )
+        ``in_flight`` is the cell that is being measured, ``blocks`` how many the campaign has, and ``left_s``
+        how long it is predicted to go on, in seconds (None: not known yet).
+        """
 
 
 def describe_again(again: Again, *, barred: bool) -> str:
