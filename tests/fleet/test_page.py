@@ -37,7 +37,17 @@ ELSEWHERE = (
 )
 """Programs that this machine need not have: each says where it was called and with what."""
 
-COMMANDS = (*ELSEWHERE, "make", ".venv/bin/python", "echo", "mkdir", "fleet/job", "(", "FOLDERS_OF=", "job=")
+COMMANDS = (
+    *ELSEWHERE,
+    "make",
+    ".venv/bin/python",
+    "echo",
+    "mkdir",
+    "fleet/job",
+    "(",
+    "FOLDERS_OF=",
+    "job=",
+)
 
 SAYS = """\
 for word; do

@@ -126,7 +126,6 @@ class CampaignRunner:
                 self._measure_again()
                 self._look_whether_enough(block)
             block += 1
-        self.hooks.build_reports()
 
     def _calibrate(self, arm: str) -> None:
         """Finds K and what an invocation takes; an arm that is not available is left out."""

@@ -15,7 +15,7 @@ from suite.model import Again, Campaign, Document, InterimLook
 class AnalysisHooks:
     """What the readers of the documents report; the host reads none.
 
-    ``build_reports`` is called after every block and at the end: what there is by then is worth a report.
+    ``build_reports`` is called after every block: what there is by then is worth a report.
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
