@@ -5,24 +5,18 @@ VENV := .venv
 # By its path from here, which may have any letters in it; a script's first line may not, so what is run is
 # `python -m`.
 PY := $(VENV)/bin/python
-# Each of these is also an option of `python -m suite bench`, spelled --like-this.
-BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET CPUS PRICE LABEL RESULTS RESUME RECHECK N STOP_IF WAIT SEED TELEMETRY ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
-KNOWN := $(BENCH) RUN RUNS ROWS PAIRS SLOWER WORKLOAD PRICES OUT CELL SIGN SIGNERS AS JSON CHECK MACHINES REQUIRE_ENGINE PYTHON
-# make has an AS of its own, the assembler; conda's compilers put one into the environment.
-ifneq ($(origin AS),command line)
-AS :=
-endif
+# Each of these is also an option of `python -m suite bench`, spelled --like-this; CONTRIBUTING.md has the developers'.
+BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET CPUS PRICE LABEL RESULTS RESUME RECHECK STOP_IF WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
+DEVELOPERS := SEED TELEMETRY REQUIRE_ENGINE PYTHON
+KNOWN := $(BENCH) RUN ROWS PAIRS SLOWER CELL PRICES OUT KEY JSON
 
-unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN),$v))))
+unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN) $(DEVELOPERS) RUNS,$v))))
 ifneq ($(unknown),)
 $(error unknown variable $(unknown); known are: $(KNOWN))
 endif
 
-# One word for one campaign and for several: each stands for the other where only that is given.
-ifndef RUNS
-RUNS := $(value RUN)
-endif
-ifndef RUN
+# Another spelling of RUN, for several campaigns.
+ifdef RUNS
 RUN := $(value RUNS)
 endif
 
@@ -37,18 +31,18 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: bench report compare list doctor clean help check bundle defend paper export fleet fleet-tasks images base test lint generate sample lock
+.PHONY: bench report compare list doctor clean help check bundle defend paper export fleet images base test lint generate sample lock
 
 #: For a start
 
-bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: N=5 cells of it again)
-	@$(call nox,bench) $(call given,$(BENCH))
+bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: five cells of it again)
+	@$(call nox,bench) $(call given,$(BENCH) SEED TELEMETRY)
 
 report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
 	@$(call nox,collate) $(call quote,RUN)
 
-compare: $(VENV)/host.stamp ## campaigns beside each other: RUNS="results/X results/Y" (ROWS, PAIRS, SLOWER=5, WORKLOAD, PRICES, OUT)
-	@$(PY) -m suite compare $(foreach r,$(value RUNS),$(call text,$r)) $(call given,ROWS PAIRS SLOWER WORKLOAD PRICES OUT)
+compare: $(VENV)/host.stamp ## campaigns beside each other: RUN="results/X results/Y" (ROWS, PAIRS, SLOWER=5, CELL, PRICES, OUT)
+	@$(PY) -m suite compare $(foreach r,$(value RUN),$(call text,$r)) $(call given,ROWS PAIRS SLOWER CELL PRICES OUT)
 
 list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers (ONLY, PROFILE; JSON=1: for programs)
 	@$(PY) -m suite list $(call given,ONLY PROFILE) $(if $(JSON),--json)
@@ -66,11 +60,11 @@ help: ## list the commands
 
 #: For an evaluation, and for many machines
 
-check: $(VENV)/host.stamp ## rebuild RUN=results/X, or a bundle, from its documents and compare (SIGNERS)
-	@$(PY) -m suite check $(call quote,RUN) $(call given,SIGNERS)
+check: $(VENV)/host.stamp ## rebuild RUN=results/X, or a bundle, from its documents and compare (KEY: who signed it)
+	@$(PY) -m suite check $(call quote,RUN) $(call given,KEY)
 
-bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (SIGN=key, OUT)
-	@$(PY) -m suite bundle $(call quote,RUN) $(call given,SIGN OUT)
+bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (KEY: signs it, OUT)
+	@$(PY) -m suite bundle $(call quote,RUN) $(call given,KEY OUT)
 
 defend: $(VENV)/host.stamp ## one page with the evidence for one CELL of RUN=results/X (OUT)
 	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
@@ -78,14 +72,11 @@ defend: $(VENV)/host.stamp ## one page with the evidence for one CELL of RUN=res
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (OUT)
 	@$(PY) -m suite paper $(call quote,RUN) $(call given,OUT)
 
-export: $(VENV)/host.stamp $(if $(filter parquet,$(AS)),$(VENV)/parquet.stamp) ## RUN=results/X for another program: AS=pyperf, csv, … (OUT)
-	@$(PY) -m suite export $(call quote,RUN) $(call given,AS OUT)
+export: $(VENV)/parquet.stamp ## RUN=results/X for other programs: CSV, Parquet and pyperf's JSON (OUT)
+	@$(PY) -m suite export $(call quote,RUN) $(call given,OUT)
 
-fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why not all (RESULTS=results/fleet, CHECK=1)
-	@$(PY) -m suite fleet $(if $(RESULTS),$(call quote,RESULTS)) $(if $(CHECK),--check)
-
-fleet-tasks: $(VENV)/host.stamp ## task files for SkyPilot, one for each row of MACHINES=machines.toml
-	@$(PY) fleet/skypilot/tasks.py $(call quote,MACHINES)
+fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why not all (RESULTS=results/fleet)
+	@$(PY) -m suite fleet $(if $(RESULTS),$(call quote,RESULTS))
 
 #: For developers
 

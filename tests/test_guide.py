@@ -27,9 +27,9 @@ GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-(BENCH, KNOWN) = (
+(BENCH, KNOWN, DEVELOPERS) = (
     re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0].split()
-    for name in ("BENCH", "KNOWN")
+    for name in ("BENCH", "KNOWN", "DEVELOPERS")
 )
 KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
 
@@ -48,11 +48,8 @@ ENVIRONMENT = {
 """What the pages name that is no variable of make, and the file that reads or sets it."""
 
 
-DEVELOPERS = {"PYTHON", "REQUIRE_ENGINE"}
-"""Variables that are in CONTRIBUTING instead."""
-
-UNTOLD = {"inside", "first"}
-"""Values that users don't need: the first is found out, and the second is for a measurement of the method."""
+UNTOLD = {"inside"}
+"""A value that users don't need: it is found out."""
 
 
 def rows(title: str) -> Iterator[list[str]]:
@@ -79,7 +76,7 @@ def recipes() -> dict[str, set[str]]:
     for target, recipe in re.findall(r"^([a-z-]+):.*## .*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE):
         run = "".join(line for line in recipe.splitlines() if "@echo" not in line)
         words = set(re.findall(r"\b[A-Z_]+\b", run.replace("$(BENCH)", " ".join(BENCH))))
-        found[target] = words & set(KNOWN)
+        found[target] = words & {*KNOWN, *DEVELOPERS}
     return found
 
 
@@ -90,15 +87,15 @@ def test_every_command_of_make_is_there_with_what_it_takes() -> None:
     assert set(found) == set(made)
     for name, takes in found.items():
         if name == "bench":
-            assert made[name] == set(BENCH)
+            assert made[name] - set(DEVELOPERS) == set(BENCH)
             assert "#variables-of-make-bench" in takes
         else:
-            assert set(names(takes)) == made[name], name
+            assert set(names(takes)) == made[name] - {"SEED"}, name
 
 
 def test_every_variable_is_there_and_no_other() -> None:
     assert sorted(told("Variables of `make bench`")) == sorted(BENCH)
-    others = set(KNOWN) - set(BENCH) - DEVELOPERS
+    others = set(KNOWN) - set(BENCH)
     assert sorted(told("Variables of other commands")) == sorted(others)
     assert all(f"`{name}=" in CONTRIBUTING for name in DEVELOPERS)
 
@@ -115,17 +112,14 @@ def test_every_option_is_a_variable_of_its_command_or_is_named(name: str) -> Non
 
 def test_the_values_of_a_choice_are_those_that_the_command_takes() -> None:
     for option in commands.commands["bench"].params:
-        if isinstance(option.type, click.Choice):
+        if isinstance(option.type, click.Choice) and (option.name or "").upper() in BENCH:
             values = told("Variables of `make bench`")[(option.name or "").upper()]
             assert values.split("\\|") == [v for v in option.type.choices if v not in UNTOLD]
 
 
 def test_the_forms_for_other_programs_are_those_that_there_are() -> None:
     listed = [name for row in rows("For other programs") for name in re.findall(r"`(\w+)`", row[0])]
-    (told_of,) = (
-        row[1] for row in rows("Variables of other commands") if row[0].startswith("`AS=")
-    )
-    assert listed == re.findall(r"`(\w+)`", told_of) == list(EXPORTS)
+    assert listed == list(EXPORTS)
 
 
 def test_the_profiles_are_those_of_the_plan() -> None:
@@ -190,7 +184,7 @@ def test_no_page_names_a_command_or_a_variable_that_is_not_there() -> None:
         said = re.findall(r"(?:^    |`)make ([a-z-]+)", page, re.MULTILINE)
         assert said
         assert set(said) <= set(made)
-        named = set(re.findall(r"\b([A-Z][A-Z_]+)=", page)) - set(ENVIRONMENT)
+        named = set(re.findall(r"\b([A-Z][A-Z_]+)=", page)) - set(ENVIRONMENT) - set(DEVELOPERS)
         assert named <= set(KNOWN), named - set(KNOWN)
     for name, path in ENVIRONMENT.items():
         assert name in (ROOT / path).read_text(encoding="utf-8"), name

@@ -1,4 +1,4 @@
-"""Task files for SkyPilot from a table of machines: `make fleet-tasks MACHINES=machines.toml`.
+"""Task files for SkyPilot from a table of machines: `.venv/bin/python fleet/skypilot/tasks.py machines.toml`.
 
 A row is a kind of machine:
 
@@ -96,7 +96,7 @@ def main(words: list[str]) -> int:
         files = {name: write_task(name, row, template) for name, row in rows.items()}
     except (OSError, ValueError, AttributeError) as error:
         sys.stderr.write(
-            f"fleet-tasks: {error}\n  what to do: MACHINES=machines.toml, see {__file__}\n"
+            f"tasks.py: {error}\n  what to do: name a table of machines; {__file__} says what it holds\n"
         )
         return 2
     if SALT.exists():

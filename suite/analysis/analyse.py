@@ -92,7 +92,7 @@ def compare_folders(
     cells = {"PAIRS": pairs, "SLOWER": bound is not None, "ROWS=cell": rows == "cell"}
     machines = {
         "PRICES": prices,
-        "WORKLOAD": workload,
+        "CELL": workload,
         f"ROWS={rows}": rows in {"machine", "type"},
     }
     of_cells, of_machines = ([n for n, given in of.items() if given] for of in (cells, machines))

@@ -25,21 +25,17 @@ def open_engine(options: Options, say: Say) -> Engine:
         EngineError: it can't be had.
         UsageError: an option does not go with it.
     """
-    engine = connect(options)
-    name = name_engine(options)
+    engine, name = connect(options), name_engine(options)
     if name == "inside":
         say(
-            "CONTAINER, ENGINE NOT SEEN: "
-            + _why_inside(options)
-            + "; the worker runs as a plain process in it. Its engine, the machine's other tenants and "
-            "limits "
-            "that are set outside can't be seen from here, and every table says so"
+            f"CONTAINER, ENGINE NOT SEEN: {_explain(options, name)}; the worker runs as a plain process in "
+            "it. Its engine, the machine's other tenants and limits that are set outside can't be seen from "
+            "here, and every table says so"
         )
     if name == "local":
         say(
-            "NOT CONTAINERIZED: "
-            + _why_local(options)
-            + "; the worker runs as a plain process of this machine, and every table says so"
+            f"NOT CONTAINERIZED: {_explain(options, name)}; the worker runs as a plain process of this "
+            "machine, and every table says so"
         )
     if swept := engine.sweep_leftovers():
         say(f"removed {swept} leftovers of a campaign that was killed")
@@ -122,18 +118,13 @@ def settle_custom(options: Options, engine: Engine, images: Collection[str], say
     return options
 
 
-def _why_local(options: Options) -> str:
-    if options.engine == "local":
-        return "ENGINE=local was asked for"
-    if options.local_python is not None:
-        return "LOCAL_PYTHON was given"
-    return "no docker engine is here"
-
-
-def _why_inside(options: Options) -> str:
-    if options.engine == "inside":
-        return "ENGINE=inside was asked for"
-    return f"this is a container that the suite did not start ({find_container(os.environ)})"
+def _explain(options: Options, name: str) -> str:
+    """Why there is no container of ours."""
+    if options.engine == name:
+        return f"ENGINE={name} was asked for"
+    if name == "inside":
+        return f"this is a container that the suite did not start ({find_container(os.environ)})"
+    return "no docker engine is here" if options.local_python is None else "LOCAL_PYTHON was given"
 
 
 def settle_gpu(options: Options, engine: Engine, say: Say) -> Options:

@@ -17,10 +17,13 @@ from tabulate import tabulate
 from suite import __version__, codec
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
-from suite.cli.commands import export, fleet, receipts, several
 from suite.cli.commands.bench import run_bench
+from suite.cli.commands.export import export, paper
+from suite.cli.commands.fleet import fleet
 from suite.cli.commands.generate import generate
+from suite.cli.commands.receipts import bundle, check, defend
 from suite.cli.commands.recheck import CELLS, run_recheck
+from suite.cli.commands.several import compare
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
@@ -28,7 +31,7 @@ from suite.cli.run_campaign import ROOT, conclude
 from suite.cli.runs import run_argument
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
-from suite.host.campaign.arms import AUTO, auto_arms, known_arms
+from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import Store
 from suite.host.docker.engine import DockerEngine, docker_endpoint
@@ -54,18 +57,13 @@ def commands() -> None:
 @click.option(
     "--recheck",
     metavar="FOLDER",
-    help="measure some cells of this campaign (or bundle) again: do they reproduce?",
+    help=f"measure {CELLS} cells of this campaign (or bundle) again: do they reproduce?",
 )
-@click.option("--n", type=click.IntRange(1), help=f"with --recheck: how many  [default: {CELLS}]")
 @engine_options
-def bench(recheck: str | None, n: int | None, **given: Any) -> int:
+def bench(recheck: str | None, **given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
     options = Options.parse(given)
-    if recheck is not None:
-        return run_recheck(recheck, n, options)
-    if n is not None:
-        raise UsageError("N is how many cells RECHECK measures again", "name a campaign: RECHECK=…")
-    return run_bench(options)
+    return run_bench(options) if recheck is None else run_recheck(recheck, options)
 
 
 @commands.command("list")
@@ -112,19 +110,14 @@ def report(run: Path) -> int:
 @commands.command()
 @click.option("--arms", metavar="ARMS", default="cpu cuda", show_default=True)
 @engine_options
-def images(arms: str, **given: Any) -> int:
+def images(**given: Any) -> int:
     """Build or reuse the images (of both arms, or of those named), and say what they are."""
+    options = Options.parse(given)
+    check_custom(options, options.arms)
+    arms = auto_arms(gpu=True) if options.arms == (AUTO,) else name_arms(options.arms)
     with Terminal() as terminal:
-        known = known_arms()
-        names = arms.replace(",", " ").split()
-        if not names or any(name not in known for name in names):
-            raise UsageError(
-                f"ARMS={arms!r}: some of {', '.join(known)}", 'such as ARMS="cpu cuda"'
-            )
-        options = Options.parse(given)
-        check_custom(options, names)
         engine = open_engine(options, terminal.say)
-        for image in dict.fromkeys(known[name].image for name in names):
+        for image in dict.fromkeys(arm.image for arm in arms):
             built = engine.provide(image, terminal.say)
             size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"
             click.echo(f"{image:5} {built.id}{size}")
@@ -154,7 +147,7 @@ def doctor(*, as_json: bool, **given: Any) -> int:
         names = tuple(arm.name for arm in auto_arms(gpu=True))
     if options.engine != AUTO:
         name_engine(options)
-    found = examine(
+    diagnosis = examine(
         Machine(open_engine=lambda: connect(options, patience_s=EXAMINED_S)),
         Question(
             results=options.results or ROOT / "results",
@@ -168,14 +161,14 @@ def doctor(*, as_json: bool, **given: Any) -> int:
     )
     console = Console(highlight=False)
     if as_json:
-        click.echo(codec.dump_document(found), nl=False)
+        click.echo(codec.dump_document(diagnosis), nl=False)
     elif console.is_terminal:
-        console.print(draw_screen(found, console.encoding))
-        console.print(found.verdict, markup=False, style="bold")
+        console.print(draw_screen(diagnosis, console.encoding))
+        console.print(diagnosis.verdict, markup=False, style="bold")
     else:
-        click.echo("\n".join(write_lines(found, console.encoding)))
-    stops = next((line for line in found.checks if line.stops), None)
-    return leave_end(found.status, f"{stops.id}: {stops.text}", stops.remedy) if stops else 0
+        click.echo("\n".join(write_lines(diagnosis, console.encoding)))
+    stops = next((check for check in diagnosis.checks if check.stops), None)
+    return leave_end(diagnosis.status, f"{stops.id}: {stops.text}", stops.remedy) if stops else 0
 
 
 @commands.command()
@@ -202,8 +195,7 @@ def clean() -> int:
     return 0
 
 
-_OTHERS = (*export.COMMANDS, *fleet.COMMANDS, *receipts.COMMANDS, *several.COMMANDS)
-for _other in (*_OTHERS, generate):
+for _other in (export, paper, fleet, check, bundle, defend, compare, generate):
     commands.add_command(_other)
 
 
@@ -224,8 +216,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell(error.show)
         return leave_end(UsageError.exit_status, error.format_message())
     except CrossoverError as error:
-        complain(error.what, error.remedy)
-        return leave_end(error.exit_status, error.what, error.remedy)
+        return _fail(error)
     except (KeyboardInterrupt, click.Abort):
         complain("interrupted")
         return leave_end(
@@ -238,14 +229,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         # A full disk, mostly: under standard output, or where no folder of documents is.
         what = f"can't go on: {error.strerror} ({error.filename or 'standard output'})"
-        remedy = "make room there, or write somewhere else"
-        complain(what, remedy)
-        return leave_end(CrossoverError.exit_status, what, remedy)
+        return _fail(CrossoverError(what, "make room there, or write somewhere else"))
     finally:
         hush()
         for number, handler in before.items():
             signal.signal(number, handler)
     return int(status or 0)
+
+
+def _fail(error: CrossoverError) -> int:
+    complain(error.what, error.remedy)
+    return leave_end(error.exit_status, error.what, error.remedy)
 
 
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
+import msgspec
 
 from suite.host.campaign import plan
 from suite.host.telemetry.observer import MODES
@@ -17,11 +18,6 @@ PROFILE_NAMES = tuple(plan.PROFILES)
 FOLDER = click.Path(path_type=Path, resolve_path=True)
 """A folder as a person names it: links on the way to it are theirs, and those in it nobody follows."""
 
-
-def _whole(kind: str) -> click.IntRange:
-    return click.IntRange(int(RANGES[kind].least), int(RANGES[kind].most))
-
-
 EXITS = """\b
 Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed, is invalid
 (the report is still written) or, with RECHECK, does not reproduce; 2 usage; 3 no engine, or it refused;
@@ -30,91 +26,34 @@ campaign is running here; 7 the machine is unsound (STOP_IF);
 130 interrupted (what was measured is kept)."""
 
 
+def _whole(kind: str) -> click.IntRange:
+    return click.IntRange(int(RANGES[kind].least), int(RANGES[kind].most))
+
+
+_TYPES = {
+    "engine": click.Choice(["auto", "docker", "local", "inside"]),
+    "profile": click.Choice(PROFILE_NAMES),
+    "blocks": _whole("blocks"),
+    "stop_if": click.Choice(["unsound"]),
+    "telemetry": click.Choice(MODES),
+    "seed": _whole("seed"),
+    "results": FOLDER,
+    "resume": FOLDER,
+}
+"""What else than a text an option takes, by the name that commands get it by."""
+
 Command = Callable[..., Any]
-Specs = dict[str, dict[str, Any]]
-"""Options by the names that commands get them by, and what click is told of each."""
-
-ENGINE: Specs = {
-    "engine": {
-        "type": click.Choice(["auto", "docker", "local", "inside"]),
-        "metavar": "[auto|docker|local]",
-        "default": "auto",
-        "show_default": True,
-        "help": "auto: docker; if there is none, or with --local-python, local (no containers)",
-    },
-    "base_image": {"metavar": "REF", "help": "build the images on this one"},
-    "cuda_image": {
-        "metavar": "REF",
-        "help": "add the suite to this image and its own TensorFlow for the arms cuda, cuda-hidden",
-    },
-    "local_python": {
-        "metavar": "PATH",
-        "help": "no containers: an interpreter that has TensorFlow",
-    },
-}
-"""The options that choose an engine and what it runs."""
-
-CAMPAIGN: Specs = {
-    "profile": {
-        "type": click.Choice(PROFILE_NAMES),
-        "help": "scope and duration  [default: standard]",
-    },
-    "blocks": {"type": _whole("blocks"), "help": "how many turns each arm gets"},
-    "wait": {
-        "metavar": "TIME",
-        "help": "how long to wait for another campaign to end: 30m  [default: not at all]",
-    },
-    "stop_if": {
-        "type": click.Choice(["unsound"]),
-        "help": "stop after the calibration if the machine proves unsound",
-    },
-    "budget": {"metavar": "TIME", "help": "begin no block that would cross it: 20m, 1h30m"},
-    "arms": {
-        "metavar": "ARMS",
-        "help": 'auto, or some of "cpu cuda cuda-hidden"; "cpu cpu" measures an arm against itself  '
-        "[default: auto]",
-    },
-    "only": {
-        "metavar": "GLOBS",
-        "help": "only cells whose ids match, such as 'matmul.* mlp.*batch=32*'",
-    },
-    "cpus": {"metavar": "LIST", "help": "the CPUs that the worker may use: 0-3  [default: all]"},
-    "gpu": {
-        "metavar": "GPU",
-        "help": "an index, a UUID, a MIG instance (0:1), or all: an arm on each  [default: 0, "
-        "or without docker the first of CUDA_VISIBLE_DEVICES]",
-    },
-    "telemetry": {
-        "type": click.Choice(MODES),
-        "metavar": "[on|off]",
-        "help": "monitor the machine  [default: on]",
-    },
-    "seed": {"type": _whole("seed"), "help": "decides the order  [default: random]"},
-    "label": {
-        "metavar": "TEXT",
-        "help": "part of the folder's name  [default: a hash of the host]",
-    },
-    "price": {
-        "metavar": "PRICE",
-        "help": "what the machine costs an hour, such as '0.53 EUR' (USD unless said): the report then says "
-        "what training costs",
-    },
-    "results": {"metavar": "FOLDER", "type": FOLDER, "help": "[default: results]"},
-    "resume": {
-        "metavar": "FOLDER",
-        "type": FOLDER,
-        "help": "resume a campaign: complete invocations are kept, the rest is run",
-    },
-}
-"""The options of a campaign."""
 
 
-def add_options(specs: Specs) -> Callable[[Command], Command]:
-    """What adds these options to a command, in this order."""
+def add_options(group: Literal["engine", "campaign"]) -> Callable[[Command], Command]:
+    """What adds these options to a command: those that choose an engine and what it runs, or those of a
+    campaign, in the order of options.toml."""
+    table = msgspec.toml.decode(Path(__file__).with_name("options.toml").read_bytes())
 
     def add(command: Command) -> Command:
-        for name, about in reversed(specs.items()):
-            command = click.option(f"--{name.replace('_', '-')}", **about)(command)
+        for name, about in reversed(table[group].items()):
+            option = click.option(f"--{name.replace('_', '-')}", type=_TYPES.get(name), **about)
+            command = option(command)
         return command
 
     return add
@@ -122,8 +61,8 @@ def add_options(specs: Specs) -> Callable[[Command], Command]:
 
 def add_out(where: str) -> Callable[[Command], Command]:
     """What adds OUT to a command: ``where`` says what is written there."""
-    return add_options({"out": {"metavar": "FOLDER", "type": FOLDER, "help": where}})
+    return click.option("--out", metavar="FOLDER", type=FOLDER, help=where)
 
 
-engine_options = add_options(ENGINE)
-campaign_options = add_options(CAMPAIGN)
+engine_options = add_options("engine")
+campaign_options = add_options("campaign")

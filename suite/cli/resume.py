@@ -38,17 +38,17 @@ def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()
     _demand_same_secret(begun, documents)
     settings = begun.settings
     for name, value in settings.items():
-        complaint = _judge(name, value)
-        if complaint is not None:
+        if complaint := _judge(name, value):
             raise DocumentError(
                 f"{PLAN}: $.settings.{name[:99]}: {complaint}", "start a new campaign"
             )
     if "engine" in settings:
         options = options.give(engine=name_engine(options))
     now = options.list_settings()
-    by_tag = now.get("cuda_image") == settings.get("cuda_image", "").partition("@")[0]
+    image = settings.get("cuda_image", "")
     # Which image a tag means now is not known yet; see `demand_same_custom`.
-    _demand_named({**now, **({"cuda_image": settings["cuda_image"]} if by_tag else {})}, begun)
+    by_tag = {"cuda_image": image} if now.get("cuda_image") == image.partition("@")[0] else {}
+    _demand_named({**now, **by_tag}, begun)
     plain = {name: value for name, value in settings.items() if name not in NAMED}
     if now.get("gpu") == ALL_GPUS and not any(arm.device for arm in begun.every_arm):
         # The machine shows one GPU, so that it became an ordinary campaign of that one.
@@ -59,17 +59,23 @@ def settle(options: Options, begun: Campaign, documents: Iterable[Document] = ()
         raise UsageError(
             f"the campaign began with {words}", "leave it out, or start a new campaign"
         )
-    if _HASH.fullmatch(plain.get("gpu", "")) and "gpu" not in now:
-        for name in read_visible(os.environ) or ():
-            if "-" in name and hide(codec.hash_uuid(name)) == plain["gpu"]:
-                return options.give(
-                    **{n: v for n, v in plain.items() if n not in {*now, "gpu"}}, gpu=name
-                )
-        raise UsageError(
-            "the campaign began with a GPU named by its UUID, which is not kept",
-            "name it with GPU=",
-        )
+    if "gpu" not in now and _HASH.fullmatch(plain.get("gpu", "")):
+        plain["gpu"] = _find_gpu(plain["gpu"])
     return options.give(**{name: value for name, value in plain.items() if name not in now})
+
+
+def _find_gpu(hashed: str) -> str:
+    """The UUID of that hash, where this shell's CUDA_VISIBLE_DEVICES has it.
+
+    Raises:
+        UsageError: it has not.
+    """
+    for name in read_visible(os.environ) or ():
+        if "-" in name and hide(codec.hash_uuid(name)) == hashed:
+            return name
+    raise UsageError(
+        "the campaign began with a GPU named by its UUID, which is not kept", "name it with GPU="
+    )
 
 
 def _demand_same_secret(begun: Campaign, documents: Iterable[Document]) -> None:
@@ -78,20 +84,21 @@ def _demand_same_secret(begun: Campaign, documents: Iterable[Document]) -> None:
     Raises:
         UsageError: it began with a fleet's secret and there is none now, or the other way round.
     """
-    uuids = (v for one in documents for name, v in one.facts.items() if name.endswith(".uuid"))
+    uuids = (v for each in documents for n, v in each.facts.items() if n.endswith(".uuid"))
     kinds = {
         str(value).partition(":")[0]
         for value in (*begun.settings.values(), *uuids)
         if _HASH.fullmatch(str(value))
     }
     if kinds and ("hmac" in kinds) != bool(read_salt()):
-        began = "with" if "hmac" in kinds else "without"
-        raise UsageError(
-            f"the campaign began {began} a fleet's secret ({SALT})",
-            f"give it the same: `{SALT}=$(cat fleet/.salt)`"
-            if "hmac" in kinds
-            else f"unset {SALT}",
-        )
+        began, remedy = "without", f"unset {SALT}"
+        if "hmac" in kinds:
+            began, remedy = "with", f"give it the same: `{SALT}=$(cat fleet/.salt)`"
+        raise UsageError(f"the campaign began {began} a fleet's secret ({SALT})", remedy)
+
+
+_CHOICES = {"engine": ("docker", "local", "inside"), "telemetry": MODES}
+_SHAPES = {"local_python": _HASH, "base_image": _IMAGE, "cuda_image": _IMAGE}
 
 
 def _judge(name: str, value: str) -> str | None:
@@ -105,12 +112,10 @@ def _judge(name: str, value: str) -> str | None:
             parse_gpu(value)
     except UsageError as error:
         return error.what
-    words = {"engine": ("docker", "local", "inside"), "telemetry": MODES}.get(name)
-    if words is not None and value not in words:
-        return f"{value[:99]!r} is none of {', '.join(words)}"
-    shape = {"local_python": _HASH, "base_image": _IMAGE, "cuda_image": _IMAGE}.get(name)
-    if shape is not None and not shape.fullmatch(value):
-        return f"{value[:99]!r} is no {'hash' if shape is _HASH else 'name of an image'}"
+    if name in _CHOICES and value not in _CHOICES[name]:
+        return f"{value[:99]!r} is none of {', '.join(_CHOICES[name])}"
+    if name in _SHAPES and not _SHAPES[name].fullmatch(value):
+        return f"{value[:99]!r} is not a valid value"
     return None
 
 
@@ -126,8 +131,8 @@ def _demand_named(now: Mapping[str, str], begun: Campaign) -> None:
         for name in differing
     )
     # What a plan names is a word to a shell, by `_judge`.
-    known = {**settings, "local_python": "<the interpreter that it began with>"}
-    add = "".join(f" {n.upper()}={known[n]}" for n in differing if n in settings)
+    words = {**settings, "local_python": "<the interpreter that it began with>"}
+    add = "".join(f" {n.upper()}={words[n]}" for n in differing if n in settings)
     remedies = [f"a folder never decides what runs; to use the same, add{add}"] if add else []
     remedies += [f"leave {name.upper()} out" for name in differing if name not in settings]
     raise DocumentError(f"{PLAN}: {what}", "; ".join(remedies))

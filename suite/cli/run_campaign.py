@@ -18,7 +18,7 @@ from suite.fingerprint import SUITE
 from suite.flags import raise_flag
 from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
-from suite.host.campaign.listener import AnalysisHooks, Listener
+from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
@@ -85,7 +85,7 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
     known = {**known_arms(), **{arm.name: arm for arm in arms.run}}
     # A GPU that the machine has got since then is none of the plan's.
     arms = replace(arms, run=tuple(arm for arm in arms.run if arm.name in drawn.arms))
-    run_in = {arm.image for arm in arms.run}
+    run, images = {arm.name for arm in arms.run}, {arm.image for arm in arms.run}
     for index, arm in enumerate(drawn.every_arm):
         # Twins and the second of two alike are as the arm that they are of, by the rules of plans.
         named = arm if arm.control in {"twin", "again"} else known.get(arm.name)
@@ -94,59 +94,19 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
                 f"the GPU of the arm {arm.name} is not GPU {arm.device} of this machine any more",
                 "go on where the campaign began, or start a new one; `nvidia-smi -L` lists the GPUs",
             )
-        if named is None or (named.image, named.gpu) != (arm.image, arm.gpu):
+        left_out = arm.name in drawn.arms and arm.name not in run
+        if (
+            named is None
+            or (named.image, named.gpu) != (arm.image, arm.gpu)
+            or arm.image not in images
+            or left_out
+        ):
             raise DocumentError(
-                f"{PLAN}: $.every_arm[{index}]: {arm.name!r} differs from docker/images.toml",
+                f"{PLAN}: $.every_arm[{index}]: {arm.name!r} does not fit docker/images.toml, the plan's "
+                "arms or its settings",
                 "check out the commit that campaign.json names, or start a new campaign",
             )
-        if arm.image not in run_in:
-            raise DocumentError(
-                f"{PLAN}: $.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}",
-                "start a new campaign",
-            )
-    missing = set(drawn.arms) - {arm.name for arm in arms.run}
-    if missing:
-        raise DocumentError(
-            f"{PLAN}: $.settings.gpu: with it there is no arm {', '.join(sorted(missing))}",
-            "start a new campaign",
-        )
     return arms
-
-
-def make_runner(
-    engine: Engine,
-    store: Store,
-    drawn: Campaign,
-    arms: Arms,
-    images: dict[str, Image],
-    *,
-    options: Options,
-    listener: Listener,
-) -> CampaignRunner:
-    """The runner of a campaign; the images' bills of materials lie in the folder from then on."""
-    store.write_plan(drawn)  # first: a folder without its plan is none to go on with
-    store.write_reports({name_bill(name): write_bill(name, one) for name, one in images.items()})
-    return CampaignRunner(
-        engine,
-        store,
-        drawn,
-        arms,
-        images,
-        cpus=options.cpus,
-        budget_s=options.budget_s,
-        listener=listener,
-        hooks=AnalysisHooks(
-            # Pictures take seconds, which the campaign would pay for after every block.
-            build_reports=lambda: write_reports(store, pictures=False),
-            interim_look=lambda: _look(store),
-            disturbed=_word_disturbance,
-            find_odd=lambda: look_for_odd(store.folder),
-            check_calibration=lambda: _tell_first(
-                store, listener.say, stop=options.stop_if_unsound
-            ),
-        ),
-        observe=make_observer(engine, options.telemetry),
-    )
 
 
 def _word_disturbance(document: Document) -> str | None:
@@ -160,14 +120,14 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
     Raises:
         UnsoundError: an unsound machine is to ``stop`` the campaign, and this one is.
     """
-    if (found := look_first(store.folder)) is None:
+    if (analysis := look_first(store.folder)) is None:
         return
-    for line in filter(None, render_lines(compose_first(found)).splitlines()):
+    for line in filter(None, render_lines(compose_first(analysis)).splitlines()):
         say(line)
-    if stop and found.flags:
+    if stop and analysis.flags:
         raise UnsoundError(
             # One line, whatever an engine says: a fleet's table has one for each host.
-            f"the machine is unsound: {' '.join('; '.join(map(word, found.flags)).split())}",
+            f"the machine is unsound: {' '.join('; '.join(map(word, analysis.flags)).split())}",
             "use another machine; or RESUME without STOP_IF to continue on this one",
         )
 
@@ -212,9 +172,34 @@ def run_campaign(
     *,
     resumed: Sequence[Document] = (),
 ) -> None:
-    """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report."""
-    runner = make_runner(
-        here.engine, store, drawn, arms, images, options=here.options, listener=here.terminal
+    """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report.
+
+    The images' bills of materials lie in the folder from the beginning.
+    """
+    store.write_plan(drawn)  # first: a folder without its plan is none to go on with
+    bills = {name_bill(name): write_bill(name, image) for name, image in images.items()}
+    store.write_reports(bills)
+    options, terminal = here.options, here.terminal
+    runner = CampaignRunner(
+        here.engine,
+        store,
+        drawn,
+        arms,
+        images,
+        cpus=options.cpus,
+        budget_s=options.budget_s,
+        listener=terminal,
+        hooks=AnalysisHooks(
+            # Pictures take seconds, which the campaign would pay for after every block.
+            build_reports=lambda: write_reports(store, pictures=False),
+            interim_look=lambda: _look(store),
+            disturbed=_word_disturbance,
+            find_odd=lambda: look_for_odd(store.folder),
+            check_calibration=lambda: _tell_first(
+                store, terminal.say, stop=options.stop_if_unsound
+            ),
+        ),
+        observe=make_observer(here.engine, options.telemetry),
     )
     here.terminal.heard = here.lock.expect
     try:
@@ -254,8 +239,8 @@ def conclude(store: Store) -> int:
 
 
 def _look(store: Store) -> tuple[int, int, bool]:
-    seen = look(store.folder)
-    return seen.precise, seen.cells, seen.enough
+    precision = look(store.folder)
+    return precision.precise, precision.cells, precision.enough
 
 
 def shown(folder: Path) -> str:

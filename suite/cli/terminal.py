@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from suite.host.campaign import listener
+from suite.model import Document
 from suite.report.render.plain import show_plainly
 
 
@@ -134,31 +134,28 @@ class Terminal:
         """One line worth keeping."""
         self.console.print(line, markup=False, soft_wrap=True)
 
-    def show(self, progress: listener.Progress) -> None:
-        """Where the campaign stands."""
-        self.heard(progress.left_s)
+    def show(
+        self, document: Document, in_flight: str | None, blocks: int, left_s: float | None
+    ) -> None:
+        """Where the campaign stands, as `Listener.show` has it."""
+        self.heard(left_s)
         now = time.monotonic()
         if now - self.shown < (1.0 if self.bar is not None else 15.0):
             return
         self.shown = now
-        turn = "calibration" if progress.block == 0 else f"block {progress.block}/{progress.blocks}"
-        what = f"{progress.arm} {turn}"
-        left = "" if progress.left_s is None else f"{_clock(progress.left_s)} left"
-        rest = " · ".join(filter(None, (left, progress.in_flight)))
+        of, total = document.invocation, len(document.cells)
+        done = sum(cell.outcome != "pending" for cell in document.cells)
+        what = f"{of.arm} " + (f"block {of.block}/{blocks}" if of.block else "calibration")
+        left = "" if left_s is None else "{}:{:02d} left".format(*divmod(round(left_s), 60))
+        rest = " · ".join(filter(None, (left, in_flight)))
         if self.bar is None:
-            done = f"{progress.done}/{progress.cells} cells"
-            self.say("  " + " · ".join(filter(None, (what, done, rest))))
+            self.say("  " + " · ".join(filter(None, (what, f"{done}/{total} cells", rest))))
             return
         self.bar.update(
             self.task,
             description=what,
-            completed=progress.done,
-            total=progress.cells,
+            completed=done,
+            total=total,
             rest=rest,
             refresh=True,
         )
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}"

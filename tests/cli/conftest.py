@@ -28,11 +28,20 @@ def drawing() -> None:
     """This test draws its pictures."""
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the campaigns are kept that several tests of a file begin with."""
+    return tmp_path_factory.mktemp("made")
+
+
 @pytest.fixture
 def shell(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    made: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Shell:
-    return Shell(tmp_path / "results", capsys, monkeypatch)
+    return Shell(tmp_path / "results", made, capsys, monkeypatch)
 
 
 @pytest.fixture

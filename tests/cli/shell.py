@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +31,14 @@ class Shell:
     """Runs commands against a fake engine and a results folder of the test's own."""
 
     def __init__(
-        self, results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self,
+        results: Path,
+        made: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         self.results = results
+        self._made = made
         self._capsys = capsys
         self.engine: FakeEngine | Exception = FakeEngine()
         self.opened: list[Options] = []
@@ -67,6 +74,19 @@ class Shell:
     def bench_short(self, *words: str, engine: FakeEngine | Exception | None = None) -> Heard:
         """A new campaign of two cells: every cell has every document written anew."""
         return self.bench(*words, "--only", "overhead.f*", engine=engine)
+
+    def bench_once(self, *words: str, engine: FakeEngine | None = None) -> Path:
+        """A campaign of `bench_short`, or of its own cells, made once a file of tests; its folder."""
+        made = self._made / hashlib.sha256(repr(words).encode()).hexdigest()[:16]
+        if made.exists():
+            shutil.copytree(made, self.results)
+            return self.folder()
+        measure = self.bench if "--only" in words else self.bench_short
+        well(measure(*words, engine=engine))
+        shutil.copytree(self.results, made)
+        self.opened.clear()
+        self.watched.clear()
+        return self.folder()
 
     def resume(self, *words: str, engine: FakeEngine | None = None) -> Heard:
         """Goes on with the only campaign there is."""

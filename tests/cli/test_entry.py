@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 
 from suite.cli import entry
-from suite.cli.commands import generate
 from suite.cli.entry import commands
 from suite.errors import EngineError
 from suite.host.doctor.examine import CHECKS
@@ -28,13 +27,9 @@ from tests.fakes.engine import FakeEngine
         ("bench", "--speed", "9"),
         ("bench", "--profile", "huge"),
         ("bench", "--blocks", "0"),
-        ("bench", "--blocks", "two"),
-        ("bench", "--engine", "podman"),
-        ("bench", "--seed", "-1"),
+        ("bench", "--stop-if", "Unsound"),
         ("bench", "stray"),
-        ("list", "--profile", "huge"),
         ("benhc",),
-        ("images", "--gpu", "0"),
     ],
     ids=" ".join,
 )
@@ -51,18 +46,8 @@ def test_unknown_words_are_usage_errors_that_point_to_help(
 def test_help_names_every_command_and_exit_status(shell: Shell) -> None:
     heard = well(shell.run("--help"))
     flat = " ".join(heard.out.split())
-    for part in (
-        "Exit status: 0 every cell measured",
-        "1 some cell failed",
-        "2 usage",
-        "3 no engine",
-        "4 a GPU was requested",
-        "5 a document can't be read",
-        "6 another campaign",
-        "130 interrupted",
-        *commands.commands,
-    ):
-        assert part in flat
+    assert "Exit status: 0 every cell measured" in flat
+    assert all(name in flat for name in commands.commands)
     heard = shell.run("bench", "--help")
     for option in commands.commands["bench"].params:
         assert option.opts[0] in heard.out
@@ -93,26 +78,21 @@ def test_the_list_can_be_narrowed(shell: Shell) -> None:
     assert "no cell matches 'zzz'" in complaint(shell.run("list", "--only", "zzz"), 2)
 
 
-@pytest.mark.usefixtures("drawing")
 def test_a_report_made_twice_is_the_same_to_the_byte_and_touches_no_document(
     shell: Shell, campaign: Path
 ) -> None:
     documents = {path: path.read_bytes() for path in campaign.iterdir()}
 
-    def derived() -> dict[Path, bytes]:
-        files = [path for path in campaign.rglob("*") if path.is_file()]
-        return {path: path.read_bytes() for path in files if path not in documents}
+    def read() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in campaign.rglob("*") if path.is_file()}
 
-    first = shell.run("report", str(campaign))
-    before = derived()
+    first, made = shell.run("report", str(campaign)), read()
+    for path in made.keys() - documents.keys():
+        path.unlink()
     second = shell.run("report", str(campaign))
     assert (first.status, first.out) == (0, second.out)
-    assert derived() == before
-    for path in before:
-        path.unlink()
-    shell.run("report", str(campaign))
-    assert derived() == before
-    assert {path: path.read_bytes() for path in documents} == documents
+    assert read() == made
+    assert made.items() >= documents.items()
 
 
 def test_without_matplotlib_one_line_says_so_and_the_report_does(
@@ -130,33 +110,14 @@ def test_without_matplotlib_one_line_says_so_and_the_report_does(
         assert "matmul.svg" not in text
 
 
-HOSTILE: dict[str, tuple[Callable[[str], str], str]] = {
-    "cut short": (lambda text: text[: len(text) // 2], "not JSON, or cut short"),
-    "a wrong type": (
-        lambda text: text.replace('"repeat": 0', '"repeat": "none"'),
-        "$.invocation.repeat: Expected `int`",
-    ),
-    "control characters": (
-        lambda text: text.replace('"id": "made-up"', '"id": "\\u001b[31m\\ncrossover: "'),
-        "$.campaign.id",
-    ),
-}
-"""What else there is to refuse stands in `tests/analysis/documents/test_read.py`."""
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_document_is_status_5_with_file_and_field(
-    name: str, shell: Shell, campaign: Path
-) -> None:
-    spoil, expected = HOSTILE[name]
+def test_a_hostile_document_is_status_5_with_file_and_field(shell: Shell, campaign: Path) -> None:
+    """What else there is to refuse stands in `tests/analysis/documents/test_read.py`."""
     path = campaign / "cpu-02.json"
-    spoiled = spoil(path.read_text())
-    assert spoiled != path.read_text()
-    path.write_text(spoiled)
+    text = path.read_text()
+    path.write_text(text.replace('"id": "made-up"', '"id": "\\u001b[31m\\ncrossover: "'))
+    assert path.read_text() != text
     heard = shell.run("report", str(campaign))
-    said = complaint(heard, 5)
-    assert said.startswith("cpu-02.json: ")
-    assert expected in said
+    assert complaint(heard, 5).startswith("cpu-02.json: $.campaign.id")
     assert "\x1b" not in heard.err
     assert heard.out == ""
     assert not (campaign / "report.md").exists()
@@ -185,9 +146,8 @@ def test_images_are_made_once_each_and_named(shell: Shell) -> None:
     assert heard.out == "cpu   sha256:cpu  1.00 GB\ncuda  sha256:cuda  1.00 GB\n"
 
 
-@pytest.mark.parametrize("arms", ["", "gpu", "cpu gpu"])
-def test_images_of_unknown_arms_are_a_usage_error(arms: str, shell: Shell) -> None:
-    assert "ARMS=" in complaint(shell.run("images", "--arms", arms), 2)
+def test_images_of_unknown_arms_are_a_usage_error(shell: Shell) -> None:
+    assert "ARMS=" in complaint(shell.run("images", "--arms", "cpu gpu"), 2)
     assert shell.opened == []
 
 
@@ -208,23 +168,6 @@ def test_cleaning_removes_by_label_and_never_insists(
     assert "it does not answer" in heard.err
     monkeypatch.setattr(entry, "docker_endpoint", lambda: None)
     assert shell.run("clean").status == 0
-
-
-def test_generated_files_are_checked_without_being_written(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "cells.md").write_text("old")
-    made = {"docs/cells.md": "new", "docs/schema.json": "{}"}
-    monkeypatch.setattr(generate, "generated", lambda: made)
-    monkeypatch.setattr(generate, "ROOT", tmp_path)
-    said = complaint(shell.run("generate", "--check"), 2)
-    assert "docs/cells.md" in said
-    assert "docs/schema.json" in said
-    assert (tmp_path / "docs" / "cells.md").read_text() == "old"
-    assert not (tmp_path / "docs" / "schema.json").exists()
-    assert shell.run("generate").status == 0
-    assert shell.run("generate", "--check").status == 0
 
 
 @pytest.fixture

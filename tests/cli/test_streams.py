@@ -12,7 +12,7 @@ import pytest
 
 from suite.cli import entry
 from suite.cli.entry import main
-from suite.cli.terminal import Terminal, answer_kept, tell
+from suite.cli.terminal import Terminal, tell
 from suite.errors import UsageError
 from tests import synthetic
 from tests.commands import run
@@ -57,20 +57,6 @@ def test_what_has_to_be_told_is_told_on_the_other_stream(
     assert capsys.readouterr().out == "trouble\n"
 
 
-def test_what_lies_in_a_folder_need_not_be_read(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given_up: list[object] = []
-    monkeypatch.setattr(sys, "stdout", Full())
-    monkeypatch.setattr("suite.cli.terminal.hush", lambda: given_up.append("now"))
-    answer_kept("the report", "results/X")
-    said = capsys.readouterr().err
-    assert said == (
-        "crossover: standard output can't be written: No space left on device; everything is in results/X\n"
-    )
-    assert given_up == ["now"]
-
-
 def shell(words: str, folder: Path) -> tuple[int, str, str]:
     """A command of a shell: how it ended, and what came where it was not sent elsewhere."""
     env = {"SUITE": f"{sys.executable} -m suite", "FOLDER": str(folder)}
@@ -92,16 +78,8 @@ def campaign(tmp_path: Path) -> Path:
     ("words", "status", "said"),
     [
         ("$SUITE report $FOLDER > /dev/full", 0, "No space left on device; everything is in"),
-        ("$SUITE report $FOLDER >&-", 0, "Bad file descriptor; everything is in"),
-        ("$SUITE report $FOLDER >&- 2>&-", 0, ""),
-        ("$SUITE report $FOLDER 2>&1 | head -1", 0, "Crossover"),
-        ("$SUITE report $FOLDER > /dev/full 2>&1", 0, ""),
         ("$SUITE list > /dev/full", 1, "No space left on device (standard output)"),
-        ("$SUITE list --only zzz 2> /dev/full", 2, "no cell matches"),
         ("$SUITE list --only zzz 2>&- >&-", 2, ""),
-        # Who was to read it has gone.
-        ("$SUITE list | true", 0, ""),
-        ("$SUITE compare /nowhere /nowhere", 2, "/nowhere: no such folder"),
     ],
 )
 def test_a_command_ends_as_it_would_have(
@@ -145,6 +123,8 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch)
             "No space left on device (/x/y)",
         ),
         (UsageError("odd\x1b[31m", "mend"), 2, "odd"),
+        # Who was to read it has gone.
+        (BrokenPipeError(), 0, ""),
     ],
 )
 def test_what_goes_wrong_anywhere_is_one_line(
@@ -157,5 +137,5 @@ def test_what_goes_wrong_anywhere_is_one_line(
     assert main(["list"]) == status
     told = capsys.readouterr().err
     assert said in told
-    assert "what to do" in told
+    assert ("what to do" in told) is bool(status)
     assert "\x1b" not in told

@@ -37,14 +37,24 @@ ELSEWHERE = (
 )
 """Programs that this machine need not have: each says where it was called and with what."""
 
-COMMANDS = (*ELSEWHERE, "make", "echo", "mkdir", "fleet/job", "(", "FOLDERS_OF=", "job=")
+COMMANDS = (
+    *ELSEWHERE,
+    "make",
+    ".venv/bin/python",
+    "echo",
+    "mkdir",
+    "fleet/job",
+    "(",
+    "FOLDERS_OF=",
+    "job=",
+)
 
 SAYS = Path(__file__).with_name("stand_in.sh").read_text()
 """What stands in for a program: the files that it is given must be there; of a pod, an empty archive; of a
 Job, that it has ended."""
 
 DRY = """\
-case "$*" in images | .venv/host.stamp | *CHECK=1) set -- --dry-run "$@" ;; esac
+case "$*" in images | .venv/host.stamp) set -- --dry-run "$@" ;; esac
 exec "$REAL_MAKE" "$@"
 """
 """Make, which sets up, builds and checks nothing here."""

@@ -90,5 +90,5 @@ def test_a_wrong_table_is_refused_and_writes_nothing(
     done = make_tasks("" if table is None else tmp_path / "machines.toml", tmp_path / "sky")
     assert done.returncode == 2
     assert why in done.stderr
-    assert "what to do: MACHINES=" in done.stderr
+    assert "what to do: name a table" in done.stderr
     assert not list((tmp_path / "sky").glob("tasks/*"))

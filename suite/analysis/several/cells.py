@@ -277,7 +277,7 @@ def _reproduces(found: Comparison, margin: float) -> bool:
 
 def _demand_comparable(analyses: Sequence[Analysis]) -> None:
     if len(analyses) < 2:
-        raise UsageError("a comparison needs two campaigns", 'such as RUNS="results/X results/Y"')
+        raise UsageError("a comparison needs two campaigns", 'such as RUN="results/X results/Y"')
     ids = [analysis.campaign.id for analysis in analyses]
     twice = next((name for name in ids if ids.count(name) > 1), None)
     if twice is not None:

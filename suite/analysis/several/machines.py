@@ -305,13 +305,13 @@ def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[Ce
         if not 1 <= len(chosen) <= MOST_TABLES:
             near = ", ".join(cell.id for cell in chosen) or "none"
             raise UsageError(
-                f"WORKLOAD={workload}: it has to mean 1 to {MOST_TABLES} cells, and means {near}",
+                f"CELL={workload}: it has to mean 1 to {MOST_TABLES} cells, and means {near}",
                 "name other axes, or more of them; `make list` has every cell",
             )
         return chosen
     sweeps = [sweep for analysis in analyses for sweep in analysis.main_sweeps]
     if not sweeps:
-        raise UsageError("the campaigns have no sweep to choose from", "name a cell: WORKLOAD=…")
+        raise UsageError("the campaigns have no sweep to choose from", "name a cell: CELL=…")
     sweep = max(sweeps, key=lambda one: (one.unit == "example", len(one.cells)))
     held = {
         name: sum(find_cell(analysis, name) is not None for analysis in analyses)

@@ -28,21 +28,20 @@ def run_bench(options: Options) -> int:
     Returns:
         the exit status.
     """
-    if options.resume is None:
-        return conclude(
-            start_campaign(
-                options, lambda settled, arms: plan_campaign(settled, arms, scenarios.cells())
-            )
+    if options.resume is not None:
+        return _resume(options.resume, options)
+    return conclude(
+        start_campaign(
+            options, lambda settled, arms: plan_campaign(settled, arms, scenarios.cells())
         )
+    )
+
+
+def _resume(folder: Path, options: Options) -> int:
     if options.results is not None:
         raise UsageError(
-            f"RESUME goes on in {options.resume}; RESULTS would name another folder",
-            "leave RESULTS out",
+            f"RESUME goes on in {folder}; RESULTS would name another folder", "leave RESULTS out"
         )
-    return _bench_resumed(options.resume, options)
-
-
-def _bench_resumed(folder: Path, options: Options) -> int:
     loaded = load_campaign(folder)
     demand_same_plan(folder, options.words, loaded.campaign)
     options = settle(options, loaded.campaign, loaded.documents)
@@ -53,6 +52,5 @@ def _bench_resumed(folder: Path, options: Options) -> int:
         arms = resolve_again(engine, drawn, options.gpu or "0")
         demand_same_custom(options, engine, [arm.image for arm in arms.run], drawn, say)
         images = provide(engine, arms, say)
-        resumed = loaded.every_document
-        run_campaign(here, store, drawn, arms, images, resumed=resumed)
+        run_campaign(here, store, drawn, arms, images, resumed=loaded.every_document)
     return conclude(store)

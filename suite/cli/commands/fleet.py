@@ -63,13 +63,13 @@ def fleet(results: Path | None, machines: Sequence[str], asked: str, *, checks: 
 
 
 def _list_machines(place: Path) -> list[str]:
-    found = sorted(one.name for one in place.glob("*/") if one.name[0] != ".")
-    if not found:
+    names = sorted(path.name for path in place.glob("*/") if path.name[0] != ".")
+    if not names:
         raise UsageError(
             f"{place} has no folder of a machine",
             "RESULTS names the folder that has one for each machine, such as results/fleet (docs/fleet.md)",
         )
-    return found
+    return names
 
 
 def find_trouble(folder: Path) -> str | None:
@@ -77,7 +77,7 @@ def find_trouble(folder: Path) -> str | None:
     for place in sorted(folder.glob("*/")):
         if (place / PLAN).exists():
             try:
-                troubles = [one for found in check_folder(place) for one in found.troubles]
+                troubles = [trouble for check in check_folder(place) for trouble in check.troubles]
             except DocumentError as error:
                 troubles = [error.what]
             if troubles:
@@ -92,32 +92,30 @@ def _mind(row: Row, trouble: str | None) -> Row:
     return replace(row, came=f"{row.came}, but it failed its check", reason=reason, status=1)
 
 
-HEADERS = ("machine", "came home", "arms", "why not all")
-
-
 def draw_table(rows: Sequence[Row]) -> str:
     """The table, with reasons in full, and below it what to do about each kind of them."""
     shown = partial(show_plainly, limit=1000)
-    lines = [
-        (
-            shown(row.machine),
-            row.came,
-            row.arms or "–",
-            shown(row.reason.what) if row.reason else "",
-        )
-        for row in rows
-    ]
-    text = tabulate(lines, headers=HEADERS, tablefmt="plain", disable_numparse=True)
+    table = tabulate(
+        [
+            (
+                shown(row.machine),
+                row.came,
+                row.arms or "–",
+                shown(row.reason.what) if row.reason else "",
+            )
+            for row in rows
+        ],
+        headers=("machine", "came home", "arms", "why not all"),
+        tablefmt="plain",
+        disable_numparse=True,
+    )
+    lines = [line.rstrip() for line in table.splitlines()]
     remedies: dict[str, list[str]] = {}
     for row in rows:
         if row.reason and row.reason.remedy:
             remedies.setdefault(row.reason.remedy, []).append(row.machine)
-    told = [f"{', '.join(names)}: {remedy}" for remedy, names in remedies.items()]
     done = sum(row.status == 0 for row in rows)
     if done < len(rows):
-        told.insert(0, f"{done} of {len(rows)} machines are done")
-    return "\n".join([*map(str.rstrip, text.splitlines()), *map(shown, told)])
-
-
-COMMANDS = (fleet,)
-"""What the command line has of them."""
+        lines.append(f"{done} of {len(rows)} machines are done")
+    lines += [shown(f"{', '.join(names)}: {remedy}") for remedy, names in remedies.items()]
+    return "\n".join(lines)

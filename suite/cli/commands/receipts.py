@@ -14,7 +14,7 @@ from suite.cli.receipts.archive import unpacked
 from suite.cli.receipts.bundle import make_bundle
 from suite.cli.receipts.check import check_folder
 from suite.cli.run_campaign import shown
-from suite.cli.runs import cell_argument, run_argument
+from suite.cli.runs import run_argument
 from suite.errors import UsageError
 from suite.manifest import hash_content
 from suite.report.produce import build_receipt
@@ -34,7 +34,8 @@ is not a folder of ours; 5 something in it can't be read."""
 @click.command(epilog=CHECKED)
 @run_argument(bundles=True)
 @click.option(
-    "--signers",
+    "--key",
+    "signers",
     metavar="FILE",
     type=FOLDER,
     help="who may have signed it, as ssh-keygen's ALLOWED SIGNERS  [default: not asked]",
@@ -59,7 +60,7 @@ def check(run: Path, signers: Path | None) -> int:
 @click.command()
 @run_argument()
 @click.option("--identify", is_flag=True, help="keep what names machines, persons and places")
-@click.option("--sign", "key", metavar="KEY", type=FOLDER, help="sign it with this SSH key")
+@click.option("--key", metavar="KEY", type=FOLDER, help="sign it with this SSH key")
 @add_out("write it there  [default: beside RUN]")
 def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> int:
     """Pack the campaign folder RUN into one zip file, without identifying data."""
@@ -73,7 +74,7 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
 
 @click.command()
 @run_argument(bundles=True)
-@cell_argument
+@click.argument("cell", required=False, default="", metavar="CELL")
 @add_out("write the page there, with its picture  [default: print the Markdown]")
 def defend(run: Path, cell: str, out: Path | None) -> int:
     """The evidence behind one CELL's numbers in the folder or bundle RUN.
@@ -95,6 +96,3 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
     files = build_receipt(analysis, receipts[0], pictures=out is not None)
     give_files(files, out)
     return 0
-
-
-COMMANDS = (check, bundle, defend)

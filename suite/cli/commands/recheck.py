@@ -1,4 +1,4 @@
-"""RECHECK: some cells of a finished campaign, measured again, and whether they reproduce."""
+"""RECHECK: five cells of a finished campaign, measured again, and whether they reproduce."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
 CELLS = 5
-"""How many cells are drawn unless N says."""
+"""How many cells are drawn."""
 
-_CHOSEN = ("resume", "profile", "only", "seed", "stop_if")
+_CHOSEN = ("resume", "profile", "only", "seed", "stop_if", "price")
 """Options that the campaign which is measured again decides, or that make no sense for it."""
 
 
-def run_recheck(named: str, number: int | None, options: Options) -> int:
+def run_recheck(named: str, options: Options) -> int:
     """Measures some cells of a campaign again, in a folder of its own, and says which reproduce.
 
     A hash over the campaign's samples draws the cells.
@@ -32,51 +32,37 @@ def run_recheck(named: str, number: int | None, options: Options) -> int:
     Returns:
         the exit status: 0 where every cell reproduces.
     """
-    told = [name.upper() for name in _CHOSEN if name in options.words]
-    if told:
+    given = [name.upper() for name in _CHOSEN if name in options.words]
+    given += ["GPU=all"] if options.gpu == ALL_GPUS else []
+    if given:
         raise UsageError(
-            f"RECHECK measures cells as {named} did, and {', '.join(told)} would change that",
-            f"leave {', '.join(told)} out",
+            f"RECHECK measures cells as {named} did, on one GPU; {', '.join(given)} does not go with it",
+            f"leave {', '.join(given)} out",
         )
-    if "price" in options.words:
-        raise UsageError(
-            "RECHECK asks whether times reproduce, and no price is told of them", "leave PRICE out"
-        )
-    if options.gpu == ALL_GPUS:
-        raise UsageError(
-            "RECHECK measures on one GPU, and GPU=all means several", "name one: GPU=1"
-        )
-    run = find_run("RECHECK", named)
-    with unpacked(run) as folder:
+    with unpacked(find_run("RECHECK", named)) as folder:
         loaded = load_campaign(folder)
     campaign, before = loaded.campaign, analyse(loaded)
     compared = [campaign.arm(name) for name in campaign.arms]
     plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
-    spread = [arm.name for arm in compared if arm.device is not None]
-    if spread and "arms" not in options.words:
+    named_arms = "arms" in options.words
+    wanted = options.arms if named_arms else tuple(plain)
+    if set(wanted) - set(plain) or (not named_arms and any(arm.device for arm in compared)):
         raise UsageError(
-            f"{campaign.id} measured {', '.join(spread)}; RECHECK measures on one GPU",
-            f"name the arms to measure again: ARMS={plain[0]!r}"
+            f"{campaign.id} measured {', '.join(campaign.arms)}; RECHECK measures on one GPU",
+            f"name some of these arms: ARMS={' '.join(plain)!r}"
             if plain
             else "name another campaign",
         )
-    wanted = options.arms if "arms" in options.words else tuple(plain)
     if len(set(wanted)) < len(wanted):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r} names an arm twice, and RECHECK gives each a twin by itself",
             "name each arm once",
         )
-    if not wanted or set(wanted) - set(plain):
-        raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: {campaign.id} has {', '.join(plain) or 'several GPUs'}",
-            "name some of these; what was measured on one of several GPUs can't be measured again",
-        )
     seed = hash_samples(loaded)
-    cells = draw_cells(before, wanted, number or CELLS, seed)
     options = options.give(
         profile=campaign.profile,
         arms=" ".join(wanted),
-        only=" ".join(cells),
+        only=" ".join(draw_cells(before, wanted, CELLS, seed)),
         blocks=str(options.blocks or RECHECK_BLOCKS),
     )
     store = start_campaign(

@@ -43,7 +43,8 @@ is left; 2 usage; 5 a document can't be read."""
     help="fail where a cell of work is slower than in the first campaign by over so many per cent",
 )
 @click.option(
-    "--workload",
+    "--cell",
+    "workload",
     metavar="CELL",
     help="machines as rows: a cell's id, or as much of it as says which  [default: a small, a middle and a "
     "large one]",
@@ -56,11 +57,11 @@ is left; 2 usage; 5 a document can't be read."""
 )
 @OUT
 def compare(
-    runs: Sequence[Path], pairs: str | None, slower: float | None, out: Path | None, **how: Any
+    run: Sequence[Path], pairs: str | None, slower: float | None, out: Path | None, **how: Any
 ) -> int:
-    """Compare the campaign folders RUNS in one report, with the first as the baseline."""
+    """Compare the campaign folders RUN in one report, with the first as the baseline."""
     versus, analyses = compare_folders(
-        runs,
+        run,
         pairs=(pairs or "").split(),
         bound=None if slower is None else slower / 100,
         asked=date.today(),  # noqa: DTZ011  a price's day is the reader's
@@ -69,7 +70,3 @@ def compare(
     )
     give_files(build_comparison(versus, analyses, pictures=out is not None), out)
     return 0 if versus.holds else 1
-
-
-COMMANDS = (compare,)
-"""What the command line has of them."""

@@ -24,7 +24,7 @@ def sign(folder: Path, key: Path) -> None:
     done = _run("-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(folder / MANIFEST))
     if done.returncode:
         raise UsageError(
-            f"SIGN={key}: ssh-keygen can't sign with it: {_last(done.stderr)}",
+            f"KEY={key}: ssh-keygen can't sign with it: {_last(done.stderr)}",
             "name a private SSH key, such as ~/.ssh/id_ed25519",
         )
 
@@ -37,7 +37,7 @@ def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str,
     """
     if signers is not None and not signers.is_file():
         raise UsageError(
-            f"SIGNERS={signers}: no such file",
+            f"KEY={signers}: no such file",
             "a line in it: name ssh-ed25519 AAAA… (a public key)",
         )
     path = folder / SIGNATURE
@@ -50,7 +50,7 @@ def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str,
         return "", (f"{SIGNATURE}: does not fit {MANIFEST}: {_last(sound.stderr)}",)
     key = _last(sound.stdout).rpartition(" ")[2]
     if signers is None:
-        return f"fits, by the key {key}; SIGNERS=file shows whose it is", ()
+        return f"fits, by the key {key}; KEY=file shows whose it is", ()
     principals = _run("-Y", "find-principals", "-s", str(path), "-f", str(signers))
     who = principals.stdout.decode(errors="replace").split("\n")[0].strip()
     good = who and not principals.returncode

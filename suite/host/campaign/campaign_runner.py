@@ -22,7 +22,6 @@ from suite.host.campaign.listener import (
     describe_block,
     describe_compiled,
     describe_look,
-    describe_progress,
     describe_refused,
     describe_repeat,
     describe_start,
@@ -127,7 +126,6 @@ class CampaignRunner:
                 self._measure_again()
                 self._look_whether_enough(block)
             block += 1
-        self.hooks.build_reports()
 
     def _calibrate(self, arm: str) -> None:
         """Finds K and what an invocation takes; an arm that is not available is left out."""
@@ -251,8 +249,10 @@ class CampaignRunner:
         return document
 
     def _show(self, document: Document, in_flight: str | None) -> None:
-        blocks, left_s = self.campaign.blocks, self._left_s()
-        self.listener.show(describe_progress(document, in_flight, blocks=blocks, left_s=left_s))
+        left_s = self._left_s()
+        if left_s is not None:
+            left_s = max(0.0, left_s - container_seconds(document))
+        self.listener.show(document, in_flight, self.campaign.blocks, left_s)
 
     def _missing(self, blocks: Iterable[int]) -> list[str]:
         """The arms of the invocations that have not been run in these blocks."""

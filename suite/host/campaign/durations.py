@@ -136,23 +136,18 @@ class Budget:
 
     def bars_repeat(self, document: Document) -> bool:
         """Whether the limit leaves no time for an invocation like this one, which is booked."""
-        arm = document.invocation.arm
-        more_s = self._expected_s.get(arm, container_seconds(document))
-        return forbid("", self._limit_s, self._own_s, more_s) is not None
+        more_s = self._expected_s.get(document.invocation.arm, container_seconds(document))
+        return self._crosses(more_s)
 
     def refuse(self, block: int, arms: Collection[str]) -> str | None:
         """Why a block of which these arms are missing may not begin; None: it may."""
         needed_s = self.need_s(arms)
-        if not needed_s:
+        if not needed_s or not self._crosses(needed_s):
             return None
-        return forbid(f"block {block - 1}", self._limit_s, self._own_s, needed_s)
+        return (
+            f"after block {block - 1}: the next one was predicted to cross the budget of "
+            f"{self._limit_s:g} s ({self._own_s:.0f} s spent, {needed_s:.0f} s more)"
+        )
 
-
-def forbid(after: str, limit_s: float | None, spent_s: float, more_s: float) -> str | None:
-    """Why another block, or round, may not begin that takes so long; None: it may."""
-    if limit_s is None or spent_s + more_s <= limit_s:
-        return None
-    return (
-        f"after {after}: the next one was predicted to cross the budget of "
-        f"{limit_s:g} s ({spent_s:.0f} s spent, {more_s:.0f} s more)"
-    )
+    def _crosses(self, more_s: float) -> bool:
+        return self._limit_s is not None and self._own_s + more_s > self._limit_s

@@ -8,14 +8,14 @@ from typing import Protocol
 
 from suite.errors import GpuError
 from suite.host.campaign import plan
-from suite.model import Again, Campaign, Document, InterimLook, container_seconds
+from suite.model import Again, Campaign, Document, InterimLook
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisHooks:
     """What the readers of the documents report; the host reads none.
 
-    ``build_reports`` is called after every block and at the end: what there is by then is worth a report.
+    ``build_reports`` is called after every block: what there is by then is worth a report.
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
     to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
     looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
@@ -31,43 +31,20 @@ class AnalysisHooks:
     check_calibration: Callable[[], object]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Where a campaign stands: which invocation, how many of its cells are done, which is in
-    flight, and how long the whole is predicted to go on, in seconds (None: not known yet)."""
-
-    arm: str
-    block: int
-    blocks: int
-    done: int
-    cells: int
-    in_flight: str | None
-    left_s: float | None
-
-
 class Listener(Protocol):
     """Hears what a campaign has to say to people; the command line is one."""
 
     def say(self, line: str) -> None:
         """One line worth keeping."""
 
-    def show(self, progress: Progress) -> None:
-        """The campaign is further on; may be shown or not, at most once a second."""
+    def show(
+        self, document: Document, in_flight: str | None, blocks: int, left_s: float | None
+    ) -> None:
+        """An invocation is further on; may be shown or not, at most once a second.
 
-
-def describe_progress(
-    document: Document, in_flight: str | None, *, blocks: int, left_s: float | None
-) -> Progress:
-    """How far an invocation has come; ``left_s`` is how long it and those after it take."""
-    return Progress(
-        arm=document.invocation.arm,
-        block=document.invocation.block,
-        blocks=blocks,
-        done=sum(cell.outcome != "pending" for cell in document.cells),
-        cells=len(document.cells),
-        in_flight=in_flight,
-        left_s=left_s and max(0.0, left_s - container_seconds(document)),
-    )
+        ``in_flight`` is the cell that is being measured, ``blocks`` how many the campaign has, and ``left_s``
+        how long it is predicted to go on, in seconds (None: not known yet).
+        """
 
 
 def describe_again(again: Again, *, barred: bool) -> str:
@@ -83,9 +60,8 @@ def describe_again(again: Again, *, barred: bool) -> str:
 
 def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     """That an invocation was disturbed, and whether there is time to run it again."""
-    if barred:
-        return f"{arm} block {block} is excluded, and the budget leaves no time to run it again: {reason}"
-    return f"{arm} block {block} is excluded and run again: {reason}"
+    then = "and the budget leaves no time to run it again" if barred else "and run again"
+    return f"{arm} block {block} is excluded, {then}: {reason}"
 
 
 def describe_compiled(arm: str, *, barred: bool) -> str:

@@ -236,9 +236,9 @@ def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:
 
 
 def _enough_calls(result: CellResult, floor_s: float) -> int:
-    found = result.calls_per_sample or 1
+    calls = result.calls_per_sample or 1
     # One-shot cells have no warm-up, and one call by definition.
     if not result.warmup_s or not result.samples_s:
-        return found
+        return calls
     needed = math.ceil(CALLS_MARGIN * floor_s / min(result.samples_s))
-    return max(found, min(needed, CALLS_CAP))
+    return max(calls, min(needed, CALLS_CAP))

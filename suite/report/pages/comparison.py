@@ -79,11 +79,11 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
     pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
     slower = "" if versus.bound is None else f" SLOWER={100 * versus.bound:g}"
-    command = f'make compare RUNS="{folders}" PAIRS="{pairs}"{slower}'
+    command = f'make compare RUN="{folders}" PAIRS="{pairs}"{slower}'
     what = "From the campaigns' documents alone, byte for byte, by:"
     if again is not None:
         what = "Both campaigns in full, side by side:"
-        command = f'make compare RUNS="{folders}" ROWS=cell'
+        command = f'make compare RUN="{folders}" ROWS=cell'
     page_parts.end_page(page, {what: command})
     return page
 

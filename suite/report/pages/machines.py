@@ -99,7 +99,7 @@ def compose_machines(
         for row in versus.excluded
     )
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
-    workload = f" WORKLOAD={shlex.quote(versus.workload)}" if versus.workload else ""
+    workload = f" CELL={shlex.quote(versus.workload)}" if versus.workload else ""
     prices = f" PRICES={SOMEWHERE}/prices.toml" if versus.listed else ""
     sources = "the campaigns' documents" + (
         " and the file of prices" if versus.listed else " alone"
@@ -108,7 +108,7 @@ def compose_machines(
         f", with prices as old as on {versus.asked}" if any(c.offer for c in versus.choices) else ""
     )
     when = f"From {sources}{old}, by:"
-    command = f'make compare RUNS="{folders}" ROWS={versus.rows}{workload}{prices}'
+    command = f'make compare RUN="{folders}" ROWS={versus.rows}{workload}{prices}'
     page_parts.end_page(page, {when: command})
     return page
 

@@ -290,7 +290,7 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     text = files["compare.md"]
     assert "**SIMULATED** · Table" in text
     assert text.startswith("# Crossover: 2 campaigns side by side — SIMULATED")
-    assert 'make compare RUNS="path/to/one path/to/two" PAIRS="2:cpu/1:cpu ' in text
+    assert 'make compare RUN="path/to/one path/to/two" PAIRS="2:cpu/1:cpu ' in text
     # The marks mean the same in every report.
     own = report_folder(folders[0]).files["report.md"]
     meanings = [one.split("## Footnotes\n\n")[1].splitlines()[0] for one in (text, own)]

@@ -469,7 +469,7 @@ def test_a_workload_is_a_cell_or_a_part_of_its_id(
 def test_a_workload_that_means_no_cell_or_too_many_is_refused(
     analyses: list[Analysis], workload: str
 ) -> None:
-    with pytest.raises(UsageError, match="WORKLOAD="):
+    with pytest.raises(UsageError, match="CELL="):
         rank(analyses[6:8], workload=workload)
 
 

@@ -76,14 +76,6 @@ def test_each_gpu_is_an_arm_and_its_containers_have_that_gpu_alone(shell: Shell)
         assert uuid[4:17] not in "".join(path.read_text() for path in folder.glob("*.json"))
 
 
-def test_a_standard_campaign_has_a_twin_of_each_and_one_image_without_its_gpu(shell: Shell) -> None:
-    plan, _ = bench(shell, "--profile", "standard", "--only", "overhead.fence matmul.square/n=10/*")
-    controls = [arm.name for arm in plan.every_arm if arm.name not in plan.arms]
-    assert controls == ["cpu-twin", "cuda:0-twin", "cuda:1-twin", "cuda-hidden"]
-    assert [plan.arm(name).device for name in controls] == [None, "0", "1", None]
-    assert (shell.folder() / "cuda-1-twin-02.json").exists()
-
-
 def test_it_goes_on_on_the_same_gpus_and_on_no_other(shell: Shell) -> None:
     bench(shell)
     three = (*TWO, Card(index=2))
@@ -91,6 +83,9 @@ def test_it_goes_on_on_the_same_gpus_and_on_no_other(shell: Shell) -> None:
     documents = load_campaign(shell.folder()).documents
     assert {one.invocation.arm for one in documents} == {"cpu", "cuda:0", "cuda:1"}
     assert max(one.invocation.block for one in documents) == 3
+    heard = shell.run("bench", "--recheck", str(shell.folder()))
+    assert "measured cpu, cuda:0, cuda:1; RECHECK measures on one GPU" in complaint(heard, 2)
+    assert "ARMS='cpu'" in heard.err
     for cards in (TWO[:1], (TWO[0], replace(TWO[1], uuid=UUIDS[0]))):
         engine = Gpus(cards=cards)
         heard = shell.resume("--blocks", "4", engine=engine)
@@ -134,48 +129,28 @@ def test_one_gpu_makes_an_ordinary_campaign(shell: Shell) -> None:
     plan = shell.plan()
     assert (plan.arms, plan.settings["gpu"]) == (["cpu", "cuda"], "0")
     assert "GPU=0" in plan.command
-    well(shell.resume("--blocks", "3", engine=Gpus(cards=TWO[:1])))
+    # It goes on with the words that began it.
+    well(shell.resume("--gpu", "all", "--blocks", "3", engine=Gpus(cards=TWO[:1])))
+    # A plan that was changed to all does not.
+    Store(shell.folder()).write_plan(replace(shell.plan(), settings={"gpu": "all"}))
+    engine = Gpus()
+    assert "'cuda' does not fit" in complaint(shell.resume("--blocks", "4", engine=engine), 5)
+    assert engine.jobs == []
 
 
 @pytest.mark.parametrize(
     ("words", "engine", "status", "named"),
     [
         (("bench", *WORDS, "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
-        (("bench", *WORDS, "--arms", "cpu"), {"gpu": None}, 2, "no requested arm has a GPU"),
         (("bench", *WORDS), {"gpu": None, "cards": ()}, 4, "no GPU"),
         (("bench", *WORDS), {"cards": ()}, 4, "nothing here lists"),
         (("bench", *WORDS, "--arms", "cuda cuda"), {}, 2, "is compared with itself"),
-        (("doctor", "--gpu", "all", "--arms", "cpu"), {}, 2, "no requested arm has a GPU"),
     ],
 )
 def test_what_can_not_be_is_refused_before_any_job(
     words: tuple[str, ...], engine: dict[str, Any], status: int, named: str, shell: Shell
 ) -> None:
     shell.engine = asked = Gpus(**engine)
-    more = () if words[0] == "doctor" else ("--results", str(shell.results))
-    assert named in complaint(shell.run(*words, *more), status)
+    assert named in complaint(shell.run(*words, "--results", str(shell.results)), status)
     assert asked.jobs == []
     assert not list(shell.results.glob("*/logs"))
-
-
-def test_a_campaign_of_the_only_gpu_goes_on_with_the_words_that_began_it(shell: Shell) -> None:
-    well(shell.bench(*WORDS, engine=Gpus(cards=TWO[:1])))
-    well(shell.resume("--gpu", "all", "--blocks", "3", engine=Gpus(cards=TWO[:1])))
-    assert load_plan(shell.folder()).arms == ["cpu", "cuda"]
-
-
-def test_a_plan_whose_gpu_was_changed_to_all_does_not_go_on(shell: Shell) -> None:
-    words = [word for word in WORDS if word not in {"--gpu", "all"}]
-    well(shell.bench(*words, "--gpu", "0", engine=Gpus()))
-    Store(shell.folder()).write_plan(replace(load_plan(shell.folder()), settings={"gpu": "all"}))
-    engine = Gpus()
-    heard = shell.resume("--blocks", "3", engine=engine)
-    assert "no arm that is compared runs in 'cuda'" in complaint(heard, 5)
-    assert engine.jobs == []
-
-
-def test_what_was_measured_on_several_gpus_is_not_measured_again(shell: Shell) -> None:
-    bench(shell)
-    heard = shell.run("bench", "--recheck", str(shell.folder()))
-    assert "measured cuda:0, cuda:1; RECHECK measures on one GPU" in complaint(heard, 2)
-    assert "ARMS='cpu'" in heard.err

@@ -55,7 +55,7 @@ def measure(shell: Shell, results: Path) -> dict[str, Any]:
 def test_a_fleet_recognises_its_machines_and_nobody_elses(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"plain": measure(shell, tmp_path / "plain")}
+    told = {}
     for place, salt in {"one": OURS, "two": OURS, "other": THEIRS}.items():
         monkeypatch.setenv(SALT, salt)
         told[place] = measure(shell, tmp_path / place)
@@ -63,7 +63,7 @@ def test_a_fleet_recognises_its_machines_and_nobody_elses(
     assert told["one"] == told["two"]
     for name, value in told["one"].items():
         if value not in {None, "machine"}:  # a machine may have no name
-            assert len({told[place][name] for place in ("plain", "one", "other")}) == 3, name
+            assert value != told["other"][name], name
     assert told["one"]["gpu"] == told["one"]["setting"] == told["one"]["command"]
 
 
@@ -85,7 +85,7 @@ def test_a_campaign_goes_on_with_the_secret_that_it_began_with(
 def test_a_campaign_without_a_secret_gets_none_later(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure(shell, shell.results)
+    shell.bench_short("--gpu", UUID, engine=make_engine())
     monkeypatch.setenv(SALT, OURS)
     heard = shell.resume("--gpu", UUID, engine=make_engine())
     assert complaint(heard, 2).startswith("the campaign began without a fleet's secret")

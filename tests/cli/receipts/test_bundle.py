@@ -271,19 +271,17 @@ def test_a_signature_says_whose_it_is_and_does_not_fit_another_manifest(
     honest: Path, packed: Path, shell: Shell, check: Check, tmp_path: Path
 ) -> None:
     hers, his = (make_key(tmp_path, name) for name in ("hers", "his"))
-    path = bundle(shell, honest, "--sign", str(hers))
-    assert path.read_bytes() == bundle(shell, honest, "--sign", str(hers)).read_bytes()
+    path = bundle(shell, honest, "--key", str(hers))
+    assert path.read_bytes() == bundle(shell, honest, "--key", str(hers)).read_bytes()
     allowed = f"{hers}.signers"
     assert "✓ signature     fits, by the key SHA256:" in check(path).out
-    assert (
-        "✓ signature     by hers@example.org, with the key" in check(path, "--signers", allowed).out
-    )
+    assert "✓ signature     by hers@example.org, with the key" in check(path, "--key", allowed).out
     for run, words, text in (
         (path, f"{his}.signers", "which "),
         (packed, allowed, "manifest.sha256.sig: is missing: nobody signed manifest.sha256"),
     ):
-        assert text in fail(check(run, "--signers", words))
-    assert "no such file" in complaint(check(path, "--signers", str(tmp_path / "nobody")), 2)
+        assert text in fail(check(run, "--key", words))
+    assert "no such file" in complaint(check(path, "--key", str(tmp_path / "nobody")), 2)
     files = read(path)
     files[f"made-up/{MANIFEST}"] = files[f"made-up/{MANIFEST}"].replace(b"report.md", b"report.nd")
     assert "manifest.sha256.sig: does not fit manifest.sha256" in fail(check(pack(path, files)))
@@ -292,5 +290,5 @@ def test_a_signature_says_whose_it_is_and_does_not_fit_another_manifest(
 @pytest.mark.processes
 def test_what_is_no_key_is_a_usage_error(honest: Path, shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("none")
-    heard = shell.run("bundle", str(honest), "--sign", str(tmp_path / "key"))
+    heard = shell.run("bundle", str(honest), "--key", str(tmp_path / "key"))
     assert "ssh-keygen can't sign with it" in complaint(heard, 2)

@@ -12,7 +12,7 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError, UnsoundError
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
-from suite.host.campaign.listener import AnalysisHooks, Progress
+from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
@@ -42,7 +42,8 @@ class Stage:
         default_factory=lambda: Worker(cells={cell.id: cell for cell in CELLS}, seconds=10.0)
     )
     lines: list[str] = field(default_factory=list)
-    progress: list[Progress] = field(default_factory=list)
+    progress: list[tuple[int, str | None, float | None]] = field(default_factory=list)
+    """Of each cell that was shown: its block, its id, and how long the campaign goes on."""
     reported: list[int] = field(default_factory=list)
     looks: list[tuple[int, int, bool]] = field(default_factory=list)
     disturbances: list[str | None] = field(default_factory=list)
@@ -109,8 +110,10 @@ class Stage:
     def say(self, line: str) -> None:
         self.lines.append(line)
 
-    def show(self, progress: Progress) -> None:
-        self.progress.append(progress)
+    def show(
+        self, document: Document, in_flight: str | None, _blocks: int, left_s: float | None
+    ) -> None:
+        self.progress.append((document.invocation.block, in_flight, left_s))
 
     def said(self, words: str) -> int:
         """How many lines that people were told hold these words."""

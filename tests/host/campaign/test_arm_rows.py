@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.campaign.summarise import summarise
-from suite.errors import EngineError, NoGpuError, UsageError
+from suite.errors import EngineError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
 from suite.host.campaign.options import Options
@@ -104,11 +104,6 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     assert [twins.other for twins in summary.conclusions.controls.twins] == [
         *("cpu-twin", "cuda-twin", "cuda-2.20-twin")
     ]
-
-
-def test_without_a_gpu_auto_says_which_arm_is_left_out(known: Known) -> None:
-    found = resolve_arms(FakeEngine(gpu=NoGpuError("no GPU here", "")), ("auto",), "0")
-    assert ([arm.name for arm in found.run], found.not_run) == (["cpu"], {"cuda": "no GPU here"})
 
 
 def test_an_unknown_arm_names_those_that_there_are(known: Known) -> None:

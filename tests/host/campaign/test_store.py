@@ -7,7 +7,7 @@ import fcntl
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -16,7 +16,6 @@ import pytest
 
 from suite import codec
 from suite.analysis.documents import read
-from suite.analysis.documents.read import load_campaign
 from suite.errors import BusyError, DocumentError, UsageError
 from suite.host.campaign.store import Store, campaign_name, only_campaign, try_machine, try_results
 from suite.host.machine.lock import PLACE
@@ -27,28 +26,9 @@ from tests.fakes.engine import FakeEngine
 from tests.plants import PLANTS, Plant
 
 
-def test_documents_and_plan_are_loaded_again_with_their_offset(store: Store) -> None:
-    made = synthetic.make_campaign(blocks=1)
-    documents = synthetic.make_documents(made)
-    zone = timezone(timedelta(hours=5, minutes=30))
-    campaign = replace(made, created=made.created.astimezone(zone))
-    store.write_plan(campaign)
-    for document in documents:
-        store.write_document(document)
-    # What was left unfinished does not disturb.
-    (store.folder / ".cpu-01.json.abc").write_text("{")
-    (store.folder / ".cpu-01.json").write_text("{")
-    loaded = load_campaign(store.folder)
-    assert loaded.campaign == campaign
-    assert loaded.documents == documents
-    assert '"created": "2026-11-21T15:00:00+05:30"' in (store.folder / PLAN).read_text()
-
-
 @pytest.mark.parametrize(
     ("named", "name"),
     [
-        (("cpu", 1), "cpu-01.json"),
-        (("cpu", 0), "cpu-00.json"),
         (("cuda-hidden", 12), "cuda-hidden-12.json"),
         (("cpu", 3, 1), "cpu-03-r1.json"),
         (("cpu", 100), "cpu-100.json"),
@@ -58,15 +38,6 @@ def test_names_are_made_by_rule(named: tuple[Any, ...], name: str) -> None:
     assert document_name(*named) == name
     created = datetime(2026, 11, 21, 10, 45, tzinfo=timezone.utc)
     assert campaign_name(created, "mybox", "quick") == "20261121T104500Z-mybox-quick"
-
-
-def test_a_report_can_hold_pictures_and_lose_them_again(store: Store) -> None:
-    store.write_reports({"report.md": "é\n", "plots/a.svg": "<svg/>\n", "plots/a.png": b"\x89\r\n"})
-    assert (store.folder / "report.md").read_bytes() == "é\n".encode()
-    assert (store.folder / "plots" / "a.png").read_bytes() == b"\x89\r\n"
-    (store.folder / "plots" / "mine.svg").touch()
-    store.drop_reports(["plots/a.svg", "plots/b.svg"])
-    assert sorted(path.name for path in (store.folder / "plots").iterdir()) == ["a.png", "mine.svg"]
 
 
 def test_logs_grow_also_where_the_folder_for_them_has_gone(store: Store) -> None:
@@ -157,7 +128,7 @@ def test_a_lock_of_another_users_is_no_place_for_a_campaign(
 @pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
 @pytest.mark.parametrize(
     "place",
-    ["logs", "logs/cpu-01.log", "plots", "plots/matmul.svg", "report.md", "cpu-01.json", PLAN],
+    ["logs", "logs/cpu-01.log", "plots/matmul.svg", PLAN],
 )
 def test_what_is_planted_in_a_folder_is_refused_and_nothing_outside_is_touched(
     place: str, plant: Plant, store: Store, tmp_path: Path
@@ -224,13 +195,6 @@ def test_results_can_be_a_link_to_another_disk(tmp_path: Path) -> None:
     with only_campaign(tmp_path / "results"):
         Store.create(tmp_path / "results", "one").append_log("cpu-01", "said")
     assert (tmp_path / "disk" / "one" / "logs" / "cpu-01.log").read_text() == "said\n"
-
-
-def test_a_campaign_that_is_a_link_is_refused(store: Store) -> None:
-    linked = store.folder.with_name("two")
-    linked.symlink_to(store.folder)
-    with pytest.raises(DocumentError, match="two: no such folder: it is a link"):
-        Store(linked)
 
 
 def test_what_killed_writers_left_is_swept_by_who_holds_the_lock(store: Store) -> None:
