@@ -97,7 +97,7 @@ def _run_cells(
     """Starts TensorFlow as every arm has it, tells what is here, and measures the cells, if any."""
     from suite.worker.loop.measure import Loop
     from suite.worker.proof import facts, gpu, libraries
-    from suite.worker.session import cell, session, startup
+    from suite.worker.session import session, startup
 
     began = time.perf_counter_ns()
     looked = _look_before(gpu=options.gpu)
@@ -127,10 +127,15 @@ def _run_cells(
 
     lost = None
     if options.command == "measure":
-        times = cell.Times(
-            warmup_s=options.warmup, measure_s=options.measure, budget_s=options.budget
+        runner = session.Runner(
+            loop=loop,
+            device=device,
+            warmup_s=options.warmup,
+            measure_s=options.measure,
+            budget_s=options.budget,
+            stages=stages,
         )
-        lost = _measure(channel, session.Runner(loop, device, times, stages), requests)
+        lost = _measure(channel, runner, requests)
     if device != CPU:
         began = time.perf_counter_ns()
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
@@ -221,7 +226,7 @@ def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> s
     What is left then is for a fresh container, which begins by proving its GPU.
     """
     from suite.worker.proof import facts, gpu
-    from suite.worker.session.session import fail
+    from suite.worker.session.cell import fail
 
     def describe(switches: Mapping[str, Scalar]) -> str:
         return ", ".join(f"{name} {value}" for name, value in switches.items())

@@ -16,6 +16,7 @@ from suite.model import CellResult, Scalar
 from suite.worker import __main__ as worker
 from suite.worker.proof import facts, gpu, libraries
 from suite.worker.scenarios import overhead
+from suite.worker.session import cell as outcomes
 from suite.worker.session import session, startup
 from tests.fakes.device import FakeTensorFlow
 
@@ -94,7 +95,7 @@ class Scene:
         return {"tensorflow.soft_placement": False, "tensorflow.tf32": tf32}
 
     def judge(self, result: CellResult) -> CellResult:
-        return session.fail(result, "lost") if result.id in self.failing else result
+        return outcomes.fail(result, "lost") if result.id in self.failing else result
 
     def run(self, *words: str) -> tuple[int, list[str]]:
         """The exit status, and the kinds of what was sent."""

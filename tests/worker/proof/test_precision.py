@@ -14,7 +14,7 @@ from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp import train, training
 from tests.fakes.device import FakeTensorFlow, install
-from tests.worker.session.test_session import TIMES, Bench, raising
+from tests.worker.session.test_session import Bench, raising
 from tests.worker.verdict import hear
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
@@ -106,6 +106,5 @@ def test_whatever_becomes_of_a_cell_tf32_is_off_behind_it(
         def prepare(self, *, device: str, n: int) -> Prepared:
             return replace(super().prepare(device=device, n=n), close=switch("tf32"))
 
-    times = replace(TIMES, budget_s=budget_s)
-    assert Switched(**fields).run(device="/GPU:0", times=times).outcome == outcome
+    assert Switched(**fields).run(device="/GPU:0", budget_s=budget_s).outcome == outcome
     assert on_gpu.tf32 == [True, False]

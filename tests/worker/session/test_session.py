@@ -17,12 +17,11 @@ from suite.model import CellResult, Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
-from suite.worker.session.cell import Account, Request, Times
+from suite.worker.session.cell import Request, book
 from suite.worker.session.session import Runner
 from tests.fakes.device import SECOND, FakeDevice, FakeTensorFlow
 from tests.fakes.scenarios import make_up
 
-TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
 MATMUL, CONV = (Ops(groups=((name,),)) for name in ("MatMul", "Conv2D"))
 CUT = "a" * 100 + " … " + "z" * 500
 """What is told of a reason that is far longer."""
@@ -80,9 +79,15 @@ class Bench:
         )
         return Request(scenario=scenario, cell=scenario.cells()[0], calls=calls)
 
-    def runner(self, device: str = "/CPU:0", times: Times = TIMES) -> Runner:
-        loop = Loop(clock=self.device.clock, fence=self.device.fence)
-        return Runner(loop, device, times, {"import": 2.5})
+    def runner(self, device: str = "/CPU:0", budget_s: float = 2.0) -> Runner:
+        return Runner(
+            loop=Loop(clock=self.device.clock, fence=self.device.fence),
+            device=device,
+            warmup_s=0.05,
+            measure_s=0.1,
+            budget_s=budget_s,
+            stages={"import": 2.5},
+        )
 
     def run(self, request: Request | None = None, **fields: Any) -> CellResult:
         result = self.runner(**fields).run(request or self.request())
@@ -225,7 +230,7 @@ def test_a_hopeless_size_and_those_behind_it_are_never_entered() -> None:
     # by this machine's own clock, for the check.
     assert (first.reason or "").startswith("would take 4.8")
     assert (first.reason or "").endswith(" s here; the profile's budget for this cell is 2 s")
-    assert "would take 48 s" in (second.reason or "")
+    assert (second.reason or "").startswith("would take 48")
     assert bench.done == []
     assert_no_numbers(first)
 
@@ -384,13 +389,11 @@ def test_samples_that_came_out_shorter_than_the_floor_are_labelled() -> None:
     assert bench.run(bench.request(calls=20)).labels == []
 
 
-def test_an_account_books_time_also_when_the_block_raises() -> None:
-    account = Account()
-    with pytest.raises(ZeroDivisionError), account.of("check"):
+def test_time_is_booked_also_when_the_block_raises() -> None:
+    spent_s = {"check": 2.0}
+    with pytest.raises(ZeroDivisionError), book(spent_s, "check"):
         raise ZeroDivisionError
-    assert account.spent_s["check"] >= 0
-    account.add("check", 2.0)
-    assert account.spent_s["check"] >= 2.0
+    assert spent_s["check"] >= 2.0
 
 
 def test_only_the_calibration_of_work_on_a_gpu_is_traced(
