@@ -13,7 +13,7 @@ from suite.cells.scenario import Scenario, cross, vary
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
-from suite.worker.scenario.choices import DATA_PLACE, PRECISION, XLA
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
@@ -240,7 +240,11 @@ SQUARE = Scenario(
         "nearer": vary("with the operands on the device", operands="device"),
         **({"fewer": vary(xla="on")} if n in VARIED_SIZES and rest == PLAIN else {}),
     },
-    choices={"precision": PRECISION, "operands": DATA_PLACE, "xla": XLA},
+    choices={
+        "precision": CHOICES["precision"],
+        "operands": CHOICES["data_place"],
+        "xla": CHOICES["xla"],
+    },
 )
 
 DECLARED = 20

@@ -1,4 +1,4 @@
-"""The session of one worker: its cells measured one after the other, whatever goes wrong in one; tidy after it.
+"""The session of one worker: its cells one after the other, whatever goes wrong in one, and tidy after it.
 
 A cell is prepared, called, proven, warmed up, sampled, traced and checked; every second is accounted for by
 kind.
@@ -117,10 +117,7 @@ class Runner:
             call_s = statistics.median(timing.samples_s)
             # Here, because the check of a training step trains another model.
             memory = _peak_memory() if on_gpu else None
-            traced: dict[str, float] = {}
-            untraced = None
-            if calibrating and on_gpu and not cell.one_shot:
-                traced, untraced = self._trace(prepared, call_s, spent_s)
+            traced, untraced = self._trace(request, prepared, call_s, spent_s)
             with book(spent_s, "check"):
                 check = prepared.check(timing.last)
         finally:
@@ -135,11 +132,6 @@ class Runner:
             absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
         if prepared.warm_start is not None:
             absent["first_call_s"] = "calls that were not timed came before the sample"
-        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
-        if not cell.one_shot and call_s * calls < SHORT * self.loop.floor_s:
-            labels.append("short samples")
-        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
-            labels.append("dispatch-bound")
         return replace(
             result,
             outcome="measured",
@@ -153,7 +145,7 @@ class Runner:
             elsewhere=placement.elsewhere,
             check=check,
             peak_memory_bytes=memory,
-            labels=labels,
+            labels=self._label(timing, call_s * calls, one_shot=cell.one_shot, enqueues=enqueues),
             evidence=witnessed,
             trace=traced,
             absent=absent,
@@ -176,10 +168,24 @@ class Runner:
         )
         return calls, timing, counters.compare(before, counters.read())
 
+    def _label(
+        self, timing: Timing, usual_s: float, *, one_shot: bool, enqueues: bool
+    ) -> list[str]:
+        """What the worker itself has to say against a number, whose samples usually take ``usual_s``."""
+        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
+        if not one_shot and usual_s < SHORT * self.loop.floor_s:
+            labels.append("short samples")
+        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
+            labels.append("dispatch-bound")
+        return labels
+
     def _trace(
-        self, prepared: Prepared, call_s: float, spent_s: dict[str, float]
+        self, request: Request, prepared: Prepared, call_s: float, spent_s: dict[str, float]
     ) -> tuple[dict[str, float], str | None]:
-        """What the GPU did in a few more calls, untimed; or nothing, and why."""
+        """What the GPU did in a few more calls, untimed, while calibrating; or nothing, and why."""
+        on_gpu = request.place(self.device) == "GPU:0"
+        if request.calls is not None or request.cell.one_shot or not on_gpu:
+            return {}, None
         with book(spent_s, "trace"):
             try:
                 return trace.trace(prepared.step, self.loop.fence, call_s), None

@@ -13,11 +13,11 @@ import pytest
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks, retrace
 from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
-from suite.worker.scenarios.mlp.references import LOSSES
 from suite.worker.scenarios.mlp.train import count_flop, widen
 from suite.worker.scenarios.mlp.training import (
     CHECK_STEPS,
     CHECK_TOLERANCE,
+    LOSSES,
     Trainer,
     check_losses,
     name_training,

@@ -13,8 +13,7 @@ import pytest
 
 from suite.worker import scenarios
 from suite.worker.scenarios.mlp.networks import A, B, Network, examples, weights
-from suite.worker.scenarios.mlp.references import LOSSES
-from suite.worker.scenarios.mlp.training import demand_reference
+from suite.worker.scenarios.mlp.training import LOSSES, demand_reference
 from tests.bench.references import Run, differentiate, find_run, list_runs
 
 SAMPLES = Path(__file__).parents[3] / "results" / "samples"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.scenario import Scenario, cross, vary
-from suite.worker.scenario.choices import PYTHON_IN_STEP
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch
@@ -87,5 +87,5 @@ FALLBACK = Scenario(
         if python == "none"
         else {"without": vary("without it", python="none")}
     ),
-    choices={"python": PYTHON_IN_STEP},
+    choices={"python": CHOICES["python_in_step"]},
 )

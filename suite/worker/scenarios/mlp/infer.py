@@ -10,7 +10,7 @@ import numpy as np
 from suite.cells.scenario import Scenario, Target, cross, vary
 from suite.cells.traits import FULL, STANDARD, Dispatch
 from suite.model import Check
-from suite.worker.scenario.choices import ANSWER, EXECUTION_OF_CALL, MORE_EXAMPLES
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch, weights
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
@@ -128,7 +128,7 @@ INFER = Scenario(
     priced=True,
     links=lambda call, **_: {"fewer": FEWER[call]} if call in FEWER else {},
     choices=lambda call, **_: {
-        "batch": MORE_EXAMPLES,
-        "call": ANSWER if call in FETCHED else EXECUTION_OF_CALL,
+        "batch": CHOICES["more_examples"],
+        "call": CHOICES["answer"] if call in FETCHED else CHOICES["execution_of_call"],
     },
 )

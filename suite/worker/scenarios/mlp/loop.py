@@ -10,7 +10,7 @@ import numpy as np
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross, vary
 from suite.model import Check
-from suite.worker.scenario.choices import LARGER_BATCH, MORE_STEPS
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.training import (
@@ -130,5 +130,5 @@ LOOP = Scenario(
     dispatch="keras",
     priced=True,
     links={"fewer": vary(steps_per_execution=STEPS_PER_EXECUTION[-1])},
-    choices={"batch": LARGER_BATCH, "steps_per_execution": MORE_STEPS},
+    choices={"batch": CHOICES["larger_batch"], "steps_per_execution": CHOICES["more_steps"]},
 )

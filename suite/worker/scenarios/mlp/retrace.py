@@ -13,7 +13,7 @@ from typing import Any
 from suite.cells.scenario import Scenario, cross, vary
 from suite.cells.traits import STANDARD
 from suite.model import Check
-from suite.worker.scenario.choices import TRACED_NUMBER, TRACED_SHAPE
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, one_batch
@@ -142,7 +142,7 @@ RETRACE = Scenario(
     proof=TRAINING_PROOF,
     data="device",
     dispatch="graph",
-    choices=lambda varies, **_: {"traced": TRACED_NUMBER if varies == "number" else TRACED_SHAPE},
+    choices=lambda varies, **_: {"traced": CHOICES[f"traced_{varies}"]},
     links=lambda varies, traced, **_: (
         {"plain": train.plain_step("A", BATCH)}
         if traced == "once"

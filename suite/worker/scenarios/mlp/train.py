@@ -15,7 +15,7 @@ from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Data, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
-from suite.worker.scenario.choices import DATA_PLACE, EXECUTION, LARGER_BATCH, PRECISION
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, Network, build, examples, one_batch
@@ -221,10 +221,10 @@ TRAIN = Scenario(
     control=lambda **axes: tuple(axes.values()) in CONTROLS,
     links=_link,
     choices={
-        "batch": LARGER_BATCH,
-        "data": DATA_PLACE,
-        "precision": PRECISION,
-        "execution": EXECUTION,
+        "batch": CHOICES["larger_batch"],
+        "data": CHOICES["data_place"],
+        "precision": CHOICES["precision"],
+        "execution": CHOICES["execution"],
     },
 )
 
@@ -293,5 +293,5 @@ WIDTH = Scenario(
     data="device",
     dispatch="graph",
     priced=True,
-    choices={"batch": LARGER_BATCH, "precision": PRECISION},
+    choices={"batch": CHOICES["larger_batch"], "precision": CHOICES["precision"]},
 )

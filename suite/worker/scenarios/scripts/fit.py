@@ -10,7 +10,7 @@ from suite.cells.scenario import Links, Point, Scenario, Target, cell, cross, va
 from suite.cells.traits import FULL, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.choices import LARGER_BATCH, PREFETCH
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
@@ -189,7 +189,7 @@ SCENARIOS = tuple(
         dispatch="keras",
         priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
         links=_link,
-        choices={"batch": LARGER_BATCH, "prefetch": PREFETCH},
+        choices={"batch": CHOICES["larger_batch"], "prefetch": CHOICES["prefetch"]},
     )
     for stage in STAGES
 )

@@ -17,7 +17,7 @@ from suite.cells.scenario import Links, Ops, Scenario
 from suite.cells.traits import QUICK, SMOKE, STANDARD
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.choices import LARGER_BATCH
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, Resident, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import B, build, examples, one_batch
 from suite.worker.scenarios.mlp.train import plain_step
@@ -82,7 +82,7 @@ SLICES = Waterfall(
         ),
         Stage(
             *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
-            like=LARGER_BATCH,
+            like=CHOICES["larger_batch"],
         ),
     ),
     warm="traced",

@@ -8,15 +8,7 @@ from typing import Any
 from suite.cells.cell import Param
 from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
 from suite.cells.traits import FULL, STANDARD, LinkName
-from suite.worker.scenario.choices import (
-    LARGER_BATCH,
-    MAP_CALLS,
-    MAP_FUNCTION,
-    MAP_PLACE,
-    PREFETCH,
-    SHUFFLE,
-    YIELDED,
-)
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
 from suite.worker.scenarios.tfdata.pipelines import Pipeline, batch_work, place_data, prepare_input
@@ -57,7 +49,11 @@ SLICES = Scenario(
     profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
     data=lambda prefetch, **_: place_data(prefetch),
     links={"prefetched": vary("prefetched", prefetch="on")},
-    choices={"batch": LARGER_BATCH, "shuffle": SHUFFLE, "prefetch": PREFETCH},
+    choices={
+        "batch": CHOICES["larger_batch"],
+        "shuffle": CHOICES["shuffle"],
+        "prefetch": CHOICES["prefetch"],
+    },
 )
 
 BY_SLICES = vary("slices of arrays instead of a generator", source="slices")
@@ -80,7 +76,7 @@ SOURCE = Scenario(
     links=lambda source, **_: (
         {"native": AFTER_GENERATOR[source]} if source in AFTER_GENERATOR else {}
     ),
-    choices={"source": YIELDED},
+    choices={"source": CHOICES["yielded"]},
 )
 
 CACHE = Scenario(
@@ -135,9 +131,9 @@ MAP = Scenario(
     data=lambda prefetch, **_: place_data(prefetch),
     links=_link_map,
     choices={
-        "function": MAP_FUNCTION,
-        "calls": MAP_CALLS,
-        "place": MAP_PLACE,
-        "prefetch": PREFETCH,
+        "function": CHOICES["map_function"],
+        "calls": CHOICES["map_calls"],
+        "place": CHOICES["map_place"],
+        "prefetch": CHOICES["prefetch"],
     },
 )

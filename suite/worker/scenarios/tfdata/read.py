@@ -19,7 +19,7 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
-from suite.worker.scenario.choices import FILES, LARGER_BATCH
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared
 from suite.worker.scenarios.mlp.networks import A, examples
 from suite.worker.scenarios.tfdata.pipelines import (
@@ -389,5 +389,5 @@ READ = Scenario(
     device="cpu",
     data="file",
     reads_files=True,
-    choices={"source": FILES, "batch": LARGER_BATCH},
+    choices={"source": CHOICES["files"], "batch": CHOICES["larger_batch"]},
 )

@@ -15,7 +15,7 @@ from suite.cells.cell import Param, Work
 from suite.cells.scenario import Links, Proof, Scenario, Target, cross, vary
 from suite.cells.traits import FULL, NOT_QUICK, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
-from suite.worker.scenario.choices import BEHIND_GENERATOR, COPY_AHEAD, PIPELINE
+from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
@@ -193,7 +193,7 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
             native = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
             if pipeline == "generator":
                 # From the other pipelines this one differs in more.
-                native = replace(native, effect="script", costs=BEHIND_GENERATOR.costs)
+                native = replace(native, effect="script", costs=CHOICES["behind_generator"].costs)
             links["native"] = native
     return links
 
@@ -226,7 +226,9 @@ TRIPLE = tuple(
         control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
         links=_link,
         choices=lambda pipeline, **_: {
-            "pipeline": BEHIND_GENERATOR if pipeline == "generator" else PIPELINE
+            "pipeline": CHOICES["behind_generator"]
+            if pipeline == "generator"
+            else CHOICES["pipeline"]
         },
     )
     for part, words in PARTS.items()
@@ -248,5 +250,5 @@ TO_DEVICE = Scenario(
         "nearer": vary("when copied ahead", ahead="on"),
         "compute": plain_step("A", BATCH),
     },
-    choices={"ahead": COPY_AHEAD},
+    choices={"ahead": CHOICES["copy_ahead"]},
 )
