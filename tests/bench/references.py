@@ -15,14 +15,13 @@ import numpy as np
 
 from suite.cells.cell import Cell
 from suite.worker import scenarios
-from suite.worker.scenarios.mlp import fallback
 from suite.worker.scenarios.mlp import train as mlp
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, weights
 from suite.worker.scenarios.mlp.networks import examples as draw_examples
 from suite.worker.scenarios.mlp.training import CHECK_STEPS, REFERENCES, name_training
 from suite.worker.scenarios.scripts import loops
 from suite.worker.scenarios.tfdata import triple
-from suite.worker.scenarios.tfdata.pipelines import Pipeline
+from suite.worker.scenarios.tfdata.pipelines import Pipeline, normalise_in_numpy
 
 examples = functools.cache(draw_examples)
 """Many cells train on the same."""
@@ -129,7 +128,7 @@ def find_run(cell: Cell) -> Run | None:
         inputs, labels = examples(network, batch)
     elif case == "mlp.fallback":
         inputs, labels = examples(A, batch)
-        inputs = fallback.squash_by_numpy(inputs)
+        inputs = normalise_in_numpy(inputs)
     elif case == "asked.slices":
         network, batch = B, loops.SLICES.settings(str(params["stage"])).batch
         inputs, labels = examples(B, loops.EXAMPLES)

@@ -13,7 +13,6 @@ from suite.cells.scenario import Scenario, cross, vary
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
-from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
@@ -216,7 +215,6 @@ SQUARE = Scenario(
     case="square",
     question="How long does a {n} × {n} product take ({precision}, operands on the {operands}, "
     "XLA {xla})?",
-    axes=("n", "precision", "operands", "xla"),
     points=(
         *cross(n=sorted((*ASKED_ABOUT, *BETWEEN)), **PLAIN),
         *cross(precision=LOW, n=LOW_SIZES, operands="device", xla="off"),
@@ -240,11 +238,7 @@ SQUARE = Scenario(
         "nearer": vary("with the operands on the device", operands="device"),
         **({"fewer": vary(xla="on")} if n in VARIED_SIZES and rest == PLAIN else {}),
     },
-    choices={
-        "precision": CHOICES["precision"],
-        "operands": CHOICES["data_place"],
-        "xla": CHOICES["xla"],
-    },
+    choices={"precision": "precision", "operands": "data_place", "xla": "xla"},
 )
 
 DECLARED = 20
@@ -290,7 +284,6 @@ REPEATED = Scenario(
     family="matmul",
     case="repeated",
     question="A control, declared as 20 products of {n} × {n}: what do {products} of them take?",
-    axes=("n", "products"),
     points=cross(n=REPEATED_SIZE, products=(DECLARED, DECLARED + 1)),
     profiles=STANDARD,
     work=repeated_work,

@@ -25,12 +25,9 @@ def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(
     for before, after in itertools.pairwise(map(asdict, map(waterfall.settings, names))):
         assert len(after.items() - before.items()) == 1, (before, after)
     for stage in waterfall.stages:
-        assert 1 <= len(stage.new.split()) <= 8
-        assert stage.new[0].islower()
-        assert stage.new[-1].isalnum()
         of_stage = [c for c in ASKED if (c.case, c.params["stage"]) == (waterfall.case, stage.name)]
         assert of_stage
-        assert all(stage.new in cell.question for cell in of_stage)
+        assert all(stage.new.format(**cell.params) in cell.question for cell in of_stage)
 
 
 def test_what_happens_once_in_a_process_has_one_sample() -> None:

@@ -36,13 +36,13 @@ def test_the_chains_product_is_rounded_link_by_link() -> None:
 
 
 def test_the_seeded_signs_are_ones_that_differ() -> None:
-    found = overhead.signs(200_000)
+    found = overhead.draw_signs(200_000)
     assert found.dtype == np.float32
     assert set(found.tolist()) == {-1.0, 1.0}
     assert (
         found[: overhead.PATTERN].tolist() == found[overhead.PATTERN :][: overhead.PATTERN].tolist()
     )
-    assert overhead.signs(1).shape == (1,)
+    assert overhead.draw_signs(1).shape == (1,)
 
 
 def tensor(array: Any) -> Any:

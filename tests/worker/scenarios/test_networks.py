@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks, retrace
+from suite.worker.scenarios.mlp import build, infer, loop, networks, retrace
 from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
 from suite.worker.scenarios.mlp.train import count_flop, widen
 from suite.worker.scenarios.mlp.training import (
@@ -22,6 +22,7 @@ from suite.worker.scenarios.mlp.training import (
     check_losses,
     name_training,
 )
+from suite.worker.scenarios.tfdata.pipelines import normalise_in_numpy
 from tests.worker.verdict import hear
 
 
@@ -113,16 +114,6 @@ def test_a_built_model_has_the_seeded_weights_and_a_clone_its_own(
     assert said in hear(WrongResult, build.check, model, B, same=same)
 
 
-def test_python_does_the_same_arithmetic_as_the_step_without_it() -> None:
-    inputs, _ = networks.examples(A, 16)
-    squashed = fallback.squash_by_numpy(inputs)
-    exact = inputs.astype(np.float64)
-    expected = np.tanh(exact - exact.mean(axis=1, keepdims=True))
-    assert squashed.dtype == np.float32
-    assert np.max(np.abs(squashed - expected)) < 1e-6
-    assert set(fallback.BEFORE) == set(fallback.PYTHON)
-
-
 def trainer(execution: str) -> Trainer:
     """A trainer as far as its proof goes, which needs no TensorFlow."""
     bare = Trainer.__new__(Trainer)
@@ -191,7 +182,7 @@ def test_a_last_loss_that_is_no_number_is_a_wrong_result(last: float) -> None:
 
 def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference() -> None:
     inputs, labels = (one[:512] for one in examples(A, 512))
-    rows = fallback.squash_by_numpy(inputs)
+    rows = normalise_in_numpy(inputs)
     training(falling_to(rows, labels)).check(0.5, inputs, labels, rows=rows)
     # The inputs as they come have none, so that nothing would be judged.
     off = training(falling_to(rows, labels, 0.05))

@@ -14,7 +14,7 @@ import pytest
 
 from suite.cells.cell import Cell
 from suite.cells.families import FAMILIES
-from suite.cells.scenario import Ops, Scenario, resolve, vary
+from suite.cells.scenario import Ops, Scenario, vary
 from suite.cells.traits import PROFILES
 from suite.fingerprint import SUITE
 from suite.worker import scenarios
@@ -36,13 +36,12 @@ def test_what_a_cell_says_of_itself_holds_together(scenario: Scenario, cell: Cel
     assert scenarios.find(cell.id) == (scenario, cell)
 
     # A file of the worker prepares it, from its axes and no other word; so does its work.
-    assert list(cell.params) == list(scenario.axes)
     if callable(scenario.work):
         inspect.signature(scenario.work).bind(**cell.params)
     if scenario.prepare is not None:
         signature = inspect.signature(scenario.prepare)
         signature.bind(device="/CPU:0", **cell.params)
-        assert set(signature.parameters) in ({"device", *scenario.axes}, {"device", "axes"})
+        assert set(signature.parameters) in ({"device", *cell.params}, {"device", "axes"})
     else:
         assert cell.by_host or cell.one_shot
         assert cell.by_host == (cell.case == "container")
@@ -130,8 +129,8 @@ def test_every_stage_of_the_start_up_has_its_cell() -> None:
 
 def test_a_link_to_an_axis_that_a_case_lacks_is_refused() -> None:
     with pytest.raises(ValueError, match=r"made\.up has not all of the axes m"):
-        resolve(vary(m=1), "made.up", {"n": 1})
-    assert resolve(vary(n=1), "made.up", {"n": 1}) is None
+        vary(m=1)("made.up", {"n": 1})
+    assert vary(n=1)("made.up", {"n": 1}) is None
 
 
 @pytest.mark.parametrize("params", [{}, {"n": 1, "m": 2}, {"m": 1}])

@@ -65,7 +65,6 @@ BUILD = Scenario(
     family="mlp",
     case="build",
     question="How long does making a model take once the process is warm ({model})?",
-    axes=("model",),
     points=cross(model=MODELS),
     work=Work(amount=1.0, unit="model"),
     prepare=prepare,

@@ -10,7 +10,6 @@ import numpy as np
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross, vary
 from suite.model import Check
-from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.training import (
@@ -119,7 +118,6 @@ LOOP = Scenario(
     case="loop",
     question="What does an epoch of Model.fit take at batch {batch}, "
     "{steps_per_execution} steps an execution?",
-    axes=("batch", "steps_per_execution"),
     points=cross(batch=BATCHES, steps_per_execution=STEPS_PER_EXECUTION),
     work=work,
     prepare=prepare,
@@ -130,5 +128,5 @@ LOOP = Scenario(
     dispatch="keras",
     priced=True,
     links={"fewer": vary(steps_per_execution=STEPS_PER_EXECUTION[-1])},
-    choices={"batch": CHOICES["larger_batch"], "steps_per_execution": CHOICES["more_steps"]},
+    choices={"batch": "larger_batch", "steps_per_execution": "more_steps"},
 )

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Link, Param, Work
 from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Data, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
-from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, Network, build, examples, one_batch
@@ -169,12 +168,12 @@ def _link(net: str, batch: int, data: str, precision: str, execution: str) -> Li
 AT_HAND = "with the data on the device"
 
 
-def plain_step(net: str, batch: int) -> Target:
+def plain_step(net: str, batch: int) -> Link:
     """The step in a graph with its data at hand."""
     return cell("mlp.train", AT_HAND, net=net, batch=batch, data="device", **PLAIN)
 
 
-def fed_step(net: str, batch: int) -> Target:
+def fed_step(net: str, batch: int) -> Link:
     """The same with its data from a dataset."""
     words = "by a loop of one's own"
     return cell("mlp.train", words, net=net, batch=batch, data="dataset", **PLAIN)
@@ -195,7 +194,6 @@ TRAIN = Scenario(
     case="train",
     question="What does a training step of network {net} at batch {batch} take, "
     "data from the {data} ({precision}, {execution})?",
-    axes=("net", "batch", "data", "precision", "execution"),
     points=(
         *(
             point
@@ -221,10 +219,10 @@ TRAIN = Scenario(
     control=lambda **axes: tuple(axes.values()) in CONTROLS,
     links=_link,
     choices={
-        "batch": CHOICES["larger_batch"],
-        "data": CHOICES["data_place"],
-        "precision": CHOICES["precision"],
-        "execution": CHOICES["execution"],
+        "batch": "larger_batch",
+        "data": "data_place",
+        "precision": "precision",
+        "execution": "execution",
     },
 )
 
@@ -293,5 +291,5 @@ WIDTH = Scenario(
     data="device",
     dispatch="graph",
     priced=True,
-    choices={"batch": CHOICES["larger_batch"], "precision": CHOICES["precision"]},
+    choices={"batch": "larger_batch", "precision": "precision"},
 )

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Scenario
 from suite.cells.traits import QUICK, STANDARD
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Printed, WrongResult
@@ -37,6 +36,7 @@ WATERFALL = Waterfall(
     title="a model cloned, once",
     stages=STAGES,
     warm="again",
+    started=FIRST,
     unit="model",
     by_call=True,
 )
@@ -90,27 +90,22 @@ def check_clone(clone: Any, source: Any, place: str) -> Check:
     return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
 
 
-def _bear_out(run: script.Run, half: str, **_: Param) -> Printed:
-    clone = run.clones[half]
+def _bear_out(run: tuple[Any, ...], half: str, **_: Param) -> Printed:
+    seconds, clones, model = run
+    clone = clones[half]
     return Printed(
-        seconds=run.seconds[half],
-        check=lambda: check_clone(clone, run.model, half),
+        seconds=seconds[half],
+        check=lambda: check_clone(clone, model, half),
         tensors=lambda: list_weights(clone),
     )
 
 
-post = by_half(script.run, _bear_out)
-
-SCENARIOS = tuple(
-    Scenario(
-        **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
-        profiles=stage.profiles,
-        question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
-        work=Work(amount=1.0, unit="model"),
-        kin="building/clone",
-        proof=None if stage.name == FIRST else "results",
-        dispatch="eager",
-        startup="clone" if stage.name == FIRST else None,
-    )
-    for stage in STAGES
+SCENARIOS = WATERFALL.declare(
+    prepare,
+    by_half(script.run, _bear_out),
+    "What does cloning network B take {new} (work on: {on})?",
+    work=Work(amount=1.0, unit="model"),
+    kin="building/clone",
+    proof=lambda stage, **_: None if stage == FIRST else "results",
+    dispatch="eager",
 )

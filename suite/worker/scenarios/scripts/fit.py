@@ -6,17 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Point, Scenario, Target, cell, cross, vary
+from suite.cells.scenario import Links, Point, Target, cell, cross, vary
 from suite.cells.traits import FULL, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
 from suite.worker.scenarios.mlp.training import demand_all_finite
-from suite.worker.scenarios.scripts.loops import prove
 from suite.worker.scenarios.scripts.posted import fit as script
 from suite.worker.scenarios.scripts.waterfall import (
     FIRST_STEP,
@@ -28,9 +26,10 @@ from suite.worker.scenarios.scripts.waterfall import (
     pin,
     placed,
 )
+from suite.worker.scenarios.tfdata.pipelines import place_data
 
 STAGES = (
-    Stage(SCRIPT, "everything as posted"),
+    Stage(SCRIPT, "everything as posted in epoch {epoch}"),
     Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
     Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
     Stage("epoch-1", "no progress bar", {"bar": False}, "overhead"),
@@ -92,26 +91,25 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     )
 
 
-def _bear_out(run: script.Run, half: str, *, epoch: int, **_: Param) -> Printed:
+def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Printed:
+    seconds, losses, model, dataset = run
+
     def again() -> Nodes:
         import tensorflow as tf
 
-        run.model.make_train_function(force=True)
+        model.make_train_function(force=True)
         with placement.watch() as nodes, tf.device(half):
-            run.model.fit(run.dataset.take(1), verbose=0)
+            model.fit(dataset.take(1), verbose=0)
         return nodes
 
     def check() -> Check:
-        losses = run.losses[half]
-        if len(losses) != script.EPOCHS:
-            raise WrongResult(f"{len(losses)} epochs were made, not {script.EPOCHS}")
-        demand_all_finite(losses)
-        return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
+        made = len(losses[half])
+        if made != script.EPOCHS:
+            raise WrongResult(f"{made} epochs were made, not {script.EPOCHS}")
+        demand_all_finite(losses[half])
+        return Check(what=f"{made} epochs in one call; their losses are finite")
 
-    return Printed(seconds=run.seconds[half][epoch - 1], check=check, again=again)
-
-
-post = by_half(script.run, _bear_out)
+    return Printed(seconds=seconds[half][epoch - 1], check=check, again=again)
 
 
 def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
@@ -174,22 +172,18 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
     return links
 
 
-SCENARIOS = tuple(
-    Scenario(
-        **WATERFALL.declare(stage, prepare, post),
-        profiles=_profiles,
-        question=f"What does Model.fit take for {stage.new}"
-        + (" in epoch {epoch}" if stage.name == SCRIPT else "")
-        + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",
-        work=work,
-        kin="training/A",
-        larger=("batch",),
-        proof=prove(WATERFALL),
-        data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
-        dispatch="keras",
-        priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
-        links=_link,
-        choices={"batch": CHOICES["larger_batch"], "prefetch": CHOICES["prefetch"]},
-    )
-    for stage in STAGES
+SCENARIOS = WATERFALL.declare(
+    prepare,
+    by_half(script.run, _bear_out),
+    "What does Model.fit take for {new}, at batch {batch}, prefetch {prefetch} (work on: {on})?",
+    profiles=_profiles,
+    work=work,
+    kin="training/A",
+    larger=("batch",),
+    proof=WATERFALL.prove,
+    data=lambda prefetch, **_: place_data(prefetch),
+    dispatch="keras",
+    priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
+    links=_link,
+    choices={"batch": "larger_batch", "prefetch": "prefetch"},
 )

@@ -13,20 +13,14 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Ops, Scenario
+from suite.cells.scenario import CHOICES, Links
 from suite.cells.traits import QUICK, SMOKE, STANDARD
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, Resident, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import B, build, examples, one_batch
 from suite.worker.scenarios.mlp.train import plain_step
-from suite.worker.scenarios.mlp.training import (
-    MATMUL_PROOF,
-    TRAINING_PROOF,
-    Trainer,
-    demand_all_finite,
-)
+from suite.worker.scenarios.mlp.training import Trainer, demand_all_finite
 from suite.worker.scenarios.scripts.posted import dataset as dataset_script
 from suite.worker.scenarios.scripts.posted import slices as slices_script
 from suite.worker.scenarios.scripts.waterfall import (
@@ -267,24 +261,13 @@ def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], floa
     return epoch
 
 
-def prove(waterfall: Waterfall) -> Callable[..., Ops]:
-    """What gives the proof of a cell that trains: where its model lies elsewhere, the optimizer's updates are
-    there, beside its variables."""
-
-    def proof_of(stage: str, on: On, **_: Param) -> Ops:
-        there = waterfall.settings(stage).model == "placed" or on == "arm"
-        return TRAINING_PROOF if there else MATMUL_PROOF
-
-    return proof_of
-
-
-def link(waterfall: Waterfall, stage: Stage, fair: Links) -> Callable[..., Links]:
+def link(waterfall: Waterfall, fair: Links) -> Callable[..., Links]:
     """What a cold stage contains, and what the last one is compared with on the arm's device."""
 
-    def find_links(on: On, **_: Param) -> Links:
+    def find_links(stage: str, on: On) -> Links:
         if waterfall.is_cold(stage):
             return {"start": FIRST_STEP}
-        return fair if on == "arm" and stage is waterfall.stages[-1] else {}
+        return fair if (stage, on) == (waterfall.stages[-1].name, "arm") else {}
 
     return find_links
 
@@ -310,40 +293,26 @@ def bear_out(run: slices_script.Run, half: str, *, steps: int, **_: Param) -> Pr
 
 
 SCENARIOS = (
-    *(
-        Scenario(
-            **SLICES.declare(
-                stage,
-                prepare_slices,
-                by_half(slices_script.run, partial(bear_out, steps=count_steps(Settings()))),
-            ),
-            profiles=stage.profiles,
-            question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
-            work=slices_work,
-            kin="training/B",
-            proof=prove(SLICES),
-            data=SLICES.settings(stage.name).data,
-            dispatch="graph",
-            links=link(SLICES, stage, {"plain": plain_step("B", 512)}),
-        )
-        for stage in SLICES.stages
+    *SLICES.declare(
+        prepare_slices,
+        by_half(slices_script.run, partial(bear_out, steps=count_steps(Settings()))),
+        "What does network B's loop over slices take with {new} (work on: {on})?",
+        work=slices_work,
+        kin="training/B",
+        proof=SLICES.prove,
+        data=lambda stage, **_: SLICES.settings(stage).data,
+        dispatch="graph",
+        links=link(SLICES, {"plain": plain_step("B", 512)}),
     ),
-    *(
-        Scenario(
-            **DATASET.declare(
-                stage,
-                prepare_dataset,
-                by_half(dataset_script.run, partial(bear_out, steps=B.examples // BATCH)),
-            ),
-            profiles=stage.profiles,
-            question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
-            work=dataset_work,
-            kin="training/B",
-            proof=prove(DATASET),
-            data="prefetched",
-            dispatch="graph",
-            links=link(DATASET, stage, {"compute": plain_step("B", BATCH)}),
-        )
-        for stage in DATASET.stages
+    *DATASET.declare(
+        prepare_dataset,
+        by_half(dataset_script.run, partial(bear_out, steps=B.examples // BATCH)),
+        "What does a step of network B on a dataset take with {new} (work on: {on})?",
+        work=dataset_work,
+        kin="training/B",
+        proof=DATASET.prove,
+        data="prefetched",
+        dispatch="graph",
+        links=link(DATASET, {"compute": plain_step("B", BATCH)}),
     ),
 )

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from suite.cells.cell import Param, Work, cell_id
-from suite.cells.scenario import Scenario, cross
+from suite.cells.scenario import cross
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
@@ -190,18 +190,16 @@ WATERFALL = Waterfall(
 )
 
 
-SCENARIOS = tuple(
-    Scenario(
-        **WATERFALL.declare(stage, prepare, post),
-        profiles=_profiles,
-        question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
-        work=work,
-        kin=matmul.name_product,
-        sweep="n",
-        larger=("n",),
-        proof=MATMUL_PROOF if stage.name == SCRIPT else "results",
-        data="device",
-        dispatch="eager",
-    )
-    for stage in STAGES
+SCENARIOS = WATERFALL.declare(
+    prepare,
+    post,
+    "What does a product of n = {n} take with {new} (work on: {on})?",
+    profiles=_profiles,
+    work=work,
+    kin=matmul.name_product,
+    sweep="n",
+    larger=("n",),
+    proof=lambda stage, **_: MATMUL_PROOF if stage == SCRIPT else "results",
+    data="device",
+    dispatch="eager",
 )

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from suite.cells.cell import Choice, Ladder, Param, Step, cell_id
-from suite.cells.scenario import Point, cell, cross
+from suite.cells.scenario import Ops, Point, Scenario, cell, cross
 from suite.cells.traits import FULL, STANDARD, Effect, Profiles, Removed
 from suite.worker.scenario.scenario import Printed, list_halves
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF
 
 Run = TypeVar("Run")
 
@@ -106,6 +107,7 @@ class Waterfall:
     ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
     What is timed happens once in a process until the stage
     ``warm``, so it has one sample an invocation.
+    ``started`` is the stage that the start-up sequence measures.
     ``axes`` are in the order of the ids; a stage can lack one.  ``over`` are those whose values have a ladder
     each.  ``make_points`` gives a stage's points; ``fair``, by these axes and ``on``, the cell of another
     case that ends the ladder where the last stage has none.
@@ -115,6 +117,7 @@ class Waterfall:
     title: str
     stages: tuple[Stage, ...]
     warm: str
+    started: str | None = None
     unit: str = "example"
     by_call: bool = False
     axes: tuple[str, ...] = ("stage", "on")
@@ -139,34 +142,50 @@ class Waterfall:
                 return settings
         raise ValueError(f"no such stage: {name}")
 
-    def is_cold(self, stage: Stage) -> bool:
+    def is_cold(self, name: str) -> bool:
         """Whether what a stage times happens once in a process."""
-        names = [each.name for each in self.stages]
-        return names.index(stage.name) < names.index(self.warm)
+        names = [stage.name for stage in self.stages]
+        return names.index(name) < names.index(self.warm)
 
     def declare(
-        self, stage: Stage, prepare: Callable[..., Any] | None, script: Callable[..., Any]
-    ) -> dict[str, Any]:
-        """What a stage has like every other: it is measured by the script in a process of its own, or by what
+        self, prepare: Callable[..., Any], script: Callable[..., Any], question: str, **same: Any
+    ) -> tuple[Scenario, ...]:
+        """A scenario for each stage: it is measured by the script in a process of its own, or by what
         ``prepare`` gives; and what people compare a GPU with is a reference, and no work to choose a device
-        for."""
-        posted = stage.name == SCRIPT
-        points = self._points[stage.name]
-        return {
-            "family": "asked",
-            "case": self.case,
-            "axes": tuple(axis for axis in self.axes if axis in points[0]),
-            "points": points,
-            "arms": lambda on, **_: ARMS_OF[on],
-            "asked_about": True,
-            "prepare": None if posted else prepare,
-            "script": script if posted else None,
-            "process": f"asked.{self.case}" if posted else None,
-            "role": lambda on, **_: "reference" if on == "cpu" else "work",
-            "device": lambda on, **_: on,
-            "one_shot": self.is_cold(stage),
-            "way": self.find_ladder,
-        }
+        for.  ``{new}`` in the ``question`` is what is new in a stage; ``same`` are the fields that all
+        have."""
+        return tuple(
+            Scenario(
+                **{
+                    "family": "asked",
+                    "case": self.case,
+                    "question": question.replace("{new}", stage.new),
+                    "axes": tuple(
+                        axis for axis in self.axes if axis in self._points[stage.name][0]
+                    ),
+                    "points": self._points[stage.name],
+                    "profiles": stage.profiles,
+                    "arms": lambda on, **_: ARMS_OF[on],
+                    "asked_about": True,
+                    "prepare": None if stage.name in {SCRIPT, self.started} else prepare,
+                    "startup": self.case if stage.name == self.started else None,
+                    "script": script if stage.name == SCRIPT else None,
+                    "process": f"asked.{self.case}" if stage.name == SCRIPT else None,
+                    "role": lambda on, **_: "reference" if on == "cpu" else "work",
+                    "device": lambda on, **_: on,
+                    "one_shot": self.is_cold(stage.name),
+                    "way": self.find_ladder,
+                    **same,
+                }
+            )
+            for stage in self.stages
+        )
+
+    def prove(self, stage: str, on: On, **_: Param) -> Ops:
+        """The proof of a cell that trains: where its model lies elsewhere, the optimizer's updates are there,
+        beside its variables."""
+        there = self.settings(stage).model == "placed" or on == "arm"
+        return TRAINING_PROOF if there else MATMUL_PROOF
 
     def find_ladder(self, **axes: Param) -> Ladder | None:
         """The ladder of a cell: the stages in the same place, from the first that has a cell there; None:

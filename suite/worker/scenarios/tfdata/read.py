@@ -19,7 +19,6 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
-from suite.worker.scenario.choices import CHOICES
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared
 from suite.worker.scenarios.mlp.networks import A, examples
 from suite.worker.scenarios.tfdata.pipelines import (
@@ -380,7 +379,6 @@ READ = Scenario(
     family="tfdata",
     case="read",
     question="How many elements a second come out of files ({source}) at batch {batch}?",
-    axes=("source", "batch"),
     points=tuple({"source": source, "batch": batch} for source, batch in BATCHES.items()),
     work=work,
     prepare=prepare,
@@ -389,5 +387,5 @@ READ = Scenario(
     device="cpu",
     data="file",
     reads_files=True,
-    choices={"source": CHOICES["files"], "batch": CHOICES["larger_batch"]},
+    choices={"source": "files", "batch": "larger_batch"},
 )
