@@ -21,8 +21,8 @@ AMOUNTS = {cell.id: cell.work.amount for cell in scenarios.cells()}
 def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(
     waterfall: Waterfall,
 ) -> None:
-    names = [stage.name for stage in waterfall.stages]
-    for before, after in itertools.pairwise(map(asdict, map(waterfall.settings, names))):
+    every = [asdict(waterfall.settings(stage.name)) for stage in waterfall.stages]
+    for before, after in itertools.pairwise(every):
         assert len(after.items() - before.items()) == 1, (before, after)
     for stage in waterfall.stages:
         of_stage = [c for c in ASKED if (c.case, c.params["stage"]) == (waterfall.case, stage.name)]
@@ -90,9 +90,3 @@ def test_what_is_pinned_to_the_cpu_stands_beside_the_same_on_the_arm() -> None:
             assert cell.profiles == ["full"]
         else:
             assert profiles[cell.id.replace("on=cpu", "on=arm")] == cell.profiles
-
-
-def test_an_unknown_stage_is_refused() -> None:
-    assert loops.SLICES.settings("naive").labels == "column"
-    with pytest.raises(ValueError, match="no such stage: naïve"):
-        loops.SLICES.settings("naïve")

@@ -180,7 +180,6 @@ def test_updates_are_looked_for_where_the_model_is() -> None:
 @pytest.mark.parametrize(
     ("stage", "made", "losses", "complaint"),
     [
-        ("naive", 99, [0.5] * 100, "not a multiple of 100"),
         ("no-fetch", 99, [0.5] * 100, "not a multiple of 100"),
         ("no-fetch", 0, [0.5] * 100, "0 steps were made"),
         ("naive", 100, [0.5] * 99, "99 losses were fetched"),

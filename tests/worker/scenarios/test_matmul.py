@@ -106,7 +106,7 @@ def test_a_product_passes_as_what_it_was_computed_and_stored_in(
 @pytest.mark.parametrize(
     ("made", "sizes", "least", "most"),
     [
-        (fp32, (1, 2, 10, 100, 255, 256, 257, 500), -1.0, TOLERANCE["fp32"] / 10),
+        (fp32, (1, 2, 10, 100, 255, 256, 257), -1.0, TOLERANCE["fp32"] / 10),
         (reading(tf32), (10, 100, 300), 10 * TOLERANCE["fp32"], 1e-3),
         (reading(tf32), (64, 256, 400), 2 * LEAST_ERROR["tf32"], TOLERANCE["tf32"] / 1.5),
         (reading(cut_off), (64, 256, 400), 2 * LEAST_ERROR["tf32"], TOLERANCE["tf32"] / 1.5),

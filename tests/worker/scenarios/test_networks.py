@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.mlp import build, infer, loop, networks, retrace
+from suite.worker.scenarios.mlp import build, infer, networks, retrace
 from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
 from suite.worker.scenarios.mlp.train import count_flop, widen
 from suite.worker.scenarios.mlp.training import (
@@ -69,11 +69,6 @@ def test_the_work_of_a_step_is_three_products_a_kernel_but_for_the_first() -> No
     expected = 2 * 32 * (2 * first + 3 * second + 3 * third)
     assert count_flop(A, 32) == expected
     assert count_flop(B, 10) == 2 * 10 * (2 * 100 * 128 + 3 * 128 * 10)
-
-
-def test_an_epoch_of_fit_counts_whole_batches_only() -> None:
-    assert [loop.count_steps(batch) for batch in (32, 512)] == [312, 19]
-    assert loop.work(batch=512, steps_per_execution=1).amount == 9_728
 
 
 @pytest.mark.parametrize("count", [1, 32])

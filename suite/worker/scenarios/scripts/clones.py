@@ -42,15 +42,13 @@ WATERFALL = Waterfall(
 )
 
 
-def prepare(*, device: str, stage: str, on: On) -> Prepared:
+def prepare(*, device: str, stage: str, on: On) -> Prepared:  # noqa: ARG001  the one that is left
     """Cloning a model that is built already: new layers, freshly initialised weights.
 
     Under ``tf.device``, as asked: a clone takes milliseconds, of which naming a device is nothing.
     """
     import tensorflow as tf
 
-    if WATERFALL.settings(stage).clone == "the first":
-        raise ValueError("the first clone of a process belongs to the start-up sequence")
     place = placed(device, on)
     source = build(B, place)
 

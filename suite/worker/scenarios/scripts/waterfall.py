@@ -126,26 +126,23 @@ class Waterfall:
     fair: Callable[..., str] | None = None
 
     @cached_property
+    def _names(self) -> list[str]:
+        return [stage.name for stage in self.stages]
+
+    @cached_property
     def _points(self) -> dict[str, tuple[Point, ...]]:
         return {stage.name: self.make_points(stage) for stage in self.stages}
 
     def settings(self, name: str) -> Settings:
-        """The settings of a stage: those of the one before, but for its change.
-
-        Raises:
-            ValueError: there is no such stage.
-        """
+        """The settings of a stage: those of the one before, but for its change."""
         settings = Settings()
-        for stage in self.stages:
+        for stage in self.stages[: self._names.index(name) + 1]:
             settings = replace(settings, **stage.change)
-            if stage.name == name:
-                return settings
-        raise ValueError(f"no such stage: {name}")
+        return settings
 
     def is_cold(self, name: str) -> bool:
         """Whether what a stage times happens once in a process."""
-        names = [stage.name for stage in self.stages]
-        return names.index(name) < names.index(self.warm)
+        return self._names.index(name) < self._names.index(self.warm)
 
     def declare(
         self, prepare: Callable[..., Any], script: Callable[..., Any], question: str, **same: Any
