@@ -6,13 +6,9 @@ TensorFlow.  Nothing newer than Python 3.8 outside functions, so that an old one
 
 from __future__ import annotations
 
-import ast
 import json
-import operator
 import re
 import sys
-from pathlib import Path
-from typing import Any
 
 OLDEST_PYTHON = (3, 11)
 """What the worker's own source needs, and Keras."""
@@ -21,8 +17,6 @@ OLDEST_TENSORFLOW = (2, 16)
 """The first with Keras 3, whose arithmetic and defaults the networks' cells are written for."""
 
 OLDEST_KERAS = 3
-
-HOME = Path(__file__).resolve().parents[1]
 
 
 class Unfit(Exception):
@@ -75,38 +69,7 @@ def check_tensorflow(*, gpu: bool) -> str:
         raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, found))
     if _numbers(keras) < (OLDEST_KERAS,):
         raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {found}")
-    lacking = find_lacking(tf)
-    if lacking:
-        raise Unfit(f"its TensorFlow lacks {', '.join(lacking)}, which the worker uses: {found}")
     return found
-
-
-def names_used() -> list[str]:
-    """Every name of TensorFlow's in the worker's own source, such as ``data.Dataset.range``."""
-    names = set()
-    for path in HOME.rglob("*.py"):
-        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            node: ast.AST = part
-            parts = []
-            while isinstance(node, ast.Attribute):
-                parts.append(node.attr)
-                node = node.value
-            if parts and isinstance(node, ast.Name) and node.id == "tf":
-                names.add(".".join(reversed(parts)))
-    return sorted(names)
-
-
-def find_lacking(tf: Any) -> list[str]:
-    """Those of them that this TensorFlow does not have."""
-    return [f"tf.{name}" for name in names_used() if not _has(tf, name)]
-
-
-def _has(tf: Any, name: str) -> bool:
-    try:
-        operator.attrgetter(name)(tf)
-    except (AttributeError, ImportError):
-        return False
-    return True
 
 
 def try_out() -> None:
