@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from suite.cells.cell import Cell, Choice, Ladder, Link, Param, Work, cell_id
+from suite.cells.tables import read_table
 from suite.cells.traits import (
     PROFILES,
     Data,
@@ -30,16 +29,8 @@ from suite.cells.traits import (
     Role,
 )
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 CHOICES: Mapping[str, Choice] = {
-    name: Choice(**declared)
-    for name, declared in tomllib.loads(
-        Path(__file__).with_name("choices.toml").read_text(encoding="utf-8")
-    ).items()
+    name: Choice(**declared) for name, declared in read_table(__file__, "choices").items()
 }
 """What whoever writes a script chooses, by name: the rows of ``choices.toml``."""
 

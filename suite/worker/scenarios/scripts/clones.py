@@ -11,35 +11,13 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.traits import QUICK, STANDARD
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 from suite.worker.scenarios.scripts.posted import clone as script
-from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, Stage, Waterfall, by_half, placed
+from suite.worker.scenarios.scripts.waterfall import On, by_half, placed, read_waterfall
 
-FIRST = "first"
-"""The stage that the start-up sequence measures, as its own stage of the name ``clone``."""
-
-STAGES = (
-    Stage(SCRIPT, "everything as posted", profiles=STANDARD),
-    Stage(
-        *(FIRST, "a process that has computed before", {"process": "warm"}, "start-up"),
-        profiles=QUICK,
-        ons=("arm",),
-    ),
-    Stage("again", "again, once warm", {"clone": "later ones"}, "start-up", QUICK),
-)
-
-WATERFALL = Waterfall(
-    case="clone",
-    title="a model cloned, once",
-    stages=STAGES,
-    warm="again",
-    started=FIRST,
-    unit="model",
-    by_call=True,
-)
+WATERFALL = read_waterfall("clone")
 
 
 def prepare(*, device: str, stage: str, on: On) -> Prepared:  # noqa: ARG001  the one that is left
@@ -104,6 +82,6 @@ SCENARIOS = WATERFALL.declare(
     "What does cloning network B take {new} (work on: {on})?",
     work=Work(amount=1.0, unit="model"),
     kin="building/clone",
-    proof=lambda stage, **_: None if stage == FIRST else "results",
+    proof=lambda stage, **_: None if stage == WATERFALL.started else "results",
     dispatch="eager",
 )

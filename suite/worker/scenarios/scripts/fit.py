@@ -21,22 +21,12 @@ from suite.worker.scenarios.scripts.waterfall import (
     SCRIPT,
     On,
     Stage,
-    Waterfall,
     by_half,
     pin,
     placed,
+    read_waterfall,
 )
 from suite.worker.scenarios.tfdata.pipelines import place_data
-
-STAGES = (
-    Stage(SCRIPT, "everything as posted in epoch {epoch}"),
-    Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
-    Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
-    Stage("epoch-1", "no progress bar", {"bar": False}, "overhead"),
-    Stage("epoch-2", "the second epoch", {"epoch": 2}, "start-up"),
-    Stage("epoch-3", "the third epoch", {"epoch": 3}, "start-up"),
-    Stage("steady", "an epoch once warm", {"epoch": None}, "start-up"),
-)
 
 ENDS = ("epoch-1", "steady")
 """The stages of the shorter profiles, and of the variants."""
@@ -61,7 +51,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     inputs, labels = examples(A, A.examples)
     dataset = _pipeline(inputs, labels, batch, prefetch)
     steps = -(-A.examples // batch)
-    untimed = (timed.epoch or 1) - 1
+    untimed = max(0, timed.epoch - 1)
     epochs: list[float] = []
 
     place = placed(device, on)
@@ -79,7 +69,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
             step()
 
     def check(_: Any) -> Check:
-        if timed.epoch not in {None, len(epochs)}:
+        if timed.epoch not in {0, len(epochs)}:
             raise WrongResult(f"{len(epochs)} epochs were made, the last of which was timed")
         loss = pin(lambda: find_loss(model, inputs, labels), on)
         return check_epochs(model, epochs, steps, loss)
@@ -147,21 +137,13 @@ def _points(stage: Stage) -> tuple[Point, ...]:
     )
 
 
-WATERFALL = Waterfall(
-    case="fit",
-    title="Model.fit, its first epoch",
-    stages=STAGES,
-    warm="steady",
-    axes=("stage", "epoch", "batch", "prefetch", "on"),
-    over=("batch", "prefetch"),
-    make_points=_points,
-)
+WATERFALL = read_waterfall("fit", make_points=_points)
+LAST = WATERFALL.stages[-1].name
 
 
 def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Param) -> Links:
-    if stage != STAGES[-1].name:
-        last = STAGES[-1].name
-        steady = cell("asked.fit", "once warm", stage=last, batch=batch, prefetch=prefetch, on=on)
+    if stage != LAST:
+        steady = cell("asked.fit", "once warm", stage=LAST, batch=batch, prefetch=prefetch, on=on)
         return {"start": FIRST_STEP, **({"warm": steady} if epoch > 1 else {})}
     links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
     if on == "arm":
@@ -183,7 +165,7 @@ SCENARIOS = WATERFALL.declare(
     proof=WATERFALL.prove,
     data=lambda prefetch, **_: place_data(prefetch),
     dispatch="keras",
-    priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
+    priced=lambda stage, on, **_: (stage, on) == (LAST, "arm"),
     links=_link,
     choices={"batch": "larger_batch", "prefetch": "prefetch"},
 )

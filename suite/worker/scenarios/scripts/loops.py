@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import CHOICES, Links
-from suite.cells.traits import QUICK, SMOKE, STANDARD
+from suite.cells.scenario import Links
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, Resident, WrongResult, lay
@@ -25,15 +24,13 @@ from suite.worker.scenarios.scripts.posted import dataset as dataset_script
 from suite.worker.scenarios.scripts.posted import slices as slices_script
 from suite.worker.scenarios.scripts.waterfall import (
     FIRST_STEP,
-    SCRIPT,
     On,
     Settings,
-    Stage,
     Waterfall,
     by_half,
     pin,
     placed,
-    telling,
+    read_waterfall,
 )
 
 EXAMPLES = 1_000
@@ -44,66 +41,7 @@ BATCH = 32
 
 EPOCH = Work(amount=float(B.examples), unit="example", steps=B.examples // BATCH)
 
-TRAINED = Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up")
-BUILT = Stage(
-    "built",
-    "the optimizer built before the first trace",
-    {"optimizer": "built"},
-    "start-up",
-    telling,
-)
-PLACED = Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback")
-
-SLICES = Waterfall(
-    case="slices",
-    title="1,000 examples in slices of 10",
-    stages=(
-        Stage(SCRIPT, "everything as posted", profiles=SMOKE),
-        TRAINED,
-        BUILT,
-        Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
-        Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
-        Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", telling),
-        PLACED,
-        Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", telling),
-        Stage(
-            *("no-fetch", "the loss no longer fetched every step", {"fetch": False}),
-            *("overhead", telling),
-        ),
-        Stage(
-            *("device-data", "the data already on the device", {"data": "device"}),
-            *("transfer", telling),
-        ),
-        Stage(
-            *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
-            like=CHOICES["larger_batch"],
-        ),
-    ),
-    warm="traced",
-)
-
-DATASET = Waterfall(
-    case="dataset",
-    title="100,000 examples from a dataset, the loss fetched at every step",
-    stages=(
-        Stage(SCRIPT, "everything as posted", profiles=STANDARD),
-        TRAINED,
-        BUILT,
-        Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", telling),
-        Stage("traced", "tracing no longer timed", {"timed": "epoch"}, "start-up"),
-        PLACED,
-        Stage(
-            *("made", "the dataset made before the timer", {"timed": "step"}, "start-up", telling),
-        ),
-        Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
-        Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
-        Stage(
-            *("no-fetch", "the loss no longer fetched every step", {"fetch": False}),
-            *("overhead", QUICK),
-        ),
-    ),
-    warm="made",
-)
+SLICES, DATASET = read_waterfall("slices"), read_waterfall("dataset")
 
 
 def draw(settings: Settings, count: int) -> tuple[Any, Any]:

@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from suite.cells.cell import Choice, Ladder, Param, Step, cell_id
-from suite.cells.scenario import Ops, Point, Scenario, cell, cross
-from suite.cells.traits import FULL, STANDARD, Effect, Profiles, Removed
+from suite.cells.scenario import CHOICES, Ops, Point, Scenario, cell, cross
+from suite.cells.tables import read_table
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Effect, Profiles, Removed
 from suite.worker.scenario.scenario import Printed, list_halves
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF
 
@@ -28,6 +29,15 @@ def telling(on: On, **_: Param) -> Profiles:
     return STANDARD if on == "arm" else FULL
 
 
+PROFILES_FROM: dict[str, Profiles | Callable[..., Profiles]] = {
+    "smoke": SMOKE,
+    "quick": QUICK,
+    "standard": STANDARD,
+    "full": FULL,
+    "telling": telling,
+}
+"""The profiles of a stage by the shortest that holds it."""
+
 SCRIPT = "script"
 """The stage that is what a script as people post it prints."""
 
@@ -40,7 +50,7 @@ class Stage:
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
     ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
     ``effect`` is what the change is to whoever makes it, where it does not remove the start-up; ``like`` is
-    the same change along an axis.
+    the same change along an axis, by its name in `CHOICES`.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -49,7 +59,7 @@ class Stage:
     change: Mapping[str, Any] = field(default_factory=dict)
     removes: Removed | None = None
     profiles: Profiles | Callable[..., Profiles] = FULL
-    ons: tuple[On, ...] = tuple(ARMS_OF)
+    ons: Sequence[On] = tuple(ARMS_OF)
     effect: Effect = "script"
     like: Choice | None = None
 
@@ -78,7 +88,7 @@ class Settings:
     ``timed`` of a dataset: a whole epoch with its tracing, one with the step traced before, or single steps
     on a dataset that is there.
 
-    Of ``Model.fit``: with its progress ``bar``; which ``epoch`` of a fresh model is timed; None: those once
+    Of ``Model.fit``: with its progress ``bar``; which ``epoch`` of a fresh model is timed; 0: those once
     warm, one after the other.
     """
 
@@ -97,7 +107,7 @@ class Settings:
     batch: int = 10
     timed: Literal["tracing and epoch", "epoch", "step"] = "tracing and epoch"
     bar: bool = True
-    epoch: int | None = 1
+    epoch: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +130,8 @@ class Waterfall:
     started: str | None = None
     unit: str = "example"
     by_call: bool = False
-    axes: tuple[str, ...] = ("stage", "on")
-    over: tuple[str, ...] = ()
+    axes: Sequence[str] = ("stage", "on")
+    over: Sequence[str] = ()
     make_points: Callable[[Stage], tuple[Point, ...]] = halves
     fair: Callable[..., str] | None = None
 
@@ -231,6 +241,23 @@ def _find_effect(stage: Stage) -> Effect:
 def _removes(stage: Stage, on: Param) -> Removed | None:
     """On the arm's own device a model lies there by itself: making it there takes no fallback away."""
     return None if on == "arm" and stage.removes == "fallback" else stage.removes
+
+
+def read_waterfall(case: str, **functions: Any) -> Waterfall:
+    """The waterfall of a case as ``waterfalls.toml`` declares it; ``functions`` are its fields that are."""
+    declared = read_table(__file__, "waterfalls")[case]
+    rows = declared.pop("stages")
+    stages = tuple(
+        Stage(
+            **{
+                **row,
+                "profiles": PROFILES_FROM[row.get("profiles", "full")],
+                "like": CHOICES[row["like"]] if "like" in row else None,
+            }
+        )
+        for row in rows
+    )
+    return Waterfall(case=case, stages=stages, **declared, **functions)
 
 
 FIRST_STEP = cell("overhead.startup", stage="step")
