@@ -10,15 +10,27 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Scenario, cross, vary
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
-"""The sizes of the plot that people post; the others find the crossover."""
+"""The sizes of the plot that people post."""
 
-BETWEEN = (32, 64, 128, 256)
+SIZES = {
+    **dict.fromkeys(ASKED_ABOUT, STANDARD),
+    10: SMOKE,
+    32: FULL,
+    64: FULL,
+    100: QUICK,
+    128: FULL,
+    256: STANDARD,
+    1000: SMOKE,
+    4000: QUICK,
+}
+"""The sizes of the plain product and the profiles that hold them: smoke has one small and one large, standard
+all that people ask about, and one of those between, which find the crossover."""
 
 LOW = ("tf32", "bf16", "fp16")
 LOW_SIZES = (1000, 4000, 8000)
@@ -196,18 +208,6 @@ def name_product(n: int, **_: Param) -> str:
     return f"product/{n}"
 
 
-def _profiles(n: int, **rest: Param) -> Profiles:
-    """Of the plain product: the smoke profile has one small and one large, standard all that people ask
-    about, and one between."""
-    if rest != PLAIN:
-        return FULL
-    if n in {10, 1000}:
-        return SMOKE
-    if n in {100, 4000}:
-        return QUICK
-    return FULL if n in {32, 64, 128} else STANDARD
-
-
 PLAIN: dict[str, Any] = {"precision": "fp32", "operands": "device", "xla": "off"}
 
 SQUARE = Scenario(
@@ -216,12 +216,12 @@ SQUARE = Scenario(
     question="How long does a {n} × {n} product take ({precision}, operands on the {operands}, "
     "XLA {xla})?",
     points=(
-        *cross(n=sorted((*ASKED_ABOUT, *BETWEEN)), **PLAIN),
+        *cross(n=sorted(SIZES), **PLAIN),
         *cross(precision=LOW, n=LOW_SIZES, operands="device", xla="off"),
         *cross(n=VARIED_SIZES, **{**PLAIN, "operands": "host"}),
         *cross(n=VARIED_SIZES, **{**PLAIN, "xla": "on"}),
     ),
-    profiles=_profiles,
+    profiles=lambda n, **rest: SIZES[n] if rest == PLAIN else FULL,
     asked_about=lambda n, **rest: n in ASKED_ABOUT and rest == PLAIN,
     work=square_work,
     prepare=prepare,

@@ -167,15 +167,17 @@ GRAPH_OP = Scenario(
     proof=LINKS,
 )
 
-COPIED = (4, 4096, 65_536, 1_048_576, 16_777_216, 268_435_456)
-"""From one float, which is what fetching a loss moves, to 256 MiB."""
-
-COPIED_SOON = (4, 65_536)
-"""From the profile standard on: a loss, and a batch."""
-
-COPIED_FIRST = 1_048_576
-"""From the profile quick on: the smallest copy that shows a link's rate, and more than any batch of the
-profile standard."""
+COPIED = {
+    4: STANDARD,
+    4096: FULL,
+    65_536: STANDARD,
+    1_048_576: QUICK,
+    16_777_216: FULL,
+    268_435_456: FULL,
+}
+"""Bytes, from one float, which is what fetching a loss moves, to 256 MiB, and the profiles that hold them:
+standard has a loss and a batch; quick, which whoever has just rented a machine runs and who has to be told
+of a slow link, the smallest copy that shows a link's rate."""
 
 SUMMED = 268_435_456
 
@@ -187,13 +189,6 @@ PROCESS = "/job:localhost/replica:0/task:0/device:"
 
 STRIP = 2**20
 """Numbers that the check of a sum looks at together."""
-
-
-def choose_profiles(bytes: int, **_: Param) -> Profiles:  # noqa: A002  the axis
-    """Whoever has just rented a machine runs the profile quick, and has to be told of a slow link."""
-    if bytes == COPIED_FIRST:
-        return QUICK
-    return STANDARD if bytes in COPIED_SOON else FULL
 
 
 def one_copy(bytes: int, **_: Param) -> Work:  # noqa: A002  the axis
@@ -292,8 +287,8 @@ COPY = Scenario(
     family="overhead",
     case="copy",
     question="What does copying {bytes} bytes {direction} cost?",
-    points=cross(direction=("to-device", "from-device"), bytes=COPIED),
-    profiles=choose_profiles,
+    points=cross(direction=("to-device", "from-device"), bytes=tuple(COPIED)),
+    profiles=lambda bytes, **_: COPIED[bytes],  # noqa: A006  the axis
     work=one_copy,
     prepare=prepare_copy,
     role="overhead",

@@ -65,28 +65,3 @@ def test_the_work_of_a_waterfall_can_be_compared() -> None:
         # that over a dataset at steps instead of an epoch.
         mixed = {"slices": {1000.0, 512.0}, "dataset": {100_000.0, 32.0}}
         assert amounts == mixed.get(cell.case, {cell.work.amount})
-
-
-TELLING: dict[str, set[str]] = {
-    "matmul": set(),
-    "clone": set(),
-    "slices": {"built", "traced", "float32", "no-fetch", "device-data"},
-    "dataset": {"built", "closure", "made"},
-    "fit": {"placed"},
-}
-"""The stages that the profile standard has to tell causes apart, on the arm's device alone."""
-
-
-def test_what_is_pinned_to_the_cpu_stands_beside_the_same_on_the_arm() -> None:
-    profiles = {cell.id: cell.profiles for cell in ASKED}
-    for cell in ASKED:
-        if cell.params["on"] == "arm":
-            continue
-        if cell.params["stage"] == "warm":
-            naive = cell.id.replace("stage=warm", "stage=naive")
-            assert cell.profiles == [name for name in profiles[naive] if name != "smoke"]
-        elif cell.params["stage"] in TELLING[cell.case]:
-            assert profiles[cell.id.replace("on=cpu", "on=arm")] == ["standard", "full"]
-            assert cell.profiles == ["full"]
-        else:
-            assert profiles[cell.id.replace("on=cpu", "on=arm")] == cell.profiles

@@ -12,8 +12,8 @@ import pytest
 
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp import build, infer, networks, retrace
-from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
-from suite.worker.scenarios.mlp.train import count_flop, widen
+from suite.worker.scenarios.mlp.networks import A, B, examples
+from suite.worker.scenarios.mlp.train import count_flop
 from suite.worker.scenarios.mlp.training import (
     CHECK_STEPS,
     CHECK_TOLERANCE,
@@ -24,34 +24,6 @@ from suite.worker.scenarios.mlp.training import (
 )
 from suite.worker.scenarios.tfdata.pipelines import normalise_in_numpy
 from tests.worker.verdict import hear
-
-
-def test_a_widened_network_is_a_with_other_hidden_layers() -> None:
-    wide = widen(512)
-    assert wide.kernels == [(128, 512), (512, 512), (512, 1)]
-    assert [activation for _, activation in wide.layers] == ["relu", "relu", "sigmoid"]
-    assert all(map(np.array_equal, networks.examples(wide, 16), networks.examples(A, 16)))
-    assert widen(64).learning_rate == A.learning_rate > wide.learning_rate
-    assert (len(DEEP.kernels), len(networks.weights(DEEP))) == (50, 100)
-
-
-@pytest.mark.parametrize("network", networks.NETWORKS.values(), ids=networks.NETWORKS)
-def test_data_and_weights_are_the_same_bits_every_time(network: networks.Network) -> None:
-    inputs, labels = networks.examples(network, 40)
-    assert inputs.shape == (40, network.inputs)
-    assert inputs.dtype == np.float32
-    assert labels.shape == (40, 1)
-    assert labels.min() >= 0
-    assert labels.max() < network.classes
-    assert np.array_equal(inputs, networks.examples(network, 40)[0])
-    found = networks.weights(network)
-    widths = [network.inputs, *(units for units, _ in network.layers)]
-    assert [array.shape for array in found] == [
-        shape
-        for before, after in itertools.pairwise(widths)
-        for shape in [(before, after), (after,)]
-    ]
-    assert all(map(np.array_equal, found, networks.weights(network)))
 
 
 def test_a_falling_loss_is_what_arms_are_compared_by_and_another_is_a_wrong_result() -> None:

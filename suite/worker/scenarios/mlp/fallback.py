@@ -16,7 +16,6 @@ from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer
 from suite.worker.scenarios.tfdata.pipelines import normalise, normalise_in_numpy
 
 BATCH = 512
-PYTHON = ("none", "numpy_function")
 
 CALLING_PROOF = replace(TRAINING_PROOF, cpu=(("PyFunc", "PyFuncStateless"),))
 """A ``numpy_function`` has one of these names in an executed graph."""
@@ -61,7 +60,7 @@ FALLBACK = Scenario(
     family="mlp",
     case="fallback",
     question="What does a training step of A at batch {batch} take with Python inside: {python}?",
-    points=cross(batch=BATCH, python=PYTHON),
+    points=cross(batch=BATCH, python=tuple(BEFORE)),
     work=one_batch,
     prepare=prepare,
     kin="training/A",

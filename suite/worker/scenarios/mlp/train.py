@@ -20,7 +20,22 @@ from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, Network, build, examples, one_batch
 from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
 
-BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
+SIZES = {
+    8: STANDARD,
+    16: FULL,
+    32: SMOKE,
+    64: FULL,
+    128: STANDARD,
+    256: FULL,
+    512: QUICK,
+    1024: FULL,
+    2048: STANDARD,
+    4096: QUICK,
+}
+"""The batches of A with data on the device, and the profiles that hold them: every other batch, and those
+that others are told by."""
+
+BATCHES = {"A": tuple(SIZES), "B": (10, 32, 512)}
 FED = {"A": (32, 512), "B": (10, 32)}
 """The batches at which the data also comes from the host or through a dataset."""
 
@@ -41,21 +56,10 @@ def work(net: str, batch: int, **_: Param) -> Work:
     return replace(one_batch(batch), bytes_in=float(batch * NETWORKS[net].example_bytes))
 
 
-def prepare(
-    *, device: str, net: str, batch: int, data: str, precision: str, execution: str
-) -> Prepared:
-    """One training step of the network, with its data from where ``data`` says."""
-    network = NETWORKS[net]
-    count = EXAMPLES.get((net, batch), network.examples)
-    return prepare_step(
-        network,
-        device,
-        batch=batch,
-        count=count,
-        data=data,
-        precision=precision,
-        execution=execution,
-    )
+def prepare(*, device: str, net: str, batch: int, **axes: Any) -> Prepared:
+    """One training step of the network; the other axes are those of `prepare_step`."""
+    count = EXAMPLES.get((net, batch), NETWORKS[net].examples)
+    return prepare_step(NETWORKS[net], device, batch=batch, count=count, **axes)
 
 
 def prepare_step(
@@ -69,7 +73,8 @@ def prepare_step(
     execution: str = "graph",
     steps: int = CHECK_STEPS,
 ) -> Prepared:
-    """One training step on batches of ``count`` examples; its check trains so many ``steps``."""
+    """One training step on batches of ``count`` examples, from where ``data`` says; its check trains so many
+    ``steps``."""
     demand(precision, device)
     inputs, labels = examples(network, max(count, batch))
     model = build(network, device, precision=precision)
@@ -83,11 +88,6 @@ def prepare_step(
         return trainer.check(last, *first, steps=steps, tolerance=TOLERANCES[precision])
 
     switch_back = switch(precision)
-
-    def close_all() -> None:
-        switch_back()
-        close()
-
     return Prepared(
         step=step,
         check=check,
@@ -95,7 +95,7 @@ def prepare_step(
         resident=here if data == "device" else None,
         enqueues=data == "device",
         traces=trainer.traces,
-        close=close_all,
+        close=lambda: (switch_back(), close()),
     )
 
 
@@ -134,17 +134,12 @@ def _feed(
 
 
 def _profiles(net: str, batch: int, data: str, **rest: Param) -> Profiles:
-    """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
     if rest == {**PLAIN, "execution": "eager"} and batch == min(EXECUTED):
         return STANDARD
     if rest != PLAIN:
         return FULL
-    if (net, batch, data) == ("A", 32, "device"):
-        return SMOKE
-    if (net, data) == ("A", "device") and batch in {512, 4096}:
-        return QUICK
     if (net, data) == ("A", "device"):
-        return STANDARD if batch in {8, 32, 128, 512, 2048, 4096} else FULL
+        return SIZES[batch]
     return FULL if (net, batch, data) == ("B", 32, "dataset") or batch == 10 else STANDARD
 
 
@@ -267,10 +262,6 @@ def prepare_width(*, device: str, width: int, batch: int, precision: str) -> Pre
     )
 
 
-def _width_profiles(width: int, batch: int, precision: str) -> Profiles:
-    return STANDARD if width > 512 and (batch, precision) == (512, "fp32") else FULL
-
-
 WIDTH = Scenario(
     family="mlp",
     case="width",
@@ -280,7 +271,9 @@ WIDTH = Scenario(
         *cross(batch=(32, 512), width=WIDTHS, precision="fp32"),
         *cross(precision=LOW, width=LOW_WIDTHS, batch=512),
     ),
-    profiles=_width_profiles,
+    profiles=lambda width, batch, precision: (
+        STANDARD if width > 512 and (batch, precision) == (512, "fp32") else FULL
+    ),
     work=width_work,
     prepare=prepare_width,
     kin=lambda width, **_: f"training at width/{width}",

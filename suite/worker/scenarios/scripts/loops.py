@@ -151,18 +151,29 @@ def prepare_dataset(*, device: str, stage: str, on: On) -> Prepared:
 
     if settings.timed == "step":
         batches = [iter(_pipeline(inputs, labels, endless=True))]
-        step, close = _make_step(trainer, batches, fetch=settings.fetch), batches.clear
-        warm_start = None
-    else:
-        step, close = _make_epoch(trainer, inputs, labels), lambda: None
-        traced = _pipeline(*first, endless=False)
-        warm_start = pin(lambda: [trainer.step(*batch) for batch in traced], on)
+
+        def going_on() -> Any:
+            return trainer.step(*next(batches[0]))
+
+        def fetching() -> float:
+            return float(going_on().numpy())
+
+        step = pin(fetching if settings.fetch else going_on, on)
+        return Prepared(step=step, check=check, traces=trainer.traces, close=batches.clear)
+
+    def epoch() -> float:
+        loss = math.nan
+        for batch in _pipeline(inputs, labels, endless=False):
+            loss = float(trainer.step(*batch).numpy())
+        return loss
+
+    traced = _pipeline(*first, endless=False)
+    warm_start = pin(lambda: [trainer.step(*batch) for batch in traced], on)
     return Prepared(
-        step=pin(step, on),
+        step=pin(epoch, on),
         check=check,
         traces=trainer.traces,
         warm_start=warm_start if settings.timed == "epoch" else None,
-        close=close,
     )
 
 
@@ -173,30 +184,6 @@ def _pipeline(inputs: Any, labels: Any, *, endless: bool) -> Any:
         dataset = tf.data.Dataset.from_tensor_slices((inputs, labels))
         dataset = dataset.repeat() if endless else dataset
         return dataset.batch(BATCH, drop_remainder=endless).prefetch(tf.data.AUTOTUNE)
-
-
-def _make_step(trainer: Trainer, batches: list[Any], *, fetch: bool) -> Callable[[], Any]:
-    """A training step on the next batch."""
-
-    def going_on() -> Any:
-        return trainer.step(*next(batches[0]))
-
-    def fetching() -> float:
-        return float(going_on().numpy())
-
-    return fetching if fetch else going_on
-
-
-def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], float]:
-    """One epoch of a dataset that is made for it, the loss fetched at every step."""
-
-    def epoch() -> float:
-        loss = math.nan
-        for batch in _pipeline(inputs, labels, endless=False):
-            loss = float(trainer.step(*batch).numpy())
-        return loss
-
-    return epoch
 
 
 def link(waterfall: Waterfall, fair: Links) -> Callable[..., Links]:

@@ -214,7 +214,10 @@ class Waterfall:
                 Step(
                     cell=cell,
                     change=change,
-                    removes=_removes(stage, axes["on"]),
+                    # On the arm's own device a model lies there by itself: no fallback is taken away.
+                    removes=None
+                    if (axes["on"], stage.removes) == ("arm", "fallback")
+                    else stage.removes,
                     effect=_find_effect(stage),
                     costs=stage.like.costs if stage.like else "",
                     called=stage.like.larger if stage.like else "",
@@ -236,11 +239,6 @@ def _find_effect(stage: Stage) -> Effect:
     if stage.removes == "start-up":
         return "timing"
     return stage.like.effect if stage.like else stage.effect
-
-
-def _removes(stage: Stage, on: Param) -> Removed | None:
-    """On the arm's own device a model lies there by itself: making it there takes no fallback away."""
-    return None if on == "arm" and stage.removes == "fallback" else stage.removes
 
 
 def read_waterfall(case: str, **functions: Any) -> Waterfall:
