@@ -114,6 +114,8 @@ def scene(tensorflow: FakeTensorFlow, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(startup, "start", made.start)
     monkeypatch.setattr(facts, "tensorflow_facts", lambda: {"tensorflow.version": "0"})
     monkeypatch.setattr(facts, "switches", made.look_at_switches)
+    # Hashing all packages takes a good part of a second.
+    monkeypatch.setattr(facts, "content_hash", lambda: "c")
     monkeypatch.setattr(
         gpu, "find_trouble", lambda _: made.troubles.pop(0) if made.troubles else None
     )

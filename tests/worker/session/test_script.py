@@ -84,6 +84,7 @@ def scene(tensorflow: Any, monkeypatch: pytest.MonkeyPatch) -> Scene:
     keras = SimpleNamespace(Model=None)
     monkeypatch.setattr(sys.modules["tensorflow"], "keras", keras, raising=False)
     monkeypatch.setattr(facts, "tensorflow_facts", note("look", {"tensorflow.version": "0"}))
+    monkeypatch.setattr(facts, "content_hash", lambda: "c")
     monkeypatch.setattr(libraries, "cache_facts", lambda when: {f"cache.{when}": 1})
     monkeypatch.setattr(startup, "demand_gpu", note("demand", None))
     monkeypatch.setattr(gpu, "find_trouble", note("prove", None))
