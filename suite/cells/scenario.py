@@ -122,8 +122,8 @@ class Scenario:
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
-    ``choices`` are names of `CHOICES`, by axis.  ``kin`` is the case unless it is said.  ``proof`` serves the
-    worker as it does whoever reads its records.
+    ``choices`` are names of `CHOICES`, by axis.  ``work_key`` is the case unless it is said.  ``proof``
+    serves the worker as it does whoever reads its records.
     """
 
     family: str
@@ -134,11 +134,11 @@ class Scenario:
     work: Declared[Work]
     prepare: Callable[..., Any] | None
     role: Declared[Role] = "work"
-    kin: Declared[str] = ""
+    work_key: Declared[str] = ""
     proof: Declared[Proof]
     profiles: Declared[Profiles] = ("full",)
     arms: Declared[tuple[str, ...]] = ()
-    asked_about: Declared[bool] = False
+    long_budget: Declared[bool] = False
     sweep: str | None = None
     headline: Headline | None = None
     larger: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ class Scenario:
     price: Declared[OverheadName | None] = None
     priced: Declared[bool] = False
     control: Declared[bool] = False
-    excess: Declared[float | None] = None
+    extra_work: Declared[float | None] = None
     links: Declared[Links] = field(default_factory=dict)
     way: Declared[Ladder | None] = None
     choices: Declared[Mapping[str, str]] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Scenario:
             question=self.question.format(**params),
             profiles=[name for name in PROFILES if name in profiles],
             arms=list(_apply(self.arms, params)),
-            kin=_apply(self.kin, params) or self.case,
+            work_key=_apply(self.work_key, params) or self.case,
             larger=list(self.larger),
             operations=_list_operations(proof),
             choices={axis: CHOICES[name] for axis, name in _apply(self.choices, params).items()},
@@ -200,9 +200,9 @@ class Scenario:
 
 
 _TRAITS = (
-    *("case", "asked_about", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
+    *("case", "long_budget", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
     *("work", "role", "precision", "device", "data", "dispatch", "price", "priced", "control"),
-    *("excess", "way"),
+    *("extra_work", "way"),
 )
 """The fields that a cell has from its scenario, as they are or for its axes."""
 

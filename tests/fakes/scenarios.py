@@ -21,7 +21,7 @@ def make_up(points: Sequence[Point], **more: Any) -> Scenario:
             "work": Work(amount=1.0, unit="call"),
             "prepare": None,
             "role": "work",
-            "kin": "made up",
+            "work_key": "made up",
             "proof": "results",
             **more,
         }

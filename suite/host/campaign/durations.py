@@ -35,7 +35,7 @@ anything ran; the latter is a mean over cells of which a few take most.  Measure
 
 def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
     """Seconds after which a cell that has begun is taken to hang."""
-    budget = campaign.budget_s * (LONG_BUDGETS if cell.asked_about else 1.0)
+    budget = campaign.budget_s * (LONG_BUDGETS if cell.long_budget else 1.0)
     return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
 
 

@@ -288,11 +288,11 @@ COPY = Scenario(
     case="copy",
     question="What does copying {bytes} bytes {direction} cost?",
     points=cross(direction=("to-device", "from-device"), bytes=tuple(COPIED)),
-    profiles=lambda bytes, **_: COPIED[bytes],  # noqa: A006  the axis
+    profiles=lambda bytes, **_: COPIED.get(bytes, FULL),  # noqa: A006  the axis
     work=one_copy,
     prepare=prepare_copy,
     role="overhead",
-    kin=lambda direction, **_: f"copying/{direction}",
+    work_key=lambda direction, **_: f"copying/{direction}",
     proof="results",
     device=lambda direction, **_: "arm" if direction == "to-device" else "cpu",
     price=lambda direction, **_: "copy-in" if direction == "to-device" else "copy-out",
@@ -340,7 +340,7 @@ STARTUP = tuple(
         question=question,
         points=cross(stage=stage),
         profiles=profiles,
-        kin=lambda stage: f"starting/{stage}",
+        work_key=lambda stage: f"starting/{stage}",
     )
     for stage, (question, profiles) in STAGES.items()
 )
@@ -351,7 +351,7 @@ CONTAINER = Scenario(
     question="How long does starting a container take?",
     points=cross(),
     profiles=SMOKE,
-    kin="starting/container",
+    work_key="starting/container",
     by_host=True,
 )
 

@@ -217,7 +217,7 @@ class Runner:
 
     def _demand_budget(self, cell: Cell, cost_s: float, call_s: float, check_s: float) -> None:
         """Raises Inapplicable where the cell would cost more; the next size is then predicted from these."""
-        budget_s = self.budget_s * (LONG_BUDGETS if cell.asked_about else 1.0)
+        budget_s = self.budget_s * (LONG_BUDGETS if cell.long_budget else 1.0)
         if cost_s > budget_s:
             self.forecast.remember(cell, call_s, check_s)
             raise over_budget(cost_s, budget_s)

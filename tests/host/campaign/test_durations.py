@@ -24,7 +24,7 @@ from tests.host.campaign.stage import Stage
 
 def test_a_deadline_is_many_budgets_and_never_short() -> None:
     (one,) = make_cells("one")
-    asked = replace(one, asked_about=True)
+    asked = replace(one, long_budget=True)
     short, long = make_campaign(budget_s=2.0), make_campaign(budget_s=60.0)
     assert durations.cell_deadline_s(short, one) == durations.CELL_DEADLINE_FLOOR_S
     assert durations.cell_deadline_s(long, one) == 240.0

@@ -67,9 +67,9 @@ def check_cell(scenario: Scenario, cell: Cell) -> None:
     assert set(cell.arms) <= {"gpu"}
     # Only what people ask about is done on the CPU beside a GPU.
     assert cell.needs_gpu == (cell.params.get("on") == "cpu")
-    assert cell.asked_about or cell.scenario != "asked"
+    assert cell.long_budget or cell.scenario != "asked"
 
-    assert cell.kin
+    assert cell.work_key
     assert set(cell.larger) <= set(cell.params)
     assert cell.sweep is None or cell.sweep in cell.params
     # What the start-up sequence and the host measure is no operation that could be seen.
@@ -84,7 +84,7 @@ def check_cell(scenario: Scenario, cell: Cell) -> None:
         fair = stages[-1]
         assert cell.way.stages[-1].cell == fair.id
         assert not fair.one_shot
-        assert fair.kin == cell.kin
+        assert fair.work_key == cell.work_key
 
 
 GROUPS = {

@@ -204,11 +204,11 @@ def test_a_cell_over_budget_is_skipped_after_its_first_calls_with_the_prediction
 
 def test_cells_that_people_asked_about_have_four_budgets() -> None:
     bench = Bench(device=FakeDevice(call_ns=SECOND))
-    result = bench.run(bench.request(asked_about=True))
+    result = bench.run(bench.request(long_budget=True))
     assert result.outcome == "measured"
     assert len(result.samples_s) == 3
     slower = Bench(device=FakeDevice(call_ns=3 * SECOND))
-    result = slower.run(slower.request(asked_about=True))
+    result = slower.run(slower.request(long_budget=True))
     assert (result.reason or "").endswith("the profile's budget for this cell is 8 s")
 
 

@@ -68,7 +68,7 @@ BUILD = Scenario(
     points=cross(model=MODELS),
     work=Work(amount=1.0, unit="model"),
     prepare=prepare,
-    kin=lambda model: f"building/{model}",
+    work_key=lambda model: f"building/{model}",
     proof="results",
     dispatch="keras",
 )

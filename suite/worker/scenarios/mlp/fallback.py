@@ -63,7 +63,7 @@ FALLBACK = Scenario(
     points=cross(batch=BATCH, python=tuple(BEFORE)),
     work=one_batch,
     prepare=prepare,
-    kin="training/A",
+    work_key="training/A",
     larger=("batch",),
     proof=lambda python, **_: TRAINING_PROOF if python == "none" else CALLING_PROOF,
     data="device",

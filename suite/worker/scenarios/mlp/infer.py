@@ -115,7 +115,7 @@ INFER = Scenario(
     profiles=lambda batch, call: STANDARD if batch == 1 and call != "graph" else FULL,
     work=one_batch,
     prepare=prepare,
-    kin="inference/A",
+    work_key="inference/A",
     sweep="batch",
     larger=("batch",),
     proof=lambda call, **_: "results" if call == "direct" else MATMUL_PROOF,

@@ -121,7 +121,7 @@ LOOP = Scenario(
     points=cross(batch=BATCHES, steps_per_execution=STEPS_PER_EXECUTION),
     work=work,
     prepare=prepare,
-    kin="training/A",
+    work_key="training/A",
     larger=("batch",),
     proof=TRAINING_PROOF,
     data="prefetched",

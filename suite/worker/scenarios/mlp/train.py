@@ -139,7 +139,7 @@ def _profiles(net: str, batch: int, data: str, **rest: Param) -> Profiles:
     if rest != PLAIN:
         return FULL
     if (net, data) == ("A", "device"):
-        return SIZES[batch]
+        return SIZES.get(batch, FULL)
     return FULL if (net, batch, data) == ("B", 32, "dataset") or batch == 10 else STANDARD
 
 
@@ -202,7 +202,7 @@ TRAIN = Scenario(
     profiles=_profiles,
     work=work,
     prepare=prepare,
-    kin=lambda net, **_: f"training/{net}",
+    work_key=lambda net, **_: f"training/{net}",
     sweep="batch",
     headline="rate",
     larger=("batch",),
@@ -276,7 +276,7 @@ WIDTH = Scenario(
     ),
     work=width_work,
     prepare=prepare_width,
-    kin=lambda width, **_: f"training at width/{width}",
+    work_key=lambda width, **_: f"training at width/{width}",
     sweep="width",
     larger=("batch",),
     proof=TRAINING_PROOF,

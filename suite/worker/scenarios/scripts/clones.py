@@ -81,7 +81,7 @@ SCENARIOS = WATERFALL.declare(
     by_half(script.run, _bear_out),
     "What does cloning network B take {new} (work on: {on})?",
     work=Work(amount=1.0, unit="model"),
-    kin="building/clone",
+    work_key="building/clone",
     proof=lambda stage, **_: None if stage == WATERFALL.started else "results",
     dispatch="eager",
 )

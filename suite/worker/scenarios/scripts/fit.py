@@ -160,7 +160,7 @@ SCENARIOS = WATERFALL.declare(
     "What does Model.fit take for {new}, at batch {batch}, prefetch {prefetch} (work on: {on})?",
     profiles=_profiles,
     work=work,
-    kin="training/A",
+    work_key="training/A",
     larger=("batch",),
     proof=WATERFALL.prove,
     data=lambda prefetch, **_: place_data(prefetch),

@@ -171,7 +171,7 @@ SCENARIOS = WATERFALL.declare(
     "What does a product of n = {n} take with {new} (work on: {on})?",
     profiles=_profiles,
     work=work,
-    kin=matmul.name_product,
+    work_key=matmul.name_product,
     sweep="n",
     larger=("n",),
     proof=lambda stage, **_: MATMUL_PROOF if stage == SCRIPT else "results",

@@ -173,7 +173,7 @@ class Waterfall:
                     "points": self._points[stage.name],
                     "profiles": stage.profiles,
                     "arms": lambda on, **_: ARMS_OF[on],
-                    "asked_about": True,
+                    "long_budget": True,
                     "prepare": None if stage.name in {SCRIPT, self.started} else prepare,
                     "startup": self.case if stage.name == self.started else None,
                     "script": script if stage.name == SCRIPT else None,
@@ -209,7 +209,7 @@ class Waterfall:
             unit=self.unit,
             by_call=self.by_call,
             fixed={axis: axes[axis] for axis in self.over},
-            pinned=axes["on"] == "cpu",
+            on_cpu=axes["on"] == "cpu",
             stages=[
                 Step(
                     cell=cell,

@@ -171,7 +171,7 @@ PARTS = {
 }
 
 
-def _name_kin(pipeline: str, part: str, batch: int) -> str:  # noqa: ARG001  the axes of the case
+def _name_work(pipeline: str, part: str, batch: int) -> str:  # noqa: ARG001  the axes of the case
     """A trivial model, or none, behind the pipeline is other work than the model itself."""
     return "training/A" if part == "together" else f"{part}/{pipeline}"
 
@@ -218,7 +218,7 @@ TRIPLE = tuple(
         work=work,
         prepare=prepare,
         role="input",
-        kin=_name_kin,
+        work_key=_name_work,
         proof=PROOFS[part],
         device="cpu" if part == "input" else "arm",
         data=lambda pipeline, **_: place_data(PIPELINES[pipeline]["prefetch"]),
