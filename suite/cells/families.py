@@ -35,5 +35,4 @@ SHOWN = (FAMILIES["matmul"], WAYS)
 
 def name_title(family: str) -> str | None:
     """What a family is about; None: it is not one of the suite's."""
-    known = FAMILIES.get(family)
-    return known.title if known else None
+    return FAMILIES[family].title if family in FAMILIES else None

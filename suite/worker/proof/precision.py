@@ -103,8 +103,8 @@ def _capability() -> tuple[int, int]:
     import tensorflow as tf
 
     (gpu,) = tf.config.get_visible_devices("GPU")
-    found: Any = tf.config.experimental.get_device_details(gpu).get("compute_capability")
-    return (0, 0) if found is None else (int(found[0]), int(found[1]))
+    capability: Any = tf.config.experimental.get_device_details(gpu).get("compute_capability")
+    return (0, 0) if capability is None else (int(capability[0]), int(capability[1]))
 
 
 def _dotted(capability: tuple[int, int]) -> str:

@@ -46,30 +46,30 @@ def check_tensorflow(*, gpu: bool) -> str:
     Raises:
         Unfit: there is none that the worker can use.
     """
-    found = check_python()
+    software = check_python()
     try:
         import numpy as np
         import tensorflow as tf
     except Exception as error:
         # A TensorFlow that is there and can't be loaded raises whatever its libraries do.
-        raise Unfit(f"its {found} can't import tensorflow and numpy: {_tell(error)}") from error
+        raise Unfit(f"its {software} can't import tensorflow and numpy: {_tell(error)}") from error
     try:
         build = tf.sysconfig.get_build_info()
         version = str(tf.version.VERSION)
         keras = str(tf.keras.__version__)
     except Exception as error:
         said = "has a tensorflow that says nothing of itself"
-        raise Unfit(f"its {found} {said}: {_tell(error)}") from error
+        raise Unfit(f"its {software} {said}: {_tell(error)}") from error
     cuda = bool(build.get("is_cuda_build", False))
     for_what = f"CUDA {build.get('cuda_version') or 'of unknown version'}" if cuda else "CPU only"
-    found += f", TensorFlow {version} ({for_what}), Keras {keras}, NumPy {np.__version__}"
+    software += f", TensorFlow {version} ({for_what}), Keras {keras}, NumPy {np.__version__}"
     if gpu and not cuda:
-        raise Unfit(f"its TensorFlow is built for the CPU only (is_cuda_build: False): {found}")
+        raise Unfit(f"its TensorFlow is built for the CPU only (is_cuda_build: False): {software}")
     if _numbers(version) < OLDEST_TENSORFLOW:
-        raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, found))
+        raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, software))
     if _numbers(keras) < (OLDEST_KERAS,):
-        raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {found}")
-    return found
+        raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {software}")
+    return software
 
 
 def try_out() -> None:
@@ -85,11 +85,11 @@ def try_out() -> None:
         startup.start(gpu=False)
         import tensorflow as tf
 
-        with placement.watch() as seen:
+        with placement.watch() as nodes:
             tf.function(lambda left: tf.matmul(left, left))(tf.ones((2, 2)))
     except Exception as error:
         raise Unfit(f"the worker's first steps fail: {_tell(error)}") from error
-    if not seen:
+    if not nodes:
         raise Unfit("its TensorFlow does not tell on which device a graph's operations ran")
 
 
