@@ -50,7 +50,7 @@ class Stage:
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
     ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
     ``effect`` is what the change is to whoever makes it, where it does not remove the start-up; ``like`` is
-    the same change along an axis, by its name in `CHOICES`.
+    the same change along an axis.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
