@@ -11,9 +11,12 @@ from pathlib import Path
 
 SUITE = Path(__file__).resolve().parent
 
+SUFFIXES = {".py", ".toml", ".json"}
+"""Of source, and of the tables beside it."""
+
 
 def worker_files(suite: Path = SUITE) -> list[Path]:
-    """The source files that go into the image, sorted: the words, and the worker's room."""
+    """The files that go into the image, sorted: the words, and the worker's room."""
     shared = [
         suite / f"{name}.py"
         for name in ("__init__", "clock", "codec", "errors", "fingerprint", "input_limits")
@@ -21,7 +24,8 @@ def worker_files(suite: Path = SUITE) -> list[Path]:
     rooms = (
         path
         for room in ("cells", "model", "procfs", "worker")
-        for path in (suite / room).rglob("*.py")
+        for path in (suite / room).rglob("*")
+        if path.suffix in SUFFIXES
     )
     return sorted([*shared, *rooms])
 

@@ -50,7 +50,17 @@ Truth = Callable[[Cell, str], float]
 
 
 TRAITS = (
-    *("role", "kin", "headline", "larger", "precision", "device", "operations", "data", "dispatch"),
+    *(
+        "role",
+        "work_key",
+        "headline",
+        "larger",
+        "precision",
+        "device",
+        "operations",
+        "data",
+        "dispatch",
+    ),
     *("price", "priced", "links", "choices", "way"),
 )
 """What a made-up cell has of the suite's own."""
@@ -62,7 +72,9 @@ def make_cell(
     """A cell in every profile, with what the suite declares of such a cell, and these fields."""
     name = f"{scenario}.{case}"
     declared = _declare(name, params)
-    traits = {trait: getattr(declared, trait) for trait in TRAITS} if declared else {"kin": name}
+    traits = (
+        {trait: getattr(declared, trait) for trait in TRAITS} if declared else {"work_key": name}
+    )
     if declared:
         counts = {field: value for field, value in vars(work).items() if value is not None}
         work = replace(declared.work, **{"bytes": None, **counts})
@@ -143,7 +155,7 @@ def make_cells() -> list[Cell]:
         make_product(1000, "tf32"),
         *map(make_step, (8, 512)),
         make_cell(
-            "asked", "fit", asked, epoch, asked_about=True, one_shot=True, way=None, links={}
+            "asked", "fit", asked, epoch, long_budget=True, one_shot=True, way=None, links={}
         ),
         make_cell("tfdata", "map", {"function": "numpy_function", "batch": 32}, batch),
         make_cell("overhead", "fence", {}, call),

@@ -23,7 +23,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "report/render/paper.py": ("lengths",),
     "report/sections/controls.py": ("Counter",),
     "codec.py": ("items",),
-    "worker/loop/counters.py": ("known",),
+    "worker/loop/counters.py": ("counts",),
     "worker/loop/trace.py": ("end - begin for begin, end in spans",),
     "worker/scenario/scratch.py": ("page & 1 for page in residency",),
     "worker/scenarios/scripts/posted/dataset.py": ("traces.values()",),

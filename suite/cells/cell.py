@@ -99,7 +99,7 @@ class Ladder:
     """The steps from what people time to what they meant to time; each of its cells holds all.
 
     ``title`` says what they do; times are given a ``unit``, of the work or, where ``by_call``, a call.
-    ``fixed`` are the axes whose values have a ladder each.  ``pinned``: the work is on the CPU beside a GPU.
+    ``fixed`` are the axes whose values have a ladder each.  ``on_cpu``: the work is on the CPU beside a GPU.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Ladder:
     unit: str
     by_call: bool
     fixed: dict[str, Param]
-    pinned: bool
+    on_cpu: bool
     stages: list[Step]
 
 
@@ -118,17 +118,17 @@ class Cell:
     ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` where it has a meaning only on
     arms with a GPU (empty: on all).  ``sweep`` is the axis along which calibration climbs before it dares
     the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
-    ``asked_about`` cells are people's own cases and have four times the budget.
+    ``long_budget`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
     ``process``: the cell is measured by a script in a fresh process that does nothing else, which cells of
     equal name share; None: in the invocation's common process.
 
-    The rest is what the analysis asks, in the words of `suite.cells.traits`.  Cells of equal ``kin``
+    The rest is what the analysis asks, in the words of `suite.cells.traits`.  Cells of equal ``work_key``
     (``kind/of what``) do the same work.  ``larger`` are the axes along which it can be had in larger
     pieces.  ``operations`` are those of which no node may be on another device than the work's (``*``
     stands for any letters); none: the results are what shows where it was.  ``priced``: somebody pays for
-    it by the million.  ``control``: the twins run it.  ``excess`` is the share of work beyond what is
+    it by the million.  ``control``: the twins run it.  ``extra_work`` is the share of work beyond what is
     declared, of a cell that does more on purpose.  ``choices`` are the axes that whoever writes the script
     chooses.
     """
@@ -143,12 +143,12 @@ class Cell:
     arms: list[str] = field(default_factory=list)
     sweep: str | None = None
     one_shot: bool = False
-    asked_about: bool = False
+    long_budget: bool = False
     by_host: bool = False
     reads_files: bool = False
     process: str | None = None
     role: Role = "work"
-    kin: str = ""
+    work_key: str = ""
     headline: Headline | None = None
     larger: list[str] = field(default_factory=list)
     precision: Precision = "fp32"
@@ -159,7 +159,7 @@ class Cell:
     price: OverheadName | None = None
     priced: bool = False
     control: bool = False
-    excess: float | None = None
+    extra_work: float | None = None
     links: dict[LinkName, list[Link]] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
     way: Ladder | None = None
@@ -177,7 +177,7 @@ class Cell:
     @property
     def kind(self) -> str:
         """The kind of its work, whatever it is done to."""
-        return self.kin.partition("/")[0]
+        return self.work_key.partition("/")[0]
 
     @property
     def on_cpu(self) -> bool:

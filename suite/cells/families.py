@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suite.cells.tables import read_table
+
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
@@ -20,28 +22,8 @@ class Family:
 
 
 FAMILIES = {
-    family.name: family
-    for family in (
-        Family(
-            name="matmul",
-            title="the raw arithmetic of matrix products",
-            subject="Square products",
-            drawn="time of one product",
-            reading="Time of one product of n × n matrices against n, both on logarithmic scales. Where a "
-            "line is flat, the call's overhead dominates; where it climbs, the arithmetic does.",
-        ),
-        Family(
-            name="mlp",
-            title="training small networks",
-            subject="Training small networks",
-            drawn="{unit}",
-            reading="{Unit} of a training step against its batch, both on logarithmic scales. Where a line "
-            "climbs, a larger batch costs little more; where it is flat, the device is busy.",
-        ),
-        Family(name="asked", title="what people ask about, as they time it"),
-        Family(name="tfdata", title="the input pipeline"),
-        Family(name="overhead", title="the fixed costs that explain the rest"),
-    )
+    name: Family(name=name, **declared)
+    for name, declared in read_table(__file__, "families").items()
 }
 
 STEPS, WAYS = FAMILIES["mlp"], FAMILIES["asked"]
@@ -53,5 +35,4 @@ SHOWN = (FAMILIES["matmul"], WAYS)
 
 def name_title(family: str) -> str | None:
     """What a family is about; None: it is not one of the suite's."""
-    known = FAMILIES.get(family)
-    return known.title if known else None
+    return FAMILIES[family].title if family in FAMILIES else None

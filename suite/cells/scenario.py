@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from suite.cells.cell import Cell, Choice, Ladder, Link, Param, Work, cell_id
+from suite.cells.tables import read_table
 from suite.cells.traits import (
     PROFILES,
     Data,
@@ -28,54 +29,49 @@ from suite.cells.traits import (
     Role,
 )
 
+CHOICES: Mapping[str, Choice] = {
+    name: Choice(**declared) for name, declared in read_table(__file__, "choices").items()
+}
+"""What whoever writes a script chooses, by name: the rows of ``choices.toml``."""
+
 T = TypeVar("T")
 
 Declared: TypeAlias = T | Callable[..., T]
 """What a scenario declares of all its cells, or as a function of their axes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
-    """Another cell: of a case by all its axes, or (``name`` None) of the same case, with some changed."""
-
-    name: str | None
-    axes: Mapping[str, Param]
-    words: str
-    effect: Effect | None = None
-    costs: str = ""
-
+Target: TypeAlias = Link | Callable[[str, Mapping[str, Param]], Link | None]
+"""Another cell: a link to it, or what gives the link from the cell of a case and its parameters (`vary`)."""
 
 Links = Mapping[LinkName, Target | Sequence[Target]]
 
 
-def vary(words: str | None = None, **axes: Param) -> Target:
+def vary(
+    words: str | None = None, *, effect: Effect | None = None, costs: str = "", **axes: Param
+) -> Callable[[str, Mapping[str, Param]], Link | None]:
     """The cell that differs in these axes alone; none where that is the cell itself.
 
     ``words`` say what is different there; without them ``with axis=value``.
     """
     changes = ", ".join(f"{axis}={value}" for axis, value in axes.items())
-    return Target(name=None, axes=axes, words=f"with {changes}" if words is None else words)
+    said = f"with {changes}" if words is None else words
+
+    def find(name: str, params: Mapping[str, Param]) -> Link | None:
+        if not set(axes) <= set(params):
+            raise ValueError(f"{name} has not all of the axes {', '.join(axes)}")
+        if axes.items() <= params.items():
+            return None
+        return cell(name, said, effect=effect, costs=costs, **{**params, **axes})
+
+    return find
 
 
-def cell(name: str, words: str = "", **axes: Param) -> Target:
+def cell(
+    name: str, words: str = "", *, effect: Effect | None = None, costs: str = "", **axes: Param
+) -> Link:
     """The cell of a case (``family.case``), by all its axes in their declared order."""
-    return Target(name=name, axes=axes, words=words)
-
-
-def resolve(target: Target, name: str, params: Mapping[str, Param]) -> Link | None:
-    """The link from the cell of this case and these parameters; None: it would lead to itself.
-
-    Raises:
-        ValueError: the case has no such axis.
-    """
-    if target.name is None and not set(target.axes) <= set(params):
-        raise ValueError(f"{name} has not all of the axes {', '.join(target.axes)}")
-    axes = target.axes if target.name else {**params, **target.axes}
-    if target.name is None and axes == dict(params):
-        return None
-    family, _, case = (target.name or name).partition(".")
-    to = cell_id(family, case, axes)
-    return Link(to=to, words=target.words, effect=target.effect, costs=target.costs)
+    family, _, case = name.partition(".")
+    return Link(to=cell_id(family, case, axes), words=words, effect=effect, costs=costs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +109,9 @@ def _apply(declared: Declared[T], axes: Mapping[str, Param]) -> T:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One case: its name, its axes, its points, what they are, and how to prepare one of them.
+    """One case: its name, its points, what they are, and how to prepare one of them.
+
+    ``axes`` are in the order of the ids; not said: those of the first point.
 
     ``question`` is what a cell answers; ``{axis}`` in it is filled in.  ``work`` declares what one
     call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
@@ -124,22 +122,23 @@ class Scenario:
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
-    ``kin`` is the case unless it is said.  ``proof`` serves the worker as it does whoever reads its records.
+    ``choices`` are names of `CHOICES`, by axis.  ``work_key`` is the case unless it is said.  ``proof``
+    serves the worker as it does whoever reads its records.
     """
 
     family: str
     case: str
     question: str
-    axes: tuple[str, ...]
     points: tuple[Point, ...]
+    axes: tuple[str, ...] = ()
     work: Declared[Work]
     prepare: Callable[..., Any] | None
     role: Declared[Role] = "work"
-    kin: Declared[str] = ""
+    work_key: Declared[str] = ""
     proof: Declared[Proof]
     profiles: Declared[Profiles] = ("full",)
     arms: Declared[tuple[str, ...]] = ()
-    asked_about: Declared[bool] = False
+    long_budget: Declared[bool] = False
     sweep: str | None = None
     headline: Headline | None = None
     larger: tuple[str, ...] = ()
@@ -156,10 +155,10 @@ class Scenario:
     price: Declared[OverheadName | None] = None
     priced: Declared[bool] = False
     control: Declared[bool] = False
-    excess: Declared[float | None] = None
+    extra_work: Declared[float | None] = None
     links: Declared[Links] = field(default_factory=dict)
     way: Declared[Ladder | None] = None
-    choices: Declared[Mapping[str, Choice]] = field(default_factory=dict)
+    choices: Declared[Mapping[str, str]] = field(default_factory=dict)
 
     def cells(self) -> list[Cell]:
         """Every cell of the scenario, in declared order.
@@ -167,13 +166,12 @@ class Scenario:
         Raises:
             ValueError: a point does not bind exactly the declared axes.
         """
+        axes = self.axes or tuple(self.points[0])
         cells = []
         for point in self.points:
-            if set(point) != set(self.axes):
-                raise ValueError(
-                    f"{self.family}.{self.case}: {dict(point)} binds other axes than {self.axes}"
-                )
-            cells.append(self._make({axis: point[axis] for axis in self.axes}))
+            if set(point) != set(axes):
+                raise ValueError(f"{self.family}.{self.case}: {point} binds other axes than {axes}")
+            cells.append(self._make({axis: point[axis] for axis in axes}))
         return cells
 
     def proof_of(self, params: Mapping[str, Param]) -> Proof:
@@ -192,19 +190,19 @@ class Scenario:
             question=self.question.format(**params),
             profiles=[name for name in PROFILES if name in profiles],
             arms=list(_apply(self.arms, params)),
-            kin=_apply(self.kin, params) or self.case,
+            work_key=_apply(self.work_key, params) or self.case,
             larger=list(self.larger),
             operations=_list_operations(proof),
-            choices=dict(_apply(self.choices, params)),
+            choices={axis: CHOICES[name] for axis, name in _apply(self.choices, params).items()},
             links=_resolve(_apply(self.links, params), f"{self.family}.{self.case}", params),
             **traits,
         )
 
 
 _TRAITS = (
-    *("case", "asked_about", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
+    *("case", "long_budget", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
     *("work", "role", "precision", "device", "data", "dispatch", "price", "priced", "control"),
-    *("excess", "way"),
+    *("extra_work", "way"),
 )
 """The fields that a cell has from its scenario, as they are or for its axes."""
 
@@ -222,8 +220,9 @@ def _list_operations(proof: Proof) -> list[str]:
 def _resolve(links: Links, name: str, params: Mapping[str, Param]) -> dict[LinkName, list[Link]]:
     resolved: dict[LinkName, list[Link]] = {}
     for kind, targets in links.items():
-        several = [targets] if isinstance(targets, Target) else targets
-        others = [link for to in several if (link := resolve(to, name, params)) is not None]
+        several = targets if isinstance(targets, Sequence) else [targets]
+        every = (to if isinstance(to, Link) else to(name, params) for to in several)
+        others = [link for link in every if link is not None]
         if others:
             resolved[kind] = others
     return resolved

@@ -89,6 +89,9 @@ Removed = Literal["overhead", "transfer", "fallback", "start-up"]
 WITH_VERDICTS: tuple[ProfileName, ...] = ("standard", "full")
 """The profiles whose campaigns carry controls and give verdicts; those of the others are provisional."""
 
+LONG_BUDGETS = 4.0
+"""Cells that people asked about have so many times the profile's budget."""
+
 CALLS_CAP = 100_000
 """The most calls in a sample (K): a step that takes no time at all must not loop for ever."""
 

@@ -82,8 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     numpy_s = (time.perf_counter_ns() - began) / 1e9
     del np
-    requests = _requests(parser, getattr(options, "cells", []))
-    _demand_one_process(parser, options.command, {request.cell.process for request in requests})
+    requests = _requests(parser, options)
     channel = Channel()
     channel.send("hello", schema=codec.SCHEMA, version=__version__, pid=os.getpid(), at=now())
     if options.command == "script":
@@ -97,7 +96,7 @@ def _run_cells(
     """Starts TensorFlow as every arm has it, tells what is here, and measures the cells, if any."""
     from suite.worker.loop.measure import Loop
     from suite.worker.proof import facts, gpu, libraries
-    from suite.worker.session import cell, session, startup
+    from suite.worker.session import session, startup
 
     began = time.perf_counter_ns()
     looked = _look_before(gpu=options.gpu)
@@ -127,10 +126,15 @@ def _run_cells(
 
     lost = None
     if options.command == "measure":
-        times = cell.Times(
-            warmup_s=options.warmup, measure_s=options.measure, budget_s=options.budget
+        runner = session.Runner(
+            loop=loop,
+            device=device,
+            warmup_s=options.warmup,
+            measure_s=options.measure,
+            budget_s=options.budget,
+            stages=stages,
         )
-        lost = _measure(channel, session.Runner(loop, device, times, stages), requests)
+        lost = _measure(channel, runner, requests)
     if device != CPU:
         began = time.perf_counter_ns()
         # cuDNN and NCCL are loaded at their first use, so what is loaded is asked again.
@@ -185,33 +189,25 @@ def _look_before(*, gpu: bool) -> dict[str, Scalar]:
     }
 
 
-def _demand_one_process(
-    parser: argparse.ArgumentParser, command: str, processes: set[str | None]
-) -> None:
-    """Ends the process where cells are asked for that are not measured in one like this."""
-    if command == "script" and (len(processes) > 1 or None in processes):
-        parser.error("these cells are not all of one script")
-    if command == "measure" and processes - {None}:
-        parser.error("a script has a process of its own, by the command `script`")
-
-
-def _requests(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[Request]:
-    """The cells that were asked for; ends the process where a word is none."""
+def _requests(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[Request]:
+    """The cells that were asked for; ends the process where one is not, or not measured by this command."""
     from suite.worker import scenarios
     from suite.worker.session.cell import Request
 
     requests = []
-    for word in words:
+    for word in getattr(options, "cells", []):
         identity, _, calls = word.partition("@")
         try:
             scenario, cell = scenarios.find(identity)
         except KeyError as error:
             parser.error(str(error.args[0]))
-        if cell.by_host:
-            parser.error(f"{identity} is measured from outside the container")
+        if cell.by_host or (cell.process is None) == (options.command == "script"):
+            parser.error(f"{identity} is not measured by the command `{options.command}`")
         if calls and (not calls.isdigit() or int(calls) < 1):
             parser.error(f"{word}: K is a whole number from 1")
         requests.append(Request(scenario=scenario, cell=cell, calls=int(calls) if calls else None))
+    if len({request.cell.process for request in requests}) > 1:
+        parser.error("these cells are not all of one script")
     return requests
 
 
@@ -221,7 +217,7 @@ def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> s
     What is left then is for a fresh container, which begins by proving its GPU.
     """
     from suite.worker.proof import facts, gpu
-    from suite.worker.session.session import fail
+    from suite.worker.session.cell import fail
 
     def describe(switches: Mapping[str, Scalar]) -> str:
         return ", ".join(f"{name} {value}" for name, value in switches.items())

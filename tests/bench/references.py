@@ -6,7 +6,7 @@ python -m tests.bench.references          writes the file; takes minutes for the
 from __future__ import annotations
 
 import functools
-import sys
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,28 +14,14 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Cell
-from suite.fingerprint import SUITE
 from suite.worker import scenarios
-from suite.worker.scenarios.mlp import fallback
 from suite.worker.scenarios.mlp import train as mlp
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, weights
 from suite.worker.scenarios.mlp.networks import examples as draw_examples
-from suite.worker.scenarios.mlp.training import CHECK_STEPS, name_training
+from suite.worker.scenarios.mlp.training import CHECK_STEPS, REFERENCES, name_training
 from suite.worker.scenarios.scripts import loops
 from suite.worker.scenarios.tfdata import triple
-from suite.worker.scenarios.tfdata.pipelines import Pipeline
-
-FILE = SUITE / "worker" / "scenarios" / "mlp" / "references.py"
-
-HEAD = '''"""NumPy's losses of the seeded training runs, by name.  Made by ``nox -s references``."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-LOSSES: Mapping[str, float] = {
-'''
-
+from suite.worker.scenarios.tfdata.pipelines import Pipeline, normalise_in_numpy
 
 examples = functools.cache(draw_examples)
 """Many cells train on the same."""
@@ -142,7 +128,7 @@ def find_run(cell: Cell) -> Run | None:
         inputs, labels = examples(network, batch)
     elif case == "mlp.fallback":
         inputs, labels = examples(A, batch)
-        inputs = fallback.squash_by_numpy(inputs)
+        inputs = normalise_in_numpy(inputs)
     elif case == "asked.slices":
         network, batch = B, loops.SLICES.settings(str(params["stage"])).batch
         inputs, labels = examples(B, loops.EXAMPLES)
@@ -173,11 +159,8 @@ def list_runs() -> Iterator[Run]:
 
 
 def main() -> None:
-    lines = []
-    for run in list_runs():
-        lines.append(f'    "{run.name}": {run.loss!r},\n')
-        sys.stderr.write(lines[-1])
-    FILE.write_text(HEAD + "".join(sorted(lines)) + "}\n", encoding="utf-8")
+    losses = {run.name: run.loss for run in list_runs()}
+    REFERENCES.write_text(f"{json.dumps(losses, indent=1, sort_keys=True)}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

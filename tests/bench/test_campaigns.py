@@ -33,7 +33,7 @@ def make_cells() -> list[Cell]:
     work = Work(amount=2e9, unit="FLOP")
     honest = Link(to="matmul.square/n=1000", words="")
     extra = synthetic.make_cell(
-        "matmul", "extra", {"n": 1000}, work, excess=0.05, links={"honest": [honest]}
+        "matmul", "extra", {"n": 1000}, work, extra_work=0.05, links={"honest": [honest]}
     )
     element = Work(amount=32.0, unit="element")
     fillers = [

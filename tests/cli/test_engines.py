@@ -124,8 +124,8 @@ UUID = "GPU-22222222-aaaa-4bbb-8ccc-000000000002"
         # Where no engine stands between, it is what GPU means.
         ("2,3", None, PLAIN, "2", "GPU 2 is measured, the first of CUDA_VISIBLE_DEVICES=2,3"),
         (UUID, None, PLAIN, UUID, "the first of CUDA_VISIBLE_DEVICES=GPU-22222222,"),
-        ("2,3", "0", PLAIN, "0", ""),
-        ("2,3", "all", PLAIN, "all", ""),
+        ("2,3", "0", PLAIN, "0", "GPU=0 takes precedence over CUDA_VISIBLE_DEVICES=2,3"),
+        ("2,3", "all", PLAIN, "all", "GPU=all means those of CUDA_VISIBLE_DEVICES=2,3"),
         ("2,3", None, {"isolation": "unseen"}, "2", "GPU 2 is measured"),
         # Where one does, it is said before anything is measured.
         (

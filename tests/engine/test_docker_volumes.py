@@ -104,9 +104,6 @@ def test_a_cell_reads_the_files_that_it_has_made_there(
     finally:
         engine.remove_volume(volume)
     records = [json.loads(line) for line in said]
-    (facts,) = [one["facts"] for one in records if one["record"] == "facts"]
-    assert facts["scratch.filesystem"] not in {None, "tmpfs"}
-    assert facts["scratch.free_bytes"] > 0
     (cell,) = [one["cell"] for one in records if one["record"] == "cell"]
     assert (cell["outcome"], cell["reason"]) == ("measured", None)
     assert cell["check"]["what"].startswith("10000 elements counted")

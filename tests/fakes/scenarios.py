@@ -10,19 +10,18 @@ from suite.cells.scenario import Point, Scenario
 
 
 def make_up(points: Sequence[Point], **more: Any) -> Scenario:
-    """A scenario with these points, each of which binds all axes unless they are named."""
+    """A scenario with these points."""
     return Scenario(
         **{
             "family": "made",
             "case": "up",
             "question": "What does it take?",
-            "axes": tuple(points[0]),
             "points": tuple(points),
             "profiles": ("smoke",),
             "work": Work(amount=1.0, unit="call"),
             "prepare": None,
             "role": "work",
-            "kin": "made up",
+            "work_key": "made up",
             "proof": "results",
             **more,
         }

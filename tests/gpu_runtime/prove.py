@@ -20,29 +20,23 @@ from suite import codec
 from suite.model import CellResult, Check
 from suite.worker import scenarios
 from suite.worker.loop.measure import Loop, Timing
-from suite.worker.proof import facts, libraries, placement
+from suite.worker.proof import facts, libraries
+from suite.worker.proof.placement import Placement
 from suite.worker.scenario.scenario import Prepared
-from suite.worker.session import session, startup
-from suite.worker.session.cell import CellRun, Request, Times
+from suite.worker.session import startup
+from suite.worker.session.cell import Request
+from suite.worker.session.session import Runner
 
 
-class OneCall(CellRun):
-    """A run of a cell that takes the first call for the cell's samples, and looks at no result."""
+class OneCall(Runner):
+    """Takes the first call for the cell's samples, and looks at no result."""
 
-    def _time(self, prepared: Prepared) -> Any:
-        timing = Timing(
-            warmup_s=[],
-            samples_s=[1e-9],
-            enqueue_fraction=0.0,
-            warmup_status="time",
-            last=None,
-            warmup_wall_s=0.0,
-            measure_wall_s=0.0,
-        )
+    def _time(self, *_: Any) -> Any:
+        timing = Timing(samples_s=[1e-9], enqueue_fraction=0.0, warmup_status="time", last=None)
         return 1, timing, {}
 
-    def _prove(self, prepared: Prepared, seen: Any, result: Any) -> placement.Placement:
-        found = super()._prove(prepared, seen, result)
+    def _prove(self, request: Request, prepared: Prepared, *seen: Any) -> Placement:
+        found = super()._prove(request, prepared, *seen)
         object.__setattr__(prepared, "check", lambda _: Check(what="not looked at"))
         return found
 
@@ -54,9 +48,8 @@ def main(names: list[str]) -> None:
     import tensorflow as tf
 
     loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
-    times = Times(warmup_s=0.0, measure_s=0.0, budget_s=1e9)
-    session.CellRun = OneCall  # type: ignore[misc]
-    runner = session.Runner(loop, device, times, stages)
+    none: dict[str, Any] = {"warmup_s": 0.0, "measure_s": 0.0, "budget_s": 1e9}
+    runner = OneCall(loop=loop, device=device, stages=stages, **none)
     said = {**facts.tensorflow_facts(), **facts.switches()}
     print(codec.dump_record({"record": "facts", "facts": said}), flush=True)  # noqa: T201
     if trigger := os.environ.get("CROSSOVER_FAIL"):

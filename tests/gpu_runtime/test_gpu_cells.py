@@ -98,11 +98,6 @@ def test_a_script_runs_both_halves_in_its_order_and_each_is_seen_where_it_belong
             assert half or any("GPU:0" in one for one in result.elsewhere)
 
 
-def test_what_the_stand_in_cannot_do_it_still_cannot_do(proven: Heard) -> None:
-    # What its loop finds in memory that no kernel wrote is chance, so that one of them may get through.
-    assert "failed" in {proven.cells[name]["outcome"] for name in NO_KERNELS}
-
-
 def test_labels_in_the_hosts_memory_are_found(healthy: GpuMachine) -> None:
     heard = healthy.prove(TRAIN, planted="int32")
     reason = heard.cells[TRAIN]["reason"]

@@ -105,7 +105,7 @@ def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: OverheadName) -
     cell = cells[0].cell
     return Overhead(
         seconds=_interpolate(points, size),
-        values={"size": size, "way": cell.kin.partition("/")[2], "copy": cell.name},
+        values={"size": size, "way": cell.work_key.partition("/")[2], "copy": cell.name},
     )
 
 

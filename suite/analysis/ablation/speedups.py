@@ -76,8 +76,8 @@ def find_utilization(
         if found is None or rate / found >= share or other.cell.on_cpu:
             continue
         alike = name_unit(other.cell) == unit and other.cell.precision == one.cell.precision
-        kin = other.cell.kin == one.cell.kin
-        if alike and (kin or (unit == "FLOP" and other.cell.kind == one.cell.kind)):
+        same_work = other.cell.work_key == one.cell.work_key
+        if alike and (same_work or (unit == "FLOP" and other.cell.kind == one.cell.kind)):
             share, best = rate / found, other
     return share, best
 
@@ -90,7 +90,7 @@ def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
     variants = [
         other
         for other in catalogue.cells.values()
-        if other.cell.kin == one.cell.kin
+        if other.cell.work_key == one.cell.work_key
         and not other.cell.one_shot
         and not other.cell.on_cpu
         and catalogue.wins(other)

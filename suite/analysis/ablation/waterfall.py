@@ -33,7 +33,7 @@ def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
     places: dict[str, dict[bool, Ladder]] = {}
     for summary in catalogue.cells.values():
         if (way := summary.cell.way) is not None:
-            places.setdefault(f"{way.name} {way.fixed}", {})[way.pinned] = way
+            places.setdefault(f"{way.name} {way.fixed}", {})[way.on_cpu] = way
     return [
         waterfall
         for ways in places.values()
@@ -244,7 +244,7 @@ def _build(catalogue: Catalogue, way: Ladder, arm: str) -> Waterfall | None:
         unit=way.unit,
         by_call=way.by_call,
         fixed=way.fixed,
-        spot=Spot(arm=arm, pinned=way.pinned),
+        spot=Spot(arm=arm, pinned=way.on_cpu),
         steps=tuple(step for step, _ in measured),
         factor=factor,
         posted=catalogue.cells[measured[0][0].cell].cell.process is not None,

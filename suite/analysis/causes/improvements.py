@@ -182,7 +182,7 @@ def _follow_links(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterato
 def _follow_stages(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
     """To the next stage of a script."""
     way = one.cell.way
-    for before, stage in pairwise(way.stages if way and not way.pinned else ()):
+    for before, stage in pairwise(way.stages if way and not way.on_cpu else ()):
         other = cells.get(stage.cell or "")
         if before.cell == one.cell.id and stage.effect != "timing" and other is not None:
             yield _pair(cite("linked", words=stage.called or stage.change), stage, one, other)

@@ -118,7 +118,7 @@ def _find_elsewhere(
     found = []
     for other in catalogue.cells.values():
         their = other.cell.way
-        if their is None or (their.name, their.pinned) != (way.name, way.pinned):
+        if their is None or (their.name, their.on_cpu) != (way.name, way.on_cpu):
             continue
         if their.stages[0].cell == other.cell.id and their.fixed != way.fixed:
             seconds = _add_up(catalogue, their, changes, arms)

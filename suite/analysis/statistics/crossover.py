@@ -56,13 +56,13 @@ def find_sweeps(cells: Iterable[Cell]) -> list[Sweep]:
 
 
 def pick_main(sweeps: Iterable[Sweep]) -> list[Sweep]:
-    """The sweeps that a report opens with: of each such case, and of each kin in it, the longest."""
+    """The sweeps that a report opens with: of each such case, and of each kind of work in it, the longest."""
     longest: dict[tuple[str, str, str], Sweep] = {}
     for sweep in sweeps:
         if sweep.headline is not None:
-            kin = {cell.kin for cell in sweep.cells}
+            keys = {cell.work_key for cell in sweep.cells}
             # Along some axes it is more of the same work, along others it is other work.
-            key = sweep.scenario, sweep.case, kin.pop() if len(kin) == 1 else ""
+            key = sweep.scenario, sweep.case, keys.pop() if len(keys) == 1 else ""
             if len(sweep.cells) > len(longest.setdefault(key, sweep).cells):
                 longest[key] = sweep
     return list(longest.values())

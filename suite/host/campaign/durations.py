@@ -12,13 +12,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from suite.cells.cell import Cell
+from suite.cells.traits import LONG_BUDGETS
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms
 from suite.input_limits import RANGES
 from suite.model import Campaign, Document, Prediction, container_seconds
-
-ASKED_ABOUT_BUDGETS = 4.0
-"""The worker gives cells that people asked about so many times the budget; its deadline follows."""
 
 START_DEADLINE_S = 900.0
 """The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
@@ -37,7 +35,7 @@ anything ran; the latter is a mean over cells of which a few take most.  Measure
 
 def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
     """Seconds after which a cell that has begun is taken to hang."""
-    budget = campaign.budget_s * (ASKED_ABOUT_BUDGETS if cell.asked_about else 1.0)
+    budget = campaign.budget_s * (LONG_BUDGETS if cell.long_budget else 1.0)
     return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
 
 

@@ -17,8 +17,8 @@ from suite.report.text.units import name_rate, show_rate, show_seconds, show_siz
 
 
 def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
-    """The sweeps that the report opens with, as times (of the longest) or as rates (a panel each kin);
-    None where there is nothing to draw."""
+    """The sweeps that the report opens with, as times (of the longest) or as rates (a panel for each kind of
+    work); None where there is nothing to draw."""
     sweeps = [one for one in analysis.main_sweeps if one.headline == headline]
     family = FAMILIES.get(sweeps[0].scenario) if sweeps else None
     if family is None:

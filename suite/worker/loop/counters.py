@@ -131,12 +131,12 @@ def _thermal_events(root: Path, cpus: set[int]) -> float | None:
     folders = [root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle" for cpu in sorted(cpus)]
     cores = [_number(folder / "core_throttle_count") for folder in folders]
     packages = [_number(folder / "package_throttle_count") for folder in folders]
-    known = [count for count in cores if count is not None]
+    counts = [count for count in cores if count is not None]
     # Every CPU of a package has the package's one counter.
     package = max((count for count in packages if count is not None), default=None)
-    if not known and package is None:
+    if not counts and package is None:
         return None
-    return float(sum(known) + (package or 0))
+    return float(sum(counts) + (package or 0))
 
 
 def _clock_mhz(root: Path, cpus: set[int]) -> float | None:

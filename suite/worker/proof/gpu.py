@@ -148,7 +148,7 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
 
     CUDA counts the devices that this process may see, as TensorFlow does.
     """
-    found: dict[str, Scalar] = {"gpu.0.pci": None, "gpu.0.uuid": None}
+    identity: dict[str, Scalar] = {"gpu.0.pci": None, "gpu.0.uuid": None}
     device, address, digits = (
         ctypes.c_int(),
         ctypes.create_string_buffer(32),
@@ -157,15 +157,15 @@ def device_identity(root: Path = Path("/"), library: Library = ctypes.CDLL) -> d
     cuda = _open(library, mapped(root), "libcuda.so")
     try:
         if cuda.cuDeviceGet(ctypes.byref(device), 0) != 0:
-            return found
+            return identity
         if cuda.cuDeviceGetPCIBusId(address, len(address), device) == 0:
-            found["gpu.0.pci"] = address.value.decode(errors="replace").lower()
+            identity["gpu.0.pci"] = address.value.decode(errors="replace").lower()
         # The first version gives that of the whole GPU where it is cut into instances.
         if cuda.cuDeviceGetUuid_v2(digits, device) == 0:
-            found["gpu.0.uuid"] = codec.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
+            identity["gpu.0.uuid"] = codec.hash_uuid(str(uuid.UUID(bytes=bytes(digits))))
     except AttributeError:
-        return found
-    return found
+        return identity
+    return identity
 
 
 def _open(library: Library, paths: Sequence[str], name: str) -> Any:

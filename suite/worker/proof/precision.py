@@ -41,12 +41,7 @@ def explain_lack(
         precision: one of `STORED`.
         capability: the GPU's compute capability; None: the device is the CPU.
         flags: the CPU's flags.
-
-    Raises:
-        ValueError: there is no such precision.
     """
-    if precision not in STORED:
-        raise ValueError(f"no such precision: {precision}")
     if precision == "fp32":
         return None
     if capability is not None:
@@ -108,8 +103,8 @@ def _capability() -> tuple[int, int]:
     import tensorflow as tf
 
     (gpu,) = tf.config.get_visible_devices("GPU")
-    found: Any = tf.config.experimental.get_device_details(gpu).get("compute_capability")
-    return (0, 0) if found is None else (int(found[0]), int(found[1]))
+    capability: Any = tf.config.experimental.get_device_details(gpu).get("compute_capability")
+    return (0, 0) if capability is None else (int(capability[0]), int(capability[1]))
 
 
 def _dotted(capability: tuple[int, int]) -> str:

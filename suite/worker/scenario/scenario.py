@@ -69,7 +69,7 @@ class Prepared:
     traces: Callable[[], int] = field(default=lambda: 0)
     warm_start: Callable[[], object] | None = None
     retraces: bool = False
-    close: Callable[[], None] = field(default=lambda: None)
+    close: Callable[[], object] = field(default=lambda: None)
 
 
 Nodes = list[tuple[str, str, str]]

@@ -31,15 +31,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     read.READ,
     *triple.TRIPLE,
     triple.TO_DEVICE,
-    overhead.FENCE,
-    overhead.EAGER_OP,
-    overhead.FUNCTION_CALL,
-    overhead.XLA_CALL,
-    overhead.GRAPH_OP,
-    overhead.COPY,
-    overhead.SUM,
-    *overhead.STARTUP,
-    overhead.CONTAINER,
+    *overhead.SCENARIOS,
 )
 
 _BY_ID = {cell.id: (scenario, cell) for scenario in SCENARIOS for cell in scenario.cells()}

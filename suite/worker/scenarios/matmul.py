@@ -10,16 +10,27 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Scenario, cross, vary
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
-from suite.worker.scenario.choices import DATA_PLACE, PRECISION, XLA
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
 ASKED_ABOUT = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10000)
-"""The sizes of the plot that people post; the others find the crossover."""
+"""The sizes of the plot that people post."""
 
-BETWEEN = (32, 64, 128, 256)
+SIZES = {
+    **dict.fromkeys(ASKED_ABOUT, STANDARD),
+    10: SMOKE,
+    32: FULL,
+    64: FULL,
+    100: QUICK,
+    128: FULL,
+    256: STANDARD,
+    1000: SMOKE,
+    4000: QUICK,
+}
+"""The sizes of the plain product and the profiles that hold them: smoke has one small and one large, standard
+all that people ask about, and one of those between, which find the crossover."""
 
 LOW = ("tf32", "bf16", "fp16")
 LOW_SIZES = (1000, 4000, 8000)
@@ -197,18 +208,6 @@ def name_product(n: int, **_: Param) -> str:
     return f"product/{n}"
 
 
-def _profiles(n: int, **rest: Param) -> Profiles:
-    """Of the plain product: the smoke profile has one small and one large, standard all that people ask
-    about, and one between."""
-    if rest != PLAIN:
-        return FULL
-    if n in {10, 1000}:
-        return SMOKE
-    if n in {100, 4000}:
-        return QUICK
-    return FULL if n in {32, 64, 128} else STANDARD
-
-
 PLAIN: dict[str, Any] = {"precision": "fp32", "operands": "device", "xla": "off"}
 
 SQUARE = Scenario(
@@ -216,18 +215,17 @@ SQUARE = Scenario(
     case="square",
     question="How long does a {n} × {n} product take ({precision}, operands on the {operands}, "
     "XLA {xla})?",
-    axes=("n", "precision", "operands", "xla"),
     points=(
-        *cross(n=sorted((*ASKED_ABOUT, *BETWEEN)), **PLAIN),
+        *cross(n=sorted(SIZES), **PLAIN),
         *cross(precision=LOW, n=LOW_SIZES, operands="device", xla="off"),
         *cross(n=VARIED_SIZES, **{**PLAIN, "operands": "host"}),
         *cross(n=VARIED_SIZES, **{**PLAIN, "xla": "on"}),
     ),
-    profiles=_profiles,
-    asked_about=lambda n, **rest: n in ASKED_ABOUT and rest == PLAIN,
+    profiles=lambda n, **rest: SIZES.get(n, FULL) if rest == PLAIN else FULL,
+    long_budget=lambda n, **rest: n in ASKED_ABOUT and rest == PLAIN,
     work=square_work,
     prepare=prepare,
-    kin=name_product,
+    work_key=name_product,
     sweep="n",
     headline="time",
     larger=("n",),
@@ -240,7 +238,7 @@ SQUARE = Scenario(
         "nearer": vary("with the operands on the device", operands="device"),
         **({"fewer": vary(xla="on")} if n in VARIED_SIZES and rest == PLAIN else {}),
     },
-    choices={"precision": PRECISION, "operands": DATA_PLACE, "xla": XLA},
+    choices={"precision": "precision", "operands": "data_place", "xla": "xla"},
 )
 
 DECLARED = 20
@@ -286,16 +284,15 @@ REPEATED = Scenario(
     family="matmul",
     case="repeated",
     question="A control, declared as 20 products of {n} × {n}: what do {products} of them take?",
-    axes=("n", "products"),
     points=cross(n=REPEATED_SIZE, products=(DECLARED, DECLARED + 1)),
     profiles=STANDARD,
     work=repeated_work,
     prepare=prepare_repeated,
     role="control",
-    kin=lambda n, products: f"products/{products} of {n}",
+    work_key=lambda n, products: f"products/{products} of {n}",
     proof="results",
     data="device",
     dispatch="eager",
-    excess=lambda products, **_: products / DECLARED - 1 if products > DECLARED else None,
+    extra_work=lambda products, **_: products / DECLARED - 1 if products > DECLARED else None,
     links={"honest": vary("without the one beyond what is declared", products=DECLARED)},
 )

@@ -6,13 +6,9 @@ TensorFlow.  Nothing newer than Python 3.8 outside functions, so that an old one
 
 from __future__ import annotations
 
-import ast
 import json
-import operator
 import re
 import sys
-from pathlib import Path
-from typing import Any
 
 OLDEST_PYTHON = (3, 11)
 """What the worker's own source needs, and Keras."""
@@ -21,8 +17,6 @@ OLDEST_TENSORFLOW = (2, 16)
 """The first with Keras 3, whose arithmetic and defaults the networks' cells are written for."""
 
 OLDEST_KERAS = 3
-
-HOME = Path(__file__).resolve().parents[1]
 
 
 class Unfit(Exception):
@@ -52,61 +46,30 @@ def check_tensorflow(*, gpu: bool) -> str:
     Raises:
         Unfit: there is none that the worker can use.
     """
-    found = check_python()
+    software = check_python()
     try:
         import numpy as np
         import tensorflow as tf
     except Exception as error:
         # A TensorFlow that is there and can't be loaded raises whatever its libraries do.
-        raise Unfit(f"its {found} can't import tensorflow and numpy: {_tell(error)}") from error
+        raise Unfit(f"its {software} can't import tensorflow and numpy: {_tell(error)}") from error
     try:
         build = tf.sysconfig.get_build_info()
         version = str(tf.version.VERSION)
         keras = str(tf.keras.__version__)
     except Exception as error:
         said = "has a tensorflow that says nothing of itself"
-        raise Unfit(f"its {found} {said}: {_tell(error)}") from error
+        raise Unfit(f"its {software} {said}: {_tell(error)}") from error
     cuda = bool(build.get("is_cuda_build", False))
     for_what = f"CUDA {build.get('cuda_version') or 'of unknown version'}" if cuda else "CPU only"
-    found += f", TensorFlow {version} ({for_what}), Keras {keras}, NumPy {np.__version__}"
+    software += f", TensorFlow {version} ({for_what}), Keras {keras}, NumPy {np.__version__}"
     if gpu and not cuda:
-        raise Unfit(f"its TensorFlow is built for the CPU only (is_cuda_build: False): {found}")
+        raise Unfit(f"its TensorFlow is built for the CPU only (is_cuda_build: False): {software}")
     if _numbers(version) < OLDEST_TENSORFLOW:
-        raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, found))
+        raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, software))
     if _numbers(keras) < (OLDEST_KERAS,):
-        raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {found}")
-    lacking = find_lacking(tf)
-    if lacking:
-        raise Unfit(f"its TensorFlow lacks {', '.join(lacking)}, which the worker uses: {found}")
-    return found
-
-
-def names_used() -> list[str]:
-    """Every name of TensorFlow's in the worker's own source, such as ``data.Dataset.range``."""
-    names = set()
-    for path in HOME.rglob("*.py"):
-        for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            node: ast.AST = part
-            parts = []
-            while isinstance(node, ast.Attribute):
-                parts.append(node.attr)
-                node = node.value
-            if parts and isinstance(node, ast.Name) and node.id == "tf":
-                names.add(".".join(reversed(parts)))
-    return sorted(names)
-
-
-def find_lacking(tf: Any) -> list[str]:
-    """Those of them that this TensorFlow does not have."""
-    return [f"tf.{name}" for name in names_used() if not _has(tf, name)]
-
-
-def _has(tf: Any, name: str) -> bool:
-    try:
-        operator.attrgetter(name)(tf)
-    except (AttributeError, ImportError):
-        return False
-    return True
+        raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {software}")
+    return software
 
 
 def try_out() -> None:
@@ -122,11 +85,11 @@ def try_out() -> None:
         startup.start(gpu=False)
         import tensorflow as tf
 
-        with placement.watch() as seen:
+        with placement.watch() as nodes:
             tf.function(lambda left: tf.matmul(left, left))(tf.ones((2, 2)))
     except Exception as error:
         raise Unfit(f"the worker's first steps fail: {_tell(error)}") from error
-    if not seen:
+    if not nodes:
         raise Unfit("its TensorFlow does not tell on which device a graph's operations ran")
 
 

@@ -16,8 +16,7 @@ from suite.worker.proof import facts, gpu, libraries
 from suite.worker.proof.placement import prove
 from suite.worker.scenario.scenario import Printed
 from suite.worker.session import startup
-from suite.worker.session.cell import Account, Request
-from suite.worker.session.session import explain, record_once
+from suite.worker.session.cell import Request, book, explain, record_once
 
 Send = Callable[..., None]
 
@@ -71,16 +70,15 @@ def _run(requests: Sequence[Request], device: str) -> Sequence[Printed] | str:
 
 def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
     """The outcome of one cell: its number is worth nothing where its work was not seen on its device."""
-    account = Account()
     result = replace(make_pending(request.cell), outcome="failed")
     if isinstance(printed, str):
         return replace(result, reason=printed)
-    account.add("first_call", printed.seconds)
+    spent_s = {"first_call": printed.seconds}
     try:
-        with account.of("placement"):
+        with book(spent_s, "placement"):
             nodes = printed.again()
             placement = prove(request.proof, nodes, printed.tensors, request.place(device))
-        with account.of("check"):
+        with book(spent_s, "check"):
             check = printed.check()
     except Exception as error:  # noqa: BLE001  as above
         return replace(result, reason=explain(error))
@@ -91,6 +89,6 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
         placement=placement.nodes,
         elsewhere=placement.elsewhere,
         check=check,
-        spent_s=account.spent_s,
+        spent_s=spent_s,
         evidence={} if printed.traces is None else {"traces": float(printed.traces)},
     )

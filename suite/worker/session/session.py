@@ -1,86 +1,55 @@
-"""The session of one worker: what becomes of each cell, whatever goes wrong in it; and tidy after it."""
+"""The session of one worker: its cells one after the other, whatever goes wrong in one, and tidy after it.
+
+A cell is prepared, called, proven, warmed up, sampled, traced and checked; every second is accounted for by
+kind.
+"""
 
 from __future__ import annotations
 
 import gc
-import sys
-import traceback
-from dataclasses import replace
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from suite.cells.cell import Cell
+from suite.cells.traits import LONG_BUDGETS
 from suite.clock import now
 from suite.model import CellResult, make_pending
-from suite.worker.loop.measure import Loop
-from suite.worker.proof.placement import NotPlaced
-from suite.worker.scenario.scenario import Inapplicable, WrongResult
-from suite.worker.session.cell import CellRun, Forecast, OverBudget, Request, Times
+from suite.worker.loop import counters, trace
+from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
+from suite.worker.proof.placement import Placement, prove, watch
+from suite.worker.scenario.scenario import Inapplicable, Nodes, Prepared
+from suite.worker.session.cell import Request, book, explain, record_once
+from suite.worker.session.forecast import Forecast
+
+SHORT = 0.9
+"""Samples that are shorter than this share of the floor are labelled: K came out too small."""
+
+DISPATCH_BOUND = 0.9
+"""On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
+
+CALLS_OF_A_CELL = 3 + LEAST_SAMPLES
+"""The first call, the one that finds K, one of warm-up, and the samples."""
 
 
-def fail(result: CellResult, reason: str) -> CellResult:
-    """The result as a failed one: its numbers are gone, since nobody knows what they are of."""
-    return replace(
-        result,
-        outcome="failed",
-        reason=reason,
-        first_call_s=None,
-        calls_per_sample=None,
-        warmup_status=None,
-        warmup_s=[],
-        samples_s=[],
-        enqueue_fraction=None,
-        check=None,
-        peak_memory_bytes=None,
-        labels=[],
-        trace={},
-    )
-
-
-def record_once(result: CellResult, seconds: float, *, waits: str, **more: Any) -> CellResult:
-    """The result of what happens once in a process and was timed there: these seconds are its one sample.
-
-    ``waits`` says why nothing was enqueued; ``more`` are other fields.
-    """
-    return replace(
-        result,
-        outcome="measured",
-        calls_per_sample=1,
-        samples_s=[seconds],
-        warmup_status="cold",
-        absent={
-            "first_call_s": "the sample is the first call",
-            "enqueue_fraction": waits,
-            "peak_memory_bytes": "not separable from what came before",
-        },
-        **more,
-    )
-
-
-LONGEST = 500
-"""Characters of an error's end that a reason shows, besides its beginning."""
-
-
-def explain(error: Exception) -> str:
-    """Why a cell failed, from what it raised; the traceback of an error not of ours is printed."""
-    if isinstance(error, NotPlaced):
-        return f"placement not proven: {error}"
-    if isinstance(error, WrongResult):
-        return f"wrong result: {error}"
-    traceback.print_exception(error, file=sys.stderr)
-    words = " ".join(str(error).split())
-    # TensorFlow begins with a long way to the operation, and says last what was wrong.
-    text = words if len(words) <= LONGEST else f"{words[: LONGEST // 5]} … {words[-LONGEST:]}"
-    return f"{type(error).__name__}: {text}"
-
-
+@dataclass(kw_only=True)
 class Runner:
-    """Runs requests on one device with one loop."""
+    """Runs requests on one device with one loop, in the profile's times for a cell.
 
-    def __init__(self, loop: Loop, device: str, times: Times, stages: dict[str, float]) -> None:
-        self.loop = loop
-        self.device = device
-        self.times = times
-        self.stages = stages
-        self.forecast = Forecast()
+    ``stages`` are the seconds of the start-up sequence.
+    """
+
+    loop: Loop
+    device: str
+    warmup_s: float
+    measure_s: float
+    budget_s: float
+    stages: dict[str, float] = field(default_factory=dict)
+    forecast: Forecast = field(default_factory=Forecast)
+
+    def __post_init__(self) -> None:
         # TensorFlow's and Keras's hundred thousands of lasting objects need not be looked through
         # after every cell: that took longer than many a cell's warm-up.
         gc.collect()
@@ -88,31 +57,186 @@ class Runner:
 
     def run(self, request: Request) -> CellResult:
         """The outcome of one cell; never raises for what the cell itself does wrong."""
-        cell = request.cell
-        run = CellRun(
-            request=request,
-            loop=self.loop,
-            device=self.device,
-            times=self.times,
-            forecast=self.forecast,
-        )
-        result = replace(make_pending(cell), started=now())
+        result = replace(make_pending(request.cell), started=now())
         prepare = request.scenario.prepare
         if prepare is None:
             # A stage of the start-up sequence, which has been run already.
-            took_s = self.stages[request.scenario.startup or str(cell.params["stage"])]
+            took_s = self.stages[request.scenario.startup or str(request.cell.params["stage"])]
             result = record_once(result, took_s, waits="a start-up stage blocks")
             absent = {**result.absent, "check": "nothing is computed that could be wrong"}
             return replace(result, absent=absent, ended=now())
+        spent_s: dict[str, float] = {}
         try:
-            result = run.measure(result, prepare)
-        except (Inapplicable, OverBudget) as reason:
+            result = self._measure(request, result, prepare, spent_s)
+        except Inapplicable as reason:
             result = replace(result, outcome="skipped", reason=str(reason))
         except Exception as error:  # noqa: BLE001  whatever a cell raises is this cell's outcome
             result = replace(result, outcome="failed", reason=explain(error))
-        with run.account.of("hygiene"):
+        with book(spent_s, "hygiene"):
             self._clear()
-        return replace(result, ended=now(), spent_s=run.account.spent_s)
+        return replace(result, ended=now(), spent_s=spent_s)
+
+    def _measure(
+        self,
+        request: Request,
+        result: CellResult,
+        prepare: Callable[..., Prepared],
+        spent_s: dict[str, float],
+    ) -> CellResult:
+        """The result with all that was measured; the seconds go to ``spent_s`` by kind, also when it raises.
+
+        Raises:
+            Inapplicable: it would take too long, or as the scenario has it.
+            NotPlaced, WrongResult: as the scenario or its proof has it.
+        """
+        cell, calibrating = request.cell, request.calls is None
+        on_gpu = request.place(self.device) == "GPU:0"
+        if calibrating:
+            self._refuse_hopeless(cell)
+        with book(spent_s, "prepare"):
+            prepared = prepare(device=self.device, **cell.params)
+        witnessed: dict[str, float | None] = {}
+        try:
+            with book(spent_s, "first_call"), watch() as nodes:
+                if prepared.warm_start is not None:
+                    prepared.warm_start()
+                first, last = self.loop.sample(prepared.step, 1)
+            with book(spent_s, "placement"):
+                placement = self._prove(request, prepared, nodes, last)
+            if cell.one_shot:
+                status = "cold" if prepared.warm_start is None else "run-up"
+                timing = Timing(samples_s=[first.seconds], warmup_status=status, last=last)
+                calls = 1
+            else:
+                del last
+                calls, timing, witnessed = self._time(request, prepared, spent_s)
+                if prepared.retraces:
+                    self._prove_again(request, prepared, spent_s)
+            spent_s["warmup"] = timing.warmup_wall_s
+            spent_s["measure"] = timing.measure_wall_s
+            call_s = statistics.median(timing.samples_s)
+            # Here, because the check of a training step trains another model.
+            memory = _peak_memory() if on_gpu else None
+            traced, untraced = self._trace(request, prepared, call_s, spent_s)
+            with book(spent_s, "check"):
+                check = prepared.check(timing.last)
+        finally:
+            prepared.close()
+        if calibrating:
+            self.forecast.remember(cell, call_s, spent_s["check"])
+        enqueues = prepared.enqueues and on_gpu and not cell.one_shot
+        absent = {"trace": untraced} if untraced else {}
+        if not enqueues:
+            absent["enqueue_fraction"] = "the step blocks" if on_gpu else "a CPU's step blocks"
+        if memory is None:
+            absent["peak_memory_bytes"] = "TensorFlow does not count the CPU's memory"
+        if prepared.warm_start is not None:
+            absent["first_call_s"] = "calls that were not timed came before the sample"
+        return replace(
+            result,
+            outcome="measured",
+            first_call_s=first.seconds if prepared.warm_start is None else None,
+            calls_per_sample=calls,
+            warmup_status=timing.warmup_status,
+            warmup_s=timing.warmup_s,
+            samples_s=timing.samples_s,
+            enqueue_fraction=timing.enqueue_fraction if enqueues else None,
+            placement=placement.nodes,
+            elsewhere=placement.elsewhere,
+            check=check,
+            peak_memory_bytes=memory,
+            labels=self._label(timing, call_s * calls, one_shot=cell.one_shot, enqueues=enqueues),
+            evidence=witnessed,
+            trace=traced,
+            absent=absent,
+        )
+
+    def _time(
+        self, request: Request, prepared: Prepared, spent_s: dict[str, float]
+    ) -> tuple[int, Timing, dict[str, float | None]]:
+        """K, the warm-up and the samples, and what else was at work meanwhile."""
+        with book(spent_s, "hygiene"):
+            gc.collect()
+        calls = request.calls or self._calibrate(request.cell, prepared, spent_s)
+        before = counters.read()
+        timing = self.loop.measure(
+            prepared.step,
+            calls,
+            warmup_s=self.warmup_s,
+            measure_s=self.measure_s,
+            traces=prepared.traces,
+        )
+        return calls, timing, counters.compare(before, counters.read())
+
+    def _label(
+        self, timing: Timing, usual_s: float, *, one_shot: bool, enqueues: bool
+    ) -> list[str]:
+        """What the worker itself has to say against a number, whose samples usually take ``usual_s``."""
+        labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
+        if not one_shot and usual_s < SHORT * self.loop.floor_s:
+            labels.append("short samples")
+        if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
+            labels.append("dispatch-bound")
+        return labels
+
+    def _trace(
+        self, request: Request, prepared: Prepared, call_s: float, spent_s: dict[str, float]
+    ) -> tuple[dict[str, float], str | None]:
+        """What the GPU did in a few more calls, untimed, while calibrating; or nothing, and why."""
+        on_gpu = request.place(self.device) == "GPU:0"
+        if request.calls is not None or request.cell.one_shot or not on_gpu:
+            return {}, None
+        with book(spent_s, "trace"):
+            try:
+                return trace.trace(prepared.step, self.loop.fence, call_s), None
+            except trace.NoTrace as reason:
+                return {}, str(reason)
+
+    def _refuse_hopeless(self, cell: Cell) -> None:
+        """Before anything of the cell is run: would the size before it, scaled, break the budget?"""
+        predicted = self.forecast.predict(cell)
+        if predicted is not None:
+            call_s, check_s = predicted
+            cost = call_s * (1 if cell.one_shot else CALLS_OF_A_CELL) + check_s
+            self._demand_budget(cell, cost, call_s, check_s)
+
+    def _calibrate(self, cell: Cell, prepared: Prepared, spent_s: dict[str, float]) -> int:
+        """K; raises Inapplicable where the cell, at the speed just seen, would break its budget."""
+        with book(spent_s, "calibrate"):
+            calls, call_s = self.loop.calibrate(prepared.step)
+        predicted = self.forecast.predict(cell)
+        check_s = predicted[1] if predicted else 0.0
+        cost = (
+            math.fsum(spent_s.values())
+            + max(self.warmup_s, calls * call_s)
+            + max(self.measure_s, LEAST_SAMPLES * calls * call_s)
+            + check_s
+        )
+        self._demand_budget(cell, cost, call_s, check_s)
+        return calls
+
+    def _demand_budget(self, cell: Cell, cost_s: float, call_s: float, check_s: float) -> None:
+        """Raises Inapplicable where the cell would cost more; the next size is then predicted from these."""
+        budget_s = self.budget_s * (LONG_BUDGETS if cell.long_budget else 1.0)
+        if cost_s > budget_s:
+            self.forecast.remember(cell, call_s, check_s)
+            raise over_budget(cost_s, budget_s)
+
+    def _prove(self, request: Request, prepared: Prepared, nodes: Nodes, result: Any) -> Placement:
+        return prove(
+            request.proof,
+            nodes,
+            lambda: prepared.tensors(result),
+            request.place(self.device),
+            prepared.resident,
+        )
+
+    def _prove_again(self, request: Request, prepared: Prepared, spent_s: dict[str, float]) -> None:
+        """Raises NotPlaced unless the graph of a later call is where that of the first one is."""
+        with book(spent_s, "placement"):
+            with watch() as nodes:
+                last = prepared.step()
+            self._prove(request, prepared, nodes, last)
 
     def _clear(self) -> None:
         """Leaves nothing of a cell to the next one."""
@@ -122,3 +246,16 @@ class Runner:
         gc.collect()
         if self.device == "/GPU:0":
             tf.config.experimental.reset_memory_stats("GPU:0")
+
+
+def over_budget(cost_s: float, budget_s: float) -> Inapplicable:
+    """Why a cell is skipped that would cost more than its budget, both in seconds."""
+    return Inapplicable(
+        f"would take {cost_s:.3g} s here; the profile's budget for this cell is {budget_s:g} s"
+    )
+
+
+def _peak_memory() -> int:
+    import tensorflow as tf
+
+    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])

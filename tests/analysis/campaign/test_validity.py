@@ -167,10 +167,10 @@ WORK = synthetic.make_cells()[0].work
 def test_the_honest_twin_is_the_cell_that_is_named() -> None:
     honest, other = (synthetic.make_cell("made", "square", {"n": n}, WORK) for n in (9, 8))
     links = {"honest": [Link(to=honest.id, words="")]}
-    extra = synthetic.make_cell("made", "extra", {}, WORK, excess=0.1, links=links)
+    extra = synthetic.make_cell("made", "extra", {}, WORK, extra_work=0.1, links=links)
     assert find_honest(extra, [honest, other]) == (honest, 1.1)
     assert find_honest(extra, [other]) is None
-    assert find_honest(replace(extra, excess=None), [honest, other]) is None
+    assert find_honest(replace(extra, extra_work=None), [honest, other]) is None
     assert find_honest(honest, [honest, other]) is None
 
 

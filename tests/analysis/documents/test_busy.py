@@ -24,7 +24,7 @@ from tests.changes import in_cell, invoke, plant, tell
 from tests.rendering import load
 
 SAMPLES = Path(__file__).parents[3] / "results" / "samples"
-DECLARED = {"kin": "product/n", "data": "device", "dispatch": "eager"}
+DECLARED = {"work_key": "product/n", "data": "device", "dispatch": "eager"}
 
 
 def product(n: int, **fields: Any) -> Cell:
@@ -131,7 +131,7 @@ def test_one_large_product_that_kept_all_cores_busy_is_enough() -> None:
         {"dispatch": "graph"},
         {"data": "host"},
         {"precision": "bf16"},
-        {"kin": "training at width/2048"},
+        {"work_key": "training at width/2048"},
         {"role": "reference"},
         {"device": "cpu"},
         {"process": "a-script"},

@@ -68,14 +68,14 @@ def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -
         if true and loses:
             tally.add("named first", right)
             tally.add(f"named first ({name})", right)
-            tally.add(f"named first, of {'asked' if cell.asked_about else 'other'} cells", right)
+            tally.add(f"named first, of {'asked' if cell.long_budget else 'other'} cells", right)
         elif true:
             tally.add("named first, of idle cells that do not lose", right)
         if true and not right:
             where = "" if loses else " (idle)"
             tally.false.append(f"{name}: {cell.name}{where}: {first} and not {true}")
         _add_confirmed(tally, f"{name}: {cell.name}", causes, shares)
-        unknown += first == "unknown" and cell.asked_about
+        unknown += first == "unknown" and cell.long_budget
         total = sum(one.get("share", 0.0) for one in causes)
         tally.add("shares of one cell add up to more than 1", total > 1.001)
     tally.add("more than two asked cells unknown", unknown > 2)
@@ -105,7 +105,7 @@ def find_best(cell: Cell, gpu: Device) -> float:
     alike = [
         one
         for one in plan_cells(also=FALLBACK)
-        if one.kin == cell.kin or (one.kind == cell.kind and cell.work.unit == "FLOP")
+        if one.work_key == cell.work_key or (one.kind == cell.kind and cell.work.unit == "FLOP")
         if not one.on_cpu
     ]
     return cell.work.amount * min(devices.take(gpu, one).seconds / one.work.amount for one in alike)
@@ -132,7 +132,7 @@ def _slow_input(cell: Cell, arm: str) -> float:
 
 
 def _wrong_extra(cell: Cell, arm: str) -> float:
-    return clear(cell, arm) * (1.137 / 1.05 if cell.excess else 1.0)
+    return clear(cell, arm) * (1.137 / 1.05 if cell.extra_work else 1.0)
 
 
 clear = devices.times(CPU, replace(GPU, eager=20e-6, graph=150e-6))

@@ -59,7 +59,7 @@ def plant(place: int | None) -> Mapping[str, Plant]:
     Each is as much as the first stage of the way takes.
     """
     cells = {one.id: one for one in plan_cells(also=ALSO)}
-    ways = [one.way for one in cells.values() if one.way and not one.way.pinned]
+    ways = [one.way for one in cells.values() if one.way and not one.way.on_cpu]
     plants: dict[str, Plant] = {}
     for way in ways if place is not None else ():
         # The variant of a case can begin later than the case does.

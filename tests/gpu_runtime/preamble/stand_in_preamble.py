@@ -181,8 +181,6 @@ def plant_lost(networks: Any) -> None:
 WITHOUT: dict[str, tuple[str, Change]] = {
     # Nobody opens the library that TensorFlow does not find.
     "cusolver": ("suite.worker.proof.libraries", put("open_unfound", {})),
-    # Nobody says which library is missing.
-    "absence": ("suite.worker.proof.libraries", put("explain_absence", None)),
     "sum": ("suite.worker.proof.gpu", without_sum),
     # Nobody looks whether a GPU computes.
     "trouble": ("suite.worker.proof.gpu", put("find_trouble", None)),

@@ -9,7 +9,7 @@ import pytest
 
 from suite.flags import KINDS
 from suite.model import SIMULATED, Scalar
-from suite.worker.session import cell as worker_cell
+from suite.worker.session.session import over_budget
 from tests.fakes.engine import GPU_FACTS, Worker
 from tests.host.campaign.flow import START
 from tests.host.campaign.stage import BOTH, CELLS, CUDA, Stage
@@ -92,7 +92,7 @@ def test_a_calibration_is_made_again_only_where_compiling_cost_it_a_cell(
 
 def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
     """`OVER` is its text, and the plan looks for a word of it."""
-    assert OVER["reason"] == str(worker_cell.OverBudget(9.0, 5.0))
+    assert OVER["reason"] == str(over_budget(9.0, 5.0))
 
 
 def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage) -> None:

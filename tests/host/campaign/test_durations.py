@@ -14,7 +14,6 @@ from suite.host.campaign import durations
 from suite.host.campaign.durations import Budget
 from suite.host.engine import Job
 from suite.model import Document, container_seconds
-from suite.worker.session.cell import ASKED_ABOUT_BUDGETS
 from tests import synthetic
 from tests.fakes.engine import Life
 from tests.host.campaign.flow import NOW, calibrate, end, make_campaign, make_cells
@@ -23,15 +22,11 @@ from tests.host.campaign.stage import Stage
 
 def test_a_deadline_is_many_budgets_and_never_short() -> None:
     (one,) = make_cells("one")
-    asked = replace(one, asked_about=True)
+    asked = replace(one, long_budget=True)
     short, long = make_campaign(budget_s=2.0), make_campaign(budget_s=60.0)
     assert durations.cell_deadline_s(short, one) == durations.CELL_DEADLINE_FLOOR_S
     assert durations.cell_deadline_s(long, one) == 240.0
     assert durations.cell_deadline_s(long, asked) == 960.0
-
-
-def test_host_and_worker_agree_on_the_budget_of_what_people_asked_about() -> None:
-    assert durations.ASKED_ABOUT_BUDGETS == ASKED_ABOUT_BUDGETS
 
 
 def test_a_container_without_an_end_counts_until_its_last_cell() -> None:

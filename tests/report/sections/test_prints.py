@@ -57,7 +57,7 @@ def expect(drawn: Drawn) -> Sentences:
     ways: dict[tuple[str, str], dict[bool, Ladder]] = {}
     for one in cells.values():
         if one.way is not None:
-            ways.setdefault(name_way(one.way.name, one.way.fixed), {})[one.way.pinned] = one.way
+            ways.setdefault(name_way(one.way.name, one.way.fixed), {})[one.way.on_cpu] = one.way
     found: Sentences = {kind: set() for kind in KINDS}
     for name, pair in ways.items():
         ends: dict[Spot, tuple[Cell, str, str]] = {}
@@ -65,7 +65,7 @@ def expect(drawn: Drawn) -> Sentences:
             there = [one for one in way.stages if (arm, one.cell) in drawn.counted]
             if len(there) > 1:
                 first = cells[there[0].cell or ""]
-                spot = Spot(arm=arm, pinned=way.pinned)
+                spot = Spot(arm=arm, pinned=way.on_cpu)
                 ends[spot] = (first, there[0].change, there[-1].change)
                 found["prints" if first.process else "takes"].add((*name, name_spot(spot)))
         here = ends.get(Spot(arm="cuda", pinned=False))

@@ -38,15 +38,6 @@ def test_the_linker_says_what_is_loaded() -> None:
     assert not is_loaded("libnothing-of-this-name.so.7")
 
 
-def lay_library(site: Path, name: str = "libcusolver.so.11") -> Path:
-    """A library that is none of CUDA's, under its name."""
-    (source,) = [path for path in mapped() if path.rsplit("/", 1)[-1].startswith("libm.so")] or [""]
-    target = site / UNFOUND[0] / name
-    target.parent.mkdir(parents=True)
-    shutil.copy(source, target)
-    return target
-
-
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The second of the places where Python looks for packages."""
@@ -54,21 +45,23 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "site-packages"
 
 
-def test_what_tensorflow_does_not_find_is_opened_for_it(site: Path) -> None:
-    ctypes.CDLL("libm.so.6")
-    target = lay_library(site)
-    found = open_unfound()
-    assert found[CUSOLVER] == "opened by the suite"
-    assert isinstance(found[f"{CUSOLVER}.seconds"], float)
-    assert find(mapped(), "libcusolver.so") == str(target)
-
-
-def test_a_library_that_is_not_here_or_does_not_open_is_left_to_tensorflow(site: Path) -> None:
+def test_what_tensorflow_does_not_find_is_opened_for_it_where_it_is_here_and_opens(
+    site: Path,
+) -> None:
     assert open_unfound()[CUSOLVER] == "left to TensorFlow"
     lay(site, {f"{UNFOUND[0]}/libcusolver.so.11": "no library"})
-    found = str(open_unfound()[CUSOLVER])
-    assert found.startswith("can't be opened: libcusolver.so.11")
-    assert str(site) not in found
+    refused = str(open_unfound()[CUSOLVER])
+    assert refused.startswith("can't be opened: libcusolver.so.11")
+    assert str(site) not in refused
+    # A library that is none of CUDA's, under its name.
+    ctypes.CDLL("libm.so.6")
+    source = find(mapped(), "libm.so")
+    target = site / UNFOUND[0] / "libcusolver.so.11"
+    shutil.copy(str(source), target)
+    opened = open_unfound()
+    assert opened[CUSOLVER] == "opened by the suite"
+    assert isinstance(opened[f"{CUSOLVER}.seconds"], float)
+    assert find(mapped(), "libcusolver.so") == str(target)
 
 
 def lay_compiler(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp import train, training
 from tests.fakes.device import FakeTensorFlow, install
-from tests.worker.session.test_session import TIMES, Bench, raising
+from tests.worker.session.test_session import Bench, raising
 from tests.worker.verdict import hear
 
 AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
@@ -25,11 +25,9 @@ AMPERE, TURING, PASCAL = (8, 0), (7, 5), (6, 1)
     [
         ("fp32", None, [], None),
         ("fp32", PASCAL, [], None),
-        ("tf32", AMPERE, [], None),
         ("tf32", (12, 0), [], None),
         ("bf16", AMPERE, [], None),
         ("fp16", TURING, [], None),
-        ("bf16", None, ["avx512f", "avx512_bf16"], None),
         ("bf16", None, ["amx_bf16"], None),
         ("fp16", None, ["avx512_fp16"], None),
         ("tf32", TURING, [], "GPUs have tf32 from compute capability 8.0 on; this one has 7.5"),
@@ -48,11 +46,6 @@ def test_a_device_has_or_lacks(
     assert found is None if lack is None else lack in (found or "")
 
 
-def test_what_is_no_precision_is_no_device_s_lack() -> None:
-    with pytest.raises(ValueError, match="no such precision: fp8"):
-        explain_lack("fp8", capability=AMPERE, flags=[])
-
-
 def test_every_precision_of_a_cell_has_its_type_tolerance_and_needs() -> None:
     assert set(precision.STORED) == set(matmul.TOLERANCE) == {"fp32", *matmul.LOW}
     assert set(precision.CAPABILITIES) == set(matmul.LOW)
@@ -60,28 +53,30 @@ def test_every_precision_of_a_cell_has_its_type_tolerance_and_needs() -> None:
     assert set(matmul.LEAST_ERROR) == {"tf32"}, "the one that is stored as another"
 
 
-@pytest.mark.parametrize("capability", [AMPERE, TURING, None])
+@pytest.mark.parametrize(
+    ("device", "details", "flags", "said"),
+    [
+        ("/GPU:0", {"compute_capability": AMPERE}, [], "None"),
+        ("/GPU:0", {"compute_capability": TURING}, [], "compute capability 8.0"),
+        ("/GPU:0", {}, ["amx_bf16"], "compute capability 8.0"),
+        ("/CPU:0", {}, ["amx_bf16"], "None"),
+        ("/CPU:0", {}, ["avx2"], "TensorFlow would emulate it"),
+    ],
+)
 def test_a_cell_applies_where_its_device_has_the_precision(
-    capability: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+    device: str,
+    details: Any,
+    flags: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    details = {"compute_capability": capability} if capability else {}
     # Asking turns no switch, which this TensorFlow lacks.
     experimental = SimpleNamespace(get_device_details=lambda _: details)
     config = SimpleNamespace(get_visible_devices=lambda _: ["a GPU"], experimental=experimental)
     install(monkeypatch, config=config)
-    if capability == AMPERE:
-        for name in precision.STORED:
-            demand(name, "/GPU:0")
-    else:
-        assert "compute capability 8.0" in hear(Inapplicable, demand, "tf32", "/GPU:0")
-
-
-def test_a_cpu_is_asked_by_its_flags(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "cpu_flags", lambda: ["avx2"])
-    demand("fp32", "/CPU:0")
-    assert "TensorFlow would emulate it" in hear(Inapplicable, demand, "bf16", "/CPU:0")
-    monkeypatch.setattr(precision, "cpu_flags", lambda: ["amx_bf16"])
-    demand("bf16", "/CPU:0")
+    monkeypatch.setattr(precision, "cpu_flags", lambda: flags)
+    demand("fp32", device)
+    assert said in hear(Inapplicable, demand, "bf16", device)
 
 
 def test_nothing_but_tf32_touches_its_switch(on_gpu: FakeTensorFlow) -> None:
@@ -106,6 +101,5 @@ def test_whatever_becomes_of_a_cell_tf32_is_off_behind_it(
         def prepare(self, *, device: str, n: int) -> Prepared:
             return replace(super().prepare(device=device, n=n), close=switch("tf32"))
 
-    times = replace(TIMES, budget_s=budget_s)
-    assert Switched(**fields).run(device="/GPU:0", times=times).outcome == outcome
+    assert Switched(**fields).run(device="/GPU:0", budget_s=budget_s).outcome == outcome
     assert on_gpu.tf32 == [True, False]

@@ -12,8 +12,8 @@ import pytest
 
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp import loop
-from suite.worker.scenarios.mlp.networks import A, B, weights
-from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, demand_reference
+from suite.worker.scenarios.mlp.networks import B, weights
+from suite.worker.scenarios.mlp.training import demand_reference
 from suite.worker.scenarios.scripts import clones, fit, products
 from tests.fakes.device import Scopes, install
 from tests.worker.scenarios.test_asked_steps import Pipeline
@@ -84,11 +84,6 @@ def test_a_wrong_or_empty_product_is_caught(algebra: Algebra) -> None:
     assert single.check(single.step()).value is None
 
 
-def test_the_first_clone_is_left_to_the_start_up(algebra: Algebra) -> None:
-    with pytest.raises(ValueError, match="start-up"):
-        clones.prepare(device="/CPU:0", stage="first", on="arm")
-
-
 class Copy:
     """A network of made-up weights, and what it answers."""
 
@@ -122,10 +117,9 @@ def clone(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Prepared]:
         (Copy(weights(B)), "of its own"),
         (None, "shares a weight"),
         (Copy(weights(B)[:2]), "shapes"),
-        (Copy(weights(B), answer=0.2), "do not sum to 1"),
         (Copy(weights(B), answer=float("nan")), "do not sum to 1"),
     ],
-    ids=["its own", "the source itself", "too few weights", "no probabilities", "no numbers"],
+    ids=["its own", "the source itself", "too few weights", "no probabilities"],
 )
 def test_a_clone_that_is_none_is_caught(
     clone: Callable[[Any], Prepared], copy: Any, said: str
@@ -211,18 +205,10 @@ def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before any step, on all examples: what this made-up model gives is not it."""
-    asked: list[dict[str, Any]] = []
-
-    def demand(network: Any, inputs: Any, labels: Any, **more: Any) -> None:
-        asked.append(more)
-        assert network is A
-        demand_reference(network, inputs, labels, **more)
-
-    monkeypatch.setattr(loop, "demand_reference", demand)
+    monkeypatch.setattr(loop, "demand_reference", demand_reference)
     prepared = prepare_fit("steady")
     said = hear(WrongResult, prepared.check, prepared.step())
-    assert "loss is 0.7 where NumPy's reference is 0.727073" in said
-    assert asked == [{"steps": 1, "loss": 0.7, "tolerance": CHECK_TOLERANCE}]
+    assert "loss is 0.7 where NumPy's reference is 0.727073 (step 1; 0.001 of it" in said
 
 
 def test_a_last_partial_batch_counts_as_a_step(model: Model) -> None:

@@ -12,13 +12,12 @@ from suite.worker import scenarios
 from suite.worker.scenario.scenario import Inapplicable, WrongResult
 from suite.worker.scenarios import overhead
 from suite.worker.scenarios.mlp.networks import A, examples
-from suite.worker.scenarios.tfdata import memory, pipelines, read, triple
+from suite.worker.scenarios.tfdata import memory, pipelines, read
 from tests.worker.verdict import hear
 
 
 def test_the_bytes_are_those_that_come_out() -> None:
     work = {cell.id: cell.work for cell in scenarios.cells()}
-    assert work["tfdata.slices/batch=32/shuffle=on/prefetch=on"].bytes == 32 * (128 * 4 + 8)
     assert work["tfdata.read/source=csv/batch=512"].bytes == 512 * (128 * 4 + 8)
     assert work["tfdata.read/source=jpeg/batch=32"].bytes == 32 * 224 * 224 * 3 * 4
     assert work["overhead.copy/direction=to-device/bytes=4096"].bytes == 4096
@@ -36,13 +35,8 @@ def test_the_chains_product_is_rounded_link_by_link() -> None:
 
 
 def test_the_seeded_signs_are_ones_that_differ() -> None:
-    found = overhead.signs(200_000)
-    assert found.dtype == np.float32
-    assert set(found.tolist()) == {-1.0, 1.0}
-    assert (
-        found[: overhead.PATTERN].tolist() == found[overhead.PATTERN :][: overhead.PATTERN].tolist()
-    )
-    assert overhead.signs(1).shape == (1,)
+    signs = overhead.draw_signs(200_000)
+    assert (signs.dtype, signs.shape, set(signs.tolist())) == (np.float32, (200_000,), {-1.0, 1.0})
 
 
 def tensor(array: Any) -> Any:
@@ -100,13 +94,6 @@ def test_every_declared_map_is_one_change_from_another() -> None:
         changes = [sum(map(str.__ne__, map(str, one), map(str, two))) for two in memory.MAPS]
         assert changes.count(0) == 1
         assert 1 in changes, one
-
-
-def test_a_product_that_is_off_is_told() -> None:
-    exact = np.arange(1.0, 5.0)
-    assert triple.relative_error(exact, exact) == 0.0
-    assert triple.relative_error(exact * 1.001, exact) == pytest.approx(1e-3)
-    assert triple.relative_error(exact + np.nan, exact) != 0.0
 
 
 def test_pictures_are_seeded_and_smooth() -> None:

@@ -11,46 +11,19 @@ import numpy as np
 import pytest
 
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.mlp import build, fallback, infer, loop, networks, retrace
-from suite.worker.scenarios.mlp.networks import DEEP, A, B, examples
-from suite.worker.scenarios.mlp.references import LOSSES
-from suite.worker.scenarios.mlp.train import count_flop, widen
+from suite.worker.scenarios.mlp import build, infer, networks, retrace
+from suite.worker.scenarios.mlp.networks import A, B, examples
+from suite.worker.scenarios.mlp.train import count_flop
 from suite.worker.scenarios.mlp.training import (
     CHECK_STEPS,
     CHECK_TOLERANCE,
+    LOSSES,
     Trainer,
     check_losses,
     name_training,
 )
+from suite.worker.scenarios.tfdata.pipelines import normalise_in_numpy
 from tests.worker.verdict import hear
-
-
-def test_a_widened_network_is_a_with_other_hidden_layers() -> None:
-    wide = widen(512)
-    assert wide.kernels == [(128, 512), (512, 512), (512, 1)]
-    assert [activation for _, activation in wide.layers] == ["relu", "relu", "sigmoid"]
-    assert all(map(np.array_equal, networks.examples(wide, 16), networks.examples(A, 16)))
-    assert widen(64).learning_rate == A.learning_rate > wide.learning_rate
-    assert (len(DEEP.kernels), len(networks.weights(DEEP))) == (50, 100)
-
-
-@pytest.mark.parametrize("network", networks.NETWORKS.values(), ids=networks.NETWORKS)
-def test_data_and_weights_are_the_same_bits_every_time(network: networks.Network) -> None:
-    inputs, labels = networks.examples(network, 40)
-    assert inputs.shape == (40, network.inputs)
-    assert inputs.dtype == np.float32
-    assert labels.shape == (40, 1)
-    assert labels.min() >= 0
-    assert labels.max() < network.classes
-    assert np.array_equal(inputs, networks.examples(network, 40)[0])
-    found = networks.weights(network)
-    widths = [network.inputs, *(units for units, _ in network.layers)]
-    assert [array.shape for array in found] == [
-        shape
-        for before, after in itertools.pairwise(widths)
-        for shape in [(before, after), (after,)]
-    ]
-    assert all(map(np.array_equal, found, networks.weights(network)))
 
 
 def test_a_falling_loss_is_what_arms_are_compared_by_and_another_is_a_wrong_result() -> None:
@@ -68,11 +41,6 @@ def test_the_work_of_a_step_is_three_products_a_kernel_but_for_the_first() -> No
     expected = 2 * 32 * (2 * first + 3 * second + 3 * third)
     assert count_flop(A, 32) == expected
     assert count_flop(B, 10) == 2 * 10 * (2 * 100 * 128 + 3 * 128 * 10)
-
-
-def test_an_epoch_of_fit_counts_whole_batches_only() -> None:
-    assert [loop.count_steps(batch) for batch in (32, 512)] == [312, 19]
-    assert loop.work(batch=512, steps_per_execution=1).amount == 9_728
 
 
 @pytest.mark.parametrize("count", [1, 32])
@@ -111,16 +79,6 @@ def test_a_built_model_has_the_seeded_weights_and_a_clone_its_own(
 ) -> None:
     model = SimpleNamespace(get_weights=lambda: change(networks.weights(B)))
     assert said in hear(WrongResult, build.check, model, B, same=same)
-
-
-def test_python_does_the_same_arithmetic_as_the_step_without_it() -> None:
-    inputs, _ = networks.examples(A, 16)
-    squashed = fallback.squash_by_numpy(inputs)
-    exact = inputs.astype(np.float64)
-    expected = np.tanh(exact - exact.mean(axis=1, keepdims=True))
-    assert squashed.dtype == np.float32
-    assert np.max(np.abs(squashed - expected)) < 1e-6
-    assert set(fallback.BEFORE) == set(fallback.PYTHON)
 
 
 def trainer(execution: str) -> Trainer:
@@ -191,7 +149,7 @@ def test_a_last_loss_that_is_no_number_is_a_wrong_result(last: float) -> None:
 
 def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference() -> None:
     inputs, labels = (one[:512] for one in examples(A, 512))
-    rows = fallback.squash_by_numpy(inputs)
+    rows = normalise_in_numpy(inputs)
     training(falling_to(rows, labels)).check(0.5, inputs, labels, rows=rows)
     # The inputs as they come have none, so that nothing would be judged.
     off = training(falling_to(rows, labels, 0.05))

@@ -13,8 +13,7 @@ import pytest
 
 from suite.worker import scenarios
 from suite.worker.scenarios.mlp.networks import A, B, Network, examples, weights
-from suite.worker.scenarios.mlp.references import LOSSES
-from suite.worker.scenarios.mlp.training import demand_reference
+from suite.worker.scenarios.mlp.training import LOSSES, demand_reference
 from tests.bench.references import Run, differentiate, find_run, list_runs
 
 SAMPLES = Path(__file__).parents[3] / "results" / "samples"
@@ -54,7 +53,7 @@ def test_every_run_of_a_check_has_its_reference_and_no_other_is_there(runs: list
         assert abs(spread * 100 - np.floor(spread * 100) - 0.5) > 1e-3, run.name
 
 
-@pytest.mark.parametrize("batch", [32, pytest.param(512, marks=pytest.mark.method)])
+@pytest.mark.parametrize("batch", [16, pytest.param(512, marks=pytest.mark.method)])
 def test_the_committed_losses_are_numpys(runs: list[Run], batch: int) -> None:
     """But for those of the widest networks, which take NumPy minutes."""
     quick = [run for run in runs if run.weights <= 40_000 and len(run.inputs) <= batch]

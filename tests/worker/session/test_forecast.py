@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from suite.cells.cell import Cell, Work
-from suite.worker.session.cell import TRUSTED_S, Forecast
+from suite.worker.session.forecast import TRUSTED_S, Forecast
 
 
 def cell(n: int, *, sweep: str | None = "n", one_shot: bool = False, **params: Any) -> Cell:
@@ -90,5 +90,5 @@ def test_sizes_that_come_in_another_order_spoil_no_line() -> None:
     forecast = Forecast()
     for n in (40, 10, 20, 20):
         forecast.remember(cell(n), 0.1 * n, 0.1)
-    assert [size.amount for size in forecast.before(cell(30))] == [2000.0, 16000.0]
+    assert [size[0] for size in forecast.before(cell(30))] == [2000.0, 16000.0]
     assert forecast.predict(cell(30)) == pytest.approx((2.0 + 38 / 14, 0.1))

@@ -11,20 +11,9 @@ import pytest
 
 from suite.worker import __main__ as worker
 from suite.worker.session import preflight, startup
-from suite.worker.session.preflight import Unfit, check_tensorflow, find_lacking, names_used
+from suite.worker.session.preflight import Unfit, check_tensorflow
 from tests.worker.session.test_session import raising
 from tests.worker.verdict import hear
-
-
-class Everything(SimpleNamespace):
-    """Has every name, and below each every name again, but for ``lacking``."""
-
-    lacking: tuple[str, ...] = ()
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self.lacking or name.startswith("__"):
-            raise AttributeError(name)
-        return Everything(lacking=self.lacking)
 
 
 def install(
@@ -33,7 +22,6 @@ def install(
     version: str = "2.17.0+nv25.2",
     keras: str = "3.5.0",
     cuda: bool = True,
-    lacking: tuple[str, ...] = (),
 ) -> None:
     module: Any = ModuleType("tensorflow")
     build = {"is_cuda_build": cuda, "cuda_version": "12.8"}
@@ -41,8 +29,7 @@ def install(
     module.version = SimpleNamespace(
         VERSION=version, GIT_VERSION="unknown", COMPILER_VERSION="unknown"
     )
-    module.keras = Everything(__version__=keras, lacking=lacking)
-    module.__getattr__ = lambda name: getattr(Everything(lacking=lacking), name)
+    module.keras = SimpleNamespace(__version__=keras)
     monkeypatch.setitem(sys.modules, "tensorflow", module)
 
 
@@ -59,7 +46,6 @@ def test_a_vendors_build_fits_and_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         ({"cuda": False}, "for the CPU only (is_cuda_build: False)"),
         ({"version": "2.15.1"}, "older than 2.16"),
         ({"keras": "2.15.0"}, "older than Keras 3"),
-        ({"lacking": ("sync_devices",)}, "lacks tf.test.experimental.sync_devices, which"),
     ],
 )
 def test_what_is_wrong_is_said_beside_all_that_was_found(
@@ -82,24 +68,6 @@ def test_a_python_that_is_old_or_has_no_tensorflow_is_told(monkeypatch: pytest.M
     monkeypatch.setattr(sys, "version_info", (3, 10, 12, "final", 0))
     with pytest.raises(Unfit, match=r"Python 3\.10\.12 \(.*, and the worker needs 3\.11 or newer"):
         check_tensorflow(gpu=True)
-
-
-def test_the_names_are_those_of_the_workers_own_source() -> None:
-    names = names_used()
-    assert {"test.experimental.sync_devices", "raw_ops.DeepCopy", "keras.Model"} <= set(names)
-    assert len(names) > 60
-    assert not [name for name in names if "(" in name]
-
-
-def test_a_name_that_cannot_be_loaded_is_lacking() -> None:
-    class Broken(Everything):
-        @property
-        def data(self) -> Any:
-            raise ImportError("libcuda.so.1")
-
-    lacking = find_lacking(Broken())
-    assert "tf.data.Dataset.range" in lacking
-    assert all(name.startswith(("tf.data", "tf.keras.__")) for name in lacking)
 
 
 def test_the_record_is_the_last_line_and_so_is_the_status(
@@ -126,10 +94,10 @@ def test_the_worker_says_what_is_lacking_and_not_how_it_died(
     channel = SimpleNamespace(send=lambda record, **fields: sent.append((record, fields)))
     monkeypatch.setattr(startup, "start", raising(error))
     monkeypatch.setattr(worker, "Channel", lambda: channel)
-    install(monkeypatch, lacking=("sync_devices",))
+    install(monkeypatch, version="2.15.1")
     assert worker.main(["describe"]) == worker.EXIT_UNFIT
     assert [record for record, _ in sent] == ["hello", "unfit"]
-    assert "lacks tf.test.experimental.sync_devices" in sent[1][1]["reason"]
+    assert "older than 2.16" in sent[1][1]["reason"]
     assert "AttributeError: module" in sent[1][1]["reason"]
     # Nothing is explained by what is there.
     install(monkeypatch)

@@ -17,12 +17,11 @@ from suite.model import CellResult, Check
 from suite.worker.loop import trace
 from suite.worker.loop.measure import Loop
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
-from suite.worker.session.cell import Account, Request, Times
+from suite.worker.session.cell import Request
 from suite.worker.session.session import Runner
 from tests.fakes.device import SECOND, FakeDevice, FakeTensorFlow
 from tests.fakes.scenarios import make_up
 
-TIMES = Times(warmup_s=0.05, measure_s=0.1, budget_s=2.0)
 MATMUL, CONV = (Ops(groups=((name,),)) for name in ("MatMul", "Conv2D"))
 CUT = "a" * 100 + " … " + "z" * 500
 """What is told of a reason that is far longer."""
@@ -80,9 +79,15 @@ class Bench:
         )
         return Request(scenario=scenario, cell=scenario.cells()[0], calls=calls)
 
-    def runner(self, device: str = "/CPU:0", times: Times = TIMES) -> Runner:
-        loop = Loop(clock=self.device.clock, fence=self.device.fence)
-        return Runner(loop, device, times, {"import": 2.5})
+    def runner(self, device: str = "/CPU:0", budget_s: float = 2.0) -> Runner:
+        return Runner(
+            loop=Loop(clock=self.device.clock, fence=self.device.fence),
+            device=device,
+            warmup_s=0.05,
+            measure_s=0.1,
+            budget_s=budget_s,
+            stages={"import": 2.5},
+        )
 
     def run(self, request: Request | None = None, **fields: Any) -> CellResult:
         result = self.runner(**fields).run(request or self.request())
@@ -115,13 +120,6 @@ def test_a_cell_is_measured_checked_and_closed_in_that_order(tensorflow: FakeTen
     assert {*result.warmup_s, *result.samples_s} == {0.001}
     assert result.absent["peak_memory_bytes"] == "TensorFlow does not count the CPU's memory"
     assert (tensorflow.sessions_cleared, tensorflow.statistics_reset) == (1, 0)
-
-
-def test_work_that_preparing_left_behind_is_not_in_the_first_call() -> None:
-    bench = Bench(device=FakeDevice(call_ns=1_000_000))
-    runner = bench.runner()
-    bench.device.leave_work(7 * SECOND)
-    assert runner.run(bench.request(calls=10)).first_call_s == 0.001
 
 
 def test_a_frozen_k_is_used_as_it_is() -> None:
@@ -206,11 +204,11 @@ def test_a_cell_over_budget_is_skipped_after_its_first_calls_with_the_prediction
 
 def test_cells_that_people_asked_about_have_four_budgets() -> None:
     bench = Bench(device=FakeDevice(call_ns=SECOND))
-    result = bench.run(bench.request(asked_about=True))
+    result = bench.run(bench.request(long_budget=True))
     assert result.outcome == "measured"
     assert len(result.samples_s) == 3
     slower = Bench(device=FakeDevice(call_ns=3 * SECOND))
-    result = slower.run(slower.request(asked_about=True))
+    result = slower.run(slower.request(long_budget=True))
     assert (result.reason or "").endswith("the profile's budget for this cell is 8 s")
 
 
@@ -225,18 +223,9 @@ def test_a_hopeless_size_and_those_behind_it_are_never_entered() -> None:
     # by this machine's own clock, for the check.
     assert (first.reason or "").startswith("would take 4.8")
     assert (first.reason or "").endswith(" s here; the profile's budget for this cell is 2 s")
-    assert "would take 48 s" in (second.reason or "")
+    assert (second.reason or "").startswith("would take 48")
     assert bench.done == []
     assert_no_numbers(first)
-
-
-def test_what_one_size_showed_over_budget_keeps_the_next_from_being_entered() -> None:
-    bench = Bench(device=FakeDevice(call_ns=SECOND))
-    runner = bench.runner()
-    assert runner.run(bench.request(1, sweep="n")).outcome == "skipped"
-    bench.done.clear()
-    assert runner.run(bench.request(2, sweep="n")).outcome == "skipped"
-    assert bench.done == []
 
 
 def test_a_block_neither_predicts_nor_judges_again_what_the_calibration_let_pass() -> None:
@@ -371,26 +360,19 @@ def test_the_peak_of_memory_is_the_cells_and_not_its_checks(on_gpu: FakeTensorFl
     assert on_gpu.statistics_reset == 1
 
 
-def test_the_cap_on_warm_up_is_a_label() -> None:
-    bench = Bench(device=FakeDevice(call_ns=1_000_000, drift=0.01))
-    result = bench.run(bench.request(calls=2))
-    assert result.warmup_status == "cap"
-    assert "warm-up cap" in result.labels
-
-
-def test_samples_that_came_out_shorter_than_the_floor_are_labelled() -> None:
-    bench = Bench(device=FakeDevice(call_ns=1_000_000))
-    assert bench.run(bench.request(calls=2)).labels == ["short samples"]
-    assert bench.run(bench.request(calls=20)).labels == []
-
-
-def test_an_account_books_time_also_when_the_block_raises() -> None:
-    account = Account()
-    with pytest.raises(ZeroDivisionError), account.of("check"):
-        raise ZeroDivisionError
-    assert account.spent_s["check"] >= 0
-    account.add("check", 2.0)
-    assert account.spent_s["check"] >= 2.0
+@pytest.mark.parametrize(
+    ("drift", "calls", "labels"),
+    [
+        (0.0, 20, []),
+        (0.0, 2, ["short samples"]),
+        (0.01, 2, ["warm-up cap", "short samples"]),
+    ],
+)
+def test_what_the_worker_has_against_a_number_is_a_label(
+    drift: float, calls: int, labels: list[str]
+) -> None:
+    bench = Bench(device=FakeDevice(call_ns=1_000_000, drift=drift))
+    assert bench.run(bench.request(calls=calls)).labels == labels
 
 
 def test_only_the_calibration_of_work_on_a_gpu_is_traced(

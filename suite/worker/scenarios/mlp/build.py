@@ -65,11 +65,10 @@ BUILD = Scenario(
     family="mlp",
     case="build",
     question="How long does making a model take once the process is warm ({model})?",
-    axes=("model",),
     points=cross(model=MODELS),
     work=Work(amount=1.0, unit="model"),
     prepare=prepare,
-    kin=lambda model: f"building/{model}",
+    work_key=lambda model: f"building/{model}",
     proof="results",
     dispatch="keras",
 )

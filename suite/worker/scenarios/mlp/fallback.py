@@ -8,36 +8,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from suite.cells.scenario import Scenario, cross, vary
-from suite.worker.scenario.choices import PYTHON_IN_STEP
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch
 from suite.worker.scenarios.mlp.training import TRAINING_PROOF, Trainer
+from suite.worker.scenarios.tfdata.pipelines import normalise, normalise_in_numpy
 
 BATCH = 512
-PYTHON = ("none", "numpy_function")
 
 CALLING_PROOF = replace(TRAINING_PROOF, cpu=(("PyFunc", "PyFuncStateless"),))
 """A ``numpy_function`` has one of these names in an executed graph."""
 
 
-def squash(tanh: Callable[[Any], Any], mean: Callable[[Any], Any], inputs: Any) -> Any:
-    """The arithmetic in question: each example less its mean, squashed; the same in both libraries."""
-    return tanh(inputs - mean(inputs))
-
-
-def squash_by_numpy(inputs: Any) -> Any:
-    """`squash`, by NumPy."""
-    return squash(np.tanh, lambda x: x.mean(axis=1, keepdims=True), inputs)
-
-
 def _native(inputs: Any) -> Any:
     import tensorflow as tf
 
-    return squash(tf.tanh, lambda x: tf.reduce_mean(x, axis=1, keepdims=True), inputs)
+    return normalise(tf.tanh, tf.reduce_mean, inputs)
 
 
 def _called(inputs: Any) -> Any:
@@ -45,7 +32,7 @@ def _called(inputs: Any) -> Any:
     import tensorflow as tf
 
     with tf.device("/CPU:0"):
-        squashed = tf.numpy_function(squash_by_numpy, [inputs], tf.float32)
+        squashed = tf.numpy_function(normalise_in_numpy, [inputs], tf.float32)
     squashed.set_shape(inputs.shape)
     return squashed
 
@@ -54,14 +41,14 @@ BEFORE: Mapping[str, Callable[[Any], Any]] = {"none": _native, "numpy_function":
 
 
 def prepare(*, device: str, batch: int, python: str) -> Prepared:
-    """A training step of network A whose inputs are squashed first; one batch on the device."""
+    """A training step of network A whose inputs are normalised first; one batch on the device."""
     inputs, labels = examples(A, batch)
     trainer = Trainer(A, build(A, device), device, before=BEFORE[python])
     here = lay(device, inputs, labels)
 
     return Prepared(
         step=lambda: trainer.step(*here.tensors),
-        check=lambda last: trainer.check(last, *here.tensors, rows=squash_by_numpy(inputs)),
+        check=lambda last: trainer.check(last, *here.tensors, rows=normalise_in_numpy(inputs)),
         resident=here,
         # Python waits in the middle of the step for what it is given.
         enqueues=python == "none",
@@ -73,11 +60,10 @@ FALLBACK = Scenario(
     family="mlp",
     case="fallback",
     question="What does a training step of A at batch {batch} take with Python inside: {python}?",
-    axes=("batch", "python"),
-    points=cross(batch=BATCH, python=PYTHON),
+    points=cross(batch=BATCH, python=tuple(BEFORE)),
     work=one_batch,
     prepare=prepare,
-    kin="training/A",
+    work_key="training/A",
     larger=("batch",),
     proof=lambda python, **_: TRAINING_PROOF if python == "none" else CALLING_PROOF,
     data="device",
@@ -87,5 +73,5 @@ FALLBACK = Scenario(
         if python == "none"
         else {"without": vary("without it", python="none")}
     ),
-    choices={"python": PYTHON_IN_STEP},
+    choices={"python": "python_in_step"},
 )

@@ -10,7 +10,6 @@ import numpy as np
 from suite.cells.scenario import Scenario, Target, cross, vary
 from suite.cells.traits import FULL, STANDARD, Dispatch
 from suite.model import Check
-from suite.worker.scenario.choices import ANSWER, EXECUTION_OF_CALL, MORE_EXAMPLES
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch, weights
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
@@ -20,9 +19,6 @@ BATCHES = (1, 32, 512)
 CALLS = ("direct", "graph", "predict", "on_batch", "graph_numpy")
 FETCHED = ("predict", "on_batch", "graph_numpy")
 """The calls that take NumPy's array and give NumPy's array."""
-
-PROFILED = ("direct", "predict", "on_batch", "graph_numpy")
-"""The calls of which one sample at a time is in the standard profile."""
 
 TOLERANCE = 1e-4
 """How far a probability may be from the one in float64: float32's own error is some 1e-6 here, TF32's
@@ -116,10 +112,10 @@ INFER = Scenario(
     question="How long does network A take to answer {batch} examples (call: {call})?",
     axes=("batch", "call"),
     points=cross(call=CALLS, batch=BATCHES),
-    profiles=lambda batch, call: STANDARD if batch == 1 and call in PROFILED else FULL,
+    profiles=lambda batch, call: STANDARD if batch == 1 and call != "graph" else FULL,
     work=one_batch,
     prepare=prepare,
-    kin="inference/A",
+    work_key="inference/A",
     sweep="batch",
     larger=("batch",),
     proof=lambda call, **_: "results" if call == "direct" else MATMUL_PROOF,
@@ -128,7 +124,7 @@ INFER = Scenario(
     priced=True,
     links=lambda call, **_: {"fewer": FEWER[call]} if call in FEWER else {},
     choices=lambda call, **_: {
-        "batch": MORE_EXAMPLES,
-        "call": ANSWER if call in FETCHED else EXECUTION_OF_CALL,
+        "batch": "more_examples",
+        "call": "answer" if call in FETCHED else "execution_of_call",
     },
 )

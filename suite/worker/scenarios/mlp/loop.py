@@ -10,7 +10,6 @@ import numpy as np
 from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross, vary
 from suite.model import Check
-from suite.worker.scenario.choices import LARGER_BATCH, MORE_STEPS
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, weights
 from suite.worker.scenarios.mlp.training import (
@@ -119,16 +118,15 @@ LOOP = Scenario(
     case="loop",
     question="What does an epoch of Model.fit take at batch {batch}, "
     "{steps_per_execution} steps an execution?",
-    axes=("batch", "steps_per_execution"),
     points=cross(batch=BATCHES, steps_per_execution=STEPS_PER_EXECUTION),
     work=work,
     prepare=prepare,
-    kin="training/A",
+    work_key="training/A",
     larger=("batch",),
     proof=TRAINING_PROOF,
     data="prefetched",
     dispatch="keras",
     priced=True,
     links={"fewer": vary(steps_per_execution=STEPS_PER_EXECUTION[-1])},
-    choices={"batch": LARGER_BATCH, "steps_per_execution": MORE_STEPS},
+    choices={"batch": "larger_batch", "steps_per_execution": "more_steps"},
 )

@@ -13,7 +13,6 @@ from typing import Any
 from suite.cells.scenario import Scenario, cross, vary
 from suite.cells.traits import STANDARD
 from suite.model import Check
-from suite.worker.scenario.choices import TRACED_NUMBER, TRACED_SHAPE
 from suite.worker.scenario.scenario import Prepared, WrongResult, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, one_batch
@@ -133,16 +132,15 @@ RETRACE = Scenario(
     case="retrace",
     question="What does a training step of A at batch {batch} take whose {varies} is new at every call, "
     "traced {traced}?",
-    axes=("varies", "traced", "batch"),
     points=cross(varies=tuple(REMEDIES), traced=("anew", "once"), batch=BATCH),
     profiles=STANDARD,
     work=one_batch,
     prepare=prepare,
-    kin="training/A",
+    work_key="training/A",
     proof=TRAINING_PROOF,
     data="device",
     dispatch="graph",
-    choices=lambda varies, **_: {"traced": TRACED_NUMBER if varies == "number" else TRACED_SHAPE},
+    choices=lambda varies, **_: {"traced": f"traced_{varies}"},
     links=lambda varies, traced, **_: (
         {"plain": train.plain_step("A", BATCH)}
         if traced == "once"

@@ -10,18 +10,32 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import Link, Param, Work
 from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Data, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
-from suite.worker.scenario.choices import DATA_PLACE, EXECUTION, LARGER_BATCH, PRECISION
 from suite.worker.scenario.scenario import Prepared, Resident, lay
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, Network, build, examples, one_batch
 from suite.worker.scenarios.mlp.training import CHECK_STEPS, TOLERANCES, TRAINING_PROOF, Trainer
 
-BATCHES = {"A": (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096), "B": (10, 32, 512)}
+SIZES = {
+    8: STANDARD,
+    16: FULL,
+    32: SMOKE,
+    64: FULL,
+    128: STANDARD,
+    256: FULL,
+    512: QUICK,
+    1024: FULL,
+    2048: STANDARD,
+    4096: QUICK,
+}
+"""The batches of A with data on the device, and the profiles that hold them: every other batch, and those
+that others are told by."""
+
+BATCHES = {"A": tuple(SIZES), "B": (10, 32, 512)}
 FED = {"A": (32, 512), "B": (10, 32)}
 """The batches at which the data also comes from the host or through a dataset."""
 
@@ -42,21 +56,10 @@ def work(net: str, batch: int, **_: Param) -> Work:
     return replace(one_batch(batch), bytes_in=float(batch * NETWORKS[net].example_bytes))
 
 
-def prepare(
-    *, device: str, net: str, batch: int, data: str, precision: str, execution: str
-) -> Prepared:
-    """One training step of the network, with its data from where ``data`` says."""
-    network = NETWORKS[net]
-    count = EXAMPLES.get((net, batch), network.examples)
-    return prepare_step(
-        network,
-        device,
-        batch=batch,
-        count=count,
-        data=data,
-        precision=precision,
-        execution=execution,
-    )
+def prepare(*, device: str, net: str, batch: int, **axes: Any) -> Prepared:
+    """One training step of the network; the other axes are those of `prepare_step`."""
+    count = EXAMPLES.get((net, batch), NETWORKS[net].examples)
+    return prepare_step(NETWORKS[net], device, batch=batch, count=count, **axes)
 
 
 def prepare_step(
@@ -70,7 +73,8 @@ def prepare_step(
     execution: str = "graph",
     steps: int = CHECK_STEPS,
 ) -> Prepared:
-    """One training step on batches of ``count`` examples; its check trains so many ``steps``."""
+    """One training step on batches of ``count`` examples, from where ``data`` says; its check trains so many
+    ``steps``."""
     demand(precision, device)
     inputs, labels = examples(network, max(count, batch))
     model = build(network, device, precision=precision)
@@ -84,11 +88,6 @@ def prepare_step(
         return trainer.check(last, *first, steps=steps, tolerance=TOLERANCES[precision])
 
     switch_back = switch(precision)
-
-    def close_all() -> None:
-        switch_back()
-        close()
-
     return Prepared(
         step=step,
         check=check,
@@ -96,7 +95,7 @@ def prepare_step(
         resident=here if data == "device" else None,
         enqueues=data == "device",
         traces=trainer.traces,
-        close=close_all,
+        close=lambda: (switch_back(), close()),
     )
 
 
@@ -135,17 +134,12 @@ def _feed(
 
 
 def _profiles(net: str, batch: int, data: str, **rest: Param) -> Profiles:
-    """Of the plain step in a graph: every other batch from the device, and those that others are told by."""
     if rest == {**PLAIN, "execution": "eager"} and batch == min(EXECUTED):
         return STANDARD
     if rest != PLAIN:
         return FULL
-    if (net, batch, data) == ("A", 32, "device"):
-        return SMOKE
-    if (net, data) == ("A", "device") and batch in {512, 4096}:
-        return QUICK
     if (net, data) == ("A", "device"):
-        return STANDARD if batch in {8, 32, 128, 512, 2048, 4096} else FULL
+        return SIZES.get(batch, FULL)
     return FULL if (net, batch, data) == ("B", 32, "dataset") or batch == 10 else STANDARD
 
 
@@ -169,12 +163,12 @@ def _link(net: str, batch: int, data: str, precision: str, execution: str) -> Li
 AT_HAND = "with the data on the device"
 
 
-def plain_step(net: str, batch: int) -> Target:
+def plain_step(net: str, batch: int) -> Link:
     """The step in a graph with its data at hand."""
     return cell("mlp.train", AT_HAND, net=net, batch=batch, data="device", **PLAIN)
 
 
-def fed_step(net: str, batch: int) -> Target:
+def fed_step(net: str, batch: int) -> Link:
     """The same with its data from a dataset."""
     words = "by a loop of one's own"
     return cell("mlp.train", words, net=net, batch=batch, data="dataset", **PLAIN)
@@ -195,7 +189,6 @@ TRAIN = Scenario(
     case="train",
     question="What does a training step of network {net} at batch {batch} take, "
     "data from the {data} ({precision}, {execution})?",
-    axes=("net", "batch", "data", "precision", "execution"),
     points=(
         *(
             point
@@ -209,7 +202,7 @@ TRAIN = Scenario(
     profiles=_profiles,
     work=work,
     prepare=prepare,
-    kin=lambda net, **_: f"training/{net}",
+    work_key=lambda net, **_: f"training/{net}",
     sweep="batch",
     headline="rate",
     larger=("batch",),
@@ -221,10 +214,10 @@ TRAIN = Scenario(
     control=lambda **axes: tuple(axes.values()) in CONTROLS,
     links=_link,
     choices={
-        "batch": LARGER_BATCH,
-        "data": DATA_PLACE,
-        "precision": PRECISION,
-        "execution": EXECUTION,
+        "batch": "larger_batch",
+        "data": "data_place",
+        "precision": "precision",
+        "execution": "execution",
     },
 )
 
@@ -269,10 +262,6 @@ def prepare_width(*, device: str, width: int, batch: int, precision: str) -> Pre
     )
 
 
-def _width_profiles(width: int, batch: int, precision: str) -> Profiles:
-    return STANDARD if width > 512 and (batch, precision) == (512, "fp32") else FULL
-
-
 WIDTH = Scenario(
     family="mlp",
     case="width",
@@ -282,10 +271,12 @@ WIDTH = Scenario(
         *cross(batch=(32, 512), width=WIDTHS, precision="fp32"),
         *cross(precision=LOW, width=LOW_WIDTHS, batch=512),
     ),
-    profiles=_width_profiles,
+    profiles=lambda width, batch, precision: (
+        STANDARD if width > 512 and (batch, precision) == (512, "fp32") else FULL
+    ),
     work=width_work,
     prepare=prepare_width,
-    kin=lambda width, **_: f"training at width/{width}",
+    work_key=lambda width, **_: f"training at width/{width}",
     sweep="width",
     larger=("batch",),
     proof=TRAINING_PROOF,
@@ -293,5 +284,5 @@ WIDTH = Scenario(
     data="device",
     dispatch="graph",
     priced=True,
-    choices={"batch": LARGER_BATCH, "precision": PRECISION},
+    choices={"batch": "larger_batch", "precision": "precision"},
 )

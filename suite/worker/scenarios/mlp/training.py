@@ -1,16 +1,18 @@
 """One training step of a network: how it runs, where it has to run, and whether it trains right.
 
-Who is right where arms disagree is said by NumPy in float64.  Its losses are committed (`references`, made by
-``nox -s references``), since the widest networks take it minutes; tests/bench/references.py has the
+Who is right where arms disagree is said by NumPy in float64.  Its losses are committed (``references.json``,
+made by ``nox -s references``), since the widest networks take it minutes; tests/bench/references.py has the
 arithmetic, and a test computes the others again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,11 @@ from suite.cells.scenario import Ops
 from suite.model import Check
 from suite.worker.scenario.scenario import WrongResult
 from suite.worker.scenarios.mlp.networks import MATMUL, Network, loss_of, weights
-from suite.worker.scenarios.mlp.references import LOSSES
+
+REFERENCES = Path(__file__).with_name("references.json")
+
+LOSSES: dict[str, float] = json.loads(REFERENCES.read_text(encoding="utf-8"))
+"""NumPy's losses of the seeded training runs, by `name_training`."""
 
 CHECK_STEPS = 20
 """The check trains so many seeded steps on one batch: the loss has to fall."""

@@ -11,46 +11,22 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Scenario
-from suite.cells.traits import QUICK, STANDARD
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp.networks import B, build, examples, weights
 from suite.worker.scenarios.scripts.posted import clone as script
-from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, Stage, Waterfall, by_half, placed
+from suite.worker.scenarios.scripts.waterfall import On, by_half, placed, read_waterfall
 
-FIRST = "first"
-"""The stage that the start-up sequence measures, as its own stage of the name ``clone``."""
-
-STAGES = (
-    Stage(SCRIPT, "everything as posted", profiles=STANDARD),
-    Stage(
-        *(FIRST, "a process that has computed before", {"process": "warm"}, "start-up"),
-        profiles=QUICK,
-        ons=("arm",),
-    ),
-    Stage("again", "again, once warm", {"clone": "later ones"}, "start-up", QUICK),
-)
-
-WATERFALL = Waterfall(
-    case="clone",
-    title="a model cloned, once",
-    stages=STAGES,
-    warm="again",
-    unit="model",
-    by_call=True,
-)
+WATERFALL = read_waterfall("clone")
 
 
-def prepare(*, device: str, stage: str, on: On) -> Prepared:
+def prepare(*, device: str, stage: str, on: On) -> Prepared:  # noqa: ARG001  the one that is left
     """Cloning a model that is built already: new layers, freshly initialised weights.
 
     Under ``tf.device``, as asked: a clone takes milliseconds, of which naming a device is nothing.
     """
     import tensorflow as tf
 
-    if WATERFALL.settings(stage).clone == "the first":
-        raise ValueError("the first clone of a process belongs to the start-up sequence")
     place = placed(device, on)
     source = build(B, place)
 
@@ -90,27 +66,22 @@ def check_clone(clone: Any, source: Any, place: str) -> Check:
     return Check(what="weights of its own, of the source's shapes; probabilities sum to 1")
 
 
-def _bear_out(run: script.Run, half: str, **_: Param) -> Printed:
-    clone = run.clones[half]
+def _bear_out(run: tuple[Any, ...], half: str, **_: Param) -> Printed:
+    seconds, clones, model = run
+    clone = clones[half]
     return Printed(
-        seconds=run.seconds[half],
-        check=lambda: check_clone(clone, run.model, half),
+        seconds=seconds[half],
+        check=lambda: check_clone(clone, model, half),
         tensors=lambda: list_weights(clone),
     )
 
 
-post = by_half(script.run, _bear_out)
-
-SCENARIOS = tuple(
-    Scenario(
-        **WATERFALL.declare(stage, None if stage.name == FIRST else prepare, post),
-        profiles=stage.profiles,
-        question=f"What does cloning network B take {stage.new} (work on: {{on}})?",
-        work=Work(amount=1.0, unit="model"),
-        kin="building/clone",
-        proof=None if stage.name == FIRST else "results",
-        dispatch="eager",
-        startup="clone" if stage.name == FIRST else None,
-    )
-    for stage in STAGES
+SCENARIOS = WATERFALL.declare(
+    prepare,
+    by_half(script.run, _bear_out),
+    "What does cloning network B take {new} (work on: {on})?",
+    work=Work(amount=1.0, unit="model"),
+    work_key="building/clone",
+    proof=lambda stage, **_: None if stage == WATERFALL.started else "results",
+    dispatch="eager",
 )

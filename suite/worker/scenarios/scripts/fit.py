@@ -6,38 +6,27 @@ from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Point, Scenario, Target, cell, cross, vary
+from suite.cells.scenario import Links, Point, Target, cell, cross, vary
 from suite.cells.traits import FULL, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.choices import LARGER_BATCH, PREFETCH
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
 from suite.worker.scenarios.mlp.training import demand_all_finite
-from suite.worker.scenarios.scripts.loops import prove
 from suite.worker.scenarios.scripts.posted import fit as script
 from suite.worker.scenarios.scripts.waterfall import (
     FIRST_STEP,
     SCRIPT,
     On,
     Stage,
-    Waterfall,
     by_half,
     pin,
     placed,
+    read_waterfall,
 )
-
-STAGES = (
-    Stage(SCRIPT, "everything as posted"),
-    Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up"),
-    Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback"),
-    Stage("epoch-1", "no progress bar", {"bar": False}, "overhead"),
-    Stage("epoch-2", "the second epoch", {"epoch": 2}, "start-up"),
-    Stage("epoch-3", "the third epoch", {"epoch": 3}, "start-up"),
-    Stage("steady", "an epoch once warm", {"epoch": None}, "start-up"),
-)
+from suite.worker.scenarios.tfdata.pipelines import place_data
 
 ENDS = ("epoch-1", "steady")
 """The stages of the shorter profiles, and of the variants."""
@@ -62,7 +51,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     inputs, labels = examples(A, A.examples)
     dataset = _pipeline(inputs, labels, batch, prefetch)
     steps = -(-A.examples // batch)
-    untimed = (timed.epoch or 1) - 1
+    untimed = max(0, timed.epoch - 1)
     epochs: list[float] = []
 
     place = placed(device, on)
@@ -80,7 +69,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
             step()
 
     def check(_: Any) -> Check:
-        if timed.epoch not in {None, len(epochs)}:
+        if timed.epoch not in {0, len(epochs)}:
             raise WrongResult(f"{len(epochs)} epochs were made, the last of which was timed")
         loss = pin(lambda: find_loss(model, inputs, labels), on)
         return check_epochs(model, epochs, steps, loss)
@@ -92,26 +81,25 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
     )
 
 
-def _bear_out(run: script.Run, half: str, *, epoch: int, **_: Param) -> Printed:
+def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Printed:
+    seconds, losses, model, dataset = run
+
     def again() -> Nodes:
         import tensorflow as tf
 
-        run.model.make_train_function(force=True)
+        model.make_train_function(force=True)
         with placement.watch() as nodes, tf.device(half):
-            run.model.fit(run.dataset.take(1), verbose=0)
+            model.fit(dataset.take(1), verbose=0)
         return nodes
 
     def check() -> Check:
-        losses = run.losses[half]
-        if len(losses) != script.EPOCHS:
-            raise WrongResult(f"{len(losses)} epochs were made, not {script.EPOCHS}")
-        demand_all_finite(losses)
-        return Check(what=f"{len(losses)} epochs in one call; their losses are finite")
+        made = len(losses[half])
+        if made != script.EPOCHS:
+            raise WrongResult(f"{made} epochs were made, not {script.EPOCHS}")
+        demand_all_finite(losses[half])
+        return Check(what=f"{made} epochs in one call; their losses are finite")
 
-    return Printed(seconds=run.seconds[half][epoch - 1], check=check, again=again)
-
-
-post = by_half(script.run, _bear_out)
+    return Printed(seconds=seconds[half][epoch - 1], check=check, again=again)
 
 
 def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
@@ -149,21 +137,13 @@ def _points(stage: Stage) -> tuple[Point, ...]:
     )
 
 
-WATERFALL = Waterfall(
-    case="fit",
-    title="Model.fit, its first epoch",
-    stages=STAGES,
-    warm="steady",
-    axes=("stage", "epoch", "batch", "prefetch", "on"),
-    over=("batch", "prefetch"),
-    make_points=_points,
-)
+WATERFALL = read_waterfall("fit", make_points=_points)
+LAST = WATERFALL.stages[-1].name
 
 
 def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Param) -> Links:
-    if stage != STAGES[-1].name:
-        last = STAGES[-1].name
-        steady = cell("asked.fit", "once warm", stage=last, batch=batch, prefetch=prefetch, on=on)
+    if stage != LAST:
+        steady = cell("asked.fit", "once warm", stage=LAST, batch=batch, prefetch=prefetch, on=on)
         return {"start": FIRST_STEP, **({"warm": steady} if epoch > 1 else {})}
     links: dict[LinkName, Target] = {"feed": vary(prefetch="on")}
     if on == "arm":
@@ -174,22 +154,18 @@ def _link(stage: str, batch: int, prefetch: str, on: On, epoch: int = 1, **_: Pa
     return links
 
 
-SCENARIOS = tuple(
-    Scenario(
-        **WATERFALL.declare(stage, prepare, post),
-        profiles=_profiles,
-        question=f"What does Model.fit take for {stage.new}"
-        + (" in epoch {epoch}" if stage.name == SCRIPT else "")
-        + ", at batch {batch}, prefetch {prefetch} (work on: {on})?",
-        work=work,
-        kin="training/A",
-        larger=("batch",),
-        proof=prove(WATERFALL),
-        data=lambda prefetch, **_: "prefetched" if prefetch == "on" else "pipeline",
-        dispatch="keras",
-        priced=lambda stage, on, **_: (stage, on) == (STAGES[-1].name, "arm"),
-        links=_link,
-        choices={"batch": LARGER_BATCH, "prefetch": PREFETCH},
-    )
-    for stage in STAGES
+SCENARIOS = WATERFALL.declare(
+    prepare,
+    by_half(script.run, _bear_out),
+    "What does Model.fit take for {new}, at batch {batch}, prefetch {prefetch} (work on: {on})?",
+    profiles=_profiles,
+    work=work,
+    work_key="training/A",
+    larger=("batch",),
+    proof=WATERFALL.prove,
+    data=lambda prefetch, **_: place_data(prefetch),
+    dispatch="keras",
+    priced=lambda stage, on, **_: (stage, on) == (LAST, "arm"),
+    links=_link,
+    choices={"batch": "larger_batch", "prefetch": "prefetch"},
 )

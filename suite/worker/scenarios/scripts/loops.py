@@ -13,33 +13,24 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Ops, Scenario
-from suite.cells.traits import QUICK, SMOKE, STANDARD
+from suite.cells.scenario import Links
 from suite.model import Check
 from suite.worker.proof import placement
-from suite.worker.scenario.choices import LARGER_BATCH
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, Resident, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import B, build, examples, one_batch
 from suite.worker.scenarios.mlp.train import plain_step
-from suite.worker.scenarios.mlp.training import (
-    MATMUL_PROOF,
-    TRAINING_PROOF,
-    Trainer,
-    demand_all_finite,
-)
+from suite.worker.scenarios.mlp.training import Trainer, demand_all_finite
 from suite.worker.scenarios.scripts.posted import dataset as dataset_script
 from suite.worker.scenarios.scripts.posted import slices as slices_script
 from suite.worker.scenarios.scripts.waterfall import (
     FIRST_STEP,
-    SCRIPT,
     On,
     Settings,
-    Stage,
     Waterfall,
     by_half,
     pin,
     placed,
-    telling,
+    read_waterfall,
 )
 
 EXAMPLES = 1_000
@@ -50,66 +41,7 @@ BATCH = 32
 
 EPOCH = Work(amount=float(B.examples), unit="example", steps=B.examples // BATCH)
 
-TRAINED = Stage("trained", "a process that has trained before", {"process": "warm"}, "start-up")
-BUILT = Stage(
-    "built",
-    "the optimizer built before the first trace",
-    {"optimizer": "built"},
-    "start-up",
-    telling,
-)
-PLACED = Stage("placed", "the model made on the device timed", {"model": "placed"}, "fallback")
-
-SLICES = Waterfall(
-    case="slices",
-    title="1,000 examples in slices of 10",
-    stages=(
-        Stage(SCRIPT, "everything as posted", profiles=SMOKE),
-        TRAINED,
-        BUILT,
-        Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead"),
-        Stage("naive", "the labels a column instead of a row", {"labels": "column"}, None, SMOKE),
-        Stage("traced", "tracing no longer timed", {"first_call": "apart"}, "start-up", telling),
-        PLACED,
-        Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer", telling),
-        Stage(
-            *("no-fetch", "the loss no longer fetched every step", {"fetch": False}),
-            *("overhead", telling),
-        ),
-        Stage(
-            *("device-data", "the data already on the device", {"data": "device"}),
-            *("transfer", telling),
-        ),
-        Stage(
-            *("batch-512", "batch 512 instead of 10", {"batch": 512}, "overhead", QUICK),
-            like=LARGER_BATCH,
-        ),
-    ),
-    warm="traced",
-)
-
-DATASET = Waterfall(
-    case="dataset",
-    title="100,000 examples from a dataset, the loss fetched at every step",
-    stages=(
-        Stage(SCRIPT, "everything as posted", profiles=STANDARD),
-        TRAINED,
-        BUILT,
-        Stage("closure", "a closure instead of arguments", {"handed": False}, "overhead", telling),
-        Stage("traced", "tracing no longer timed", {"timed": "epoch"}, "start-up"),
-        PLACED,
-        Stage(
-            *("made", "the dataset made before the timer", {"timed": "step"}, "start-up", telling),
-        ),
-        Stage("float32", "float32 inputs instead of float64", {"bits": 32}, "transfer"),
-        Stage("fetch", "the labels a column instead of a row", {"labels": "column"}, None, QUICK),
-        Stage(
-            *("no-fetch", "the loss no longer fetched every step", {"fetch": False}),
-            *("overhead", QUICK),
-        ),
-    ),
-    warm="made",
-)
+SLICES, DATASET = read_waterfall("slices"), read_waterfall("dataset")
 
 
 def draw(settings: Settings, count: int) -> tuple[Any, Any]:
@@ -219,18 +151,29 @@ def prepare_dataset(*, device: str, stage: str, on: On) -> Prepared:
 
     if settings.timed == "step":
         batches = [iter(_pipeline(inputs, labels, endless=True))]
-        step, close = _make_step(trainer, batches, fetch=settings.fetch), batches.clear
-        warm_start = None
-    else:
-        step, close = _make_epoch(trainer, inputs, labels), lambda: None
-        traced = _pipeline(*first, endless=False)
-        warm_start = pin(lambda: [trainer.step(*batch) for batch in traced], on)
+
+        def going_on() -> Any:
+            return trainer.step(*next(batches[0]))
+
+        def fetching() -> float:
+            return float(going_on().numpy())
+
+        step = pin(fetching if settings.fetch else going_on, on)
+        return Prepared(step=step, check=check, traces=trainer.traces, close=batches.clear)
+
+    def epoch() -> float:
+        loss = math.nan
+        for batch in _pipeline(inputs, labels, endless=False):
+            loss = float(trainer.step(*batch).numpy())
+        return loss
+
+    traced = _pipeline(*first, endless=False)
+    warm_start = pin(lambda: [trainer.step(*batch) for batch in traced], on)
     return Prepared(
-        step=pin(step, on),
+        step=pin(epoch, on),
         check=check,
         traces=trainer.traces,
         warm_start=warm_start if settings.timed == "epoch" else None,
-        close=close,
     )
 
 
@@ -243,48 +186,13 @@ def _pipeline(inputs: Any, labels: Any, *, endless: bool) -> Any:
         return dataset.batch(BATCH, drop_remainder=endless).prefetch(tf.data.AUTOTUNE)
 
 
-def _make_step(trainer: Trainer, batches: list[Any], *, fetch: bool) -> Callable[[], Any]:
-    """A training step on the next batch."""
-
-    def going_on() -> Any:
-        return trainer.step(*next(batches[0]))
-
-    def fetching() -> float:
-        return float(going_on().numpy())
-
-    return fetching if fetch else going_on
-
-
-def _make_epoch(trainer: Trainer, inputs: Any, labels: Any) -> Callable[[], float]:
-    """One epoch of a dataset that is made for it, the loss fetched at every step."""
-
-    def epoch() -> float:
-        loss = math.nan
-        for batch in _pipeline(inputs, labels, endless=False):
-            loss = float(trainer.step(*batch).numpy())
-        return loss
-
-    return epoch
-
-
-def prove(waterfall: Waterfall) -> Callable[..., Ops]:
-    """What gives the proof of a cell that trains: where its model lies elsewhere, the optimizer's updates are
-    there, beside its variables."""
-
-    def proof_of(stage: str, on: On, **_: Param) -> Ops:
-        there = waterfall.settings(stage).model == "placed" or on == "arm"
-        return TRAINING_PROOF if there else MATMUL_PROOF
-
-    return proof_of
-
-
-def link(waterfall: Waterfall, stage: Stage, fair: Links) -> Callable[..., Links]:
+def link(waterfall: Waterfall, fair: Links) -> Callable[..., Links]:
     """What a cold stage contains, and what the last one is compared with on the arm's device."""
 
-    def find_links(on: On, **_: Param) -> Links:
+    def find_links(stage: str, on: On) -> Links:
         if waterfall.is_cold(stage):
             return {"start": FIRST_STEP}
-        return fair if on == "arm" and stage is waterfall.stages[-1] else {}
+        return fair if (stage, on) == (waterfall.stages[-1].name, "arm") else {}
 
     return find_links
 
@@ -310,40 +218,26 @@ def bear_out(run: slices_script.Run, half: str, *, steps: int, **_: Param) -> Pr
 
 
 SCENARIOS = (
-    *(
-        Scenario(
-            **SLICES.declare(
-                stage,
-                prepare_slices,
-                by_half(slices_script.run, partial(bear_out, steps=count_steps(Settings()))),
-            ),
-            profiles=stage.profiles,
-            question=f"What does network B's loop over slices take with {stage.new} (work on: {{on}})?",
-            work=slices_work,
-            kin="training/B",
-            proof=prove(SLICES),
-            data=SLICES.settings(stage.name).data,
-            dispatch="graph",
-            links=link(SLICES, stage, {"plain": plain_step("B", 512)}),
-        )
-        for stage in SLICES.stages
+    *SLICES.declare(
+        prepare_slices,
+        by_half(slices_script.run, partial(bear_out, steps=count_steps(Settings()))),
+        "What does network B's loop over slices take with {new} (work on: {on})?",
+        work=slices_work,
+        work_key="training/B",
+        proof=SLICES.prove,
+        data=lambda stage, **_: SLICES.settings(stage).data,
+        dispatch="graph",
+        links=link(SLICES, {"plain": plain_step("B", 512)}),
     ),
-    *(
-        Scenario(
-            **DATASET.declare(
-                stage,
-                prepare_dataset,
-                by_half(dataset_script.run, partial(bear_out, steps=B.examples // BATCH)),
-            ),
-            profiles=stage.profiles,
-            question=f"What does a step of network B on a dataset take with {stage.new} (work on: {{on}})?",
-            work=dataset_work,
-            kin="training/B",
-            proof=prove(DATASET),
-            data="prefetched",
-            dispatch="graph",
-            links=link(DATASET, stage, {"compute": plain_step("B", BATCH)}),
-        )
-        for stage in DATASET.stages
+    *DATASET.declare(
+        prepare_dataset,
+        by_half(dataset_script.run, partial(bear_out, steps=B.examples // BATCH)),
+        "What does a step of network B on a dataset take with {new} (work on: {on})?",
+        work=dataset_work,
+        work_key="training/B",
+        proof=DATASET.prove,
+        data="prefetched",
+        dispatch="graph",
+        links=link(DATASET, {"compute": plain_step("B", BATCH)}),
     ),
 )

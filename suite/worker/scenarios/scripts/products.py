@@ -1,7 +1,8 @@
 """asked.matmul: a product with everything inside the timer, and the way to `matmul.square`.
 
 Its stages: a script that makes a graph and a session for each size; the same in a warm process; eager; not
-fetched; once the first time is over; and the product alone, which is `matmul.square` itself.  All but the
+fetched; once the first time is over; and the product alone, which on the arm's own
+device is `matmul.square` itself.  All but the
 script are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over.
 """
 
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from suite.cells.cell import Param, Work, cell_id
-from suite.cells.scenario import Scenario, cross
+from suite.cells.scenario import cross
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
@@ -29,25 +30,7 @@ from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp.networks import MATMUL
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF
 from suite.worker.scenarios.scripts.posted import matmul as script
-from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, Stage, Waterfall, pin, placed
-
-STAGES = (
-    Stage(SCRIPT, "everything as posted"),
-    Stage("session", "a process that has multiplied before", {"process": "warm"}, "start-up"),
-    Stage("eager", "eager instead of graph and session", {"execution": "eager"}, "overhead"),
-    Stage(
-        *("naive", "the product no longer fetched", {"fetch": False}, "transfer"), effect="timing"
-    ),
-    Stage(
-        "first-call-apart", "the first call no longer timed", {"first_call": "apart"}, "start-up"
-    ),
-    Stage(
-        *("warm", "creation and random numbers no longer timed"),
-        *({"operands": "created before"}, "start-up"),
-        ons=("cpu",),
-    ),
-)
-"""On the arm's own device the last one is `matmul.square`, and no cell of this family."""
+from suite.worker.scenarios.scripts.waterfall import SCRIPT, On, pin, placed, read_waterfall
 
 ENDS = (100, 1000, 4000)
 """The sizes of which the shorter profiles have the first and the last stage."""
@@ -176,32 +159,22 @@ def _profiles(stage: str, n: int, **_: Param) -> Profiles:
     return QUICK if stage in {"naive", "warm"} and n in ENDS else FULL
 
 
-WATERFALL = Waterfall(
-    case="matmul",
-    title="a product, timed with everything around it",
-    stages=STAGES,
-    warm="first-call-apart",
-    unit="product",
-    by_call=True,
-    axes=("n", "stage", "on"),
-    over=("n",),
+WATERFALL = read_waterfall(
+    "matmul",
     make_points=lambda stage: cross(stage=stage.name, on=stage.ons, n=matmul.ASKED_ABOUT),
     fair=lambda n, **_: cell_id("matmul", "square", {"n": n, **matmul.PLAIN}),
 )
 
-
-SCENARIOS = tuple(
-    Scenario(
-        **WATERFALL.declare(stage, prepare, post),
-        profiles=_profiles,
-        question=f"What does a product of n = {{n}} take with {stage.new} (work on: {{on}})?",
-        work=work,
-        kin=matmul.name_product,
-        sweep="n",
-        larger=("n",),
-        proof=MATMUL_PROOF if stage.name == SCRIPT else "results",
-        data="device",
-        dispatch="eager",
-    )
-    for stage in STAGES
+SCENARIOS = WATERFALL.declare(
+    prepare,
+    post,
+    "What does a product of n = {n} take with {new} (work on: {on})?",
+    profiles=_profiles,
+    work=work,
+    work_key=matmul.name_product,
+    sweep="n",
+    larger=("n",),
+    proof=lambda stage, **_: MATMUL_PROOF if stage == SCRIPT else "results",
+    data="device",
+    dispatch="eager",
 )

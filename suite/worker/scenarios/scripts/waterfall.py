@@ -9,9 +9,11 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from suite.cells.cell import Choice, Ladder, Param, Step, cell_id
-from suite.cells.scenario import Point, cell, cross
-from suite.cells.traits import FULL, STANDARD, Effect, Profiles, Removed
+from suite.cells.scenario import CHOICES, Ops, Point, Scenario, cell, cross
+from suite.cells.tables import read_table
+from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Effect, Profiles, Removed
 from suite.worker.scenario.scenario import Printed, list_halves
+from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF
 
 Run = TypeVar("Run")
 
@@ -26,6 +28,15 @@ def telling(on: On, **_: Param) -> Profiles:
     """Of a stage that the profile standard has to tell causes apart, on the arm's device alone."""
     return STANDARD if on == "arm" else FULL
 
+
+PROFILES_FROM: dict[str, Profiles | Callable[..., Profiles]] = {
+    "smoke": SMOKE,
+    "quick": QUICK,
+    "standard": STANDARD,
+    "full": FULL,
+    "telling": telling,
+}
+"""The profiles of a stage by the shortest that holds it."""
 
 SCRIPT = "script"
 """The stage that is what a script as people post it prints."""
@@ -48,7 +59,7 @@ class Stage:
     change: Mapping[str, Any] = field(default_factory=dict)
     removes: Removed | None = None
     profiles: Profiles | Callable[..., Profiles] = FULL
-    ons: tuple[On, ...] = tuple(ARMS_OF)
+    ons: Sequence[On] = tuple(ARMS_OF)
     effect: Effect = "script"
     like: Choice | None = None
 
@@ -77,7 +88,7 @@ class Settings:
     ``timed`` of a dataset: a whole epoch with its tracing, one with the step traced before, or single steps
     on a dataset that is there.
 
-    Of ``Model.fit``: with its progress ``bar``; which ``epoch`` of a fresh model is timed; None: those once
+    Of ``Model.fit``: with its progress ``bar``; which ``epoch`` of a fresh model is timed; 0: those once
     warm, one after the other.
     """
 
@@ -96,7 +107,7 @@ class Settings:
     batch: int = 10
     timed: Literal["tracing and epoch", "epoch", "step"] = "tracing and epoch"
     bar: bool = True
-    epoch: int | None = 1
+    epoch: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +117,7 @@ class Waterfall:
     ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
     What is timed happens once in a process until the stage
     ``warm``, so it has one sample an invocation.
+    ``started`` is the stage that the start-up sequence measures.
     ``axes`` are in the order of the ids; a stage can lack one.  ``over`` are those whose values have a ladder
     each.  ``make_points`` gives a stage's points; ``fair``, by these axes and ``on``, the cell of another
     case that ends the ladder where the last stage has none.
@@ -115,58 +127,72 @@ class Waterfall:
     title: str
     stages: tuple[Stage, ...]
     warm: str
+    started: str | None = None
     unit: str = "example"
     by_call: bool = False
-    axes: tuple[str, ...] = ("stage", "on")
-    over: tuple[str, ...] = ()
+    axes: Sequence[str] = ("stage", "on")
+    over: Sequence[str] = ()
     make_points: Callable[[Stage], tuple[Point, ...]] = halves
     fair: Callable[..., str] | None = None
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [stage.name for stage in self.stages]
 
     @cached_property
     def _points(self) -> dict[str, tuple[Point, ...]]:
         return {stage.name: self.make_points(stage) for stage in self.stages}
 
     def settings(self, name: str) -> Settings:
-        """The settings of a stage: those of the one before, but for its change.
-
-        Raises:
-            ValueError: there is no such stage.
-        """
+        """The settings of a stage: those of the one before, but for its change."""
         settings = Settings()
-        for stage in self.stages:
+        for stage in self.stages[: self._names.index(name) + 1]:
             settings = replace(settings, **stage.change)
-            if stage.name == name:
-                return settings
-        raise ValueError(f"no such stage: {name}")
+        return settings
 
-    def is_cold(self, stage: Stage) -> bool:
+    def is_cold(self, name: str) -> bool:
         """Whether what a stage times happens once in a process."""
-        names = [each.name for each in self.stages]
-        return names.index(stage.name) < names.index(self.warm)
+        return self._names.index(name) < self._names.index(self.warm)
 
     def declare(
-        self, stage: Stage, prepare: Callable[..., Any] | None, script: Callable[..., Any]
-    ) -> dict[str, Any]:
-        """What a stage has like every other: it is measured by the script in a process of its own, or by what
+        self, prepare: Callable[..., Any], script: Callable[..., Any], question: str, **same: Any
+    ) -> tuple[Scenario, ...]:
+        """A scenario for each stage: it is measured by the script in a process of its own, or by what
         ``prepare`` gives; and what people compare a GPU with is a reference, and no work to choose a device
-        for."""
-        posted = stage.name == SCRIPT
-        points = self._points[stage.name]
-        return {
-            "family": "asked",
-            "case": self.case,
-            "axes": tuple(axis for axis in self.axes if axis in points[0]),
-            "points": points,
-            "arms": lambda on, **_: ARMS_OF[on],
-            "asked_about": True,
-            "prepare": None if posted else prepare,
-            "script": script if posted else None,
-            "process": f"asked.{self.case}" if posted else None,
-            "role": lambda on, **_: "reference" if on == "cpu" else "work",
-            "device": lambda on, **_: on,
-            "one_shot": self.is_cold(stage),
-            "way": self.find_ladder,
-        }
+        for.  ``{new}`` in the ``question`` is what is new in a stage; ``same`` are the fields that all
+        have."""
+        return tuple(
+            Scenario(
+                **{
+                    "family": "asked",
+                    "case": self.case,
+                    "question": question.replace("{new}", stage.new),
+                    "axes": tuple(
+                        axis for axis in self.axes if axis in self._points[stage.name][0]
+                    ),
+                    "points": self._points[stage.name],
+                    "profiles": stage.profiles,
+                    "arms": lambda on, **_: ARMS_OF[on],
+                    "long_budget": True,
+                    "prepare": None if stage.name in {SCRIPT, self.started} else prepare,
+                    "startup": self.case if stage.name == self.started else None,
+                    "script": script if stage.name == SCRIPT else None,
+                    "process": f"asked.{self.case}" if stage.name == SCRIPT else None,
+                    "role": lambda on, **_: "reference" if on == "cpu" else "work",
+                    "device": lambda on, **_: on,
+                    "one_shot": self.is_cold(stage.name),
+                    "way": self.find_ladder,
+                    **same,
+                }
+            )
+            for stage in self.stages
+        )
+
+    def prove(self, stage: str, on: On, **_: Param) -> Ops:
+        """The proof of a cell that trains: where its model lies elsewhere, the optimizer's updates are there,
+        beside its variables."""
+        there = self.settings(stage).model == "placed" or on == "arm"
+        return TRAINING_PROOF if there else MATMUL_PROOF
 
     def find_ladder(self, **axes: Param) -> Ladder | None:
         """The ladder of a cell: the stages in the same place, from the first that has a cell there; None:
@@ -183,12 +209,15 @@ class Waterfall:
             unit=self.unit,
             by_call=self.by_call,
             fixed={axis: axes[axis] for axis in self.over},
-            pinned=axes["on"] == "cpu",
+            on_cpu=axes["on"] == "cpu",
             stages=[
                 Step(
                     cell=cell,
                     change=change,
-                    removes=_removes(stage, axes["on"]),
+                    # On the arm's own device a model lies there by itself: no fallback is taken away.
+                    removes=None
+                    if (axes["on"], stage.removes) == ("arm", "fallback")
+                    else stage.removes,
                     effect=_find_effect(stage),
                     costs=stage.like.costs if stage.like else "",
                     called=stage.like.larger if stage.like else "",
@@ -212,9 +241,21 @@ def _find_effect(stage: Stage) -> Effect:
     return stage.like.effect if stage.like else stage.effect
 
 
-def _removes(stage: Stage, on: Param) -> Removed | None:
-    """On the arm's own device a model lies there by itself: making it there takes no fallback away."""
-    return None if on == "arm" and stage.removes == "fallback" else stage.removes
+def read_waterfall(case: str, **functions: Any) -> Waterfall:
+    """The waterfall of a case as ``waterfalls.toml`` declares it; ``functions`` are its fields that are."""
+    declared = read_table(__file__, "waterfalls")[case]
+    rows = declared.pop("stages")
+    stages = tuple(
+        Stage(
+            **{
+                **row,
+                "profiles": PROFILES_FROM[row.get("profiles", "full")],
+                "like": CHOICES[row["like"]] if "like" in row else None,
+            }
+        )
+        for row in rows
+    )
+    return Waterfall(case=case, stages=stages, **declared, **functions)
 
 
 FIRST_STEP = cell("overhead.startup", stage="step")

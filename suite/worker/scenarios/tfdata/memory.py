@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from suite.cells.cell import Param
 from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
 from suite.cells.traits import FULL, STANDARD, LinkName
-from suite.worker.scenario.choices import (
-    LARGER_BATCH,
-    MAP_CALLS,
-    MAP_FUNCTION,
-    MAP_PLACE,
-    PREFETCH,
-    SHUFFLE,
-    YIELDED,
-)
 from suite.worker.scenario.scenario import Prepared
 from suite.worker.scenarios.mlp.networks import A
 from suite.worker.scenarios.tfdata.pipelines import Pipeline, batch_work, place_data, prepare_input
@@ -51,13 +41,12 @@ SLICES = Scenario(
     case="slices",
     question="How many elements a second come from memory at batch {batch}, "
     "shuffle {shuffle}, prefetch {prefetch}?",
-    axes=("batch", "shuffle", "prefetch"),
     points=cross(batch=(32, BATCH), shuffle=("on", "off"), prefetch=("on", "off")),
     # The input of the steps that train on a dataset.
     profiles=lambda shuffle, prefetch, **_: STANDARD if shuffle == prefetch == "on" else FULL,
     data=lambda prefetch, **_: place_data(prefetch),
     links={"prefetched": vary("prefetched", prefetch="on")},
-    choices={"batch": LARGER_BATCH, "shuffle": SHUFFLE, "prefetch": PREFETCH},
+    choices={"batch": "larger_batch", "shuffle": "shuffle", "prefetch": "prefetch"},
 )
 
 BY_SLICES = vary("slices of arrays instead of a generator", source="slices")
@@ -73,21 +62,19 @@ SOURCE = Scenario(
     case="source",
     question="How many elements a second come from a source of {source} at batch {batch}, "
     "prefetch {prefetch}?",
-    axes=("source", "batch", "prefetch"),
     points=cross(source=("slices", *AFTER_GENERATOR), batch=BATCH, prefetch="on"),
     profiles=STANDARD,
     data="prefetched",
     links=lambda source, **_: (
         {"native": AFTER_GENERATOR[source]} if source in AFTER_GENERATOR else {}
     ),
-    choices={"source": YIELDED},
+    choices={"source": "yielded"},
 )
 
 CACHE = Scenario(
     **{**ALONE, "prepare": prepare_cache},
     case="cache",
     question="How many elements a second come from a filled cache behind a map, prefetch {prefetch}?",
-    axes=("batch", "prefetch"),
     points=cross(batch=BATCH, prefetch="on"),
     data="prefetched",
 )
@@ -119,9 +106,14 @@ def _link_map(**axes: Param) -> Links:
         "native": vary("native map", function="native"),
     }
     if tuple(axes.values()) == CACHED:
-        kept = "memory for all elements; what a map draws at random is drawn once"
-        cache = cell("tfdata.cache", "from a cache", batch=BATCH, prefetch="on")
-        links["cached"] = replace(cache, effect="script", costs=kept)
+        links["cached"] = cell(
+            "tfdata.cache",
+            "from a cache",
+            effect="script",
+            costs="memory for all elements; what a map draws at random is drawn once",
+            batch=BATCH,
+            prefetch="on",
+        )
     return links
 
 
@@ -130,14 +122,13 @@ MAP = Scenario(
     case="map",
     question="How many elements a second survive a {function} map "
     "({calls}, by {place}, prefetch {prefetch})?",
-    axes=MAP_AXES,
     points=tuple(dict(zip(MAP_AXES, axes, strict=True)) for axes in MAPS),
     data=lambda prefetch, **_: place_data(prefetch),
     links=_link_map,
     choices={
-        "function": MAP_FUNCTION,
-        "calls": MAP_CALLS,
-        "place": MAP_PLACE,
-        "prefetch": PREFETCH,
+        "function": "map_function",
+        "calls": "map_calls",
+        "place": "map_place",
+        "prefetch": "prefetch",
     },
 )

@@ -182,7 +182,7 @@ def apply_map(dataset: Any, function: str, calls: str) -> Any:
         "native": lambda x, y: (normalise(tf.tanh, tf.reduce_mean, x), y),
         "numpy_function": lambda x, y: (
             tf.ensure_shape(
-                tf.numpy_function(_normalise_in_numpy, [x], tf.float32, stateful=False), x.shape
+                tf.numpy_function(normalise_in_numpy, [x], tf.float32, stateful=False), x.shape
             ),
             y,
         ),
@@ -201,16 +201,15 @@ def normalise(tanh: Callable[[Any], Any], mean: Callable[..., Any], inputs: Any)
     return tanh(inputs - mean(inputs, axis=-1, keepdims=True))
 
 
-def _normalise_in_numpy(inputs: Any) -> Any:
+def normalise_in_numpy(inputs: Any) -> Any:
+    """`normalise`, by NumPy."""
     return normalise(np.tanh, np.mean, inputs)
 
 
 def expect(inputs: Any, *, mapped: bool) -> Any:
     """What the inputs of these examples should come out as, float64 of the same shape."""
     exact = inputs.astype(np.float64)
-    if not mapped:
-        return exact
-    return normalise(np.tanh, np.mean, exact)
+    return normalise_in_numpy(exact) if mapped else exact
 
 
 def start(dataset: Any) -> Started:

@@ -19,7 +19,6 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Scenario
 from suite.model import Check
 from suite.worker.scenario import scratch
-from suite.worker.scenario.choices import FILES, LARGER_BATCH
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared
 from suite.worker.scenarios.mlp.networks import A, examples
 from suite.worker.scenarios.tfdata.pipelines import (
@@ -266,16 +265,14 @@ LEAST_FROM_DISK = 0.9
 """With a smaller share of the bytes of all whole passes fetched from a disk, the passes were not read
 from one."""
 
-READINGS: Mapping[str, Callable[[], Reading]] = {
-    "csv": read_csv,
-    "jpeg": read_pictures,
-    "interleave": read_interleaved,
-    "tfrecord-memory": read_records,
+SOURCES: Mapping[str, tuple[Callable[[], Reading], int]] = {
+    "csv": (read_csv, 512),
+    "jpeg": (read_pictures, 32),
+    "interleave": (read_interleaved, 512),
+    "tfrecord-memory": (read_records, 512),
+    "tfrecord-disk": (read_records, 512),
 }
-"""What is read, by source; ``tfrecord-disk`` is like its sister but for the cache."""
-
-BATCHES = {"csv": 512, "jpeg": 32, "interleave": 512, "tfrecord-memory": 512, "tfrecord-disk": 512}
-"""The batch of each; of pictures fewer, since 512 of them take 300 MB."""
+"""What is read, and the batch; of pictures fewer, since 512 of them take 300 MB."""
 
 
 def work(source: str, batch: int) -> Work:
@@ -295,7 +292,7 @@ def prepare(*, device: str, source: str, batch: int) -> Prepared:  # noqa: ARG00
     """
     if source == "tfrecord-disk":
         return _prepare_disk(batch)
-    reading = READINGS[source]()
+    reading = SOURCES[source][0]()
     for path in reading.paths:
         path.read_bytes()
     return _prepared(reading, batch, lambda: "")
@@ -380,8 +377,7 @@ READ = Scenario(
     family="tfdata",
     case="read",
     question="How many elements a second come out of files ({source}) at batch {batch}?",
-    axes=("source", "batch"),
-    points=tuple({"source": source, "batch": batch} for source, batch in BATCHES.items()),
+    points=tuple({"source": source, "batch": batch} for source, (_, batch) in SOURCES.items()),
     work=work,
     prepare=prepare,
     role="input",
@@ -389,5 +385,5 @@ READ = Scenario(
     device="cpu",
     data="file",
     reads_files=True,
-    choices={"source": FILES, "batch": LARGER_BATCH},
+    choices={"source": "files", "batch": "larger_batch"},
 )

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import Links, Proof, Scenario, Target, cross, vary
+from suite.cells.scenario import CHOICES, Links, Proof, Scenario, Target, cross, vary
 from suite.cells.traits import FULL, NOT_QUICK, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
-from suite.worker.scenario.choices import BEHIND_GENERATOR, COPY_AHEAD, PIPELINE
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
 from suite.worker.scenarios.mlp.train import plain_step
@@ -172,7 +171,7 @@ PARTS = {
 }
 
 
-def _name_kin(pipeline: str, part: str, batch: int) -> str:  # noqa: ARG001  the axes of the case
+def _name_work(pipeline: str, part: str, batch: int) -> str:  # noqa: ARG001  the axes of the case
     """A trivial model, or none, behind the pipeline is other work than the model itself."""
     return "training/A" if part == "together" else f"{part}/{pipeline}"
 
@@ -190,11 +189,14 @@ def _link(pipeline: str, part: str, batch: int) -> Links:
         if pipeline == "native":
             links["prefetched"] = vary("prefetched, map in parallel", pipeline="parallel")
         if pipeline in AFTER_PYTHON:
-            native = vary(AFTER_PYTHON[pipeline], pipeline="parallel")
-            if pipeline == "generator":
-                # From the other pipelines this one differs in more.
-                native = replace(native, effect="script", costs=BEHIND_GENERATOR.costs)
-            links["native"] = native
+            # From the other pipelines the generator differs in more than its choice says.
+            whole = pipeline == "generator"
+            links["native"] = vary(
+                AFTER_PYTHON[pipeline],
+                effect="script" if whole else None,
+                costs=CHOICES["behind_generator"].costs if whole else "",
+                pipeline="parallel",
+            )
     return links
 
 
@@ -211,13 +213,12 @@ TRIPLE = tuple(
         question="How many elements a second come from the {pipeline} pipeline at batch {batch}, "
         + words
         + "?",
-        axes=("pipeline", "part", "batch"),
         points=cross(pipeline=tuple(PIPELINES), part=part, batch=BATCH),
         profiles=_profiles,
         work=work,
         prepare=prepare,
         role="input",
-        kin=_name_kin,
+        work_key=_name_work,
         proof=PROOFS[part],
         device="cpu" if part == "input" else "arm",
         data=lambda pipeline, **_: place_data(PIPELINES[pipeline]["prefetch"]),
@@ -226,7 +227,7 @@ TRIPLE = tuple(
         control=lambda pipeline, part, **_: part == "input" and pipeline in {"parallel", "native"},
         links=_link,
         choices=lambda pipeline, **_: {
-            "pipeline": BEHIND_GENERATOR if pipeline == "generator" else PIPELINE
+            "pipeline": "behind_generator" if pipeline == "generator" else "pipeline"
         },
     )
     for part, words in PARTS.items()
@@ -237,7 +238,6 @@ TO_DEVICE = Scenario(
     case="to_device",
     question="How many elements a second are trained on at batch {batch}, "
     "with copying to the device ahead {ahead}?",
-    axes=("ahead", "batch"),
     points=cross(ahead=("on", "off"), batch=BATCH),
     work=work,
     prepare=prepare_to_device,
@@ -248,5 +248,5 @@ TO_DEVICE = Scenario(
         "nearer": vary("when copied ahead", ahead="on"),
         "compute": plain_step("A", BATCH),
     },
-    choices={"ahead": COPY_AHEAD},
+    choices={"ahead": "copy_ahead"},
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,11 @@ BATCH = 512
 EPOCHS = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
-    """The seconds and losses of each half, epoch by epoch, and what it was done with."""
-
-    seconds: dict[str, list[float]]
-    losses: dict[str, list[float]]
-    model: Any
-    dataset: Any
-
-
-def run(halves: Iterable[str]) -> Run:
-    """Trains on each of these devices in turn."""
+def run(
+    halves: Iterable[str],
+) -> tuple[dict[str, list[float]], dict[str, list[float]], Any, Any]:
+    """Trains on each of these devices in turn: the seconds and losses of each, epoch by epoch, and what it
+    was done with: the model and the dataset."""
     import tensorflow as tf
 
     inputs = np.random.random((EXAMPLES, 128)).astype("float32")
@@ -68,4 +60,4 @@ def run(halves: Iterable[str]) -> Run:
         seconds[half] = timer.seconds
         losses[half] = history.history["loss"]
 
-    return Run(seconds=seconds, losses=losses, model=model, dataset=dataset)
+    return seconds, losses, model, dataset
