@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.limits import BELOW
 from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import CellSummary, Summary
@@ -39,7 +39,7 @@ LEAST_COPY = 2**20
 Where = Mapping[str, str]
 
 
-def find_hardware(summary: Summary, catalogue: Catalogue) -> Iterator[Flag]:
+def find_hardware(summary: Summary, index: CellIndex) -> Iterator[Flag]:
     """What there is to say of the GPU of every arm that has one, by its counted documents."""
     for arm, by_block in summary.counted.items():
         place = summary.places[arm]
@@ -50,7 +50,7 @@ def find_hardware(summary: Summary, catalogue: Catalogue) -> Iterator[Flag]:
         if gpu is not None:
             yield from _find_faults(where, gpu)
             yield from _find_settings(where, gpu)
-            yield from _find_link(where, gpu, catalogue)
+            yield from _find_link(where, gpu, index)
 
 
 def _find_slice(where: Where, place: Place, gpu: WatchedGpu | None) -> Iterator[Flag]:
@@ -89,14 +89,14 @@ def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
         yield raise_flag("clock-low", where, clock=clock, share=clock / best, most=best, **found)
 
 
-def _find_link(where: Where, gpu: WatchedGpu, catalogue: Catalogue) -> Iterator[Flag]:
+def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex) -> Iterator[Flag]:
     """A link that is less than card and host can do, or carries less than one as the driver tells it."""
     generation, lanes = gpu.pcie_generation, gpu.pcie_lanes
     if generation is None or lanes is None:
         return
     link: dict[str, Any] = {"generation": generation, "lanes": lanes}
     carries = LANE.get(generation, math.inf) * lanes
-    copied = _find_copied(catalogue, where["arm"])
+    copied = _find_copied(index, where["arm"])
     if copied is not None and copied < HALF * carries < math.inf:
         share = copied / carries
         yield raise_flag("link-slow", where, rate=copied, share=share, carries=carries, **link)
@@ -107,28 +107,26 @@ def _find_link(where: Where, gpu: WatchedGpu, catalogue: Catalogue) -> Iterator[
         yield raise_flag("link-narrow", where, **link, most=most, most_lanes=most_lanes)
 
 
-def _find_copied(catalogue: Catalogue, arm: str) -> float | None:
+def _find_copied(index: CellIndex, arm: str) -> float | None:
     """The best rate of a large copy over the link, in bytes a second; None: it is not known.
 
     TensorFlow copies within the CPU's memory first, to where the GPU can fetch it.  A trace has the copy over
     the link alone; without one a call tells of the link only where it is faster than the CPU's own copy.
     """
-    copies = [*catalogue.prices("copy-in"), *catalogue.prices("copy-out")]
+    copies = [*index.prices("copy-in"), *index.prices("copy-out")]
     large = [one for one in copies if (one.cell.work.bytes or 0.0) >= LEAST_COPY]
-    found = [
-        _rate_traced(catalogue, one, arm) or _rate_called(catalogue, one, arm) for one in large
-    ]
+    found = [_rate_traced(index, one, arm) or _rate_called(index, one, arm) for one in large]
     return max(filter(None, found), default=None)
 
 
-def _rate_traced(catalogue: Catalogue, one: CellSummary, arm: str) -> float | None:
-    trace = catalogue.trace(one, arm) or {}
+def _rate_traced(index: CellIndex, one: CellSummary, arm: str) -> float | None:
+    trace = index.trace(one, arm) or {}
     copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
     return derive_rate(one.cell.work.bytes or 0.0, copying) if copying > 0 else None
 
 
-def _rate_called(catalogue: Catalogue, one: CellSummary, arm: str) -> float | None:
-    seconds, own = catalogue.seconds(one, arm), catalogue.seconds(one, catalogue.cpu)
+def _rate_called(index: CellIndex, one: CellSummary, arm: str) -> float | None:
+    seconds, own = index.seconds(one, arm), index.seconds(one, index.cpu)
     if seconds is None or own is None or seconds >= own:
         return None
     return derive_rate(one.cell.work.bytes or 0.0, seconds)

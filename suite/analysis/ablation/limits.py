@@ -12,7 +12,7 @@ from functools import partial
 
 from msgspec import structs
 
-from suite.analysis.ablation.catalogue import Catalogue, divide
+from suite.analysis.ablation.cell_index import CellIndex, divide
 from suite.analysis.ablation.speedups import find_utilization
 from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import CellSummary
@@ -39,19 +39,19 @@ KINDEST: tuple[Band, ...] = ("in", "above", "below", "far below")
 """The bands, the kindest first: one published figure that is met is enough."""
 
 
-def find_limits(catalogue: Catalogue, places: Mapping[str, Place]) -> list[Finding]:
+def find_limits(index: CellIndex, places: Mapping[str, Place]) -> list[Finding]:
     """The best that every arm reached, what is published beside it, and how much of it each cell uses;
     ``places`` are by arm what its numbers were made on."""
-    best = [row for arm in catalogue.arms for row in _find_best(catalogue, arm, places[arm])]
-    uses = [row for arm in catalogue.arms for row in _find_uses(catalogue, arm, places[arm], best)]
+    best = [row for arm in index.arms for row in _find_best(index, arm, places[arm])]
+    uses = [row for arm in index.arms for row in _find_uses(index, arm, places[arm], best)]
     return [*best, *uses]
 
 
 def flag_limits(
-    catalogue: Catalogue, places: Mapping[str, Place], limits: Sequence[Finding]
+    index: CellIndex, places: Mapping[str, Place], limits: Sequence[Finding]
 ) -> Iterator[Flag]:
     """Every number that the hardware can't have made, and every GPU far below all published figures."""
-    for summary in catalogue.cells.values():
+    for summary in index.cells.values():
         for result in summary.arms.values():
             yield from (flag for flag in result.invalid if flag.code in IMPLAUSIBLE)
     for row in limits:
@@ -73,35 +73,35 @@ def flag_limits(
         )
 
 
-def _find_best(catalogue: Catalogue, arm: str, place: Place) -> Iterator[Finding]:
+def _find_best(index: CellIndex, arm: str, place: Place) -> Iterator[Finding]:
     """The best product of each precision, and the memory's bandwidth, each before its published figures."""
     figures = read_figures()
     by_precision: dict[str, list[CellSummary]] = {}
-    for summary in catalogue.cells.values():
+    for summary in index.cells.values():
         cell = summary.cell
         plain = (cell.role, cell.kind, cell.data, cell.way) == ("work", PRODUCT, "device", None)
-        if plain and cell.work.unit == "FLOP" and catalogue.per_work(summary, arm):
+        if plain and cell.work.unit == "FLOP" and index.per_work(summary, arm):
             by_precision.setdefault(cell.precision, []).append(summary)
     for precision, cells in by_precision.items():
-        best = max(cells, key=lambda summary: catalogue.rate(summary, arm) or 0.0)
+        best = max(cells, key=lambda summary: index.rate(summary, arm) or 0.0)
         published = [
             _set_beside(figure, arm, f"{precision} products", at.cell.id, rate)
             for figure in figures.select(place.part, PRODUCT, "measured", precision)
-            if (at := _find_similar(cells, best, figure)) and (rate := catalogue.rate(at, arm))
+            if (at := _find_similar(cells, best, figure)) and (rate := index.rate(at, arm))
         ]
         yield _rate(
             Finding(
                 tag="best", arm=arm, cell=best.cell.id, of=f"{precision} products", unit="FLOP/s"
             ),
-            [1 / seconds for seconds in catalogue.per_work(best, arm).values()],
+            [1 / seconds for seconds in index.per_work(best, arm).values()],
             place,
             place.products.get(precision),
             published,
         )
         yield from published
-    for summary in catalogue.prices("memory"):
+    for summary in index.prices("memory"):
         name = summary.cell.id
-        if seconds := divide(catalogue.values(summary, arm), summary.cell.work.bytes or 0.0):
+        if seconds := divide(index.values(summary, arm), summary.cell.work.bytes or 0.0):
             rates = [1 / each for each in seconds.values()]
             measured = estimate(rates).value
             published = [
@@ -182,14 +182,14 @@ def _set_beside(figure: Figure, arm: str, of: str, cell: str, rate: float) -> Fi
 
 
 def _find_uses(
-    catalogue: Catalogue, arm: str, place: Place, best: Sequence[Finding]
+    index: CellIndex, arm: str, place: Place, best: Sequence[Finding]
 ) -> Iterator[Finding]:
     top = {row.of: row.number.value for row in best if (row.tag, row.arm) == ("best", arm)}
-    for summary in catalogue.cells.values():
-        used = find_utilization(catalogue, summary, arm)
+    for summary in index.cells.values():
+        used = find_utilization(index, summary, arm)
         if used is None:
             continue
-        cell, rate = summary.cell, catalogue.rate(summary, arm) or 0.0
+        cell, rate = summary.cell, index.rate(summary, arm) or 0.0
         find = partial(Finding, arm=arm, cell=cell.id)
         yield find(tag="use", at=used[1].cell.id, share=used[0])
         own = top.get(f"{cell.precision} products")

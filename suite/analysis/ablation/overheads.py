@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import (
-    Catalogue,
+from suite.analysis.ablation.cell_index import (
+    CellIndex,
     count_steps,
     mean,
 )
@@ -34,7 +34,7 @@ class Overhead:
     values: Mapping[str, Value]
 
 
-def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
+def dispatch_cost(index: CellIndex, one: CellSummary, arm: str) -> Overhead | None:
     """What dispatching a call's steps takes on an arm: calls, and the operations inside them.
 
     The operations are the nodes that were seen on the device; many of them are fused or cost
@@ -45,12 +45,12 @@ def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead 
     if dispatch is None or (dispatch == "eager" and launches is None):
         return None
     call: OverheadName = "graph" if dispatch == "keras" else dispatch
-    price = _call_cost(catalogue, call, arm, steps if launches is None else launches)
+    price = _call_cost(index, call, arm, steps if launches is None else launches)
     if dispatch in {"eager", "xla"}:
         return price
-    operation = next(iter(catalogue.prices("operation")), None)
-    seconds = mean(catalogue.per_work(operation, arm)) if operation else None
-    nodes = catalogue.nodes(one, arm)
+    operation = next(iter(index.prices("operation")), None)
+    seconds = mean(index.per_work(operation, arm)) if operation else None
+    nodes = index.nodes(one, arm)
     if price is None or operation is None or seconds is None or nodes is None:
         return price
     return Overhead(
@@ -59,11 +59,11 @@ def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead 
     )
 
 
-def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
+def transfer_cost(index: CellIndex, one: CellSummary, arm: str) -> Overhead | None:
     """What copying a call's data to the device, and its result back, takes by the copy cells."""
     work = one.cell.work
-    there = copy_cost(catalogue, work.bytes_in, arm, "copy-in") if work.bytes_in else None
-    back = copy_cost(catalogue, work.bytes_out, arm, "copy-out") if work.bytes_out else None
+    there = copy_cost(index, work.bytes_in, arm, "copy-in") if work.bytes_in else None
+    back = copy_cost(index, work.bytes_out, arm, "copy-out") if work.bytes_out else None
     if (there is None) != (work.bytes_in is None) or (back is None) != (work.bytes_out is None):
         return None
     if there is None or back is None:
@@ -72,33 +72,33 @@ def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead 
     return Overhead(seconds=there.seconds + back.seconds, values={**there.values, **back_values})
 
 
-def start_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
+def start_cost(index: CellIndex, one: CellSummary, arm: str) -> Overhead | None:
     """What the start takes that a cold cell contains."""
-    seconds = catalogue.seconds(catalogue.link(one, "start")[0], arm)
+    seconds = index.seconds(index.link(one, "start")[0], arm)
     return None if seconds is None else Overhead(seconds=seconds, values={})
 
 
-def trace_cost(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Overhead | None:
+def trace_cost(index: CellIndex, one: CellSummary | None, arm: str) -> Overhead | None:
     """What the first call of a cell takes longer than its later ones: one trace of its function, mostly."""
-    seconds = catalogue.seconds(one, arm)
+    seconds = index.seconds(one, arm)
     first = one.arms[arm].first_call if one is not None else None
     if seconds is None or first is None or first.value <= seconds:
         return None
     return Overhead(seconds=first.value - seconds, values={})
 
 
-def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: OverheadName) -> Overhead | None:
+def copy_cost(index: CellIndex, size: float, arm: str, copy: OverheadName) -> Overhead | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 
     Beyond the largest size its bandwidth holds, below the smallest its time.  None: no copy was
     measured in this direction.
     """
-    cells = catalogue.prices(copy)
+    cells = index.prices(copy)
     points = sorted(
         (size_of, seconds)
         for one in cells
         if (size_of := one.cell.work.bytes) is not None and 0 < size_of < LARGEST
-        if (seconds := catalogue.seconds(one, arm)) is not None
+        if (seconds := index.seconds(one, arm)) is not None
     )
     if not points or not 0 < size < LARGEST:
         return None
@@ -123,9 +123,9 @@ def _interpolate(points: Sequence[tuple[float, float]], size: float) -> float:
     return seconds
 
 
-def _call_cost(catalogue: Catalogue, call: OverheadName, arm: str, calls: float) -> Overhead | None:
-    one = next(iter(catalogue.prices(call)), None)
-    seconds = catalogue.seconds(one, arm)
+def _call_cost(index: CellIndex, call: OverheadName, arm: str, calls: float) -> Overhead | None:
+    one = next(iter(index.prices(call)), None)
+    seconds = index.seconds(one, arm)
     if one is None or seconds is None:
         return None
     return Overhead(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean
+from suite.analysis.ablation.cell_index import CellIndex, Values, divide, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.numbers import Evidence, cite
 
@@ -39,27 +39,25 @@ class Pipeline:
     others: tuple[tuple[CellSummary, Evidence], ...]
 
 
-def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline | None:
+def find_pipeline(index: CellIndex, one: CellSummary, arm: str) -> Pipeline | None:
     """The parts of a cell that has a pipeline in front of a model; None: it has none."""
-    alone, compute, trivial = (
-        catalogue.link(one, name)[0] for name in ("input", "compute", "trivial")
-    )
-    feeds = catalogue.links(one, "feed")
+    alone, compute, trivial = (index.link(one, name)[0] for name in ("input", "compute", "trivial"))
+    feeds = index.links(one, "feed")
     if one.cell.data not in FED or not one.cell.links.keys() & {"input", "compute", "feed"}:
         return None
-    together = _per_step(catalogue, one, arm)
+    together = _per_step(index, one, arm)
     whole = mean(together)
     if whole is None:
         return None
     return Pipeline(
         together=together,
         whole=whole,
-        input=mean(_per_step(catalogue, alone, arm)),
-        compute=mean(_per_step(catalogue, compute, arm)),
-        trivial=mean(_per_step(catalogue, trivial, arm)),
+        input=mean(_per_step(index, alone, arm)),
+        compute=mean(_per_step(index, compute, arm)),
+        trivial=mean(_per_step(index, trivial, arm)),
         compute_cell=compute,
-        steps=(catalogue.seconds(one, arm) or 0.0) / whole,
-        others=tuple(other for other in feeds if _per_step(catalogue, other[0], arm)),
+        steps=(index.seconds(one, arm) or 0.0) / whole,
+        others=tuple(other for other in feeds if _per_step(index, other[0], arm)),
     )
 
 
@@ -81,26 +79,24 @@ def cite_parts(found: Pipeline) -> tuple[Evidence, ...]:
     return tuple(told)
 
 
-def find_better(
-    catalogue: Catalogue, found: Pipeline, arm: str
-) -> tuple[CellSummary | None, Evidence]:
+def find_better(index: CellIndex, found: Pipeline, arm: str) -> tuple[CellSummary | None, Evidence]:
     """Where the same model is fed fastest: behind another pipeline, else with its data at hand."""
     best = min(
         found.others,
-        key=lambda other: mean(_per_step(catalogue, other[0], arm)) or math.inf,
+        key=lambda other: mean(_per_step(index, other[0], arm)) or math.inf,
         default=None,
     )
-    quickest = mean(_per_step(catalogue, best[0], arm)) if best else None
+    quickest = mean(_per_step(index, best[0], arm)) if best else None
     if best is not None and quickest is not None and quickest < found.whole:
         return best
     return found.compute_cell, cite("at-hand")
 
 
-def _per_step(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Values:
+def _per_step(index: CellIndex, one: CellSummary | None, arm: str) -> Values:
     """Seconds a batch by block, whatever a call of the cell counts as its work."""
     batch = one.cell.params.get("batch") if one else None
     if one is not None and batch is None and one.cell.work.steps:
         batch = one.cell.work.amount / one.cell.work.steps
     if not isinstance(batch, int | float) or batch <= 0:
         return {}
-    return divide(catalogue.per_work(one, arm), 1 / batch)
+    return divide(index.per_work(one, arm), 1 / batch)

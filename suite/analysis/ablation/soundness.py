@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.ablation.hardware import find_hardware, is_under
 from suite.analysis.ablation.limits import BELOW, FAR, find_limits, flag_limits
 from suite.analysis.campaign.summarise import summarise
@@ -71,9 +71,9 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     for arm, by_block in summary.counted.items():
         for document in by_block.values():
             yield from _judge({"arm": arm}, document)
-    catalogue = open_catalogue(summary)
-    limits = flag_limits(catalogue, summary.places, find_limits(catalogue, summary.places))
-    for flag in (*summary.flags, *find_hardware(summary, catalogue), *limits):
+    index = index_cells(summary)
+    limits = flag_limits(index, summary.places, find_limits(index, summary.places))
+    for flag in (*summary.flags, *find_hardware(summary, index), *limits):
         if flag.code in LASTING and LASTING[flag.code](flag.values):
             yield replace(flag, severity="caution", scope="machine")
 

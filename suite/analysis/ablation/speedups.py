@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
+from suite.analysis.ablation.cell_index import COUNTED, CellIndex, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.findings import Finding
@@ -13,7 +13,7 @@ from suite.cells.cell import Cell
 
 
 def find_speedup(
-    catalogue: Catalogue, one: CellSummary, other: CellSummary | None, arm: str, how: Evidence
+    index: CellIndex, one: CellSummary, other: CellSummary | None, arm: str, how: Evidence
 ) -> Finding | None:
     """How many times less time a unit of work takes at another cell on an arm.
 
@@ -23,7 +23,7 @@ def find_speedup(
         return None
     # Cells that count in different units are the same work where they are stages of one case.
     same = name_unit(one.cell) == name_unit(other.cell)
-    measure = catalogue.per_work if same else catalogue.values
+    measure = index.per_work if same else index.values
     ratio = find_paired_ratio(measure(other, arm), measure(one, arm))
     if ratio is None:
         return None
@@ -38,28 +38,28 @@ def best_speedup(*gains: Finding | None) -> Finding | None:
     return max(helping, key=lambda gain: gain.number.value, default=None)
 
 
-def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Finding | None:
+def find_larger(index: CellIndex, one: CellSummary, arm: str) -> Finding | None:
     """The larger size of the same work at which a unit of it takes least time, if that is less."""
     found = []
     for axis in one.cell.larger:
         here = one.cell.params.get(axis)
         if isinstance(here, int | float):
             found += [
-                find_speedup(catalogue, one, other, arm, cite("at-size", axis=axis, size=size))
-                for size, other in catalogue.line(one, axis, arm)
+                find_speedup(index, one, other, arm, cite("at-size", axis=axis, size=size))
+                for size, other in index.line(one, axis, arm)
                 if size > here
             ]
     return best_speedup(*found)
 
 
-def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Finding | None:
+def find_fewer(index: CellIndex, one: CellSummary, arm: str) -> Finding | None:
     """The variant of a cell with fewer dispatches that helps most; None: none was measured to help."""
-    fewer = catalogue.links(one, "fewer")
-    return best_speedup(*(find_speedup(catalogue, one, other, arm, how) for other, how in fewer))
+    fewer = index.links(one, "fewer")
+    return best_speedup(*(find_speedup(index, one, other, arm, how) for other, how in fewer))
 
 
 def find_utilization(
-    catalogue: Catalogue, one: CellSummary, arm: str
+    index: CellIndex, one: CellSummary, arm: str
 ) -> tuple[float, CellSummary] | None:
     """A cell's rate as a share of the device's own best at its precision, and the best cell.
 
@@ -67,12 +67,12 @@ def find_utilization(
     network.  None: there is no rate to compare.
     """
     unit = name_unit(one.cell)
-    rate = catalogue.rate(one, arm)
+    rate = index.rate(one, arm)
     if rate is None or unit not in COUNTED or one.cell.on_cpu:
         return None
     share, best = 1.0, one
-    for other in catalogue.cells.values():
-        found = catalogue.rate(other, arm)
+    for other in index.cells.values():
+        found = index.rate(other, arm)
         if found is None or rate / found >= share or other.cell.on_cpu:
             continue
         alike = name_unit(other.cell) == unit and other.cell.precision == one.cell.precision
@@ -82,18 +82,18 @@ def find_utilization(
     return share, best
 
 
-def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
+def find_winner(index: CellIndex, one: CellSummary) -> CellSummary | None:
     """The nearest warm variant of the same work at which the GPU wins; None: it wins at none.
 
     A script's own fair number is the nearest; then what differs in the fewest parameters, by the least work.
     """
     variants = [
         other
-        for other in catalogue.cells.values()
+        for other in index.cells.values()
         if other.cell.kin == one.cell.kin
         and not other.cell.one_shot
         and not other.cell.on_cpu
-        and catalogue.wins(other)
+        and index.wins(other)
     ]
     return min(variants, key=lambda other: _measure_distance(one.cell, other.cell), default=None)
 

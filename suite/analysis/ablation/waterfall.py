@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, mean
+from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
 from suite.analysis.result.cells import Comparison
@@ -28,32 +28,32 @@ Measured = tuple[Step, Values]
 """A stage that has a number, and its seconds a unit by block."""
 
 
-def build_waterfalls(catalogue: Catalogue) -> list[Waterfall]:
+def build_waterfalls(index: CellIndex) -> list[Waterfall]:
     """Every waterfall of which at least two stages have a number, in the order of the plan."""
     places: dict[str, dict[bool, Ladder]] = {}
-    for summary in catalogue.cells.values():
+    for summary in index.cells.values():
         if (way := summary.cell.way) is not None:
             places.setdefault(f"{way.name} {way.fixed}", {})[way.pinned] = way
     return [
         waterfall
         for ways in places.values()
-        for arm in catalogue.arms
+        for arm in index.arms
         for _, way in sorted(ways.items())
-        if (waterfall := _build(catalogue, way, arm)) is not None
+        if (waterfall := _build(index, way, arm)) is not None
     ]
 
 
-def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> Iterator[Finding]:
+def find_naive_gaps(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[Finding]:
     """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number.
 
     Each gap comes before the changes that make a share of it beyond doubt, the largest first.  All of these
     comparisons are judged as one family, since a campaign has dozens; a profile that gives no verdicts has
     none of them either.
     """
-    pairs = list(_pair(waterfalls, catalogue))
+    pairs = list(_pair(waterfalls, index))
     compared = compare_pairs(
         {(place, end): ends[end] for place, (_, _, ends) in enumerate(pairs) for end in ENDS},
-        margin=catalogue.margin,
+        margin=index.margin,
         level=OTHER_LEVEL,
     )
     for place, (waterfall, rival, _) in enumerate(pairs):
@@ -75,7 +75,7 @@ def find_naive_gaps(waterfalls: list[Waterfall], catalogue: Catalogue) -> Iterat
             provisional=None in both,
             evidence=(cite("off-by", factor=max(off, 1 / off)),),
         )
-        for changes, share in _split(catalogue, waterfall, rival):
+        for changes, share in _split(index, waterfall, rival):
             yield find(tag="gone", share=share, evidence=(cite("changes", changes=changes),))
 
 
@@ -91,13 +91,13 @@ def _judge_gap(naive: int, fair: int, *, provisional: bool) -> Meaning:
 
 
 def _pair(
-    waterfalls: list[Waterfall], catalogue: Catalogue
+    waterfalls: list[Waterfall], index: CellIndex
 ) -> Iterator[tuple[Waterfall, Waterfall, dict[int, tuple[Rows, Rows]]]]:
     """The GPU's waterfalls, each with a rival's of the same script, and the observations of their first
     stages and of their last ones, the rival's first."""
-    rivals = [(catalogue.cpu, False), (catalogue.gpu, True)]
+    rivals = [(index.cpu, False), (index.gpu, True)]
     for one in waterfalls:
-        if one.spot.arm != catalogue.gpu or one.spot.pinned:
+        if one.spot.arm != index.gpu or one.spot.pinned:
             continue
         for other in waterfalls:
             rival = (other.spot.arm, other.spot.pinned) in rivals
@@ -106,8 +106,8 @@ def _pair(
                 continue
             ends = {
                 end: (
-                    _take_rows(catalogue, other, other.steps[end]),
-                    _take_rows(catalogue, one, one.steps[end]),
+                    _take_rows(index, other, other.steps[end]),
+                    _take_rows(index, one, one.steps[end]),
                 )
                 for end in ENDS
             }
@@ -122,10 +122,10 @@ def _demand_ratio(compared: Comparison) -> Ratio:
     return compared.ratio
 
 
-def _take_rows(catalogue: Catalogue, one: Waterfall, step: Step) -> Rows:
+def _take_rows(index: CellIndex, one: Waterfall, step: Step) -> Rows:
     """The observations of a stage that have a value, with seconds a unit of the waterfall's."""
-    values = _take_step(catalogue, one, step)
-    rows = catalogue.rows(catalogue.cells[step.cell], one.spot.arm)
+    values = _take_step(index, one, step)
+    rows = index.rows(index.cells[step.cell], one.spot.arm)
     return [
         replace(row, seconds=values[row.block])
         for row in rows
@@ -134,7 +134,7 @@ def _take_rows(catalogue: Catalogue, one: Waterfall, step: Step) -> Rows:
 
 
 def _split(
-    catalogue: Catalogue, one: Waterfall, other: Waterfall
+    index: CellIndex, one: Waterfall, other: Waterfall
 ) -> list[tuple[tuple[str, ...], float]]:
     """The changes that make the way from the script's difference of two places to the fair one, and their
     shares of it.
@@ -148,8 +148,8 @@ def _split(
     for step in one.steps:
         changes += step.changes
         if step.changes[-1] in beside:
-            here = _take_step(catalogue, one, step)
-            there = _take_step(catalogue, other, beside[step.changes[-1]])
+            here = _take_step(index, one, step)
+            there = _take_step(index, other, beside[step.changes[-1]])
             apart = {block: here[block] - there[block] for block in here if block in there}
             stages.append((tuple(changes), apart))
             changes = []
@@ -171,12 +171,12 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
     return shrinkage.value if shrinkage.least > 0 or shrinkage.most < 0 else 0.0
 
 
-def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidence | None:
+def find_break_even(index: CellIndex, one: CellSummary, arm: str) -> Evidence | None:
     """After how much of the fair work the GPU has made up for a script's longer start, against the CPU."""
-    cpu, way, call = catalogue.cpu, one.cell.way, catalogue.seconds(one, arm)
+    cpu, way, call = index.cpu, one.cell.way, index.seconds(one, arm)
     if way is None or cpu in {None, arm} or not call:
         return None
-    path, rival = (_find_path(catalogue, way, one.cell.id, place) for place in (arm, cpu))
+    path, rival = (_find_path(index, way, one.cell.id, place) for place in (arm, cpu))
     if not path or not rival or rival[-1][0].cell != path[-1][0].cell:
         return None
     own, fair, theirs, their_fair = (
@@ -194,13 +194,13 @@ def find_break_even(catalogue: Catalogue, one: CellSummary, arm: str) -> Evidenc
     return cite("repaid", units=longer / own * call / saving, unit=way.unit)
 
 
-def _find_path(catalogue: Catalogue, way: Ladder, cell: str, arm: str | None) -> list[Measured]:
+def _find_path(index: CellIndex, way: Ladder, cell: str, arm: str | None) -> list[Measured]:
     """The way from one of its cells to the fair number; nothing where the cell is the last stage, or has
     no number."""
     cells = [stage.cell for stage in way.stages]
     if arm is None or cell not in cells:
         return []
-    measured = _walk(catalogue, way, arm, begin=cells.index(cell))
+    measured = _walk(index, way, arm, begin=cells.index(cell))
     return measured if len(measured) > 1 and measured[0][0].cell == cell else []
 
 
@@ -209,7 +209,7 @@ def _find_side(verdict: Verdict | None) -> int:
     return {"SLOWER": 1, "FASTER": -1}.get(verdict.name, 0) if verdict else 0
 
 
-def _walk(catalogue: Catalogue, way: Ladder, arm: str, *, begin: int = 0) -> list[Measured]:
+def _walk(index: CellIndex, way: Ladder, arm: str, *, begin: int = 0) -> list[Measured]:
     """The stages that have a number, each with all changes since the one before: not every profile has the
     script, nor does it always succeed."""
     changes: list[str] = []
@@ -218,8 +218,8 @@ def _walk(catalogue: Catalogue, way: Ladder, arm: str, *, begin: int = 0) -> lis
     for stage in way.stages[begin:]:
         changes.append(stage.change)
         rules += [stage.removes] if stage.removes else []
-        cell = catalogue.cells.get(stage.cell or "")
-        values = _take(catalogue, cell, arm, by_call=way.by_call)
+        cell = index.cells.get(stage.cell or "")
+        values = _take(index, cell, arm, by_call=way.by_call)
         if cell is not None and values:
             step = Step(
                 cell=cell.cell.id,
@@ -233,8 +233,8 @@ def _walk(catalogue: Catalogue, way: Ladder, arm: str, *, begin: int = 0) -> lis
     return measured
 
 
-def _build(catalogue: Catalogue, way: Ladder, arm: str) -> Waterfall | None:
-    measured = _walk(catalogue, way, arm)
+def _build(index: CellIndex, way: Ladder, arm: str) -> Waterfall | None:
+    measured = _walk(index, way, arm)
     factor = find_paired_ratio(measured[-1][1], measured[0][1]) if len(measured) > 1 else None
     if factor is None:
         return None
@@ -247,16 +247,16 @@ def _build(catalogue: Catalogue, way: Ladder, arm: str) -> Waterfall | None:
         spot=Spot(arm=arm, pinned=way.pinned),
         steps=tuple(step for step, _ in measured),
         factor=factor,
-        posted=catalogue.cells[measured[0][0].cell].cell.process is not None,
+        posted=index.cells[measured[0][0].cell].cell.process is not None,
     )
 
 
-def _take(catalogue: Catalogue, cell: CellSummary | None, arm: str, *, by_call: bool) -> Values:
-    return (catalogue.values if by_call else catalogue.per_work)(cell, arm)
+def _take(index: CellIndex, cell: CellSummary | None, arm: str, *, by_call: bool) -> Values:
+    return (index.values if by_call else index.per_work)(cell, arm)
 
 
-def _take_step(catalogue: Catalogue, one: Waterfall, step: Step) -> Values:
-    return _take(catalogue, catalogue.cells[step.cell], one.spot.arm, by_call=one.by_call)
+def _take_step(index: CellIndex, one: Waterfall, step: Step) -> Values:
+    return _take(index, index.cells[step.cell], one.spot.arm, by_call=one.by_call)
 
 
 def _same_ends(one: Waterfall, other: Waterfall) -> bool:

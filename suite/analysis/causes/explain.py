@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from suite.analysis.ablation.catalogue import Catalogue, Values
+from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.ablation.overheads import ROUNDING
 from suite.analysis.ablation.speedups import (
     best_speedup,
@@ -50,57 +50,53 @@ Case = tuple[Standing, tuple[Cause, ...]]
 """How the GPU stands in a cell that needs an explanation, and the causes, the heaviest first."""
 
 
-def explain(catalogue: Catalogue) -> dict[str, Case]:
+def explain(index: CellIndex) -> dict[str, Case]:
     """The cases of a campaign by their cells; none where it has not both arms."""
-    gpu, cpu = catalogue.gpu, catalogue.cpu
+    gpu, cpu = index.gpu, index.cpu
     if gpu is None or cpu is None:
         return {}
-    cases = {
-        name: _explain(catalogue, summary, cpu, gpu) for name, summary in catalogue.cells.items()
-    }
+    cases = {name: _explain(index, summary, cpu, gpu) for name, summary in index.cells.items()}
     return {name: case for name, case in cases.items() if case is not None}
 
 
-def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case | None:
-    ratio = catalogue.ratio(one)
+def _explain(index: CellIndex, one: CellSummary, cpu: str, gpu: str) -> Case | None:
+    ratio = index.ratio(one)
     if ratio is None:
         return None
-    wins, used = catalogue.wins(one), find_utilization(catalogue, one, gpu)
+    wins, used = index.wins(one), find_utilization(index, one, gpu)
     use = used[0] if used else None
     wasted = use is not None and use < WASTED - ROUNDING
     if wins is not False and not wasted:
         return None
     loses = wins is False
-    own = catalogue.values(one, gpu)
+    own = index.values(one, gpu)
     lost = (
-        subtract(own, catalogue.values(one, cpu))
+        subtract(own, index.values(one, cpu))
         if loses
         else {block: (1 - (use or 0.0)) * s for block, s in own.items()}
     )
-    winner = find_winner(catalogue, one)
+    winner = find_winner(index, one)
     # A price is no work for which one could choose a device.
     chosen = one.cell.price is None and not one.cell.on_cpu
     standing = Standing(
         ratio=ratio,
         lost=estimate_difference(list(lost.values())),
         loses=loses,
-        provisional=catalogue.is_provisional(one),
+        provisional=index.is_provisional(one),
         use=use,
         winner=winner.cell.id if winner else None,
         hopeless=loses and winner is None and chosen,
     )
-    return standing, tuple(_find_causes(catalogue, one, (cpu, gpu) if loses else (gpu,), lost))
+    return standing, tuple(_find_causes(index, one, (cpu, gpu) if loses else (gpu,), lost))
 
 
-def _find_causes(
-    catalogue: Catalogue, one: CellSummary, arms: Arms, lost: Values
-) -> Iterator[Cause]:
+def _find_causes(index: CellIndex, one: CellSummary, arms: Arms, lost: Values) -> Iterator[Cause]:
     """The causes of what a cell loses, the one that explains most first; their shares add up to 1.
 
     A share is of what is lost; where the GPU makes up for a part of it elsewhere, of what it loses
     before that.
     """
-    provisional = catalogue.is_provisional(one)
+    provisional = index.is_provisional(one)
     if one.cell.price in IS:
         rule, evidence = IS[one.cell.price]
         yield Cause(
@@ -112,7 +108,7 @@ def _find_causes(
             share=1.0,
         )
         return
-    found = [] if one.cell.on_cpu else _find_candidates(catalogue, one, arms)
+    found = [] if one.cell.on_cpu else _find_candidates(index, one, arms)
     counted = [s for s in found if s.seconds is not None]
     whole = max(mean_of(lost), math.fsum(max(0.0, s.seconds.value) for s in counted if s.seconds))
     named, rest, doubts = [], 1.0, []
@@ -121,7 +117,7 @@ def _find_causes(
         least = candidate.seconds.least if candidate.seconds else 0.0
         if share is not None and (share < NAMED or least <= 0):
             continue
-        confirmed, refuted, checked = cross_check(catalogue, candidate, arms)
+        confirmed, refuted, checked = cross_check(index, candidate, arms)
         if refuted:
             doubts.append(cite("refuted", rule=candidate.rule))
             doubts += checked
@@ -143,16 +139,16 @@ def _find_causes(
     yield from sorted(named, key=_rank)
 
 
-def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list[Candidate]:
+def _find_candidates(index: CellIndex, one: CellSummary, arms: Arms) -> list[Candidate]:
     """Every cause with what it takes, in seconds a call; the parts of its ablations by their rules."""
-    parts = ablate(catalogue, one, arms)
+    parts = ablate(index, one, arms)
     found = []
     for rule in RULES:
         own = tuple(part for part in parts if part.rule == rule)
         # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
         if math.fsum(mean_of(part.seconds[arms[-1]]) for part in own) > 0:
-            found.append(_gather(catalogue, rule, own, arms, one))
-    off_device = find_off_device_ops(catalogue, one, arms[-1])
+            found.append(_gather(index, rule, own, arms, one))
+    off_device = find_off_device_ops(index, one, arms[-1])
     if off_device and "fallback" not in {s.rule for s in found}:
         seen = cite("fallen-unmeasured", operations=off_device)
         found.append(Candidate(rule="fallback", parts=(), seconds=None, evidence=(seen,)))
@@ -160,7 +156,7 @@ def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list
 
 
 def _gather(
-    catalogue: Catalogue, rule: RuleName, parts: tuple[Part, ...], arms: Arms, one: CellSummary
+    index: CellIndex, rule: RuleName, parts: tuple[Part, ...], arms: Arms, one: CellSummary
 ) -> Candidate:
     total: dict[int, float] = {}
     for part in parts:
@@ -169,11 +165,11 @@ def _gather(
         total = {b: total.get(b, 0.0) + s for b, s in excess.items()}
     taking = (part for part in parts if mean_of(part.seconds[arms[-1]]) > 0)
     evidence = tuple(told for part in taking for told in part.evidence)
-    if rule == "start-up" and (after := find_break_even(catalogue, one, arms[-1])):
+    if rule == "start-up" and (after := find_break_even(index, one, arms[-1])):
         evidence = (*evidence, after)
     # From the cell itself, not from the ablation at which the part was found.
     gains = [
-        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.evidence[0])
+        find_speedup(index, one, index.cells[part.gain.at], arms[-1], part.gain.evidence[0])
         for part in parts
         if part.gain is not None
     ]

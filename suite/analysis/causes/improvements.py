@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 
 from msgspec import structs
 
-from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import judge, scale_ratio
@@ -36,21 +36,21 @@ class Pair:
     other: CellSummary
 
 
-def find_improvements(catalogue: Catalogue) -> list[Finding]:
+def find_improvements(index: CellIndex) -> list[Finding]:
     """Every change that was measured, the GPU's arm first; those of the script alone before those that train
     otherwise, the largest gain first.  A change that is shown to do both stands there twice."""
-    arms = dict.fromkeys(arm for arm in (catalogue.gpu, catalogue.cpu) if arm)
-    return [change for arm in arms for change in _find_on(catalogue, arm)]
+    arms = dict.fromkeys(arm for arm in (index.gpu, index.cpu) if arm)
+    return [change for arm in arms for change in _find_on(index, arm)]
 
 
-def _find_on(catalogue: Catalogue, arm: str) -> list[Finding]:
+def _find_on(index: CellIndex, arm: str) -> list[Finding]:
     gains: dict[Pair, Finding] = {}
-    for pair in _find_pairs(catalogue, arm):
+    for pair in _find_pairs(index, arm):
         where = _place(pair.one.cell, pair.other.cell)
-        gain = find_speedup(catalogue, pair.one, pair.other, arm, where)
+        gain = find_speedup(index, pair.one, pair.other, arm, where)
         if gain is not None:
             gains[pair] = gain
-    shown = _judge(catalogue, gains)
+    shown = _judge(index, gains)
     changes: dict[str, list[Pair]] = {}
     for pair in gains:
         changes.setdefault(f"{pair.change} {pair.effect}", []).append(pair)
@@ -65,7 +65,7 @@ def _find_on(catalogue: Catalogue, arm: str) -> list[Finding]:
             gains[pair],
             tag="change",
             verdict=shown[pair],
-            provisional=not catalogue.gives_verdicts,
+            provisional=not index.gives_verdicts,
             evidence=(pair.change, *gains[pair].evidence, *chosen[pair]),
         )
         for pair in ordered
@@ -102,13 +102,13 @@ def _choose(
         yield max(pairs, key=find_gain)
 
 
-def _judge(catalogue: Catalogue, gains: Mapping[Pair, Finding]) -> dict[Pair, Shown]:
+def _judge(index: CellIndex, gains: Mapping[Pair, Finding]) -> dict[Pair, Shown]:
     """What each pair shows: that its gain is beyond the margin, not only beyond 1.
 
     All pairs of an arm are one family, since they are many and the largest gains are told; in every profile,
     as fewer blocks agree by chance more often.
     """
-    most = 1 + catalogue.margin
+    most = 1 + index.margin
     shown: dict[Pair, Shown] = dict.fromkeys(gains, "")
     names = {str(place): pair for place, pair in enumerate(gains)}
     beyond = {name: _leave_margin(gains[pair].number, most) for name, pair in names.items()}
@@ -125,20 +125,20 @@ def _leave_margin(gain: Estimate, most: float) -> Estimate:
     return scale_ratio(gain, 1 / min(max(gain.value, 1 / most), most))
 
 
-def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
+def _find_pairs(index: CellIndex, arm: str) -> Iterator[Pair]:
     """Every pair of cells with a number on an arm that are one change apart, other than of what is timed.
 
     What happens once in a process is a question of what is timed; and what the CPU does on every arm is
     told of the CPU's.
     """
-    home = arm == (catalogue.cpu or arm)
+    home = arm == (index.cpu or arm)
     cells = {
         id_: one
-        for id_, one in catalogue.cells.items()
+        for id_, one in index.cells.items()
         if one.cell.role in MEASURED
         and not one.cell.one_shot
         and (home or not one.cell.on_cpu)
-        and catalogue.values(one, arm)
+        and index.values(one, arm)
     }
     lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
     for summary in cells.values():

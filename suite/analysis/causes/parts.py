@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Values
+from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Evidence
@@ -51,20 +51,17 @@ def subtract(whole: Values, less: Values, times: float = 1.0) -> Values:
     return {block: s - times * less[block] for block, s in whole.items() if block in less}
 
 
-def has_numbers(catalogue: Catalogue, one: CellSummary | None, arms: Iterable[str]) -> bool:
+def has_numbers(index: CellIndex, one: CellSummary | None, arms: Iterable[str]) -> bool:
     """Whether a cell has a number on all of these arms."""
-    return all(catalogue.values(one, arm) for arm in arms)
+    return all(index.values(one, arm) for arm in arms)
 
 
 def leave_out(
-    catalogue: Catalogue, one: CellSummary, other: CellSummary, arms: Iterable[str]
+    index: CellIndex, one: CellSummary, other: CellSummary, arms: Iterable[str]
 ) -> Seconds:
     """What the one takes more than another cell of the same work, in a call of the one."""
     times = count_calls(one, other)
-    return {
-        arm: subtract(catalogue.values(one, arm), catalogue.values(other, arm), times)
-        for arm in arms
-    }
+    return {arm: subtract(index.values(one, arm), index.values(other, arm), times) for arm in arms}
 
 
 def mean_of(values: Values) -> float:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Trace
+from suite.analysis.ablation.cell_index import CellIndex, Trace
 from suite.analysis.ablation.overheads import (
     Overhead,
     copy_cost,
@@ -52,7 +52,7 @@ class Rule:
     no cause; but a busy one does not wait.
     """
 
-    check: Callable[[Catalogue, Part, Arms], Seen] | None = None
+    check: Callable[[CellIndex, Part, Arms], Seen] | None = None
     look: Callable[[Trace], float] | None = None
     shown: bool = False
 
@@ -72,7 +72,7 @@ class Candidate:
 
 
 def cross_check(
-    catalogue: Catalogue, candidate: Candidate, arms: Arms
+    index: CellIndex, candidate: Candidate, arms: Arms
 ) -> tuple[bool, bool, tuple[Evidence, ...]]:
     """Whether an independent measurement agrees, whether a trace refutes the candidate, and what they say.
 
@@ -82,24 +82,24 @@ def cross_check(
         return False, False, ()
     rule = RULES[candidate.rule]
     part = max(candidate.parts, key=lambda one: find_excess(one, arms))
-    checked = list(rule.check(catalogue, part, arms)) if rule.check else []
+    checked = list(rule.check(index, part, arms)) if rule.check else []
     agrees, told = any(one for one, _ in checked), [evidence for _, evidence in checked]
-    trace = catalogue.trace(part.cell, arms[-1])
+    trace = index.trace(part.cell, arms[-1])
     refuted = False
     if trace is not None:
         told.append(cite_trace(trace))
         if rule.look is not None:
             seconds = find_excess(part, arms) / part.times
-            whole = catalogue.seconds(part.cell, arms[-1]) or 0.0
+            whole = index.seconds(part.cell, arms[-1]) or 0.0
             seen = rule.look(trace) * whole
             refuted = seen < NOTHING * seconds
             agrees = agrees or (rule.shown and seen >= seconds / AGREES)
     return agrees and not refuted, refuted, tuple(told)
 
 
-def find_off_device_ops(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[str, ...]:
+def find_off_device_ops(index: CellIndex, one: CellSummary, arm: str) -> tuple[str, ...]:
     """The operations of a step's work that were seen elsewhere than on its device."""
-    seen = {name for result in catalogue.measured(one, arm) for name in result.elsewhere}
+    seen = {name for result in index.measured(one, arm) for name in result.elsewhere}
     return tuple(name for name in sorted(seen) if any(op in name for op in FALLEN))
 
 
@@ -123,34 +123,34 @@ def _costs_agree(
     return _agree(known[-1] - math.fsum(known[:-1]), find_excess(part, arms) / part.times)
 
 
-def _check_transfer(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_transfer(index: CellIndex, part: Part, arms: Arms) -> Seen:
     one = part.cell
-    below, _ = catalogue.link(one, "compute")
+    below, _ = index.link(one, "compute")
     if one.cell.work.bytes_in is None and below is not None:
         one = below
-    paid = [transfer_cost(catalogue, one, arm) for arm in arms]
+    paid = [transfer_cost(index, one, arm) for arm in arms]
     if paid[-1] is None or "copied-by-price" in {told.code for told in part.evidence}:
         return
     agrees = _costs_agree(part, paid, arms, count_calls(part.cell, one))
     yield agrees, cite("copies", seconds=paid[-1].seconds, **paid[-1].values)
 
 
-def _check_dispatch(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_dispatch(index: CellIndex, part: Part, arms: Arms) -> Seen:
     one, told = part.cell, {told.code for told in part.evidence}
-    whole = catalogue.seconds(one, arms[-1]) or 0.0
-    paid = [dispatch_cost(catalogue, one, arm) for arm in arms]
+    whole = index.seconds(one, arms[-1]) or 0.0
+    paid = [dispatch_cost(index, one, arm) for arm in arms]
     if paid[-1] is not None and "handover" not in told:
         price = min(paid[-1].seconds, whole)
         yield (
             _costs_agree(part, paid, arms),
             cite("handover", price=price, own=whole, **paid[-1].values),
         )
-    if is_dispatch_bound(catalogue, one, arms[-1]) and "dispatch-bound" not in told:
+    if is_dispatch_bound(index, one, arms[-1]) and "dispatch-bound" not in told:
         yield True, cite("dispatch-bound")
 
 
-def _check_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    found = find_pipeline(catalogue, part.cell, arms[-1])
+def _check_input(index: CellIndex, part: Part, arms: Arms) -> Seen:
+    found = find_pipeline(index, part.cell, arms[-1])
     if found is None:
         return
     alone, whole, trivial = found.input, found.whole, found.trivial
@@ -161,26 +161,26 @@ def _check_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
         yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
 
 
-def _check_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    paid = [start_cost(catalogue, part.cell, arm) for arm in arms]
+def _check_start(index: CellIndex, part: Part, arms: Arms) -> Seen:
+    paid = [start_cost(index, part.cell, arm) for arm in arms]
     if paid[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
         yield _costs_agree(part, paid, arms), cite("first-step", seconds=paid[-1].seconds)
 
 
-def _check_retracing(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
+def _check_retracing(index: CellIndex, part: Part, arms: Arms) -> Seen:
     """By the first call of the plain step, which makes one trace, against its later ones, which make none."""
-    traced, _ = catalogue.link(part.cell, "traced")
-    plain = catalogue.link(traced, "plain")[0] if traced else None
-    paid = [trace_cost(catalogue, plain, arm) for arm in arms]
+    traced, _ = index.link(part.cell, "traced")
+    plain = index.link(traced, "plain")[0] if traced else None
+    paid = [trace_cost(index, plain, arm) for arm in arms]
     if paid[-1] is not None:
         yield _costs_agree(part, paid, arms), cite("first-call", seconds=paid[-1].seconds)
 
 
-def _check_fallback(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    off_device = find_off_device_ops(catalogue, part.cell, arms[-1])
+def _check_fallback(index: CellIndex, part: Part, arms: Arms) -> Seen:
+    off_device = find_off_device_ops(index, part.cell, arms[-1])
     if off_device:
         yield True, cite("strays", operations=off_device)
-    ways = [copy_cost(catalogue, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
+    ways = [copy_cost(index, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
     if all(ways):
         yield False, cite("round-trip", least=math.fsum(price.seconds for price in ways if price))
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from suite.analysis.ablation.catalogue import Catalogue, open_catalogue
+from suite.analysis.ablation.cell_index import CellIndex, index_cells
 from suite.analysis.ablation.pipeline import find_better, find_pipeline
 from suite.analysis.causes import explain as explaining
 from suite.analysis.causes.explain import Case, explain
@@ -38,8 +38,8 @@ SLOW = replace(GPU, fixed=60e-6, example=12e-6)
 """A GPU that is a little slower than the CPU at every batch, and has no fault."""
 
 
-def catalogue_of(campaign: Campaign, documents: Iterable[Document]) -> Catalogue:
-    return open_catalogue(sum_up(campaign, documents))
+def index_of(campaign: Campaign, documents: Iterable[Document]) -> CellIndex:
+    return index_cells(sum_up(campaign, documents))
 
 
 def measure(
@@ -49,23 +49,23 @@ def measure(
     host: Host = QUIET,
     cells: Sequence[Cell] | None = None,
     seed: int = 7,
-) -> Catalogue:
+) -> CellIndex:
     if cells is None:
         return measure_all(gpu, cpu, host)
-    return catalogue_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host, seed=seed))
+    return index_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host, seed=seed))
 
 
 @cache
-def measure_all(gpu: Device | None, cpu: Device, host: Host) -> Catalogue:
+def measure_all(gpu: Device | None, cpu: Device, host: Host) -> CellIndex:
     """Of every cell; several tests ask the same campaign."""
-    return catalogue_of(*machines.make_campaign(cpu=cpu, gpu=gpu, host=host))
+    return index_of(*machines.make_campaign(cpu=cpu, gpu=gpu, host=host))
 
 
-def find(catalogue: Catalogue, name: str) -> Case:
+def find(index: CellIndex, name: str) -> Case:
     """What `explain` says of one cell, without asking about all others."""
-    assert catalogue.cpu
-    assert catalogue.gpu
-    case = explaining._explain(catalogue, catalogue.cells[name], catalogue.cpu, catalogue.gpu)
+    assert index.cpu
+    assert index.gpu
+    case = explaining._explain(index, index.cells[name], index.cpu, index.gpu)
     assert case
     return case
 
@@ -171,17 +171,17 @@ def is_healthy(cell: Cell) -> bool:
 def test_no_cause_on_a_healthy_cell(seed: int) -> None:
     cells = [one for one in ALL if is_healthy(one)]
     cpu = replace(CPU, start=5e-3)
-    catalogue = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
-    cases = explain(catalogue).items()
+    index = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
+    cases = explain(index).items()
     assert [(name, causes) for name, (_, causes) in cases if causes[0].rule != "unknown"] == []
 
 
 @pytest.mark.parametrize("rule", PLANTED)
 def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None:
     cpu, gpu, _ = PLANTED[rule]
-    catalogue = measure(gpu, cpu=cpu, host=MILD)
-    losses = {name for name, one in catalogue.cells.items() if catalogue.wins(one) is False}
-    cases = explain(catalogue)
+    index = measure(gpu, cpu=cpu, host=MILD)
+    losses = {name for name, one in index.cells.items() if index.wins(one) is False}
+    cases = explain(index)
     assert cases
     assert losses <= set(cases)
     for _, causes in cases.values():
@@ -199,8 +199,8 @@ def test_any_part_of_the_cells_will_do(rule: RuleName, seed: int) -> None:
     cpu, gpu, name = PLANTED[rule]
     draw = random.Random(seed)
     cells = [one for one in ALL if one.id == name or draw.random() < 0.3]
-    catalogue = measure(gpu, cpu=cpu, host=MILD, cells=cells)
-    assert all(causes for _, causes in explain(catalogue).values())
+    index = measure(gpu, cpu=cpu, host=MILD, cells=cells)
+    assert all(causes for _, causes in explain(index).values())
     alone = measure(gpu, cpu=cpu, host=MILD, cells=[one for one in cells if one.id == name])
     assert all(causes for _, causes in explain(alone).values())
 
@@ -226,7 +226,7 @@ def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName
     cells = [one for one in ALL if one.id in QUICK]
     assert len(cells) == len(QUICK)
     made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=3, profile="quick")
-    causes = find(catalogue_of(*made), name)[1]
+    causes = find(index_of(*made), name)[1]
     assert causes[0].rule == rule
     assert all(cause.provisional for cause in causes)
 
@@ -241,17 +241,17 @@ def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
     ]
     hungry = replace(GPU, native=2e-3, python=4e-3)
     for made in (cells, odd):
-        catalogue = measure(hungry, cells=made)
-        found = find_pipeline(catalogue, catalogue.cells[NUMPY], "cuda")
+        index = measure(hungry, cells=made)
+        found = find_pipeline(index, index.cells[NUMPY], "cuda")
         assert found is not None
-        _, how = find_better(catalogue, found, "cuda")
+        _, how = find_better(index, found, "cuda")
         assert how.values == {"words": "with pipeline=parallel"}
 
 
 def test_of_a_leap_over_several_changes_a_start_takes_its_price() -> None:
     cells = [one for one in ALL if one.id in QUICK]
-    catalogue = measure(replace(GPU, start=1.0), cells=cells)
-    cause = find(catalogue, NAIVE)[1][0]
+    index = measure(replace(GPU, start=1.0), cells=cells)
+    cause = find(index, NAIVE)[1][0]
     assert (cause.rule, cause.confirmed) == ("start-up", False)
     assert codes(cause.evidence) == ["gone-elsewhere", "repaid"]
     without = [one for one in cells if one.scenario != "overhead"]
@@ -287,8 +287,8 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
 def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
     campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
     hurried = stretch(0.1, *(one.id for one in ALL if one.case == "copy"))
-    catalogue = catalogue_of(campaign, map(hurried, documents))
-    cause = find(catalogue, TRAINED.format(512, "host"))[1][0]
+    index = index_of(campaign, map(hurried, documents))
+    cause = find(index, TRAINED.format(512, "host"))[1][0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["left-out", "copies"]
 
@@ -308,7 +308,7 @@ def test_a_first_call_is_a_witness_of_retracing(varies: str, loses: bool, seen: 
     )
     firsts = {"cpu": traces["cpu"], "cuda": seen}
     called = [in_cell(plain, first_call_s=firsts[one.invocation.arm])(one) for one in documents]
-    standing, causes = find(catalogue_of(campaign, called), name)
+    standing, causes = find(index_of(campaign, called), name)
     assert standing.loses == loses
     (cause, *_) = causes
     assert (cause.rule, cause.confirmed) == ("retracing", seen == 0.5)
@@ -323,11 +323,11 @@ def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=gpu, host=QUIET)
     busy = in_cell(name, labels=["dispatch-bound"], enqueue_fraction=0.97)
-    cause = find(catalogue_of(campaign, map(busy, documents)), name)[1][0]
+    cause = find(index_of(campaign, map(busy, documents)), name)[1][0]
     assert cause.rule == "overhead"
     assert cause.share == pytest.approx(0.97)
     assert "dispatch-bound" in codes(cause.evidence)
-    assert find(catalogue_of(campaign, documents), name)[1][0].rule == "unknown"
+    assert find(index_of(campaign, documents), name)[1][0].rule == "unknown"
 
 
 def test_work_that_was_seen_on_the_cpu_is_named() -> None:
@@ -337,7 +337,7 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
     seen = in_cell(name, placement={"GPU:0": 3, "CPU:0": 5}, elsewhere=fallen)
     changed = plant(documents, seen, "cuda")
-    unknown, cause = find(catalogue_of(campaign, changed), name)[1]
+    unknown, cause = find(index_of(campaign, changed), name)[1]
     assert (unknown.rule, unknown.share) == ("unknown", 1.0)
     assert (cause.rule, cause.confirmed) == ("fallback", False)
     assert cause.evidence == (cite("fallen-unmeasured", operations=("Relu on CPU:0 ×1",)),)
@@ -345,13 +345,13 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
 
 def test_prices_and_starts_are_what_they_are() -> None:
     gpu = replace(GPU, call=1e-3, latency=1e-3, start=1.0)
-    catalogue = measure(gpu)
+    index = measure(gpu)
     for name, rule in (
         ("overhead.function_call", "overhead"),
         ("overhead.copy/direction=to-device/bytes=4", "transfer"),
         ("overhead.startup/stage=step", "start-up"),
     ):
-        standing, (cause, *_) = find(catalogue, name)
+        standing, (cause, *_) = find(index, name)
         assert (cause.rule, cause.confirmed, cause.share) == (rule, True, 1.0)
         assert not standing.hopeless
 
@@ -373,7 +373,7 @@ def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
     def slow(one: Document) -> Document:
         return in_cell(name, samples_s=[1.0 + one.invocation.block / 1e3])(one)
 
-    _, (cause, *_) = find(catalogue_of(campaign, plant(documents, slow, "cuda")), name)
+    _, (cause, *_) = find(index_of(campaign, plant(documents, slow, "cuda")), name)
     assert cause.rule == "unknown"
     assert codes(cause.evidence) == ["on-cpu-on-both"]
 
@@ -386,7 +386,7 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
     cpu, gpu, name = PLANTED["overhead"]
     campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
     turned = replace(campaign, arms=["cuda", "cpu"])
-    first, second = (find(catalogue_of(one, documents), name) for one in (campaign, turned))
+    first, second = (find(index_of(one, documents), name) for one in (campaign, turned))
     assert first[1] == second[1]
     assert first[0].loses
     assert second[0].loses
@@ -396,7 +396,7 @@ def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:
     cpu, gpu, _ = PLANTED["overhead"]
     campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
     documents[-1] = swap_image(content="e" * 64)(documents[-1])
-    assert explain(catalogue_of(campaign, documents)) == {}
+    assert explain(index_of(campaign, documents)) == {}
 
 
 def test_every_rule_is_planted() -> None:

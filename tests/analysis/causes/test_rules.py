@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.explain import explain
 from suite.analysis.causes.parts import Part
@@ -37,18 +37,18 @@ def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, lis
     """How a cause is checked that takes 0.6 ms of a call of 1 ms, which a trace saw."""
     campaign, documents = machines.make_campaign(machines.choose(machines.make_cells(), STEP))
     documents = [synthetic.change_cell(one, STEP, samples_s=[1e-3]) for one in documents]
-    catalogue = open_catalogue(sum_up(campaign, documents))
+    index = index_cells(sum_up(campaign, documents))
     if trace is not None:
-        catalogue = replace(catalogue, traces={"cuda": {STEP: trace}})
+        index = replace(index, traces={"cuda": {STEP: trace}})
     part = Part(
         rule=rule,
-        cell=catalogue.cells[STEP],
+        cell=index.cells[STEP],
         times=2.0,
         seconds={"cpu": {1: 0.2e-3}, "cuda": {1: 1.4e-3}},
         evidence=(),
     )
     found = Candidate(rule=rule, parts=(part,), seconds=None, evidence=())
-    agrees, refuted, told = cross_check(catalogue, found, ("cpu", "cuda"))
+    agrees, refuted, told = cross_check(index, found, ("cpu", "cuda"))
     return agrees, refuted, codes(told)
 
 
@@ -96,9 +96,9 @@ def traced(block: int) -> Summary:
 
 def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     summary = traced(0)
-    catalogue = open_catalogue(summary)
-    assert catalogue.traces["cuda"] == {STEP: IDLE}
-    _, (cause, *_) = explain(catalogue)[STEP]
+    index = index_cells(summary)
+    assert index.traces["cuda"] == {STEP: IDLE}
+    _, (cause, *_) = explain(index)[STEP]
     (seen,) = [one for one in cause.evidence if one.code == "trace"]
     assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
-    assert not any(open_catalogue(traced(1)).traces.values())
+    assert not any(index_cells(traced(1)).traces.values())

@@ -32,7 +32,7 @@ COUNTED = ("FLOP", "example")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Catalogue:
+class CellIndex:
     """The cells by id in the plan's order.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
@@ -176,8 +176,8 @@ class Catalogue:
         return tell_verdict(compared) if compared else None
 
 
-def open_catalogue(summary: Summary) -> Catalogue:
-    """The catalogue of an analysed campaign."""
+def index_cells(summary: Summary) -> CellIndex:
+    """The index of an analysed campaign."""
     plan = summary.campaign
     arms = tuple(plan.arms)
     traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
@@ -188,7 +188,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
     gpu, cpu = plan.find_arm(gpu=True), plan.find_arm(gpu=False)
     hidden = (one for one in map(plan.arm, arms) if one.control == "hidden")
     cpu = cpu or next(hidden, None)
-    return Catalogue(
+    return CellIndex(
         table=summary.table,
         cells={one.cell.id: one for one in summary.cells},
         arms=arms,
