@@ -107,6 +107,5 @@ def find_invalid(flags: Iterable[Flag]) -> tuple[Flag, ...]:
     return tuple(
         flag
         for flag in invalid
-        if flag.code == invalid[0].code
-        or ("blocks" in invalid[0].where and "blocks" in flag.where)
+        if flag.code == invalid[0].code or ("blocks" in invalid[0].where and "blocks" in flag.where)
     )

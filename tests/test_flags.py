@@ -337,7 +337,9 @@ def test_what_is_said_of_a_whole_campaign_or_its_machine_has_a_banner() -> None:
 
 
 def test_codes_are_unique_and_placeholders_have_names() -> None:
-    assert sum(len(texts) for scopes in flags._TEXTS.values() for texts in scopes.values()) == len(KINDS)
+    assert sum(len(texts) for scopes in flags._TEXTS.values() for texts in scopes.values()) == len(
+        KINDS
+    )
     for kind in KINDS.values():
         names = [name for _, name, _, _ in Formatter().parse(kind.text) if name is not None]
         assert all(name.isidentifier() for name in names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
@@ -28,27 +27,32 @@ def find_costs(index: CellIndex, price: Price | None) -> Iterator[Finding]:
     if price is None:
         return
     second = price.hourly / HOUR_S * MILLION
+    gpu, cpu = index.gpu, index.cpu
     for summary in index.cells.values():
-        if not summary.cell.priced:
-            continue
-        name, costs = summary.cell.id, list[Finding]()
-        find = partial(Finding, tag="cost", cell=name, unit=price.currency)
-        for arm in index.arms:
-            measured = {
-                "steps": index.steps(summary, arm),
-                "examples": _per_example(index, summary, arm),
-            }
-            for of, seconds in measured.items():
-                if money := divide(seconds, 1 / second):
-                    cost = estimate(list(money.values()))
-                    costs.append(find(arm=arm, of=of, value=cost))
+        costs = [
+            Finding(
+                tag="cost",
+                arm=arm,
+                cell=summary.cell.id,
+                of=of,
+                value=estimate(list(money.values())),
+                unit=price.currency,
+            )
+            for arm in (index.arms if summary.cell.priced else ())
+            for of, seconds in (
+                ("steps", index.steps(summary, arm)),
+                ("examples", _per_example(index, summary, arm)),
+            )
+            if (money := divide(seconds, 1 / second))
+        ]
         if not any(cost.of == "examples" for cost in costs):
             continue
         yield from costs
-        gpu, cpu = index.gpu, index.cpu
         turns = find_paired_ratio(index.values(summary, gpu), index.values(summary, cpu))
         if gpu and cpu and turns:
-            yield Finding(tag="price-ratio", arm=gpu, cell=name, against=cpu, value=turns)
+            yield Finding(
+                tag="price-ratio", arm=gpu, cell=summary.cell.id, against=cpu, value=turns
+            )
 
 
 def _per_example(index: CellIndex, summary: CellSummary, arm: str) -> Values:

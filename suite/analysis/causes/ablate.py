@@ -102,7 +102,13 @@ def _feed_by_hand(index: CellIndex, one: CellSummary, arms: Sequence[str]) -> Fo
     at, how = find_better(index, pipelines[gpu], gpu)
     gain = find_speedup(index, one, at, gpu, how)
     parts = [
-        Part(rule="input", cell=one, seconds=fed, evidence=cite_parts(pipelines[gpu]), gain=gain),
+        Part(
+            rule="input",
+            cell=one,
+            seconds=fed,
+            evidence=tuple(cite_parts(pipelines[gpu])),
+            gain=gain,
+        ),
         Part(
             rule="transfer",
             cell=one,

@@ -169,9 +169,7 @@ def _check_start(index: CellIndex, part: Part, arms: Arms) -> Seen:
 
 def _check_retracing(index: CellIndex, part: Part, arms: Arms) -> Seen:
     """By the first call of the plain step, which makes one trace, against its later ones, which make none."""
-    traced, _ = index.link(part.cell, "traced")
-    plain = index.link(traced, "plain")[0] if traced else None
-    paid = [trace_cost(index, plain, arm) for arm in arms]
+    paid = [trace_cost(index, part.cell, arm) for arm in arms]
     if paid[-1] is not None:
         yield _costs_agree(part, paid, arms), cite("first-call", seconds=paid[-1].seconds)
 
