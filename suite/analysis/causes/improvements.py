@@ -17,7 +17,7 @@ from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Finding, Shown
-from suite.analysis.result.numbers import OTHER_LEVEL, Estimate, Evidence, Value, cite
+from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Step
 from suite.cells.traits import Effect
 
@@ -32,8 +32,22 @@ class Pair:
     change: Evidence
     effect: Effect
     costs: str
-    one: CellSummary
+    summary: CellSummary
     other: CellSummary
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gained:
+    """What a pair gains on an arm, and what that shows."""
+
+    pair: Pair
+    finding: Finding
+    shown: Shown
+
+    @property
+    def gain(self) -> float:
+        """How many times less time a unit of work takes."""
+        return self.finding.number.value
 
 
 def find_improvements(index: CellIndex) -> list[Finding]:
@@ -43,86 +57,70 @@ def find_improvements(index: CellIndex) -> list[Finding]:
     return [change for arm in arms for change in _find_on(index, arm)]
 
 
-def _find_on(index: CellIndex, arm: str) -> list[Finding]:
-    gains: dict[Pair, Finding] = {}
-    for pair in _find_pairs(index, arm):
-        where = _place(pair.one.cell, pair.other.cell)
-        gain = find_speedup(index, pair.one, pair.other, arm, where)
-        if gain is not None:
-            gains[pair] = gain
-    shown = _judge(index, gains)
-    changes: dict[str, list[Pair]] = {}
-    for pair in gains:
-        changes.setdefault(f"{pair.change} {pair.effect}", []).append(pair)
-    chosen = {
-        pair: _describe(pair, own, shown)
-        for own in changes.values()
-        for pair in _choose(own, gains, shown)
-    }
-    ordered = sorted(chosen, key=lambda pair: (pair.effect != "script", -gains[pair].number.value))
-    return [
-        structs.replace(
-            gains[pair],
+def _find_on(index: CellIndex, arm: str) -> Iterator[Finding]:
+    changes: dict[str, list[Gained]] = {}
+    for gained in _judge(index, arm):
+        changes.setdefault(f"{gained.pair.change} {gained.pair.effect}", []).append(gained)
+    chosen = [(gained, own) for own in changes.values() for gained in _choose(own)]
+    for gained, own in sorted(chosen, key=lambda each: _rank(each[0])):
+        pair, shown = gained.pair, [each.shown for each in own]
+        costs: dict[str, Value] = {"costs": pair.costs} if pair.costs else {}
+        yield structs.replace(
+            gained.finding,
             tag="change",
-            verdict=shown[pair],
+            verdict=gained.shown,
             provisional=not index.gives_verdicts,
-            evidence=(pair.change, *gains[pair].evidence, *chosen[pair]),
+            evidence=(
+                pair.change,
+                *gained.finding.evidence,
+                cite("effect", effect=pair.effect, **costs),
+                cite("shown-in", pairs=shown.count("faster"), of=len(own)),
+                cite("shown-in", pairs=shown.count("slower"), of=len(own)),
+            ),
         )
-        for pair in ordered
-    ]
 
 
-def _describe(pair: Pair, own: Sequence[Pair], shown: Mapping[Pair, Shown]) -> tuple[Evidence, ...]:
-    """What a change costs, and in how many of its pairs it is shown to be faster, and slower."""
-    price: dict[str, Value] = {"costs": pair.costs} if pair.costs else {}
-    faster, slower = (sum(shown[each] == way for each in own) for way in ("faster", "slower"))
-    return (
-        cite("effect", effect=pair.effect, **price),
-        cite("shown-in", pairs=faster, of=len(own)),
-        cite("shown-in", pairs=slower, of=len(own)),
-    )
+def _rank(gained: Gained) -> tuple[bool, float]:
+    return gained.pair.effect != "script", -gained.gain
 
 
-def _choose(
-    pairs: Sequence[Pair], gains: Mapping[Pair, Finding], shown: Mapping[Pair, Shown]
-) -> Iterator[Pair]:
+def _choose(pairs: Sequence[Gained]) -> Iterator[Gained]:
     """The pair in which a change is shown to gain most, and the one in which it is shown to lose most; where
     it is shown to do neither, the one with the largest gain."""
-
-    def find_gain(pair: Pair) -> float:
-        return gains[pair].number.value
-
-    faster = [pair for pair in pairs if shown[pair] == "faster"]
-    slower = [pair for pair in pairs if shown[pair] == "slower"]
-    if faster:
-        yield max(faster, key=find_gain)
+    faster = [pair for pair in pairs if pair.shown == "faster"]
+    slower = [pair for pair in pairs if pair.shown == "slower"]
+    if faster or not slower:
+        yield max(faster or pairs, key=lambda pair: pair.gain)
     if slower:
-        yield min(slower, key=find_gain)
-    if not faster and not slower:
-        yield max(pairs, key=find_gain)
+        yield min(slower, key=lambda pair: pair.gain)
 
 
-def _judge(index: CellIndex, gains: Mapping[Pair, Finding]) -> dict[Pair, Shown]:
-    """What each pair shows: that its gain is beyond the margin, not only beyond 1.
+def _judge(index: CellIndex, arm: str) -> Iterator[Gained]:
+    """The pairs that have a gain on an arm, and what each shows: that it is beyond the margin, not only
+    beyond 1.
 
     All pairs of an arm are one family, since they are many and the largest gains are told; in every profile,
     as fewer blocks agree by chance more often.
     """
+    gains: dict[Pair, Finding] = {}
+    for pair in _find_pairs(index, arm):
+        where = _place(pair.summary.cell, pair.other.cell)
+        if gain := find_speedup(index, pair.summary, pair.other, arm, where):
+            gains[pair] = gain
     most = 1 + index.margin
-    shown: dict[Pair, Shown] = dict.fromkeys(gains, "")
-    names = {str(place): pair for place, pair in enumerate(gains)}
-    beyond = {name: _leave_margin(gains[pair].number, most) for name, pair in names.items()}
+    # What of a gain lies beyond the margin: 1 where nothing does.
+    beyond = {
+        pair: scale_ratio(gain.number, 1 / min(max(gain.number.value, 1 / most), most))
+        for pair, gain in gains.items()
+    }
     verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL)
-    for name, verdict in verdicts.items():
-        if verdict.names_winner:
-            # A verdict is about times, and a gain is the ratio of two the other way round.
-            shown[names[name]] = "faster" if verdict.name == "SLOWER" else "slower"
-    return shown
-
-
-def _leave_margin(gain: Estimate, most: float) -> Estimate:
-    """What of a gain lies beyond the margin: 1 where nothing does."""
-    return scale_ratio(gain, 1 / min(max(gain.value, 1 / most), most))
+    # A verdict is about times, and a gain is the ratio of two the other way round.
+    meaning: Mapping[str, Shown] = {"SLOWER": "faster", "FASTER": "slower"}
+    for pair, gain in gains.items():
+        verdict = verdicts.get(pair)
+        yield Gained(
+            pair=pair, finding=gain, shown=meaning.get(verdict.name, "") if verdict else ""
+        )
 
 
 def _find_pairs(index: CellIndex, arm: str) -> Iterator[Pair]:
@@ -133,12 +131,12 @@ def _find_pairs(index: CellIndex, arm: str) -> Iterator[Pair]:
     """
     home = arm == (index.cpu or arm)
     cells = {
-        id_: one
-        for id_, one in index.cells.items()
-        if one.cell.role in MEASURED
-        and not one.cell.one_shot
-        and (home or not one.cell.on_cpu)
-        and index.values(one, arm)
+        id_: summary
+        for id_, summary in index.cells.items()
+        if summary.cell.role in MEASURED
+        and not summary.cell.one_shot
+        and (home or not summary.cell.on_cpu)
+        and index.values(summary, arm)
     }
     lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
     for summary in cells.values():
@@ -155,49 +153,55 @@ def _find_pairs(index: CellIndex, arm: str) -> Iterator[Pair]:
 
 def _take_values(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
     """From each value to each that is advised in its place."""
-    there = {str(one.cell.params[axis]): one for one in line}
-    known = [value for value in choice.values if value in there]
-    for was, now in combinations(known, 2):
+    there = {str(summary.cell.params[axis]): summary for summary in line}
+    values = [value for value in choice.values if value in there]
+    for was, now in combinations(values, 2):
         change = cite("instead", now=choice.values[now], was=choice.values[was])
         yield _pair(change, choice, there[was], there[now])
 
 
 def _take_sizes(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
     """From the usual size, or else the smallest, to each larger one."""
-    sizes = {size: one for one in line if isinstance(size := one.cell.params[axis], int | float)}
+    sizes = {
+        size: summary
+        for summary in line
+        if isinstance(size := summary.cell.params[axis], int | float)
+    }
     begin = choice.usual if choice.usual in sizes else min(sizes, default=None)
-    for size, one in sizes.items():
+    for size, summary in sizes.items():
         if begin is not None and size > begin:
-            yield _pair(cite("linked", words=choice.larger), choice, sizes[begin], one)
+            yield _pair(cite("linked", words=choice.larger), choice, sizes[begin], summary)
 
 
-def _follow_links(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
+def _follow_links(cells: Mapping[str, CellSummary], summary: CellSummary) -> Iterator[Pair]:
     """To the cells of other cases that are a change of whoever writes the script."""
-    for links in one.cell.links.values():
+    for links in summary.cell.links.values():
         for link in links:
             if link.effect not in {None, "timing"} and link.to in cells:
-                yield _pair(cite("linked", words=link.words), link, one, cells[link.to])
+                yield _pair(cite("linked", words=link.words), link, summary, cells[link.to])
 
 
-def _follow_stages(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
+def _follow_stages(cells: Mapping[str, CellSummary], summary: CellSummary) -> Iterator[Pair]:
     """To the next stage of a script."""
-    way = one.cell.way
+    way = summary.cell.way
     for before, stage in pairwise(way.stages if way and not way.pinned else ()):
         other = cells.get(stage.cell or "")
-        if before.cell == one.cell.id and stage.effect != "timing" and other is not None:
-            yield _pair(cite("linked", words=stage.called or stage.change), stage, one, other)
+        if before.cell == summary.cell.id and stage.effect != "timing" and other is not None:
+            change = cite("linked", words=stage.called or stage.change)
+            yield _pair(change, stage, summary, other)
 
 
 def _pair(
-    change: Evidence, how: Choice | Link | Step, one: CellSummary, other: CellSummary
+    change: Evidence, how: Choice | Link | Step, summary: CellSummary, other: CellSummary
 ) -> Pair:
-    return Pair(change=change, effect=how.effect or "script", costs=how.costs, one=one, other=other)
+    effect = how.effect or "script"
+    return Pair(change=change, effect=effect, costs=how.costs, summary=summary, other=other)
 
 
-def _place(one: Cell, other: Cell) -> Evidence:
+def _place(cell: Cell, other: Cell) -> Evidence:
     """Where a gain was measured: by the axis that differs, or else by the cell."""
-    if one.name == other.name and one.params.keys() == other.params.keys():
-        differing = [axis for axis, value in one.params.items() if other.params[axis] != value]
+    if cell.name == other.name and cell.params.keys() == other.params.keys():
+        differing = [axis for axis, value in cell.params.items() if other.params[axis] != value]
         if len(differing) == 1:
             return cite("of-value", axis=differing[0], value=other.params[differing[0]])
     return cite("at-cell", cell=other.id)

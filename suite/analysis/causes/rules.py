@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, Trace
 from suite.analysis.ablation.overheads import (
@@ -22,7 +23,7 @@ from suite.analysis.ablation.overheads import (
 )
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.parts import Part, count_calls, mean_of
+from suite.analysis.causes.parts import Compared, Part, count_calls
 from suite.analysis.causes.plain_cell import is_dispatch_bound
 from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Estimate, Evidence, Value, cite
@@ -37,10 +38,7 @@ FALLEN = ("PyFunc", "NumpyFunction", "MatMul", "Conv", "BiasAdd", "Relu", "Tanh"
 """Parts of the names of operations that are a step's work: seen on the CPU they have fallen there.
 Constants, arguments and what carries values across belong there."""
 
-Arms = tuple[str, ...]
-"""The arms that are compared, the GPU's the last; the GPU's alone where it does not lose."""
-
-Seen = Iterator[tuple[bool, Evidence]]
+Checked = Iterator[tuple[bool, Evidence]]
 """Whether an independent measurement agrees, and what it says."""
 
 
@@ -52,7 +50,7 @@ class Rule:
     no cause; but a busy one does not wait.
     """
 
-    check: Callable[[CellIndex, Part, Arms], Seen] | None = None
+    check: Callable[[Part], Checked] | None = None
     look: Callable[[Trace], float] | None = None
     shown: bool = False
 
@@ -71,9 +69,7 @@ class Candidate:
     gain: Finding | None = None
 
 
-def cross_check(
-    index: CellIndex, candidate: Candidate, arms: Arms
-) -> tuple[bool, bool, tuple[Evidence, ...]]:
+def cross_check(candidate: Candidate) -> tuple[bool, bool, tuple[Evidence, ...]]:
     """Whether an independent measurement agrees, whether a trace refutes the candidate, and what they say.
 
     The part that takes most of it is checked.
@@ -81,125 +77,115 @@ def cross_check(
     if not candidate.parts:
         return False, False, ()
     rule = RULES[candidate.rule]
-    part = max(candidate.parts, key=lambda one: find_excess(one, arms))
-    checked = list(rule.check(index, part, arms)) if rule.check else []
-    agrees, told = any(one for one, _ in checked), [evidence for _, evidence in checked]
-    trace = index.trace(part.cell, arms[-1])
+    part = max(candidate.parts, key=lambda part: part.excess_s)
+    checks = list(rule.check(part)) if rule.check else []
+    agrees, evidence = any(agrees for agrees, _ in checks), [said for _, said in checks]
+    trace = part.here.index.trace(part.here.summary, part.here.gpu)
     refuted = False
     if trace is not None:
-        told.append(cite_trace(trace))
+        evidence.append(cite_trace(trace))
         if rule.look is not None:
-            seconds = find_excess(part, arms) / part.times
-            whole = index.seconds(part.cell, arms[-1]) or 0.0
-            seen = rule.look(trace) * whole
-            refuted = seen < NOTHING * seconds
-            agrees = agrees or (rule.shown and seen >= seconds / AGREES)
-    return agrees and not refuted, refuted, tuple(told)
+            seconds = part.excess_s / part.times
+            shown = rule.look(trace) * part.here.seconds
+            refuted = shown < NOTHING * seconds
+            agrees = agrees or (rule.shown and shown >= seconds / AGREES)
+    return agrees and not refuted, refuted, tuple(evidence)
 
 
-def find_off_device_ops(index: CellIndex, one: CellSummary, arm: str) -> tuple[str, ...]:
+def find_off_device_ops(here: Compared) -> tuple[str, ...]:
     """The operations of a step's work that were seen elsewhere than on its device."""
-    seen = {name for result in index.measured(one, arm) for name in result.elsewhere}
-    return tuple(name for name in sorted(seen) if any(op in name for op in FALLEN))
+    results = here.index.measured(here.summary, here.gpu)
+    names = sorted({name for result in results for name in result.elsewhere})
+    return tuple(name for name in names if any(op in name for op in FALLEN))
 
 
-def find_excess(part: Part, arms: Arms) -> float:
-    """Seconds that a part takes more on the GPU than on the CPU; without one, on the GPU."""
-    means = [mean_of(part.seconds[arm]) for arm in arms]
-    return means[-1] - math.fsum(means[:-1])
+def _agree(seconds: float, other: float) -> bool:
+    return other / AGREES <= seconds <= other * AGREES
 
 
-def _agree(one: float, other: float) -> bool:
-    return other / AGREES <= one <= other * AGREES
-
-
-def _costs_agree(
-    part: Part, paid: Sequence[Overhead | None], arms: Arms, times: float = 1.0
-) -> bool:
+def _costs_agree(part: Part, costs: Sequence[Overhead | None], times: float = 1.0) -> bool:
     """Whether so many times a cost, the GPU's beyond the CPU's, is what the part takes."""
-    known = [times * cost.seconds for cost in paid if cost is not None]
-    if len(known) < len(arms):
+    seconds = [times * cost.seconds for cost in costs if cost is not None]
+    if len(seconds) < len(costs):
         return False
-    return _agree(known[-1] - math.fsum(known[:-1]), find_excess(part, arms) / part.times)
+    return _agree(seconds[-1] - math.fsum(seconds[:-1]), part.excess_s / part.times)
 
 
-def _check_transfer(index: CellIndex, part: Part, arms: Arms) -> Seen:
-    one = part.cell
-    below, _ = index.link(one, "compute")
-    if one.cell.work.bytes_in is None and below is not None:
-        one = below
-    paid = [transfer_cost(index, one, arm) for arm in arms]
-    if paid[-1] is None or "copied-by-price" in {told.code for told in part.evidence}:
-        return
-    agrees = _costs_agree(part, paid, arms, count_calls(part.cell, one))
-    yield agrees, cite("copies", seconds=paid[-1].seconds, **paid[-1].values)
+def _check_cost(
+    part: Part,
+    cost: Callable[[CellIndex, CellSummary, str], Overhead | None],
+    code: str,
+    *,
+    unless: str = "",
+    summary: CellSummary | None = None,
+) -> Checked:
+    """By what other cells measured of a call of the part's own cell, or of another of the same work.
+
+    Nothing is said where the part was found by that itself (``unless``).
+    """
+    here, summary = part.here, summary or part.here.summary
+    costs = [cost(here.index, summary, arm) for arm in here.arms]
+    if costs[-1] is not None and not part.is_told_by(unless):
+        agrees = _costs_agree(part, costs, count_calls(here.cell, summary.cell))
+        yield agrees, cite(code, seconds=costs[-1].seconds, **costs[-1].values)
 
 
-def _check_dispatch(index: CellIndex, part: Part, arms: Arms) -> Seen:
-    one, told = part.cell, {told.code for told in part.evidence}
-    whole = index.seconds(one, arms[-1]) or 0.0
-    paid = [dispatch_cost(index, one, arm) for arm in arms]
-    if paid[-1] is not None and "handover" not in told:
-        price = min(paid[-1].seconds, whole)
-        yield (
-            _costs_agree(part, paid, arms),
-            cite("handover", price=price, own=whole, **paid[-1].values),
-        )
-    if is_dispatch_bound(index, one, arms[-1]) and "dispatch-bound" not in told:
+def _check_transfer(part: Part) -> Checked:
+    below = None
+    if part.here.cell.work.bytes_in is None:
+        below, _ = part.here.index.link(part.here.summary, "compute")
+    return _check_cost(part, transfer_cost, "copies", unless="copied-by-price", summary=below)
+
+
+def _check_dispatch(part: Part) -> Checked:
+    here, own = part.here, part.here.seconds
+    costs = [dispatch_cost(here.index, here.summary, arm) for arm in here.arms]
+    if costs[-1] is not None and not part.is_told_by("handover"):
+        price = min(costs[-1].seconds, own)
+        yield _costs_agree(part, costs), cite("handover", price=price, own=own, **costs[-1].values)
+    if is_dispatch_bound(here, here.gpu) and not part.is_told_by("dispatch-bound"):
         yield True, cite("dispatch-bound")
 
 
-def _check_input(index: CellIndex, part: Part, arms: Arms) -> Seen:
-    found = find_pipeline(index, part.cell, arms[-1])
-    if found is None:
+def _check_input(part: Part) -> Checked:
+    pipeline = find_pipeline(part.here.index, part.here.summary, part.here.gpu)
+    if pipeline is None:
         return
-    alone, whole, trivial = found.input, found.whole, found.trivial
-    own = mean_of(part.seconds[arms[-1]]) / part.times / found.steps
+    alone, whole, trivial = pipeline.input, pipeline.whole, pipeline.trivial
     if alone is not None:
+        own = part.own_s / part.times / pipeline.steps
         yield _agree(alone, own), cite("input-alone", seconds=alone, share=alone / whole)
     if trivial is not None:
         yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
 
 
-def _check_start(index: CellIndex, part: Part, arms: Arms) -> Seen:
-    paid = [start_cost(index, part.cell, arm) for arm in arms]
-    if paid[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
-        yield _costs_agree(part, paid, arms), cite("first-step", seconds=paid[-1].seconds)
-
-
-def _check_retracing(index: CellIndex, part: Part, arms: Arms) -> Seen:
-    """By the first call of the plain step, which makes one trace, against its later ones, which make none."""
-    paid = [trace_cost(index, part.cell, arm) for arm in arms]
-    if paid[-1] is not None:
-        yield _costs_agree(part, paid, arms), cite("first-call", seconds=paid[-1].seconds)
-
-
-def _check_fallback(index: CellIndex, part: Part, arms: Arms) -> Seen:
-    off_device = find_off_device_ops(index, part.cell, arms[-1])
-    if off_device:
+def _check_fallback(part: Part) -> Checked:
+    if off_device := find_off_device_ops(part.here):
         yield True, cite("strays", operations=off_device)
-    ways = [copy_cost(index, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
-    if all(ways):
-        yield False, cite("round-trip", least=math.fsum(price.seconds for price in ways if price))
+    copies = [copy_cost(part.here.index, 4, part.here.gpu, way) for way in ("copy-out", "copy-in")]
+    if all(copies):
+        yield False, cite("round-trip", least=math.fsum(copy.seconds for copy in copies if copy))
 
 
 RULES: Mapping[RuleName, Rule] = {
     # A gap inside a step.
     "fallback": Rule(
         check=_check_fallback,
-        look=lambda seen: seen.get("longest_gap_s", 0.0) / max(seen.get("call_s", 0.0), 1e-12),
+        look=lambda trace: trace.get("longest_gap_s", 0.0) / max(trace.get("call_s", 0.0), 1e-12),
         shown=True,
     ),
-    "input": Rule(check=_check_input, look=lambda seen: 1.0 - seen.get("busy_share", 0.0)),
+    "input": Rule(check=_check_input, look=lambda trace: 1.0 - trace.get("busy_share", 0.0)),
     "transfer": Rule(
-        check=_check_transfer, look=lambda seen: seen.get("copy_share", 0.0), shown=True
+        check=_check_transfer, look=lambda trace: trace.get("copy_share", 0.0), shown=True
     ),
-    "start-up": Rule(check=_check_start),
-    "retracing": Rule(check=_check_retracing),
+    "start-up": Rule(
+        check=partial(_check_cost, cost=start_cost, code="first-step", unless="gone-elsewhere")
+    ),
+    "retracing": Rule(check=partial(_check_cost, cost=trace_cost, code="first-call")),
     "overhead": Rule(check=_check_dispatch),
     # Kernels that take their time.
     "too small": Rule(
-        look=lambda seen: seen.get("busy_share", 0.0) - seen.get("copy_share", 0.0), shown=True
+        look=lambda trace: trace.get("busy_share", 0.0) - trace.get("copy_share", 0.0), shown=True
     ),
     "unknown": Rule(),
 }

@@ -9,7 +9,7 @@ import pytest
 from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.explain import explain
-from suite.analysis.causes.parts import Part
+from suite.analysis.causes.parts import Compared, Part
 from suite.analysis.causes.rules import Candidate, cite_trace, cross_check
 from suite.analysis.result.findings import RuleName
 from suite.report.text.evidence import word_evidence
@@ -42,13 +42,13 @@ def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, lis
         index = replace(index, traces={"cuda": {STEP: trace}})
     part = Part(
         rule=rule,
-        cell=index.cells[STEP],
+        here=Compared(index=index, summary=index.cells[STEP], arms=("cpu", "cuda")),
         times=2.0,
         seconds={"cpu": {1: 0.2e-3}, "cuda": {1: 1.4e-3}},
         evidence=(),
     )
     found = Candidate(rule=rule, parts=(part,), seconds=None, evidence=())
-    agrees, refuted, told = cross_check(index, found, ("cpu", "cuda"))
+    agrees, refuted, told = cross_check(found)
     return agrees, refuted, codes(told)
 
 
