@@ -74,28 +74,27 @@ def _feed_by_hand(here: Compared) -> Found | None:
     alone.  None: it has no pipeline.
     """
     below, _ = here.link("compute")
-    pipelines = [
-        pipeline for arm in here.arms if (pipeline := find_pipeline(here.index, here.summary, arm))
-    ]
-    if below is None or below.cell is here.cell or len(pipelines) < len(here.arms):
+    pipelines = [find_pipeline(here.index, here.summary, arm) for arm in here.arms]
+    fronts = [pipeline for pipeline in pipelines if pipeline]
+    if below is None or below.cell is here.cell or len(fronts) < len(here.arms):
         return None
     times = count_calls(here.cell, below.cell)
     fed: dict[str, Values] = {}
     copied: dict[str, Values] = {}
     # What is told after the loop is the GPU's, the last.
-    for arm, pipeline in zip(here.arms, pipelines, strict=True):
+    for arm, front in zip(here.arms, fronts, strict=True):
         left = subtract(here.values[arm], below.values[arm], times)
         batch, by_cells = _find_copies(below, arm)
         copied[arm] = {b: max(0.0, min(times * batch.get(b, 0.0), s)) for b, s in left.items()}
         fed[arm] = subtract(left, copied[arm])
-        waits = here.cell.data == "prefetched" and is_input_bound(pipeline, mean_of(batch))
+        waits = here.cell.data == "prefetched" and is_input_bound(front, mean_of(batch))
         if waits:
             # Without its copies the step would wait as long.
             copied[arm] = dict.fromkeys(left, 0.0)
-    gain = here.find_gain(*find_better(here.index, pipeline, arm))
+    gain = here.find_gain(*find_better(here.index, front, arm))
     told = cite("copied" if by_cells else "copied-by-price", seconds=mean_of(copied[arm]))
     parts = [
-        Part(rule="input", here=here, seconds=fed, evidence=tuple(cite_parts(pipeline)), gain=gain),
+        Part(rule="input", here=here, seconds=fed, evidence=tuple(cite_parts(front)), gain=gain),
         Part(rule="transfer", here=here, seconds=copied, evidence=(told,)),
     ]
     return (None if waits else below), parts

@@ -7,7 +7,6 @@ Which axes are a change of whoever writes the script, and what it costs, the cel
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from msgspec import structs
@@ -19,108 +18,88 @@ from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Finding, Shown
 from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Step
-from suite.cells.traits import Effect
 
 MEASURED = ("work", "input")
 """The roles of cells that somebody wants faster; a price, a control or a reference is none."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Pair:
-    """A cell and another that is one change away: what that is called, is, and costs besides."""
-
-    change: Evidence
-    effect: Effect
-    costs: str
-    summary: CellSummary
-    other: CellSummary
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gained:
-    """What a pair gains on an arm, and what that shows."""
-
-    pair: Pair
-    finding: Finding
-    shown: Shown
-
-    @property
-    def gain(self) -> float:
-        """How many times less time a unit of work takes."""
-        return self.finding.number.value
+Pair = tuple[Evidence, Choice | Link | Step, CellSummary, CellSummary]
+"""What a change is called, who declares its effect and costs, and the cells before and after it."""
 
 
 def find_improvements(index: CellIndex) -> list[Finding]:
     """Every change that was measured, the GPU's arm first; those of the script alone before those that train
     otherwise, the largest gain first.  A change that is shown to do both stands there twice."""
     arms = dict.fromkeys(arm for arm in (index.gpu, index.cpu) if arm)
-    return [change for arm in arms for change in _find_on(index, arm)]
+    return [change for arm in arms for change in sorted(_find_on(index, arm), key=_rank)]
 
 
 def _find_on(index: CellIndex, arm: str) -> Iterator[Finding]:
-    changes: dict[str, list[Gained]] = {}
-    for gained in _judge(index, arm):
-        changes.setdefault(f"{gained.pair.change} {gained.pair.effect}", []).append(gained)
-    chosen = [(gained, own) for own in changes.values() for gained in _choose(own)]
-    for gained, own in sorted(chosen, key=lambda each: _rank(each[0])):
-        pair, shown = gained.pair, [each.shown for each in own]
-        costs: dict[str, Value] = {"costs": pair.costs} if pair.costs else {}
-        yield structs.replace(
-            gained.finding,
-            tag="change",
-            verdict=gained.shown,
-            provisional=not index.gives_verdicts,
-            evidence=(
-                pair.change,
-                *gained.finding.evidence,
-                cite("effect", effect=pair.effect, **costs),
-                cite("shown-in", pairs=shown.count("faster"), of=len(own)),
-                cite("shown-in", pairs=shown.count("slower"), of=len(own)),
-            ),
-        )
+    changes: dict[str, list[Finding]] = {}
+    for gain in _judge(index, list(_find_gains(index, arm))):
+        changes.setdefault(f"{gain.evidence[0]} {_read_effect(gain)}", []).append(gain)
+    for gains in changes.values():
+        shown = [gain.verdict for gain in gains]
+        counts = [
+            cite("shown-in", pairs=shown.count(verdict), of=len(gains))
+            for verdict in ("faster", "slower")
+        ]
+        for gain in _choose(gains):
+            yield structs.replace(gain, evidence=(*gain.evidence, *counts))
 
 
-def _rank(gained: Gained) -> tuple[bool, float]:
-    return gained.pair.effect != "script", -gained.gain
+def _find_gains(index: CellIndex, arm: str) -> Iterator[Finding]:
+    """What every pair gains on an arm, with what the change is and costs."""
+    for change, how, summary, other in _find_pairs(index, arm):
+        where = _place(summary.cell, other.cell)
+        if gain := find_speedup(index, summary, other, arm, where):
+            costs: dict[str, Value] = {"costs": how.costs} if how.costs else {}
+            effect = cite("effect", effect=how.effect or "script", **costs)
+            yield structs.replace(
+                gain,
+                tag="change",
+                provisional=not index.gives_verdicts,
+                evidence=(change, where, effect),
+            )
 
 
-def _choose(pairs: Sequence[Gained]) -> Iterator[Gained]:
+def _read_effect(gain: Finding) -> Value:
+    return gain.evidence[2].values["effect"]
+
+
+def _rank(gain: Finding) -> tuple[bool, float]:
+    return _read_effect(gain) != "script", -gain.number.value
+
+
+def _choose(gains: Sequence[Finding]) -> Iterator[Finding]:
     """The pair in which a change is shown to gain most, and the one in which it is shown to lose most; where
     it is shown to do neither, the one with the largest gain."""
-    faster = [pair for pair in pairs if pair.shown == "faster"]
-    slower = [pair for pair in pairs if pair.shown == "slower"]
+    faster = [gain for gain in gains if gain.verdict == "faster"]
+    slower = [gain for gain in gains if gain.verdict == "slower"]
     if faster or not slower:
-        yield max(faster or pairs, key=lambda pair: pair.gain)
+        yield max(faster or gains, key=lambda gain: gain.number.value)
     if slower:
-        yield min(slower, key=lambda pair: pair.gain)
+        yield min(slower, key=lambda gain: gain.number.value)
 
 
-def _judge(index: CellIndex, arm: str) -> Iterator[Gained]:
-    """The pairs that have a gain on an arm, and what each shows: that it is beyond the margin, not only
-    beyond 1.
+def _judge(index: CellIndex, gains: Sequence[Finding]) -> Iterator[Finding]:
+    """The gains with what each shows: that it is beyond the margin, not only beyond 1.
 
     All pairs of an arm are one family, since they are many and the largest gains are told; in every profile,
     as fewer blocks agree by chance more often.
     """
-    gains: dict[Pair, Finding] = {}
-    for pair in _find_pairs(index, arm):
-        where = _place(pair.summary.cell, pair.other.cell)
-        if gain := find_speedup(index, pair.summary, pair.other, arm, where):
-            gains[pair] = gain
     most = 1 + index.margin
     # What of a gain lies beyond the margin: 1 where nothing does.
     beyond = {
-        pair: scale_ratio(gain.number, 1 / min(max(gain.number.value, 1 / most), most))
-        for pair, gain in gains.items()
+        place: scale_ratio(gain.number, 1 / min(max(gain.number.value, 1 / most), most))
+        for place, gain in enumerate(gains)
     }
     verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL)
     # A verdict is about times, and a gain is the ratio of two the other way round.
-    meaning: Mapping[str, Shown] = {"SLOWER": "faster", "FASTER": "slower"}
-    for pair, gain in gains.items():
-        verdict = verdicts.get(pair)
-        yield Gained(
-            pair=pair, finding=gain, shown=meaning.get(verdict.name, "") if verdict else ""
-        )
+    shown: Mapping[str, Shown] = {"SLOWER": "faster", "FASTER": "slower"}
+    for place, gain in enumerate(gains):
+        name = verdicts[place].name if place in verdicts else ""
+        yield structs.replace(gain, verdict=shown.get(name, ""))
 
 
 def _find_pairs(index: CellIndex, arm: str) -> Iterator[Pair]:
@@ -157,7 +136,7 @@ def _take_values(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iter
     values = [value for value in choice.values if value in there]
     for was, now in combinations(values, 2):
         change = cite("instead", now=choice.values[now], was=choice.values[was])
-        yield _pair(change, choice, there[was], there[now])
+        yield change, choice, there[was], there[now]
 
 
 def _take_sizes(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
@@ -170,7 +149,7 @@ def _take_sizes(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Itera
     begin = choice.usual if choice.usual in sizes else min(sizes, default=None)
     for size, summary in sizes.items():
         if begin is not None and size > begin:
-            yield _pair(cite("linked", words=choice.larger), choice, sizes[begin], summary)
+            yield cite("linked", words=choice.larger), choice, sizes[begin], summary
 
 
 def _follow_links(cells: Mapping[str, CellSummary], summary: CellSummary) -> Iterator[Pair]:
@@ -178,7 +157,7 @@ def _follow_links(cells: Mapping[str, CellSummary], summary: CellSummary) -> Ite
     for links in summary.cell.links.values():
         for link in links:
             if link.effect not in {None, "timing"} and link.to in cells:
-                yield _pair(cite("linked", words=link.words), link, summary, cells[link.to])
+                yield cite("linked", words=link.words), link, summary, cells[link.to]
 
 
 def _follow_stages(cells: Mapping[str, CellSummary], summary: CellSummary) -> Iterator[Pair]:
@@ -187,15 +166,7 @@ def _follow_stages(cells: Mapping[str, CellSummary], summary: CellSummary) -> It
     for before, stage in pairwise(way.stages if way and not way.pinned else ()):
         other = cells.get(stage.cell or "")
         if before.cell == summary.cell.id and stage.effect != "timing" and other is not None:
-            change = cite("linked", words=stage.called or stage.change)
-            yield _pair(change, stage, summary, other)
-
-
-def _pair(
-    change: Evidence, how: Choice | Link | Step, summary: CellSummary, other: CellSummary
-) -> Pair:
-    effect = how.effect or "script"
-    return Pair(change=change, effect=effect, costs=how.costs, summary=summary, other=other)
+            yield cite("linked", words=stage.called or stage.change), stage, summary, other
 
 
 def _place(cell: Cell, other: Cell) -> Evidence:
