@@ -12,7 +12,7 @@ from typing import Any
 from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.limits import BELOW
 from suite.analysis.campaign.plausibility import Place
-from suite.analysis.campaign.summarise import CellSummary, Summary
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.result.arms import WatchedGpu
 from suite.analysis.result.numbers import derive_rate
@@ -80,13 +80,14 @@ def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
     if is_set or is_under(limit, usual, 1 - BELOW):
         # Over its default it is faster than such a card is sold as: worth knowing, and no fault.
         severity: Severity | None = "info" if is_under(usual, limit) else None
-        known = _drop(usual=usual, most=most)
-        yield raise_flag("power-limited", where, severity=severity, limit=limit, **known)
+        others = _drop(usual=usual, most=most)
+        yield raise_flag("power-limited", where, severity=severity, limit=limit, **others)
     # The highest in any cell: large products run at less, and small ones at all that a free clock gives.
     clock, best = gpu.clock_mhz.high if gpu.clock_mhz else None, gpu.most_clock_mhz
     if clock is not None and best is not None and 0 <= clock < (1 - BELOW) * best:
-        found = _drop(usual=gpu.default_clock_mhz)
-        yield raise_flag("clock-low", where, clock=clock, share=clock / best, most=best, **found)
+        usual_clock = _drop(usual=gpu.default_clock_mhz)
+        share = clock / best
+        yield raise_flag("clock-low", where, clock=clock, share=share, most=best, **usual_clock)
 
 
 def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex) -> Iterator[Flag]:
@@ -113,23 +114,16 @@ def _find_copied(index: CellIndex, arm: str) -> float | None:
     TensorFlow copies within the CPU's memory first, to where the GPU can fetch it.  A trace has the copy over
     the link alone; without one a call tells of the link only where it is faster than the CPU's own copy.
     """
-    copies = [*index.prices("copy-in"), *index.prices("copy-out")]
-    large = [one for one in copies if (one.cell.work.bytes or 0.0) >= LEAST_COPY]
-    found = [_rate_traced(index, one, arm) or _rate_called(index, one, arm) for one in large]
-    return max(filter(None, found), default=None)
-
-
-def _rate_traced(index: CellIndex, one: CellSummary, arm: str) -> float | None:
-    trace = index.trace(one, arm) or {}
-    copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
-    return derive_rate(one.cell.work.bytes or 0.0, copying) if copying > 0 else None
-
-
-def _rate_called(index: CellIndex, one: CellSummary, arm: str) -> float | None:
-    seconds, own = index.seconds(one, arm), index.seconds(one, index.cpu)
-    if seconds is None or own is None or seconds >= own:
-        return None
-    return derive_rate(one.cell.work.bytes or 0.0, seconds)
+    rates = []
+    for summary in (*index.prices("copy-in"), *index.prices("copy-out")):
+        size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
+        copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
+        called, own = index.seconds(summary, arm), index.seconds(summary, index.cpu)
+        if copying <= 0 and is_under(called, own):
+            copying = called or 0.0
+        if size >= LEAST_COPY and copying > 0:
+            rates.append(derive_rate(size, copying))
+    return max(filter(None, rates), default=None)
 
 
 def is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:
