@@ -92,10 +92,10 @@ def _feed_by_hand(here: Compared) -> Found | None:
             # Without its copies the step would wait as long.
             copied[arm] = dict.fromkeys(left, 0.0)
     gain = here.find_gain(*find_better(here.index, front, arm))
-    told = cite("copied" if by_cells else "copied-by-price", seconds=mean_of(copied[arm]))
+    how = cite("copied" if by_cells else "copied-by-price", seconds=mean_of(copied[arm]))
     parts = [
         Part(rule="input", here=here, seconds=fed, evidence=tuple(cite_parts(front)), gain=gain),
-        Part(rule="transfer", here=here, seconds=copied, evidence=(told,)),
+        Part(rule="transfer", here=here, seconds=copied, evidence=(how,)),
     ]
     return (None if waits else below), parts
 

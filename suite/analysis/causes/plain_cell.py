@@ -29,10 +29,10 @@ def split_plain_cell(here: Compared) -> Iterator[Part]:
     measured cost.
     """
     index, gpu, sizes = here.index, here.gpu, _find_sizes(here)
-    found = _extend_sizes(here, *sizes) if sizes else _price_call(here)
-    if found is None:
+    taken = _extend_sizes(here, *sizes) if sizes else _price_call(here)
+    if taken is None:
         return
-    fixed, evidence = found
+    fixed, evidence = taken
     larger = find_larger(index, here.summary, gpu)
     gain = best_speedup(find_fewer(index, here.summary, gpu), larger)
     yield Part(rule="overhead", here=here, seconds=fixed, evidence=(evidence,), gain=gain)
@@ -48,8 +48,8 @@ def split_plain_cell(here: Compared) -> Iterator[Part]:
         least = {b: max(s, least[b]) for b, s in work[arm].items() if b in least}
     small = {block: max(0.0, s) for block, s in subtract(work[gpu], least).items()}
     seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in here.arms}, gpu: small}
-    seen = cite("of-best", share=share, best=best.cell.id)
-    yield Part(rule="too small", here=here, seconds=seconds, evidence=(seen,), gain=larger)
+    of_best = cite("of-best", share=share, best=best.cell.id)
+    yield Part(rule="too small", here=here, seconds=seconds, evidence=(of_best,), gain=larger)
 
 
 def is_dispatch_bound(here: Compared, arm: str) -> bool:
