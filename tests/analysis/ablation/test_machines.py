@@ -9,7 +9,7 @@ from tests.bench.method import seed
 
 MANY = 1000
 
-SIZES = [pytest.param(39), pytest.param(MANY, marks=pytest.mark.method)]
+SIZES = [pytest.param(13), pytest.param(MANY, marks=pytest.mark.method)]
 
 
 @pytest.mark.simulated

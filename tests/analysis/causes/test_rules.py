@@ -19,6 +19,7 @@ from tests.fakes import machines
 from tests.flagging import codes
 from tests.rendering import sum_up
 
+STEPS = machines.choose(machines.make_cells(), "mlp.train", "overhead.")
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 IDLE = {
     "calls": 20.0,
@@ -35,7 +36,7 @@ COPYING = {**IDLE, "busy_share": 0.6, "copy_share": 0.4, "copies": 2.0}
 
 def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, list[str]]:
     """How a cause is checked that takes 0.6 ms of a call of 1 ms, which a trace saw."""
-    campaign, documents = machines.make_campaign(machines.choose(machines.make_cells(), STEP))
+    campaign, documents = machines.make_campaign(machines.choose(STEPS, STEP))
     documents = [synthetic.change_cell(one, STEP, samples_s=[1e-3]) for one in documents]
     index = index_cells(sum_up(campaign, documents))
     if trace is not None:
@@ -85,7 +86,7 @@ def test_a_trace_in_words() -> None:
 def traced(block: int) -> Summary:
     """A campaign whose GPU loses by overhead, of which one invocation has a trace."""
     gpu = replace(machines.GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
-    campaign, documents = machines.make_campaign(cpu=machines.CPU, gpu=gpu)
+    campaign, documents = machines.make_campaign(STEPS, cpu=machines.CPU, gpu=gpu)
     like = next(one for one in documents if one.invocation.arm == "cuda")
     seen = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
     kept = [
