@@ -17,9 +17,9 @@ from suite.analysis.ablation.waterfall import find_break_even
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.ablate import ablate
 from suite.analysis.causes.parts import Compared, Part, mean_of, subtract
-from suite.analysis.causes.rules import RULES, Candidate, cross_check, find_off_device_ops
-from suite.analysis.result.findings import Cause, RuleName, Standing
-from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.causes.rules import RULES, cross_check, find_off_device_ops
+from suite.analysis.result.findings import Cause, Finding, RuleName, Standing
+from suite.analysis.result.numbers import Estimate, Evidence, cite
 from suite.analysis.statistics.estimate import estimate_difference
 from suite.cells.traits import OverheadName
 
@@ -100,71 +100,70 @@ def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:
             rule=rule, confirmed=True, evidence=(evidence,), seconds=seconds, share=1.0
         )
         return
-    candidates = [] if here.cell.on_cpu else list(_find_candidates(here))
-    gained = (max(0.0, c.seconds.value) for c in candidates if c.seconds is not None)
-    whole = max(mean_of(lost), math.fsum(gained))
+    parts = {} if here.cell.on_cpu else _find_parts(here)
+    excess = {rule: _add_up(own) for rule, own in parts.items()}
+    whole = max(mean_of(lost), math.fsum(max(0.0, taken.value) for taken in excess.values()))
     rest, doubts, unnamed = 1.0, list[Evidence](), True
-    for candidate in candidates:
-        share = candidate.seconds.value / whole if candidate.seconds and whole > 0 else None
-        least = candidate.seconds.least if candidate.seconds else 0.0
-        if share is not None and (share < NAMED or least <= 0):
+    for rule, taken in excess.items():
+        share = taken.value / whole if whole > 0 else None
+        if share is not None and (share < NAMED or taken.least <= 0):
             continue
-        confirmed, refuted, checked = cross_check(candidate)
+        agrees, refuted, checked = cross_check(RULES[rule], parts[rule])
         if refuted:
-            doubts += [cite("refuted", rule=candidate.rule), *checked]
+            doubts += [cite("refuted", rule=rule), *checked]
             continue
         rest -= share or 0.0
         unnamed = False
         yield make_cause(
-            rule=candidate.rule,
-            confirmed=confirmed and least > WEIGHTY * whole,
-            evidence=(*candidate.evidence, *checked),
-            gain=candidate.gain,
-            seconds=candidate.seconds,
+            rule=rule,
+            confirmed=agrees and taken.least > WEIGHTY * whole,
+            evidence=(*_cite_parts(here, rule, parts[rule]), *checked),
+            gain=_find_gain(here, parts[rule]),
+            seconds=taken,
             share=share,
         )
-    if rest >= NAMED or unnamed:
+    fallen = () if here.cell.on_cpu or "fallback" in parts else find_off_device_ops(here)
+    if fallen:
+        evidence = cite("fallen-unmeasured", operations=fallen)
+        yield make_cause(rule="fallback", confirmed=False, evidence=(evidence,))
+    if rest >= NAMED or (unnamed and not fallen):
         evidence = cite("on-cpu-on-both") if here.cell.on_cpu else cite("rest", share=rest)
         yield make_cause(
             rule="unknown", confirmed=False, evidence=(evidence, *doubts), share=max(0.0, rest)
         )
 
 
-def _find_candidates(here: Compared) -> Iterator[Candidate]:
-    """Every cause with what it takes, in seconds a call; the parts of its ablations by their rules."""
-    parts, off_device = ablate(here), find_off_device_ops(here)
-    for rule in RULES:
-        own = tuple(part for part in parts if part.rule == rule)
-        # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
-        if math.fsum(part.own_s for part in own) > 0:
-            yield _gather(here, rule, own)
-        elif rule == "fallback" and off_device:
-            evidence = cite("fallen-unmeasured", operations=off_device)
-            yield Candidate(rule=rule, parts=(), seconds=None, evidence=(evidence,))
+def _find_parts(here: Compared) -> dict[RuleName, list[Part]]:
+    """The parts of the ablations by their rules, in the order of these."""
+    every = ablate(here)
+    parts = {rule: [part for part in every if part.rule == rule] for rule in RULES}
+    # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
+    return {r: own for r, own in parts.items() if math.fsum(part.own_s for part in own) > 0}
 
 
-def _gather(here: Compared, rule: RuleName, parts: tuple[Part, ...]) -> Candidate:
+def _add_up(parts: list[Part]) -> Estimate:
+    """Seconds a call that a cause takes on the GPU beyond the CPU."""
     total: dict[int, float] = {}
     for part in parts:
-        excess = part.seconds[here.gpu]
-        for arm in here.arms[:-1]:
+        excess = part.seconds[part.here.gpu]
+        for arm in part.here.arms[:-1]:
             excess = subtract(excess, part.seconds[arm])
         total = {block: total.get(block, 0.0) + s for block, s in excess.items()}
-    evidence = tuple(said for part in parts if part.own_s > 0 for said in part.evidence)
+    return estimate_difference(list(total.values()))
+
+
+def _cite_parts(here: Compared, rule: RuleName, parts: list[Part]) -> Iterator[Evidence]:
+    for part in parts:
+        yield from part.evidence if part.own_s > 0 else ()
     if rule == "start-up" and (after := find_break_even(here.index, here.summary, here.gpu)):
-        evidence = (*evidence, after)
-    # From the cell itself, not from the ablation at which the part was found.
-    gains = [
-        here.find_gain(here.index.cells[part.gain.at], part.gain.evidence[0])
-        for part in parts
-        if part.gain is not None
-    ]
-    return Candidate(
-        rule=rule,
-        parts=parts,
-        seconds=estimate_difference(list(total.values())),
-        evidence=evidence,
-        gain=best_speedup(*gains),
+        yield after
+
+
+def _find_gain(here: Compared, parts: list[Part]) -> Finding | None:
+    """The largest one, from the cell itself, not from the ablation at which the part was found."""
+    gains = [part.gain for part in parts if part.gain is not None]
+    return best_speedup(
+        *(here.find_gain(here.index.cells[gain.at], gain.evidence[0]) for gain in gains)
     )
 
 

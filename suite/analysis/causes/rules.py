@@ -25,8 +25,8 @@ from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.parts import Compared, Part, count_calls
 from suite.analysis.causes.plain_cell import is_dispatch_bound
-from suite.analysis.result.findings import Finding, RuleName
-from suite.analysis.result.numbers import Estimate, Evidence, Value, cite
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import Evidence, Value, cite
 
 AGREES = 2.0
 """Seconds agree that are within this factor of each other."""
@@ -55,29 +55,13 @@ class Rule:
     shown: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """What a cause takes of what a cell loses: seconds a call by block, and how we know.
-
-    ``parts`` are where it was found; none: it is there, and no cell says what it costs.
-    """
-
-    rule: RuleName
-    parts: tuple[Part, ...]
-    seconds: Estimate | None
-    evidence: tuple[Evidence, ...]
-    gain: Finding | None = None
-
-
-def cross_check(candidate: Candidate) -> tuple[bool, bool, tuple[Evidence, ...]]:
-    """Whether an independent measurement agrees, whether a trace refutes the candidate, and what they say.
+def cross_check(rule: Rule, parts: Sequence[Part]) -> tuple[bool, bool, tuple[Evidence, ...]]:
+    """Whether an independent measurement agrees with what a cause takes, whether a trace refutes it, and what
+    they say.
 
     The part that takes most of it is checked.
     """
-    if not candidate.parts:
-        return False, False, ()
-    rule = RULES[candidate.rule]
-    part = max(candidate.parts, key=lambda part: part.excess_s)
+    part = max(parts, key=lambda part: part.excess_s)
     checks = list(rule.check(part)) if rule.check else []
     agrees, evidence = any(agrees for agrees, _ in checks), [said for _, said in checks]
     trace = part.here.index.trace(part.here.summary, part.here.gpu)

@@ -19,7 +19,7 @@ def test_faults_are_told(count: int) -> None:
     untold = []
     for position in range(count):
         name = list(FAULTS)[position % len(FAULTS)]
-        machine, words = draw_faulty(seed("faulty", position), FAULTS[name])
+        machine, words = draw_faulty(seed("faulty", position), name)
         text, _, _ = read_first(machine)
         if words not in text:
             untold.append((position, name, words, machine))

@@ -10,7 +10,7 @@ from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.explain import explain
 from suite.analysis.causes.parts import Compared, Part
-from suite.analysis.causes.rules import Candidate, cite_trace, cross_check
+from suite.analysis.causes.rules import RULES, cite_trace, cross_check
 from suite.analysis.result.findings import RuleName
 from suite.report.text.evidence import word_evidence
 from tests import synthetic
@@ -48,8 +48,7 @@ def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, lis
         seconds={"cpu": {1: 0.2e-3}, "cuda": {1: 1.4e-3}},
         evidence=(),
     )
-    found = Candidate(rule=rule, parts=(part,), seconds=None, evidence=())
-    agrees, refuted, told = cross_check(found)
+    agrees, refuted, told = cross_check(RULES[rule], [part])
     return agrees, refuted, codes(told)
 
 
