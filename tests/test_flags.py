@@ -40,7 +40,7 @@ from tests.changes import (
 from tests.rendering import load
 
 STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
-CELLS = [one for one in synthetic.make_cells() if one.id in {STEP, START}]
+CELLS = [cell for cell in synthetic.make_cells() if cell.id in {STEP, START}]
 
 
 def make(
@@ -63,11 +63,11 @@ ALIKE = [
 def in_blocks(*changes: Change, **how: Any) -> LoadedCampaign:
     """A campaign whose arm with a GPU is changed so from block to block, as far as there are changes."""
 
-    def change(one: Document) -> Document:
-        block = one.invocation.block
-        if one.invocation.arm != "cuda" or block > len(changes):
-            return one
-        return changes[block - 1](one)
+    def change(document: Document) -> Document:
+        block = document.invocation.block
+        if document.invocation.arm != "cuda" or block > len(changes):
+            return document
+        return changes[block - 1](document)
 
     return make(change=change, **how)
 
@@ -85,7 +85,8 @@ it_broke = lose(STEP, "failed", "it broke")
 
 def keep_cpu(loaded: LoadedCampaign) -> LoadedCampaign:
     return replace(
-        loaded, documents=[one for one in loaded.documents if one.invocation.arm == "cpu"]
+        loaded,
+        documents=[document for document in loaded.documents if document.invocation.arm == "cpu"],
     )
 
 
@@ -99,7 +100,11 @@ def repeat(loaded: LoadedCampaign, **fields: object) -> LoadedCampaign:
 def measure_again(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign with its first block again, since the CPU was odd in it."""
     again = Again(arm="cpu", block=1, pace=1.3, repeat=1)
-    second = [invoke(repeat=1)(one) for one in loaded.documents if one.invocation.block == 1]
+    second = [
+        invoke(repeat=1)(document)
+        for document in loaded.documents
+        if document.invocation.block == 1
+    ]
     return replace(
         loaded,
         campaign=replace(loaded.campaign, again=[again]),
@@ -123,9 +128,9 @@ A10: Mapping[str, Scalar] = {"gpu.0.name": "NVIDIA A10"}
 def hurry(seconds: float, facts: Mapping[str, Scalar] = A10) -> Change:
     """Every cell takes so long."""
 
-    def change(one: Document) -> Document:
-        cells = [replace(cell, samples_s=[seconds] * 60, warmup_s=[]) for cell in one.cells]
-        return tell(facts)(replace(one, cells=cells))
+    def change(document: Document) -> Document:
+        cells = [replace(cell, samples_s=[seconds] * 60, warmup_s=[]) for cell in document.cells]
+        return tell(facts)(replace(document, cells=cells))
 
     return change
 
@@ -134,9 +139,9 @@ def grow(start: int | None, end: int | None) -> Change:
     return tell({"cuda.cache.at_start.files": start, "cuda.cache.at_end.files": end})
 
 
-def is_on_one_arm(one: Document) -> bool:
+def is_on_one_arm(document: Document) -> bool:
     """So that no block has both arms."""
-    return (one.invocation.arm == "cpu") == (one.invocation.block < 4)
+    return (document.invocation.arm == "cpu") == (document.invocation.block < 4)
 
 
 NARROW: Mapping[str, Scalar] = {
@@ -153,12 +158,12 @@ NARROW: Mapping[str, Scalar] = {
 }
 
 
-def narrow(one: Document) -> Document:
+def narrow(document: Document) -> Document:
     """A slice that tells of everything, of which nothing is as it should be; copies are slow on it."""
-    if one.invocation.arm == "cpu":
-        return hurry(0.05)(one)
+    if document.invocation.arm == "cpu":
+        return hurry(0.05)(document)
     link = {"gpu.pcie_generation": [4.0, 4.0], "gpu.pcie_width": [16.0, 16.0]}
-    return watch(NARROW, link)(hurry(0.03, {"gpu.0.name": "GRID A10-8Q"})(one))
+    return watch(NARROW, link)(hurry(0.03, {"gpu.0.name": "GRID A10-8Q"})(document))
 
 
 SPIKES = [3e-3 if i % 10 == 0 else 1e-3 + 1e-6 * (i % 7) for i in range(60)]
@@ -206,13 +211,15 @@ CAMPAIGNS = [
     in_blocks(*[lose(STEP, "pending", None)] * 6),
     make(
         cells=[replace(CELLS[0], arms=["gpu"]), CELLS[1]],
-        change=lambda one: drop(STEP)(one) if one.invocation.arm == "cpu" else one,
+        change=lambda document: (
+            drop(STEP)(document) if document.invocation.arm == "cpu" else document
+        ),
     ),
     make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop(STEP)),
     keep_cpu(make(change=drop(STEP))),
     make(profile="quick"),
     in_blocks(*[it_broke] * 6),
-    make(change=lambda one: it_broke(one) if is_on_one_arm(one) else one),
+    make(change=lambda document: it_broke(document) if is_on_one_arm(document) else document),
     in_blocks(*[hurry(1e-9)] * 6, cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT]),
     in_blocks(*[hurry(1e-9, {"cpu.architecture": "aarch64"})] * 6, cells=[COPY]),
     make(cells=[COPY], change=hurry(1e-9)),
@@ -233,8 +240,8 @@ def calibrate() -> LoadedCampaign:
         tell({"cpu.quota": "2"}),
     )
     document = synthetic.make_document(campaign, "cuda", 0)
-    for one in change:
-        document = one(document)
+    for step in change:
+        document = step(document)
     facts = {
         "gpu.name": "Made-Up Accelerator",
         "gpu.power_limit_w": 100.0,
@@ -261,8 +268,8 @@ def gather(found: object) -> Iterator[Flag]:
     elif isinstance(found, Mapping):
         yield from gather(tuple(found.values()))
     elif isinstance(found, tuple):
-        for one in found:
-            yield from gather(one)
+        for each in found:
+            yield from gather(each)
 
 
 def compare() -> Iterator[Versus]:
@@ -315,12 +322,12 @@ def raised() -> list[Flag]:
 
 
 def test_every_kind_is_raised(raised: list[Flag]) -> None:
-    assert {one.code for one in raised} == set(KINDS)
+    assert {flag.code for flag in raised} == set(KINDS)
 
 
 def test_every_flag_has_its_words(raised: list[Flag]) -> None:
-    for one in raised:
-        for text in (word(one), word(one, brief=True)):
+    for flag in raised:
+        for text in (word(flag), word(flag, brief=True)):
             assert text.strip()
             assert not set("{}") & set(text)
             assert not text.endswith(".")

@@ -90,8 +90,8 @@ def judge_tables(
     for _ in range(tables):
         base, other = (draw_values(host, draw, cells=cells, blocks=blocks) for _ in range(2))
         other[0] *= 1 + slower
-        names = {str(index): one for index, one in enumerate(ratios(base, other))}
+        names = {str(index): ratio for index, ratio in enumerate(ratios(base, other))}
         verdicts = judge(names, margin=MARGIN, invalid={})
         found.append(verdicts.pop("0").name == "SLOWER")
-        false.append(any(one.name in {"FASTER", "SLOWER"} for one in verdicts.values()))
+        false.append(any(verdict.name in {"FASTER", "SLOWER"} for verdict in verdicts.values()))
     return count(false), count(found)

@@ -52,8 +52,8 @@ def train(network: Network, inputs: Any, labels: Any, steps: int) -> list[float]
     (the bias corrections folded into the rate, section 2).
     """
     parameters = [array.astype(np.float64) for array in weights(network)]
-    means = [np.zeros_like(one) for one in parameters]
-    squares = [np.zeros_like(one) for one in parameters]
+    means = [np.zeros_like(array) for array in parameters]
+    squares = [np.zeros_like(array) for array in parameters]
     rows, answers = np.asarray(inputs, np.float64), np.asarray(labels)
     losses = []
     for step in range(1, steps + 1):

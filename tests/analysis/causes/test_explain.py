@@ -155,7 +155,7 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
 @pytest.mark.parametrize("rule", OUTWEIGHED)
 def test_the_cause_that_explains_most_is_named_first(rule: RuleName) -> None:
     gpu, name, first = OUTWEIGHED[rule]
-    found = [one.rule for one in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name)[1]]
+    found = [cause.rule for cause in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name)[1]]
     assert found[0] == first
     assert rule in found[1:]
 
@@ -172,7 +172,7 @@ def is_healthy(cell: Cell) -> bool:
     "seed", [0, *(pytest.param(n, marks=pytest.mark.method) for n in range(1, 3))]
 )
 def test_no_cause_on_a_healthy_cell(seed: int) -> None:
-    cells = [one for one in ALL if is_healthy(one)]
+    cells = [cell for cell in ALL if is_healthy(cell)]
     cpu = replace(CPU, start=5e-3)
     index = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
     cases = explain(index).items()
@@ -183,7 +183,7 @@ def test_no_cause_on_a_healthy_cell(seed: int) -> None:
 def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None:
     cpu, gpu, _ = PLANTED[rule]
     index = measure(gpu, cpu=cpu, host=MILD)
-    losses = {name for name, one in index.cells.items() if index.wins(one) is False}
+    losses = {name for name, cell in index.cells.items() if index.wins(cell) is False}
     cases = explain(index)
     assert cases
     assert losses <= set(cases)
@@ -203,10 +203,10 @@ def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None
 def test_any_part_of_the_cells_will_do(rule: RuleName, seed: int) -> None:
     cpu, gpu, name = PLANTED[rule]
     draw = random.Random(seed)
-    cells = [one for one in ALL if one.id == name or draw.random() < 0.3]
+    cells = [cell for cell in ALL if cell.id == name or draw.random() < 0.3]
     index = measure(gpu, cpu=cpu, host=MILD, cells=cells)
     assert all(causes for _, causes in explain(index).values())
-    alone = measure(gpu, cpu=cpu, host=MILD, cells=[one for one in cells if one.id == name])
+    alone = measure(gpu, cpu=cpu, host=MILD, cells=[cell for cell in cells if cell.id == name])
     assert all(causes for _, causes in explain(alone).values())
 
 
@@ -228,7 +228,7 @@ QUICK = (
 @pytest.mark.parametrize("rule", ["overhead", "input", "start-up"])
 def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName) -> None:
     cpu, gpu, name = PLANTED[rule]
-    cells = [one for one in ALL if one.id in QUICK]
+    cells = [cell for cell in ALL if cell.id in QUICK]
     assert len(cells) == len(QUICK)
     made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=3, profile="quick")
     causes = find(index_of(*made), name)[1]
@@ -239,10 +239,10 @@ def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName
 def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
     cells = machines.choose(ALL, "tfdata.triple")
     odd = [
-        replace(one, work=replace(one.work, amount=0.0))
-        if one.params == {**one.params, "pipeline": "native", "part": "together"}
-        else one
-        for one in cells
+        replace(cell, work=replace(cell.work, amount=0.0))
+        if cell.params == {**cell.params, "pipeline": "native", "part": "together"}
+        else cell
+        for cell in cells
     ]
     hungry = replace(GPU, native=2e-3, python=4e-3)
     for made in (cells, odd):
@@ -254,12 +254,12 @@ def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
 
 
 def test_of_a_leap_over_several_changes_a_start_takes_its_price() -> None:
-    cells = [one for one in ALL if one.id in QUICK]
+    cells = [cell for cell in ALL if cell.id in QUICK]
     index = measure(replace(GPU, start=1.0), cells=cells)
     cause = find(index, NAIVE)[1][0]
     assert (cause.rule, cause.confirmed) == ("start-up", False)
     assert codes(cause.evidence) == ["gone-elsewhere", "repaid"]
-    without = [one for one in cells if one.scenario != "overhead"]
+    without = [cell for cell in cells if cell.scenario != "overhead"]
     cause = find(measure(replace(GPU, start=1.0), cells=without), NAIVE)[1][0]
     assert cause.rule == "unknown"
 
@@ -276,7 +276,7 @@ def test_a_start_says_when_it_is_repaid_or_never() -> None:
 
 
 def test_a_script_alone_says_nothing_of_its_cause() -> None:
-    cells = [one for one in ALL if one.id in {NAIVE, "overhead.startup/stage=step"}]
+    cells = [cell for cell in ALL if cell.id in {NAIVE, "overhead.startup/stage=step"}]
     (cause,) = find(measure(replace(GPU, start=1.0), cells=cells), NAIVE)[1]
     assert (cause.rule, cause.share) == ("unknown", 1.0)
 
@@ -312,7 +312,10 @@ def test_a_first_call_is_a_witness_of_retracing(varies: str, loses: bool, seen: 
         host=QUIET,
     )
     firsts = {"cpu": traces["cpu"], "cuda": seen}
-    called = [in_cell(plain, first_call_s=firsts[one.invocation.arm])(one) for one in documents]
+    called = [
+        in_cell(plain, first_call_s=firsts[document.invocation.arm])(document)
+        for document in documents
+    ]
     standing, causes = find(index_of(campaign, called), name)
     assert standing.loses == loses
     (cause, *_) = causes
@@ -375,8 +378,8 @@ def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
     name = "tfdata.triple/pipeline=native/part=input/batch=512"
     campaign, documents = machines.make_campaign(machines.choose(ALL, "tfdata"), host=QUIET)
 
-    def slow(one: Document) -> Document:
-        return in_cell(name, samples_s=[1.0 + one.invocation.block / 1e3])(one)
+    def slow(document: Document) -> Document:
+        return in_cell(name, samples_s=[1.0 + document.invocation.block / 1e3])(document)
 
     _, (cause, *_) = find(index_of(campaign, plant(documents, slow, "cuda")), name)
     assert cause.rule == "unknown"
@@ -391,7 +394,7 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
     cpu, gpu, name = PLANTED["overhead"]
     campaign, documents = machines.make_campaign(STEPS, cpu=cpu, gpu=gpu)
     turned = replace(campaign, arms=["cuda", "cpu"])
-    first, second = (find(index_of(one, documents), name) for one in (campaign, turned))
+    first, second = (find(index_of(plan, documents), name) for plan in (campaign, turned))
     assert first[1] == second[1]
     assert first[0].loses
     assert second[0].loses

@@ -34,9 +34,9 @@ REMEDIES = (
 
 HABITS = {habit for habit, _ in REMEDIES}
 CELLS = [
-    one
-    for one in scenarios.cells()
-    if "standard" in one.profiles and one.id in HABITS | {remedy for _, remedy in REMEDIES}
+    cell
+    for cell in scenarios.cells()
+    if "standard" in cell.profiles and cell.id in HABITS | {remedy for _, remedy in REMEDIES}
 ]
 
 

@@ -45,14 +45,14 @@ def measure(
 def tell(analysis: Analysis, shows: str, arm: str = "cpu") -> dict[str, Finding]:
     """What is shown on an arm, by the words of the change."""
     own = analysis.find("change", arm=arm, verdict=shows)
-    found = {word_evidence(one.evidence[0]): one for one in own}
+    found = {word_evidence(change.evidence[0]): change for change in own}
     assert len(found) == len(own)
     return found
 
 
 def read(change: Finding) -> tuple[object, ...]:
     """The effect of a change, what it costs, in how many pairs it is faster and slower, and of how many."""
-    _, _, effect, faster, slower = (one.values for one in change.evidence)
+    _, _, effect, faster, slower = (evidence.values for evidence in change.evidence)
     shown = faster["pairs"], slower["pairs"], slower["of"]
     return effect["effect"], effect.get("costs"), *shown
 
@@ -88,7 +88,8 @@ def test_an_axis_that_a_new_case_declares_is_told_without_a_row_of_its_own() -> 
     # The work of a call is the same here, so that more of them a call gain nothing.
     assert set(tell(analysis, "")) == {"more of them"}
     per_call = [
-        replace(one, work=Work(amount=float(one.params["count"]), unit="example")) for one in cells
+        replace(cell, work=Work(amount=float(cell.params["count"]), unit="example"))
+        for cell in cells
     ]
     analysis = measure(per_call, lambda cell, _: each[str(cell.params["mode"])])
     more = tell(analysis, "faster")["more of them"]
@@ -96,13 +97,14 @@ def test_an_axis_that_a_new_case_declares_is_told_without_a_row_of_its_own() -> 
     assert (read(more)[0], read(more)[-1]) == ("training", 4)
     assert (more.cell[-7:], more.at[-8:]) == ("count=4", "count=16")
     # What the script alone needs comes first, however much the other gains.
-    assert [read(one)[0] for one in analysis.find("change")] == ["script", "training"]
+    assert [read(finding)[0] for finding in analysis.find("change")] == ["script", "training"]
 
 
 def test_without_the_usual_size_the_smallest_is_where_one_begins() -> None:
     cells = make_up({"count": TOGETHER}, *({"count": count} for count in (1, 8)))
     cells = [
-        replace(one, work=Work(amount=float(one.params["count"]), unit="example")) for one in cells
+        replace(cell, work=Work(amount=float(cell.params["count"]), unit="example"))
+        for cell in cells
     ]
     (found,) = tell(measure(cells, lambda *_: 1e-3), "faster").values()
     assert found.number.value == pytest.approx(8, rel=0.03)
@@ -198,7 +200,7 @@ def test_a_direct_call_more_steps_a_call_and_a_graph_are_told() -> None:
     assert direct.number.value == pytest.approx(22, rel=0.03)
     assert steps.number.value == pytest.approx(3.1, rel=0.03)
     assert graph.number.value == pytest.approx(24, rel=0.03)
-    assert {read(one)[0] for one in (direct, steps, graph)} == {"script"}
+    assert {read(change)[0] for change in (direct, steps, graph)} == {"script"}
     # Larger batches train otherwise; answers to more examples at once are the same answers.
     assert read(found["a larger batch"])[0] == "training"
     assert read(found["more examples a call"])[0] == "script"
@@ -213,9 +215,9 @@ def test_stages_of_a_script_are_advice_where_they_are_more_than_timing() -> None
     found = tell(measure(choose("asked.slices"), truth), "faster")
     assert "float32 inputs instead of float64" in found
     assert "the loss no longer fetched every step" in found
-    assert not any("traced" in one or "process" in one for one in found)
+    assert not any("traced" in change or "process" in change for change in found)
     assert read(found["float32 inputs instead of float64"])[0] == "script"
-    assert all("on=cpu" not in one.cell for one in found.values())
+    assert all("on=cpu" not in change.cell for change in found.values())
 
 
 def test_what_the_cpu_does_on_every_arm_is_told_of_the_cpu_alone() -> None:
@@ -261,8 +263,10 @@ def test_a_profile_without_verdicts_says_so() -> None:
             profile=profile,
             blocks=PROFILES[profile].blocks,
         )
-        assert {one.verdict for one in analysis.find("change")} == {"faster"}
-        assert all(one.provisional == (profile == "quick") for one in analysis.find("change"))
+        assert {finding.verdict for finding in analysis.find("change")} == {"faster"}
+        assert all(
+            finding.provisional == (profile == "quick") for finding in analysis.find("change")
+        )
         assert (
             "provisional" in render_markdown(analysis).partition("## Recommendations")[2][:600]
         ) == (profile == "quick")
@@ -273,10 +277,10 @@ def test_where_no_number_has_a_spread_nothing_is_shown() -> None:
     analysis = measure(
         choose("mlp.fallback"), lambda cell, _: truth[str(cell.params["python"])], host=SILENT
     )
-    assert {one.verdict for one in analysis.find("change")} == {""}
+    assert {finding.verdict for finding in analysis.find("change")} == {""}
 
 
-WORK = [one for one in CELLS if one.choices and not one.one_shot]
+WORK = [cell for cell in CELLS if cell.choices and not cell.one_shot]
 
 
 @pytest.mark.parametrize(
@@ -298,8 +302,8 @@ def test_where_nothing_helps_nothing_is_told_to(
         profile=profile,
         blocks=PROFILES[profile].blocks,
     )
-    assert sum(int(str(read(one)[-1])) for one in analysis.find("change")) > 150
-    assert [one for one in analysis.find("change") if one.verdict] == []
+    assert sum(int(str(read(finding)[-1])) for finding in analysis.find("change")) > 150
+    assert [finding for finding in analysis.find("change") if finding.verdict] == []
 
 
 def test_a_crossover_of_eager_calls_of_many_operations_is_about_dispatch() -> None:

@@ -45,9 +45,9 @@ def tell(
 
 def find_waterfall(insight: Analysis, name: str, arm: str, *, pinned: bool = False) -> Waterfall:
     return next(
-        one
-        for one in insight.waterfalls
-        if (one.name, one.spot) == (name, Spot(arm=arm, pinned=pinned))
+        waterfall
+        for waterfall in insight.waterfalls
+        if (waterfall.name, waterfall.spot) == (name, Spot(arm=arm, pinned=pinned))
     )
 
 
@@ -74,7 +74,7 @@ def test_a_waterfall_goes_one_change_at_a_time() -> None:
 
 
 def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
-    ends = [one for one in SLICES if one.params["stage"] in {"naive", "batch-512"}]
+    ends = [cell for cell in SLICES if cell.params["stage"] in {"naive", "batch-512"}]
     found = find_waterfall(tell(cells=ends), "slices", "cuda")
     assert len(found.steps) == 2
     assert len(found.steps[1].changes) == len(machines.STAGES) - 1
@@ -84,14 +84,14 @@ def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
 def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
     assert not find_waterfall(tell(cells=SLICES), "slices", "cuda").posted
     scripts = [
-        replace(one, process="asked.slices" if one.params["stage"] == "naive" else None)
-        for one in SLICES
+        replace(cell, process="asked.slices" if cell.params["stage"] == "naive" else None)
+        for cell in SLICES
     ]
-    assert {one.posted for one in tell(cells=scripts).waterfalls} == {True}
+    assert {waterfall.posted for waterfall in tell(cells=scripts).waterfalls} == {True}
 
 
 def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_is() -> None:
-    later = [one for one in SLICES if one.params["stage"] != "naive"]
+    later = [cell for cell in SLICES if cell.params["stage"] != "naive"]
     found = find_waterfall(tell(cells=later), "slices", "cuda")
     assert not found.posted
     assert found.steps[0].cell == "asked.slices/stage=traced/on=arm"
@@ -107,14 +107,17 @@ def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_i
 def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_the_cpu() -> None:
     cells = machines.choose(ALL, "asked.matmul/n=1000/", "matmul.square/n=1000/")
     insight = tell(cells=cells)
-    places = {(one.spot.arm, one.spot.pinned): one.steps[-1].cell for one in insight.waterfalls}
+    places = {
+        (waterfall.spot.arm, waterfall.spot.pinned): waterfall.steps[-1].cell
+        for waterfall in insight.waterfalls
+    }
     plain = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
     assert places == {
         ("cpu", False): plain,
         ("cuda", False): plain,
         ("cuda", True): "asked.matmul/n=1000/stage=warm/on=cpu",
     }
-    assert all(len(one.steps) == 3 for one in insight.waterfalls)
+    assert all(len(waterfall.steps) == 3 for waterfall in insight.waterfalls)
 
 
 def test_the_script_names_the_wrong_winner() -> None:
@@ -132,7 +135,9 @@ def test_the_script_names_the_wrong_winner() -> None:
 
 def test_one_arm_has_its_waterfalls() -> None:
     insight = tell(None, cells=SLICES)
-    assert [(one.spot.arm, one.spot.pinned) for one in insight.waterfalls] == [("cpu", False)]
+    assert [(waterfall.spot.arm, waterfall.spot.pinned) for waterfall in insight.waterfalls] == [
+        ("cpu", False)
+    ]
     assert not insight.find("gap")
 
 
@@ -168,7 +173,9 @@ def test_the_parts_of_a_step_are_what_was_planted() -> None:
 def test_what_the_parts_do_not_explain_is_called_unexplained() -> None:
     name = TRAINED.format(512, "host")
     campaign, documents = machines.make_campaign(STEPS, host=QUIET)
-    slow = [in_cell(name, samples_s=[5e-3 + n * 1e-6])(one) for n, one in enumerate(documents)]
+    slow = [
+        in_cell(name, samples_s=[5e-3 + n * 1e-6])(document) for n, document in enumerate(documents)
+    ]
     found = take_apart(study(campaign, slow), name, "cuda")
     assert found["rest"].verdict == "unexplained"
     assert sum(found[of].share or 0.0 for of in (*PARTS, "rest")) == pytest.approx(1)
@@ -184,7 +191,7 @@ def test_without_prices_dispatch_is_not_told_from_compute() -> None:
 
 def find_pipeline(insight: Analysis, pipeline: str, of: str = "together") -> Finding | None:
     found = insight.find("pipeline", arm="cpu", of=of)
-    return next((one for one in found if f"pipeline={pipeline}/" in one.cell), None)
+    return next((row for row in found if f"pipeline={pipeline}/" in row.cell), None)
 
 
 @pytest.mark.parametrize("gpu", [None, GPU], ids=["one arm", "two arms"])
@@ -200,7 +207,7 @@ def test_python_in_the_pipeline_makes_it_input_bound(*, gpu: Device | None, hide
 
 
 def test_the_cells_of_quick_are_enough_to_call_it_input_bound() -> None:
-    cells = [one for one in ALL if one.id in QUICK]
+    cells = [cell for cell in ALL if cell.id in QUICK]
     insight = tell(None, cpu=replace(CPU, python=8e-3), cells=cells)
     slow, fast = (find_pipeline(insight, name) for name in ("numpy_function", "parallel"))
     assert slow
@@ -215,10 +222,10 @@ def test_the_gpu_breaks_even_after_so_many_steps_or_at_once_or_never() -> None:
     )
     small, middle, large = (TRAINED.format(batch, "device") for batch in (8, 512, 4096))
     traced = [
-        synthetic.change_cell(one, middle, first_call_s=TRACING[one.invocation.arm])
-        for one in documents
+        synthetic.change_cell(document, middle, first_call_s=TRACING[document.invocation.arm])
+        for document in documents
     ]
-    found = {one.cell: one for one in study(campaign, traced).find("break-even")}
+    found = {finding.cell: finding for finding in study(campaign, traced).find("break-even")}
     # A step saves nothing.
     assert found[small].verdict == "never"
     assert found[small].beside
@@ -269,20 +276,20 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     insight = measure(40e12, "NVIDIA A10")
     told = pick(insight.limits, "invalid")
     beyond = {flag.where["cell"] for flag in told}
-    honest = {one.id for one in insight.cells} - beyond
+    honest = {cell.id for cell in insight.cells} - beyond
     assert beyond
     assert honest
-    assert {(one.code, one.values["part"]) for one in told} == {("above-peak", "A10")}
-    for one in insight.cells:
-        if one.id in beyond:
-            assert one.arms["cuda"].invalid
-            assert one.ratios["cuda"] == raise_flag("no-possible-number")
-            found = one.verdicts["cuda"]
+    assert {(flag.code, flag.values["part"]) for flag in told} == {("above-peak", "A10")}
+    for cell in insight.cells:
+        if cell.id in beyond:
+            assert cell.arms["cuda"].invalid
+            assert cell.ratios["cuda"] == raise_flag("no-possible-number")
+            found = cell.verdicts["cuda"]
             assert isinstance(found, Flag) or found.name == "INVALID"
     # No best, no roof, no yardstick and no end of a crossover.
     assert {best.cell for best in insight.find("best", arm="cuda")} <= honest
     assert {use.at for use in insight.find("use", arm="cuda")} <= honest
-    sizes = {one.params["n"] for one in insight.cells if one.id in beyond}
+    sizes = {cell.params["n"] for cell in insight.cells if cell.id in beyond}
     for sweep in insight.sweeps:
         for crossover in sweep.crossovers.values():
             assert sizes.isdisjoint({crossover.low, crossover.high})
@@ -299,7 +306,9 @@ def test_parts_match_by_their_exact_names(name: str) -> None:
     insight = measure(1e15, name)
     assert not insight.limits
     best = insight.find("best", arm="cuda", of="fp32 products")
-    assert [one.evidence[0].values for one in best] == ([{"device": name}] if name else [])
+    assert [best_rate.evidence[0].values for best_rate in best] == (
+        [{"device": name}] if name else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -328,7 +337,7 @@ def test_a_part_is_found_by_the_name_that_cuda_gives_it(
         ("memory", ANY),
     ]
     found = [figures.select(part, what, "peak", how) for what, how in sought]
-    assert [one[0].high if one else None for one in found] == [fp32, fp16, memory]
+    assert [row[0].high if row else None for row in found] == [fp32, fp16, memory]
 
 
 def test_a_card_that_runs_above_its_boost_clock_is_believed() -> None:
@@ -342,13 +351,13 @@ def test_the_figures_make_sense() -> None:
     names = [name for part in figures.parts for name in part.names]
     assert len(set(names)) == len(names)
     known = {part.name for part in figures.parts}
-    for one in figures.figures:
-        assert set(one.parts) <= known
-        assert 0 < one.low <= one.high
-        assert one.source
-        assert one.date
+    for figure in figures.figures:
+        assert set(figure.parts) <= known
+        assert 0 < figure.low <= figure.high
+        assert figure.source
+        assert figure.date
     for part in figures.parts:
-        assert any(part.name in one.parts for one in figures.figures)
+        assert any(part.name in figure.parts for figure in figures.figures)
         for peak in figures.figures:
             if part.name in peak.parts and peak.kind == "peak":
                 for found in figures.select(part, peak.quantity, "measured", peak.precision):
@@ -413,19 +422,19 @@ def test_the_json_holds_what_the_report_says() -> None:
     assert set(causes[0]) == {
         *("rule", "confirmed", "provisional", "share", "seconds", "evidence", "gain")
     }
-    assert all(one["text"] for cause in causes for one in cause["evidence"])
+    assert all(evidence["text"] for cause in causes for evidence in cause["evidence"])
     for cell in content["cells"]:
         if cell["verdict"] == "SLOWER":
             assert cell["causes"]
-    assert {one["tag"] for one in content["findings"]} == {*get_args(Tag)} - {
+    assert {finding["tag"] for finding in content["findings"]} == {*get_args(Tag)} - {
         "gain",
         "published",
         "of-peak",
     }
-    for one in content["findings"]:
-        assert all(each["text"] for each in one.get("evidence", ()))
-        assert {"value", "share", "verdict", "evidence"} & set(one)
-    assert {one["name"] for one in content["waterfalls"]} == {
+    for finding in content["findings"]:
+        assert all(each["text"] for each in finding.get("evidence", ()))
+        assert {"value", "share", "verdict", "evidence"} & set(finding)
+    assert {waterfall["name"] for waterfall in content["waterfalls"]} == {
         *("matmul", "clone", "slices", "dataset", "fit")
     }
 
@@ -440,14 +449,16 @@ MORE = set(product(("n", "batch", "bytes", "width", "work"), (0.0, 1e308, -1, 1e
 )
 def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, number: float) -> None:
     cells = []
-    for one in [*ALL[:3], *machines.choose(ALL, "mlp", "tfdata.triple", "overhead.copy")]:
+    for cell in [*ALL[:3], *machines.choose(ALL, "mlp", "tfdata.triple", "overhead.copy")]:
         if axis == "work":
-            cells.append(replace(one, work=Work(amount=number, unit=one.work.unit, bytes=number)))
+            cells.append(replace(cell, work=Work(amount=number, unit=cell.work.unit, bytes=number)))
         else:
-            params = {name: number if name == axis else value for name, value in one.params.items()}
-            identity = cell_id(one.scenario, one.case, params)
-            cells.append(replace(one, id=identity, params=params))
-    cells = list({one.id: one for one in cells}.values())
+            params = {
+                name: number if name == axis else value for name, value in cell.params.items()
+            }
+            identity = cell_id(cell.scenario, cell.case, params)
+            cells.append(replace(cell, id=identity, params=params))
+    cells = list({cell.id: cell for cell in cells}.values())
     campaign = synthetic.make_campaign(cells=cells, blocks=3)
     documents = synthetic.make_documents(
         campaign, truth=lambda _, arm: 2e-3 if arm == "cuda" else 1e-3, samples=2

@@ -37,7 +37,7 @@ COPYING = {**IDLE, "busy_share": 0.6, "copy_share": 0.4, "copies": 2.0}
 def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, list[str]]:
     """How a cause is checked that takes 0.6 ms of a call of 1 ms, which a trace saw."""
     campaign, documents = machines.make_campaign(machines.choose(STEPS, STEP))
-    documents = [synthetic.change_cell(one, STEP, samples_s=[1e-3]) for one in documents]
+    documents = [synthetic.change_cell(document, STEP, samples_s=[1e-3]) for document in documents]
     index = index_cells(sum_up(campaign, documents))
     if trace is not None:
         index = replace(index, traces={"cuda": {STEP: trace}})
@@ -86,10 +86,12 @@ def traced(block: int) -> Summary:
     """A campaign whose GPU loses by overhead, of which one invocation has a trace."""
     gpu = replace(machines.GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
     campaign, documents = machines.make_campaign(STEPS, cpu=machines.CPU, gpu=gpu)
-    like = next(one for one in documents if one.invocation.arm == "cuda")
+    like = next(document for document in documents if document.invocation.arm == "cuda")
     seen = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
     kept = [
-        one for one in documents if (one.invocation.arm, one.invocation.block) != ("cuda", block)
+        document
+        for document in documents
+        if (document.invocation.arm, document.invocation.block) != ("cuda", block)
     ]
     return sum_up(campaign, [*kept, seen])
 
@@ -99,6 +101,6 @@ def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     index = index_cells(summary)
     assert index.traces["cuda"] == {STEP: IDLE}
     _, (cause, *_) = explain(index)[STEP]
-    (seen,) = [one for one in cause.evidence if one.code == "trace"]
+    (seen,) = [evidence for evidence in cause.evidence if evidence.code == "trace"]
     assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
     assert not any(index_cells(traced(1)).traces.values())
