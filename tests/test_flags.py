@@ -76,8 +76,8 @@ def in_step(**fields: object) -> Change:
     return in_cell(STEP, **fields)
 
 
-def evidence(found: Mapping[str, float]) -> Change:
-    return in_step(evidence=dict(found))
+def evidence(values: Mapping[str, float]) -> Change:
+    return in_step(evidence=dict(values))
 
 
 it_broke = lose(STEP, "failed", "it broke")
@@ -233,10 +233,10 @@ CAMPAIGNS = [
 def calibrate() -> LoadedCampaign:
     """A campaign that has only its calibration, on a machine of which nothing is as it should be."""
     campaign = synthetic.make_campaign(blocks=1, cells=CELLS)
-    seen = {"foreign_cpus": 2.0, "steal_share": 0.5}
+    busy = {"foreign_cpus": 2.0, "steal_share": 0.5}
     change = (
         lose(START, "failed", "it broke"),
-        evidence(seen),
+        evidence(busy),
         tell({"cpu.quota": "2"}),
     )
     document = synthetic.make_document(campaign, "cuda", 0)
@@ -259,16 +259,16 @@ def calibrate() -> LoadedCampaign:
     return load(campaign, [watch(facts, series)(document)])
 
 
-def gather(found: object) -> Iterator[Flag]:
+def gather(tree: object) -> Iterator[Flag]:
     """Every flag in there, however deep."""
-    if isinstance(found, Flag):
-        yield found
-    elif isinstance(found, Struct):
-        yield from gather(structs.asdict(found))
-    elif isinstance(found, Mapping):
-        yield from gather(tuple(found.values()))
-    elif isinstance(found, tuple):
-        for each in found:
+    if isinstance(tree, Flag):
+        yield tree
+    elif isinstance(tree, Struct):
+        yield from gather(structs.asdict(tree))
+    elif isinstance(tree, Mapping):
+        yield from gather(tuple(tree.values()))
+    elif isinstance(tree, tuple):
+        for each in tree:
             yield from gather(each)
 
 
@@ -317,8 +317,8 @@ def choose() -> Iterator[Versus]:
 @pytest.fixture(scope="module")
 def raised() -> list[Flag]:
     too_wide = estimate([5e-324, 1e308, 5e-324])
-    found = (*map(analyse, [*CAMPAIGNS, calibrate()]), *compare(), *choose(), too_wide)
-    return [*gather(found), raise_flag("one-arm")]
+    results = (*map(analyse, [*CAMPAIGNS, calibrate()]), *compare(), *choose(), too_wide)
+    return [*gather(results), raise_flag("one-arm")]
 
 
 def test_every_kind_is_raised(raised: list[Flag]) -> None:

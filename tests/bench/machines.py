@@ -93,7 +93,7 @@ def watch(machine: Machine, document: Document) -> Document:
     """The document with what a sampler saw of the machine: idle at first, then at work."""
     if not machine.watched:
         return document
-    seen: dict[str, list[float | None]] = {
+    series: dict[str, list[float | None]] = {
         "gpu.clock_sm_mhz": [300.0, machine.clock_mhz],
         "gpu.own_processes": [0.0, 1.0],
         "gpu.other_processes": [0.0, 0.0],
@@ -101,14 +101,14 @@ def watch(machine: Machine, document: Document) -> Document:
     }
     if machine.link is not None:
         # A link that idles goes down to the first generation; its lanes stay.
-        seen["gpu.pcie_generation"] = [1.0, float(machine.link[0])]
-        seen["gpu.pcie_width"] = [float(machine.link[1])] * 2
-    seen |= {name: [0.0, value] for name, value in machine.series.items()}
+        series["gpu.pcie_generation"] = [1.0, float(machine.link[0])]
+        series["gpu.pcie_width"] = [float(machine.link[1])] * 2
+    series |= {name: [0.0, value] for name, value in machine.series.items()}
     telemetry = Telemetry(
         started=document.invocation.started,
         facts=tell_facts(machine),
         at_s=[0.0, 900.0],
-        series=seen,
+        series=series,
     )
     absent = {name: why for name, why in document.absent.items() if name != "telemetry"}
     return replace(document, telemetry=telemetry, absent=absent)

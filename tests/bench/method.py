@@ -70,8 +70,8 @@ def tabulate_rules(cells: int, slower: float) -> str:
         rates = []
         for rule in RULES.values():
             # All see as many processes; one arm after the other takes twice the time.
-            seen = 2 * JUDGED_BLOCKS if rule is decide_by_runs else JUDGED_BLOCKS
-            pairs = zip(base[:, :seen], other[:, :seen], strict=True)
+            blocks = 2 * JUDGED_BLOCKS if rule is decide_by_runs else JUDGED_BLOCKS
+            pairs = zip(base[:, :blocks], other[:, :blocks], strict=True)
             rates.append(count([rule(a, b, draw) for a, b in pairs]))
         rows.append([name, *(f"{100 * rate.value:.0f} %" for rate in rates)])
     headers = ["host", *RULES]

@@ -128,7 +128,7 @@ def test_a_look_sees_how_precise_a_campaign_is(folder: Path, tmp_path: Path) -> 
     assert look(folder).enough
     noisy = replace(TYPICAL, between=0.1)
     other = synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))
-    found = look(other)
-    assert not found.enough
+    precision = look(other)
+    assert not precision.enough
     # The ends of the sweep have a clear winner, which is all that more blocks could tell.
-    assert 0 < found.precise < found.cells == 20
+    assert 0 < precision.precise < precision.cells == 20

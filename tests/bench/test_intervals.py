@@ -51,8 +51,8 @@ def cover_with_looks(name: str, *, cells: int, campaigns: int, fewest: int, most
         while True:
             arms = zip(estimates(base[:, :blocks]), estimates(other[:, :blocks]), strict=True)
             pairs = list(ratios(base[:, :blocks], other[:, :blocks]))
-            known = zip(arms, ([ratio] for ratio in pairs), strict=True)
-            if blocks == most or assess(known).enough:
+            cells_so_far = zip(arms, ([ratio] for ratio in pairs), strict=True)
+            if blocks == most or assess(cells_so_far).enough:
                 hits += [contains(ratio, 1.0) for ratio in pairs]
                 break
             blocks = plan.add_blocks(blocks, most)
@@ -71,8 +71,8 @@ def test_as_many_values_as_are_needed_are_known_to_five_per_cent_every_other_tim
     spread: float,
 ) -> None:
     draw = np.random.default_rng(4)
-    seen = np.exp([[-spread, 0.0, spread]])
-    needed = count_needed(next(estimates(seen)))
+    first = np.exp([[-spread, 0.0, spread]])
+    needed = count_needed(next(estimates(first)))
     assert needed is not None
     values = np.exp(draw.normal(0, spread, (4000, needed)))
     widths = [value.high / value.value for value in estimates(values) if value.high is not None]

@@ -86,7 +86,7 @@ def test_a_script_stage_says_what_the_script_itself_prints(case: str) -> None:
         for run_case in order:
             times[run_case].append(run_case(case))
         order.reverse()
-    posted, stage = (list(zip(*found, strict=True)) for found in times.values())
+    posted, stage = (list(zip(*runs, strict=True)) for runs in times.values())
     for cell, theirs, ours in zip(NUMBERS[case], posted, stage, strict=True):
         assert not differ(theirs, ours), (cell, theirs, ours)
 
@@ -121,8 +121,8 @@ def test_the_rule_finds_half_as_much_again_and_little_else(
     high: float,
 ) -> None:
     draw = np.random.default_rng(5)
-    found = [
+    apart = [
         differ(spread(draw, rounds).tolist(), (ratio * spread(draw, rounds)).tolist())
         for _ in range(1000)
     ]
-    assert low <= statistics.fmean(found) <= high
+    assert low <= statistics.fmean(apart) <= high

@@ -38,14 +38,14 @@ def measure(case: str, plant: str) -> Mapping[str, float]:
     script, *warm = (f"asked.{case}/stage={stage.name}/on=arm" for stage in CASES[case])
     seconds = PLANTED_S / (CALLS[case] if plant == "argument" else 1)
     worker = ("-m", "tests.bench.slowed", plant, f"{seconds}")
-    told = run(*worker, "script", script)
-    told += run(
+    lines = run(*worker, "script", script)
+    lines += run(
         *(*worker, "measure", "--warmup", "0.1", "--measure", "0.3"),
         *(f"{cell}@1" for cell in warm),
     )
     cells = [
         record["cell"]
-        for record in map(json.loads, told.splitlines())
+        for record in map(json.loads, lines.splitlines())
         if record["record"] == "cell"
     ]
     assert [cell["outcome"] for cell in cells] == ["measured"] * len(CASES[case]), cells

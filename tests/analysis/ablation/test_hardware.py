@@ -226,13 +226,13 @@ def test_what_is_told_of_a_gpu_and_makes_it_unsound(name: str) -> None:
     change, code, unsound = GPU[name]
     loaded = calibrate(change)
     check_unsound(loaded, "cuda", unsound)
-    told = study_first(loaded)
-    assert codes(told.hardware) == ([code] if code else [])
+    first = study_first(loaded)
+    assert codes(first.hardware) == ([code] if code else [])
     # None of it is by itself a reason to call a campaign anything.
-    assert codes(told.flags)[:1] == ["simulated"]
-    assert not {code} & set(codes(told.flags))
-    report = " ".join(render_lines(compose_brief(told)).split())
-    for flag in told.hardware:
+    assert codes(first.flags)[:1] == ["simulated"]
+    assert not {code} & set(codes(first.flags))
+    report = " ".join(render_lines(compose_brief(first)).split())
+    for flag in first.hardware:
         assert flag.where == {"arm": "cuda"}
         assert f"{word(flag)}." in report
 
@@ -266,8 +266,8 @@ def test_gpus_that_do_not_answer_and_that_are_not_listed_are_added_up() -> None:
 def test_a_limit_over_the_default_is_told_and_no_caution(
     watts: tuple[float, float | None, float | None], severity: str | None
 ) -> None:
-    told = study_first(calibrate(limit(*watts))).hardware
-    assert [flag.severity for flag in told] == ([severity] if severity else [])
+    flags = study_first(calibrate(limit(*watts))).hardware
+    assert [flag.severity for flag in flags] == ([severity] if severity else [])
 
 
 def test_half_of_a_link_is_told_with_what_it_may_be() -> None:
@@ -305,10 +305,10 @@ def test_copies_are_held_against_the_link_that_is_told(
     how = watch(pcie_width=[lanes, lanes]), trace(gb_s)
     loaded = calibrate(*how, cells=COPIES)
     assert not list(find_unsound(loaded))
-    for told in (make(*how, cells=COPIES).hardware, study_first(loaded).hardware):
-        assert codes(told) == ([code] if code else [])
+    for flags in (make(*how, cells=COPIES).hardware, study_first(loaded).hardware):
+        assert codes(flags) == ([code] if code else [])
         if code == "link-slow":
-            assert "reach 12.3 GB/s, 39 % of the 31.5 GB/s" in word(told[0])
+            assert "reach 12.3 GB/s, 39 % of the 31.5 GB/s" in word(flags[0])
 
 
 def test_a_call_alone_tells_of_the_link_where_it_beats_the_cpus_own_copy() -> None:

@@ -196,20 +196,20 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
     assert not analyse(fine).limits
     summary = summarise(spoil(loaded, {bad: BAD}))
-    (found,) = summary.cells
-    value = found.arms["cuda"].estimate
+    (cell,) = summary.cells
+    value = cell.arms["cuda"].estimate
     assert value
     places = find_places(summary.campaign, summary.counted)
     assert find_impossible("cuda", COPY, places["cuda"], value.value) is None
-    (flag,) = found.arms["cuda"].invalid
-    (told,) = analyse(summary.loaded).limits
-    assert (told.code, told.where) == (flag.code, flag.where)
-    assert told.values == pytest.approx(flag.values, rel=1e-9)
+    (flag,) = cell.arms["cuda"].invalid
+    (limit,) = analyse(summary.loaded).limits
+    assert (limit.code, limit.where) == (flag.code, flag.where)
+    assert limit.values == pytest.approx(flag.values, rel=1e-9)
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
     assert "moves 11.6 TB/s" in word(flag)
     # It wins nothing: no ratio, and no verdict.
-    assert tell_ratio(found.comparisons["cuda"]) == raise_flag("no-possible-number")
-    assert not found.arms["cpu"].invalid
+    assert tell_ratio(cell.comparisons["cuda"]) == raise_flag("no-possible-number")
+    assert not cell.arms["cpu"].invalid
 
 
 @pytest.mark.parametrize("cell", [COPY, CALLS[0], SUM], ids=lambda cell: cell.case)
@@ -222,8 +222,8 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     (flag,) = analyse(summary.loaded).limits
     assert flag.code in IMPLAUSIBLE
     assert flag.where == {"arm": "cuda", "cell": cell.id}
-    (found,) = summary.cells[0].arms["cuda"].invalid
-    assert (found.code, found.where) == (flag.code, flag.where)
-    assert found.values == pytest.approx(flag.values, rel=1e-9)
+    (invalid,) = summary.cells[0].arms["cuda"].invalid
+    assert (invalid.code, invalid.where) == (flag.code, flag.where)
+    assert invalid.values == pytest.approx(flag.values, rel=1e-9)
     # The arm whose number can be is invalid for the campaign's reason.
     assert summary.cells[0].arms["cpu"].invalid == find_invalid(summary.flags)

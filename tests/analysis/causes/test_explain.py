@@ -155,9 +155,9 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
 @pytest.mark.parametrize("rule", OUTWEIGHED)
 def test_the_cause_that_explains_most_is_named_first(rule: RuleName) -> None:
     gpu, name, first = OUTWEIGHED[rule]
-    found = [cause.rule for cause in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name)[1]]
-    assert found[0] == first
-    assert rule in found[1:]
+    rules = [cause.rule for cause in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name)[1]]
+    assert rules[0] == first
+    assert rule in rules[1:]
 
 
 def is_healthy(cell: Cell) -> bool:
@@ -247,9 +247,9 @@ def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
     hungry = replace(GPU, native=2e-3, python=4e-3)
     for made in (cells, odd):
         index = measure(hungry, cells=made)
-        found = find_pipeline(index, index.cells[NUMPY], "cuda")
-        assert found is not None
-        _, how = find_better(index, found, "cuda")
+        pipeline = find_pipeline(index, index.cells[NUMPY], "cuda")
+        assert pipeline is not None
+        _, how = find_better(index, pipeline, "cuda")
         assert how.values == {"words": "with pipeline=parallel"}
 
 
@@ -343,8 +343,8 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
-    seen = in_cell(name, placement={"GPU:0": 3, "CPU:0": 5}, elsewhere=fallen)
-    changed = plant(documents, seen, "cuda")
+    fall = in_cell(name, placement={"GPU:0": 3, "CPU:0": 5}, elsewhere=fallen)
+    changed = plant(documents, fall, "cuda")
     unknown, cause = find(index_of(campaign, changed), name)[1]
     assert (unknown.rule, unknown.share) == ("unknown", 1.0)
     assert (cause.rule, cause.confirmed) == ("fallback", False)

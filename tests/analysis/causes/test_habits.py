@@ -53,9 +53,9 @@ def measure(times: float) -> Analysis:
 
 @pytest.mark.parametrize(("habit", "remedy"), REMEDIES)
 def test_a_habit_has_its_remedy_among_the_recommendations(habit: str, remedy: str) -> None:
-    (found,) = measure(50.0).find("change", cell=habit, at=remedy)
-    assert found.verdict == "faster"
-    assert found.number.value == pytest.approx(50.0, rel=0.1)
+    (change,) = measure(50.0).find("change", cell=habit, at=remedy)
+    assert change.verdict == "faster"
+    assert change.number.value == pytest.approx(50.0, rel=0.1)
 
 
 @pytest.mark.parametrize(("habit", "remedy"), REMEDIES)

@@ -57,28 +57,28 @@ TRACING = {"cpu": 0.2, "cuda": 1.5}
 
 
 def test_a_waterfall_goes_one_change_at_a_time() -> None:
-    found = find_waterfall(tell(replace(GPU, start=50e-3), cells=SLICES), "slices", "cuda")
-    assert [step.cell.split("/")[1] for step in found.steps] == [
+    waterfall = find_waterfall(tell(replace(GPU, start=50e-3), cells=SLICES), "slices", "cuda")
+    assert [step.cell.split("/")[1] for step in waterfall.steps] == [
         f"stage={stage}" for stage in machines.STAGES
     ]
-    assert all(len(step.changes) == 1 for step in found.steps)
-    factors = [step.factor.value for step in found.steps if step.factor]
-    assert len(factors) == len(found.steps) - 1
-    assert math.prod(factors) == pytest.approx(found.factor.value)
-    largest = max(found.steps[1:], key=lambda step: step.factor.value if step.factor else 0)
+    assert all(len(step.changes) == 1 for step in waterfall.steps)
+    factors = [step.factor.value for step in waterfall.steps if step.factor]
+    assert len(factors) == len(waterfall.steps) - 1
+    assert math.prod(factors) == pytest.approx(waterfall.factor.value)
+    largest = max(waterfall.steps[1:], key=lambda step: step.factor.value if step.factor else 0)
     assert largest.changes == ("tracing no longer timed",)
     # Naive: 100 steps of 10 and the start, an example; fair: a step of 512.
-    assert found.steps[-1].value.value == pytest.approx(
+    assert waterfall.steps[-1].value.value == pytest.approx(
         machines.step_time(GPU, 512) / 512, rel=NEAR
     )
 
 
 def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
     ends = [cell for cell in SLICES if cell.params["stage"] in {"naive", "batch-512"}]
-    found = find_waterfall(tell(cells=ends), "slices", "cuda")
-    assert len(found.steps) == 2
-    assert len(found.steps[1].changes) == len(machines.STAGES) - 1
-    assert set(found.steps[1].rules) == {"start-up", "transfer", "overhead"}
+    waterfall = find_waterfall(tell(cells=ends), "slices", "cuda")
+    assert len(waterfall.steps) == 2
+    assert len(waterfall.steps[1].changes) == len(machines.STAGES) - 1
+    assert set(waterfall.steps[1].rules) == {"start-up", "transfer", "overhead"}
 
 
 def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
@@ -92,16 +92,16 @@ def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
 
 def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_is() -> None:
     later = [cell for cell in SLICES if cell.params["stage"] != "naive"]
-    found = find_waterfall(tell(cells=later), "slices", "cuda")
-    assert not found.posted
-    assert found.steps[0].cell == "asked.slices/stage=traced/on=arm"
+    waterfall = find_waterfall(tell(cells=later), "slices", "cuda")
+    assert not waterfall.posted
+    assert waterfall.steps[0].cell == "asked.slices/stage=traced/on=arm"
     # All that is right already.
-    assert found.steps[0].changes == (
+    assert waterfall.steps[0].changes == (
         "the labels a column instead of a row",
         "tracing no longer timed",
     )
-    assert found.steps[0].rules == found.steps[-1].rules[:0]
-    assert found.steps[0].factor is None
+    assert waterfall.steps[0].rules == waterfall.steps[-1].rules[:0]
+    assert waterfall.steps[0].factor is None
 
 
 def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_the_cpu() -> None:
@@ -176,22 +176,22 @@ def test_what_the_parts_do_not_explain_is_called_unexplained() -> None:
     slow = [
         in_cell(name, samples_s=[5e-3 + n * 1e-6])(document) for n, document in enumerate(documents)
     ]
-    found = take_apart(study(campaign, slow), name, "cuda")
-    assert found["rest"].verdict == "unexplained"
-    assert sum(found[of].share or 0.0 for of in (*PARTS, "rest")) == pytest.approx(1)
+    parts = take_apart(study(campaign, slow), name, "cuda")
+    assert parts["rest"].verdict == "unexplained"
+    assert sum(parts[of].share or 0.0 for of in (*PARTS, "rest")) == pytest.approx(1)
 
 
 def test_without_prices_dispatch_is_not_told_from_compute() -> None:
-    found = take_apart(
+    parts = take_apart(
         tell(cells=machines.choose(ALL, "mlp.train")), TRAINED.format(512, "device"), "cpu"
     )
-    assert found["dispatch"].value is None
-    assert found["dispatch"].evidence[0].code == "no-call-price"
+    assert parts["dispatch"].value is None
+    assert parts["dispatch"].evidence[0].code == "no-call-price"
 
 
 def find_pipeline(insight: Analysis, pipeline: str, of: str = "together") -> Finding | None:
-    found = insight.find("pipeline", arm="cpu", of=of)
-    return next((row for row in found if f"pipeline={pipeline}/" in row.cell), None)
+    rows = insight.find("pipeline", arm="cpu", of=of)
+    return next((row for row in rows if f"pipeline={pipeline}/" in row.cell), None)
 
 
 @pytest.mark.parametrize("gpu", [None, GPU], ids=["one arm", "two arms"])
@@ -225,17 +225,17 @@ def test_the_gpu_breaks_even_after_so_many_steps_or_at_once_or_never() -> None:
         synthetic.change_cell(document, middle, first_call_s=TRACING[document.invocation.arm])
         for document in documents
     ]
-    found = {finding.cell: finding for finding in study(campaign, traced).find("break-even")}
+    break_evens = {finding.cell: finding for finding in study(campaign, traced).find("break-even")}
     # A step saves nothing.
-    assert found[small].verdict == "never"
-    assert found[small].beside
-    assert found[small].beside.value < 0
+    assert break_evens[small].verdict == "never"
+    assert break_evens[small].beside
+    assert break_evens[small].beside.value < 0
     saving = machines.step_time(CPU, 512) - machines.step_time(GPU, 512) - 0.98e-3
-    steps = found[middle].number
+    steps = break_evens[middle].number
     longer = TRACING["cuda"] - TRACING["cpu"]
     assert steps.value == pytest.approx(longer / saving, rel=NEAR)
     # The first call holds a step: where that is long, the GPU's takes no longer.
-    assert (found[large].value, found[large].verdict) == (None, "at once")
+    assert (break_evens[large].value, break_evens[large].verdict) == (None, "at once")
 
 
 PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.sum")
@@ -262,10 +262,10 @@ def test_a_rate_is_held_against_what_was_published(
     *, flops: float, band: str, warnings: bool
 ) -> None:
     insight = measure(flops, "NVIDIA A10")
-    (found,) = insight.find("best", arm="cuda", of="fp32 products")
-    assert found.evidence[0].values["part"] == "A10"
-    assert found.verdict == band
-    assert found.share == pytest.approx(flops / 31.2e12, rel=NEAR)
+    (best,) = insight.find("best", arm="cuda", of="fp32 products")
+    assert best.evidence[0].values["part"] == "A10"
+    assert best.verdict == band
+    assert best.share == pytest.approx(flops / 31.2e12, rel=NEAR)
     assert codes(insight.limits) == (["far-below-published"] if warnings else [])
     (memory,) = insight.find("best", arm="cuda", of="memory")
     assert memory.number.value == pytest.approx(400e9, rel=NEAR)
@@ -274,18 +274,18 @@ def test_a_rate_is_held_against_what_was_published(
 
 def test_a_product_beyond_the_peak_wins_nothing() -> None:
     insight = measure(40e12, "NVIDIA A10")
-    told = pick(insight.limits, "invalid")
-    beyond = {flag.where["cell"] for flag in told}
+    flags = pick(insight.limits, "invalid")
+    beyond = {flag.where["cell"] for flag in flags}
     honest = {cell.id for cell in insight.cells} - beyond
     assert beyond
     assert honest
-    assert {(flag.code, flag.values["part"]) for flag in told} == {("above-peak", "A10")}
+    assert {(flag.code, flag.values["part"]) for flag in flags} == {("above-peak", "A10")}
     for cell in insight.cells:
         if cell.id in beyond:
             assert cell.arms["cuda"].invalid
             assert cell.ratios["cuda"] == raise_flag("no-possible-number")
-            found = cell.verdicts["cuda"]
-            assert isinstance(found, Flag) or found.name == "INVALID"
+            verdict = cell.verdicts["cuda"]
+            assert isinstance(verdict, Flag) or verdict.name == "INVALID"
     # No best, no roof, no yardstick and no end of a crossover.
     assert {best.cell for best in insight.find("best", arm="cuda")} <= honest
     assert {use.at for use in insight.find("use", arm="cuda")} <= honest
@@ -336,8 +336,8 @@ def test_a_part_is_found_by_the_name_that_cuda_gives_it(
         *(("product", "fp32"), ("product", "fp16")),
         ("memory", ANY),
     ]
-    found = [figures.select(part, what, "peak", how) for what, how in sought]
-    assert [row[0].high if row else None for row in found] == [fp32, fp16, memory]
+    peaks = [figures.select(part, what, "peak", how) for what, how in sought]
+    assert [row[0].high if row else None for row in peaks] == [fp32, fp16, memory]
 
 
 def test_a_card_that_runs_above_its_boost_clock_is_believed() -> None:
@@ -350,9 +350,9 @@ def test_the_figures_make_sense() -> None:
     figures = read_figures()
     names = [name for part in figures.parts for name in part.names]
     assert len(set(names)) == len(names)
-    known = {part.name for part in figures.parts}
+    parts = {part.name for part in figures.parts}
     for figure in figures.figures:
-        assert set(figure.parts) <= known
+        assert set(figure.parts) <= parts
         assert 0 < figure.low <= figure.high
         assert figure.source
         assert figure.date
@@ -360,8 +360,8 @@ def test_the_figures_make_sense() -> None:
         assert any(part.name in figure.parts for figure in figures.figures)
         for peak in figures.figures:
             if part.name in peak.parts and peak.kind == "peak":
-                for found in figures.select(part, peak.quantity, "measured", peak.precision):
-                    assert found.high < peak.high
+                for measured in figures.select(part, peak.quantity, "measured", peak.precision):
+                    assert measured.high < peak.high
 
 
 def test_shares_of_the_own_best_and_of_the_roof() -> None:
@@ -376,8 +376,8 @@ def test_shares_of_the_own_best_and_of_the_roof() -> None:
 
 
 def find_share(insight: Analysis, tag: Tag, cell: str) -> float | None:
-    (found,) = insight.find(tag, arm="cuda", cell=cell)
-    return found.share
+    (finding,) = insight.find(tag, arm="cuda", cell=cell)
+    return finding.share
 
 
 TRAINING = machines.choose(ALL, "mlp.train", "asked.fit", "tfdata.triple")
@@ -387,19 +387,19 @@ def test_the_cost_of_a_million() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
     campaign = replace(campaign, price=3.6, price_currency="EUR")
     insight = study(campaign, documents)
-    found = {(cost.cell, cost.arm, cost.of): cost.number.value for cost in insight.find("cost")}
+    costs = {(cost.cell, cost.arm, cost.of): cost.number.value for cost in insight.find("cost")}
     name = TRAINED.format(512, "device")
     # EUR 0.001 a second: a million steps of s seconds cost 1,000 s.
     for arm, device in (("cpu", CPU), ("cuda", GPU)):
         seconds = machines.step_time(device, 512)
-        assert found[name, arm, "steps"] == pytest.approx(1000 * seconds, rel=NEAR)
-        assert found[name, arm, "examples"] == pytest.approx(1000 * seconds / 512, rel=NEAR)
+        assert costs[name, arm, "steps"] == pytest.approx(1000 * seconds, rel=NEAR)
+        assert costs[name, arm, "examples"] == pytest.approx(1000 * seconds / 512, rel=NEAR)
     (turns,) = insight.find("price-ratio", cell=name)
     truth = machines.step_time(CPU, 512) / machines.step_time(GPU, 512)
     assert turns.number.value == pytest.approx(truth, rel=NEAR)
-    epoch = found["asked.fit/stage=steady/batch=512/prefetch=on/on=arm", "cpu", "steps"]
-    assert epoch == pytest.approx(found[name, "cpu", "steps"], rel=NEAR)
-    assert not any("epoch-1" in cell or "on=cpu" in cell for cell, _, _ in found)
+    epoch = costs["asked.fit/stage=steady/batch=512/prefetch=on/on=arm", "cpu", "steps"]
+    assert epoch == pytest.approx(costs[name, "cpu", "steps"], rel=NEAR)
+    assert not any("epoch-1" in cell or "on=cpu" in cell for cell, _, _ in costs)
     assert "At EUR 3.60 an hour" in render_markdown(insight)
 
 

@@ -33,20 +33,20 @@ def test_a_start_that_is_planted_is_the_share_that_goes_with_it() -> None:
     # An example: the starts are of 1,000, the fair step is of 512.
     fair = (machines.step_time(gpu, 512) - machines.step_time(CPU, 512)) / 512
     start = (gpu.start - CPU.start) / 1000
-    found = find(gpu)
-    assert list_changes(found[0]) == TRACED
-    assert found[0].share == pytest.approx(start / (find_asked(gpu) - fair), rel=0.02)
-    assert sum(gone.share or 0.0 for gone in found) == pytest.approx(1, abs=0.02)
+    shares = find(gpu)
+    assert list_changes(shares[0]) == TRACED
+    assert shares[0].share == pytest.approx(start / (find_asked(gpu) - fair), rel=0.02)
+    assert sum(gone.share or 0.0 for gone in shares) == pytest.approx(1, abs=0.02)
 
 
 def find_asked(gpu: Device) -> float:
     """The difference that the script sees, in seconds an example."""
-    found = {
+    waterfalls = {
         waterfall.spot.arm: waterfall
         for waterfall in tell(gpu, cells=SLICES).waterfalls
         if not waterfall.spot.pinned
     }
-    return found["cuda"].steps[0].value.value - found["cpu"].steps[0].value.value
+    return waterfalls["cuda"].steps[0].value.value - waterfalls["cpu"].steps[0].value.value
 
 
 def test_a_stage_without_a_number_hands_its_change_to_the_next() -> None:

@@ -87,13 +87,13 @@ def traced(block: int) -> Summary:
     gpu = replace(machines.GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
     campaign, documents = machines.make_campaign(STEPS, cpu=machines.CPU, gpu=gpu)
     like = next(document for document in documents if document.invocation.arm == "cuda")
-    seen = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
+    document_with_trace = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
     kept = [
         document
         for document in documents
         if (document.invocation.arm, document.invocation.block) != ("cuda", block)
     ]
-    return sum_up(campaign, [*kept, seen])
+    return sum_up(campaign, [*kept, document_with_trace])
 
 
 def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
@@ -101,6 +101,6 @@ def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     index = index_cells(summary)
     assert index.traces["cuda"] == {STEP: IDLE}
     _, (cause, *_) = explain(index)[STEP]
-    (seen,) = [evidence for evidence in cause.evidence if evidence.code == "trace"]
-    assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
+    (heard,) = [evidence for evidence in cause.evidence if evidence.code == "trace"]
+    assert heard.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
     assert not any(index_cells(traced(1)).traces.values())

@@ -54,8 +54,8 @@ class Calls:
         total = draw.gamma(gamma, 1 / gamma, shape)
         hit = draw.binomial(calls, self.spikes, shape)
         more = draw.gamma(np.maximum(hit, 1e-9), self.size / calls) * (hit > 0)
-        found: Array = (total + more) / (1 + self.spikes * self.size)
-        return found
+        means: Array = (total + more) / (1 + self.spikes * self.size)
+        return means
 
 
 SKEWED = Calls()
@@ -143,15 +143,15 @@ def _make_document(
     real, cells = arm_of(arm), []
     drawn = series[:, max(block, 1) - 1].tolist()
     for one, cell, seconds in zip(bare.cells, plan.cells_of(campaign, arm), drawn, strict=True):
-        seen = dict(planted.results(cell, real))
+        fields = dict(planted.results(cell, real))
         if planted.traced is not None and block == 0:
-            seen["trace"] = dict(planted.traced(cell, real))
+            fields["trace"] = dict(planted.traced(cell, real))
         if calls := campaign.calls[real].get(cell.id):
-            seen |= {"warmup_s": seconds[:WARMUP], "samples_s": seconds[WARMUP:]}
-            seen["calls_per_sample"] = calls
+            fields |= {"warmup_s": seconds[:WARMUP], "samples_s": seconds[WARMUP:]}
+            fields["calls_per_sample"] = calls
         else:  # a one-shot cell
-            seen |= {"samples_s": seconds[-1:], "first_call_s": seconds[-1]}
-        cells.append(replace(one, **seen))
+            fields |= {"samples_s": seconds[-1:], "first_call_s": seconds[-1]}
+        cells.append(replace(one, **fields))
     identity = replace(bare.campaign, seed=campaign.seed)
     return planted.change(replace(bare, cells=cells, campaign=identity))
 

@@ -66,8 +66,8 @@ class Told:
 
     def claims(self, kind: Kind) -> list[str]:
         """The sentences of the opening that claim something of a kind."""
-        found = (sentence for sentence in self.opening if PATTERNS[kind].search(sentence))
-        return [each for each in found if not DENIED.search(each)]
+        sentences = (sentence for sentence in self.opening if PATTERNS[kind].search(sentence))
+        return [each for each in sentences if not DENIED.search(each)]
 
     def places(self, control: str) -> list[int]:
         """Where in the opening a control that failed is named."""
@@ -108,9 +108,9 @@ class Told:
     def answers(self) -> list[Mapping[str, Any]]:
         """What every sweep answers, with what it is; what the file leaves out filled in."""
         return [
-            {"low": None, "high": None, "rising": True, **sweep, **found}
+            {"low": None, "high": None, "rising": True, **sweep, **crossover}
             for sweep in self.summary.get("crossovers", ())
-            for found in sweep["crossovers"].values()
+            for crossover in sweep["crossovers"].values()
         ]
 
     @property
@@ -121,8 +121,8 @@ class Told:
     @property
     def noise(self) -> float | None:
         """Up to what share the opening says that a difference is noise; None: it does not say."""
-        found = (match for sentence in self.opening if (match := NOISE.search(sentence)))
-        return next((float(each["size"]) / 100 for each in found), None)
+        matches = (match for sentence in self.opening if (match := NOISE.search(sentence)))
+        return next((float(each["size"]) / 100 for each in matches), None)
 
 
 def listen(reported: Report) -> Told:

@@ -48,17 +48,17 @@ def try_causes(tally: Tally, seed: int) -> None:
     """Each cause planted in turn; what the cells that lose by it are told to lose by."""
     for place, (name, (cpu, gpu)) in enumerate(PLANTS.items()):
         planted = devices.plant(cpu, gpu)
-        told = tell(planted, seed=4000 + 20 * seed + place, also=FALLBACK)
-        _add_causes(tally, told, name, cpu, gpu)
+        report = tell(planted, seed=4000 + 20 * seed + place, also=FALLBACK)
+        _add_causes(tally, report, name, cpu, gpu)
 
 
-def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -> None:
+def _add_causes(tally: Tally, report: Told, name: str, cpu: Device, gpu: Device) -> None:
     unknown = 0
     for cell in plan_cells(also=FALLBACK):
-        causes = told.causes.get(cell.id, [])
+        causes = report.causes.get(cell.id, [])
         if cell.role not in {"work", "input"} or cell.on_cpu or not causes:
             continue
-        loses = told.verdicts[cell.id] == "SLOWER"
+        loses = report.verdicts[cell.id] == "SLOWER"
         shares = devices.blame(cell, cpu, gpu, None if loses else find_best(cell, gpu))
         if not shares:
             continue
@@ -163,18 +163,18 @@ FAILED: Mapping[str, Planted] = {
 def try_controls(tally: Tally, seed: int) -> None:
     """A control that fails has to stand in the first paragraphs, before any winner."""
     for name, planted in FAILED.items():
-        told = tell(planted, seed=6000 + seed)
-        places = told.places(name.partition(":")[0])
-        before = bool(places) and places[0] < told.first_winner
+        report = tell(planted, seed=6000 + seed)
+        places = report.places(name.partition(":")[0])
+        before = bool(places) and places[0] < report.first_winner
         tally.add("told before any winner", before)
         tally.add(f"told before any winner ({name})", before)
         tally.add(f"told in the opening ({name})", bool(places))
-        tally.add("a control of no cells is told to hold", "of 0 cells none" in told.report)
+        tally.add("a control of no cells is told to hold", "of 0 cells none" in report.report)
         if name == "twins":
-            noise = told.noise
+            noise = report.noise
             tally.add("a failed twin is taken for noise", noise is not None and noise > 0.04)
-    told = tell(Planted(seconds=clear), seed=6500 + seed)
+    report = tell(Planted(seconds=clear), seed=6500 + seed)
     named = [name.partition(":")[0] for name in FAILED]
     tally.add(
-        "a sound control is told to have failed", any(told.places(control) for control in named)
+        "a sound control is told to have failed", any(report.places(control) for control in named)
     )

@@ -50,8 +50,8 @@ class Tally:
 
     def __getitem__(self, what: str) -> Rate:
         """The rate of what was counted; nobody has tried it: 0 of 0."""
-        found = self.hits.get(what, [])
-        return Rate(hits=sum(found), tries=len(found))
+        outcomes = self.hits.get(what, [])
+        return Rate(hits=sum(outcomes), tries=len(outcomes))
 
 
 def is_at_most(rate: Rate, share: float) -> bool:

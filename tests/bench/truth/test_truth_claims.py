@@ -64,12 +64,12 @@ def test_a_paragraph_is_cut_into_its_sentences() -> None:
 
 def test_the_opening_of_a_clear_campaign_is_heard() -> None:
     """Else a report that is worded anew would claim nothing, and pass every test."""
-    told = tell(devices.plant(CPU, replace(GPU, eager=60e-6, graph=400e-6)), seed=1)
+    report = tell(devices.plant(CPU, replace(GPU, eager=60e-6, graph=400e-6)), seed=1)
     kinds: tuple[Kind, ...] = ("winner", "crossover", "extreme", "count", "cause")
-    assert [kind for kind in kinds if not told.claims(kind)] == []
-    assert told.crossovers
-    assert told.causes
-    assert set(told.judged.values()) == {"FASTER", "SLOWER"}
+    assert [kind for kind in kinds if not report.claims(kind)] == []
+    assert report.crossovers
+    assert report.causes
+    assert set(report.judged.values()) == {"FASTER", "SLOWER"}
 
 
 def test_files_say_what_was_told_without_them(tmp_path: Path) -> None:
@@ -81,13 +81,13 @@ def test_files_say_what_was_told_without_them(tmp_path: Path) -> None:
 
 
 def test_every_cell_of_the_plan_has_its_number_on_both_arms() -> None:
-    told = tell(Planted(seconds=clear), seed=2)
+    report = tell(Planted(seconds=clear), seed=2)
     for cell in work_cells():
-        found = told.cells[cell.id]["arms"]
+        arms = report.cells[cell.id]["arms"]
         for arm in ("cpu", "cuda"):
-            assert found[arm]["low"] < clear(cell, arm) * 1.02
-            assert found[arm]["high"] > clear(cell, arm) / 1.02
-    controls = told.summary["controls"]
+            assert arms[arm]["low"] < clear(cell, arm) * 1.02
+            assert arms[arm]["high"] > clear(cell, arm) / 1.02
+    controls = report.summary["controls"]
     compared = [*controls["twins"], controls["cuda_hidden"]]
     assert [len(each["ratios"]) for each in compared] == [12, 12, 12]
 
