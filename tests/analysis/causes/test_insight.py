@@ -301,7 +301,7 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     assert "faster" not in row
 
 
-@pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
+@pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "nvidia a10", ""])
 def test_parts_match_by_their_exact_names(name: str) -> None:
     insight = measure(1e15, name)
     assert not insight.limits
@@ -318,12 +318,8 @@ def test_parts_match_by_their_exact_names(name: str) -> None:
         ("NVIDIA H100 80GB HBM3", 67e12, 989e12, 3.35e12),
         ("NVIDIA H100", None, None, None),
         (None, None, None, None),
-        ("NVIDIA A10", 31.2e12, 125e12, 600e9),
-        ("NVIDIA A10G", 31.5e12, 70e12, 600e9),
-        ("Tesla V100-SXM2-16GB", 15.7e12, 125e12, 900e9),
         ("Tesla V100-SXM2-32GB", 15.7e12, 125e12, 900e9),
         ("Tesla V100-SXM3-32GB", 16.4e12, 131e12, None),
-        ("NVIDIA GeForce RTX 4090", 101.7e12, 203.5e12, 1.008e12),
         ("NVIDIA GeForce RTX 4090 D", None, None, None),
     ],
 )
