@@ -196,8 +196,10 @@ def _find_bound(
         return ("input" if waits else "compute"), cite("by-trivial-model")
     if alone is not None:
         return ("input" if 2 * alone >= together else "compute"), cite("by-input-alone")
-    elsewhere = {"same-model-at-hand": compute, "same-model-elsewhere": quickest}
-    for code, seconds in elsewhere.items():
+    for seconds, at_hand in ((compute, True), (quickest, False)):
         if seconds is not None and (1 + NEAR if hides else 2.0) * seconds <= together:
-            return "input", cite(code, share=seconds / together)
+            share = seconds / together
+            return "input", cite(
+                "same-model-at-hand" if at_hand else "same-model-elsewhere", share=share
+            )
     return ("compute", cite("model-takes-most")) if compute else ("", cite("neither-alone"))

@@ -188,7 +188,8 @@ def find_break_even(index: CellIndex, summary: CellSummary, arm: str) -> Evidenc
         return None
     # Only a saving that the interval bears out is one.
     if saving <= 0 or ratio.least <= 1:
-        return cite("never-repaid" if ratio.most <= 1 else "repayment-unknown")
+        is_lost = ratio.most <= 1
+        return cite("never-repaid" if is_lost else "repayment-unknown")
     return cite("repaid", units=longer / own * call / saving, unit=way.unit)
 
 

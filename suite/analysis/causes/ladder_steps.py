@@ -48,8 +48,14 @@ def _split(here: Compared, other: Compared, way: Ladder, stages: Sequence[Step])
         if stage.removes:
             changes.setdefault(stage.removes, []).append(stage.change)
 
-    def make_part(code: str, rule: RuleName | None, seconds: Seconds, gone: list[str]) -> Part:
-        evidence = cite(code, seconds=mean_of(seconds[here.gpu]), changes=tuple(gone))
+    def make_part(
+        rule: RuleName | None, seconds: Seconds, gone: list[str], *, elsewhere: bool = False
+    ) -> Part:
+        evidence = cite(
+            "gone-elsewhere" if elsewhere else "gone",
+            seconds=mean_of(seconds[here.gpu]),
+            changes=tuple(gone),
+        )
         return Part(rule=rule, here=here, seconds=seconds, evidence=(evidence,), gain=gain)
 
     several, unpriced = len(changes) > 1, list[RuleName]()
@@ -64,12 +70,12 @@ def _split(here: Compared, other: Compared, way: Ladder, stages: Sequence[Step])
             for arm, values in left.items()
         }
         left = {arm: subtract(left[arm], taken[arm]) for arm in here.arms}
-        yield make_part("gone-elsewhere", rule, taken, changes[rule])
+        yield make_part(rule, taken, changes[rule], elsewhere=True)
     if several and len(unpriced) == 1:
-        yield make_part("gone", unpriced[0], left, changes[unpriced[0]])
+        yield make_part(unpriced[0], left, changes[unpriced[0]])
     else:
         every = [stage.change for stage in stages]
-        yield make_part("gone", unpriced[0] if len(unpriced) == 1 else None, left, every)
+        yield make_part(unpriced[0] if len(unpriced) == 1 else None, left, every)
 
 
 def _find_elsewhere(

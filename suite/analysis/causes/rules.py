@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, Trace
 from suite.analysis.ablation.overheads import (
@@ -87,46 +86,52 @@ def _agree(seconds: float, other: float) -> bool:
     return other / AGREES <= seconds <= other * AGREES
 
 
-def _costs_agree(part: Part, costs: Sequence[Overhead | None], times: float = 1.0) -> bool:
-    """Whether so many times a cost, the GPU's beyond the CPU's, is what the part takes."""
-    seconds = [times * cost.seconds for cost in costs if cost is not None]
-    if len(seconds) < len(costs):
-        return False
-    return _agree(seconds[-1] - math.fsum(seconds[:-1]), part.excess_s / part.times)
-
-
-def _check_cost(
+def _compare_cost(
     part: Part,
     cost: Callable[[CellIndex, CellSummary, str], Overhead | None],
-    code: str,
     *,
     unless: str = "",
     summary: CellSummary | None = None,
-) -> Checked:
-    """By what other cells measured of a call of the part's own cell, or of another of the same work.
+) -> Iterator[tuple[bool, Overhead]]:
+    """The cost that other cells measured, of a call of the part's own cell, or of another of the same work;
+    and whether what it is on the GPU beyond the CPU is what the part takes.
 
-    Nothing is said where the part was found by that itself (``unless``).
+    Nothing where the part was found by that itself (``unless``), or where there is no such cost.
     """
     here, summary = part.here, summary or part.here.summary
     costs = [cost(here.index, summary, arm) for arm in here.arms]
-    if costs[-1] is not None and not part.is_told_by(unless):
-        agrees = _costs_agree(part, costs, count_calls(here.cell, summary.cell))
-        yield agrees, cite(code, seconds=costs[-1].seconds, **costs[-1].values)
+    if costs[-1] is None or part.is_told_by(unless):
+        return
+    times = count_calls(here.cell, summary.cell)
+    seconds = [times * overhead.seconds for overhead in costs if overhead is not None]
+    beyond = seconds[-1] - math.fsum(seconds[:-1])
+    yield len(seconds) == len(costs) and _agree(beyond, part.excess_s / part.times), costs[-1]
 
 
 def _check_transfer(part: Part) -> Checked:
     below = None
     if part.here.cell.work.bytes_in is None:
         below, _ = part.here.index.link(part.here.summary, "compute")
-    return _check_cost(part, transfer_cost, "copies", unless="copied-by-price", summary=below)
+    compared = _compare_cost(part, transfer_cost, unless="copied-by-price", summary=below)
+    for agrees, copies in compared:
+        yield agrees, cite("copies", seconds=copies.seconds, **copies.values)
+
+
+def _check_start(part: Part) -> Checked:
+    for agrees, start in _compare_cost(part, start_cost, unless="gone-elsewhere"):
+        yield agrees, cite("first-step", seconds=start.seconds)
+
+
+def _check_retracing(part: Part) -> Checked:
+    for agrees, trace in _compare_cost(part, trace_cost):
+        yield agrees, cite("first-call", seconds=trace.seconds)
 
 
 def _check_dispatch(part: Part) -> Checked:
     here, own = part.here, part.here.seconds
-    costs = [dispatch_cost(here.index, here.summary, arm) for arm in here.arms]
-    if costs[-1] is not None and not part.is_told_by("handover"):
-        price = min(costs[-1].seconds, own)
-        yield _costs_agree(part, costs), cite("handover", price=price, own=own, **costs[-1].values)
+    for agrees, handover in _compare_cost(part, dispatch_cost, unless="handover"):
+        price = min(handover.seconds, own)
+        yield agrees, cite("handover", price=price, own=own, **handover.values)
     if is_dispatch_bound(here, here.gpu) and not part.is_told_by("dispatch-bound"):
         yield True, cite("dispatch-bound")
 
@@ -162,10 +167,8 @@ RULES: Mapping[RuleName, Rule] = {
     "transfer": Rule(
         check=_check_transfer, look=lambda trace: trace.get("copy_share", 0.0), shown=True
     ),
-    "start-up": Rule(
-        check=partial(_check_cost, cost=start_cost, code="first-step", unless="gone-elsewhere")
-    ),
-    "retracing": Rule(check=partial(_check_cost, cost=trace_cost, code="first-call")),
+    "start-up": Rule(check=_check_start),
+    "retracing": Rule(check=_check_retracing),
     "overhead": Rule(check=_check_dispatch),
     # Kernels that take their time.
     "too small": Rule(
