@@ -140,12 +140,6 @@ def bench_method(session: nox.Session) -> None:
     forward(session, "-m", "tests.bench.method")
 
 
-@nox.session(name="bench-cublas")
-def bench_cublas(session: nox.Session) -> None:
-    """Set a campaign's products beside another framework's: `measure`, or `share FOLDER FILE`."""
-    forward(session, "-m", "tests.bench.cublas")
-
-
 @nox.session
 def references(session: nox.Session) -> None:
     """Compute by NumPy what the seeded training runs have to come to: the references of the checks."""

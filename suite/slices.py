@@ -27,7 +27,7 @@ class VirtualGpu:
 
 def read_virtual_gpu(name: str | None) -> VirtualGpu | None:
     """What a GPU's name, such as ``GRID T4-8Q``, says of a slice; None: it is not a slice's name."""
-    found = _NAME.fullmatch(name or "")
-    if found is None:
+    match = _NAME.fullmatch(name or "")
+    if match is None:
         return None
-    return VirtualGpu(found["card"], int(found["gb"]), is_part=found["part"] is not None)
+    return VirtualGpu(match["card"], int(match["gb"]), is_part=match["part"] is not None)

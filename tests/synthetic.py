@@ -246,15 +246,15 @@ def make_document(
     The arm may be a control: a twin is as fast as its arm, and draws its own noise.
     """
     draw = random.Random(f"{campaign.seed} {arm} {block}")
-    one = campaign.arm(arm)
-    real = one.of if one.control == "twin" and one.of is not None else arm
+    declared = campaign.arm(arm)
+    real = (declared.of if declared.control == "twin" else None) or arm
     place = campaign.arms.index(real) if real in campaign.arms else len(campaign.arms)
     started = campaign.created + timedelta(minutes=10 * block + 5 * place)
     container = f"{arm}-{block}-a"
     instant = started + timedelta(seconds=6)
     cells = []
     for cell in campaign.cells:
-        if cell.needs_gpu and not one.gpu:
+        if cell.needs_gpu and not declared.gpu:
             continue
         seconds = truth(cell, real) * math.exp(host.drift * (block - (campaign.blocks + 1) / 2))
         counts = (1, 0) if cell.one_shot else (samples, warmup)
@@ -349,18 +349,20 @@ def make_twins(
     campaign: Campaign, *, names: Iterable[str] | None = None, **how: Any
 ) -> list[Document]:
     """The short second invocation of every arm in every block, of these cells, or of all."""
-    kept = {one.id for one in campaign.cells} if names is None else set(names)
+    kept = {cell.id for cell in campaign.cells} if names is None else set(names)
     twins = [
         make_document(campaign, f"{arm}-twin", block, **how)
         for arm in campaign.arms
         for block in range(1, campaign.blocks + 1)
     ]
-    return [replace(one, cells=[c for c in one.cells if c.id in kept]) for one in twins]
+    return [
+        replace(document, cells=[c for c in document.cells if c.id in kept]) for document in twins
+    ]
 
 
 def change_cell(document: Document, name: str, **fields: object) -> Document:
     """The document with other fields in one of its cells."""
-    cells = [replace(one, **fields) if one.id == name else one for one in document.cells]  # type: ignore[arg-type]
+    cells = [replace(cell, **fields) if cell.id == name else cell for cell in document.cells]  # type: ignore[arg-type]
     return replace(document, cells=cells)
 
 
@@ -384,14 +386,14 @@ def lose_cell(document: Document, name: str, outcome: str, reason: str | None) -
 def kill_container(document: Document, name: str, status: str) -> Document:
     """The document in which the container died in this cell, and a fresh one took the rest."""
     first = document.invocation.containers[0]
-    index = next(i for i, one in enumerate(document.cells) if one.id == name)
+    index = next(i for i, cell in enumerate(document.cells) if cell.id == name)
     died = document.cells[index].ended
     assert died is not None
     second = replace(first, id=first.id[:-1] + "b", started=died)
     document = lose_cell(document, name, "failed", f"the container ended: {status}")
     cells = [
-        one if i <= index else replace(one, container=second.id)
-        for i, one in enumerate(document.cells)
+        cell if i <= index else replace(cell, container=second.id)
+        for i, cell in enumerate(document.cells)
     ]
     containers = [replace(first, ended=died, status=status), second]
     return replace(
@@ -430,9 +432,9 @@ def _measure(
     if _has_shape(host):
         generator = np.random.default_rng(draw.getrandbits(64))
         added = np.exp(draw_shape(host, generator, (), warming + samples)).tolist()
-        warmup = [one * more for one, more in zip(warmup, added, strict=False)]
-        series = [one * more for one, more in zip(series, added[warming:], strict=True)]
-    series, warmup = [_round(one) for one in series], [_round(one) for one in warmup]
+        warmup = [sample * more for sample, more in zip(warmup, added, strict=False)]
+        series = [sample * more for sample, more in zip(series, added[warming:], strict=True)]
+    series, warmup = [_round(sample) for sample in series], [_round(sample) for sample in warmup]
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
     device = "GPU:0" if arm == "cuda" and cell.device == "arm" else "CPU:0"
     calls = 1 if cell.one_shot else 10

@@ -12,7 +12,7 @@ COUNTS = frozenset({"n", "mild", "far", "judged", "hopeless"})
 """Fields that are whole numbers or true or false."""
 
 WHOLE: dict[str, tuple[str, ...]] = {
-    "analysis/ablation/catalogue.py": (
+    "analysis/ablation/cell_index.py": (
         "count for device, count in result.placement.items() if kind in device",
     ),
     "analysis/compare.py": ("counts", "freedom for _, freedom in found.values()"),

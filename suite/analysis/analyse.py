@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from suite import __version__
-from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.ablation.cost import find_costs, find_price
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
@@ -157,12 +157,12 @@ def look_first(folder: Path) -> Analysis | None:
 def analyse(loaded: LoadedCampaign) -> Analysis:
     """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
     summary = summarise(loaded)
-    catalogue = open_catalogue(summary)
-    cases = explain(catalogue)
-    waterfalls = build_waterfalls(catalogue)
+    index = index_cells(summary)
+    cases = explain(index)
+    waterfalls = build_waterfalls(index)
     campaign, conclusions = summary.campaign, summary.conclusions
     builds, everything = find_builds(summary), summary.loaded.every_document
-    price, limits = find_price(campaign), find_limits(catalogue, summary.places)
+    price, limits = find_price(campaign), find_limits(index, summary.places)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
     found = Analysis(
         schema=SCHEMA,
@@ -177,8 +177,8 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         ),
         machine=find_machine(summary.loaded),
         arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
-        cpu=catalogue.cpu,
-        gpu=catalogue.gpu,
+        cpu=index.cpu,
+        gpu=index.gpu,
         flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary),
         margin=conclusions.margin,
@@ -194,17 +194,17 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         },
         deaths=tuple(find_deaths(everything)),
         findings=(
-            *find_improvements(catalogue),
-            *find_naive_gaps(waterfalls, catalogue),
-            *decompose_steps(catalogue),
-            *find_pipelines(catalogue),
-            *find_break_evens(catalogue),
+            *find_improvements(index),
+            *find_naive_gaps(waterfalls, index),
+            *decompose_steps(index),
+            *find_pipelines(index),
+            *find_break_evens(index),
             *limits,
-            *find_costs(catalogue, price),
+            *find_costs(index, price),
         ),
         waterfalls=tuple(waterfalls),
-        limits=tuple(flag_limits(catalogue, summary.places, limits)),
-        hardware=tuple(find_hardware(summary, catalogue)),
+        limits=tuple(flag_limits(index, summary.places, limits)),
+        hardware=tuple(find_hardware(summary, index)),
         price=price,
     )
     return hand_over(compare_gpus(found, campaign))

@@ -25,14 +25,14 @@ from tests import synthetic
 from tests.rendering import load
 
 COPIES = [
-    one
-    for one in scenarios.cells()
-    if one.price in {"copy-in", "copy-out"} and (one.work.bytes or 0.0) in {4.0, 2.0**16, 2.0**20}
+    cell
+    for cell in scenarios.cells()
+    if cell.price in {"copy-in", "copy-out"} and (cell.work.bytes or 0.0) in {4.0, 2.0**16, 2.0**20}
 ]
 CELLS = [*COPIES, *(synthetic.make_product(n) for n in (256, 1000, 4000))]
 CAMPAIGN = synthetic.make_campaign(blocks=1, cells=CELLS)
-LARGE = {one.id for one in CELLS[-1:]}
-BYTES = {one.id: one.work.bytes or 0.0 for one in COPIES}
+LARGE = {cell.id for cell in CELLS[-1:]}
+BYTES = {cell.id: cell.work.bytes or 0.0 for cell in COPIES}
 
 Draw = np.random.Generator
 
@@ -93,7 +93,7 @@ def watch(machine: Machine, document: Document) -> Document:
     """The document with what a sampler saw of the machine: idle at first, then at work."""
     if not machine.watched:
         return document
-    seen: dict[str, list[float | None]] = {
+    series: dict[str, list[float | None]] = {
         "gpu.clock_sm_mhz": [300.0, machine.clock_mhz],
         "gpu.own_processes": [0.0, 1.0],
         "gpu.other_processes": [0.0, 0.0],
@@ -101,14 +101,14 @@ def watch(machine: Machine, document: Document) -> Document:
     }
     if machine.link is not None:
         # A link that idles goes down to the first generation; its lanes stay.
-        seen["gpu.pcie_generation"] = [1.0, float(machine.link[0])]
-        seen["gpu.pcie_width"] = [float(machine.link[1])] * 2
-    seen |= {name: [0.0, value] for name, value in machine.series.items()}
+        series["gpu.pcie_generation"] = [1.0, float(machine.link[0])]
+        series["gpu.pcie_width"] = [float(machine.link[1])] * 2
+    series |= {name: [0.0, value] for name, value in machine.series.items()}
     telemetry = Telemetry(
         started=document.invocation.started,
         facts=tell_facts(machine),
         at_s=[0.0, 900.0],
-        series=seen,
+        series=series,
     )
     absent = {name: why for name, why in document.absent.items() if name != "telemetry"}
     return replace(document, telemetry=telemetry, absent=absent)
@@ -147,10 +147,10 @@ def read_first(machine: Machine) -> tuple[str, set[str], set[str]]:
     loaded = calibrate(machine)
     first, unsound = take_calibration(loaded), tuple(find_unsound(loaded))
     assert first is not None
-    found = structs.replace(analyse(first), flags=unsound)
-    against = {one.code for one in found.hardware if one.severity == "caution"}
-    text = " ".join(render_lines(compose_first(found)).split())
-    return text, {one.code for one in unsound}, against
+    analysis = structs.replace(analyse(first), flags=unsound)
+    against = {flag.code for flag in analysis.hardware if flag.severity == "caution"}
+    text = " ".join(render_lines(compose_first(analysis)).split())
+    return text, {flag.code for flag in unsound}, against
 
 
 def _slice(draw: Draw) -> Machine:
@@ -263,88 +263,64 @@ def draw_sound(draw: Draw) -> Machine:
     return replace(machine, evidence={**quiet, **machine.evidence})
 
 
-Fault = Callable[[Machine, Draw], "tuple[Machine, str] | None"]
-"""The machine with the fault, and what a person is to read of it; None: such a machine can't have it."""
+Planted = tuple[Machine, str]
+"""The machine with a fault, and what a person is to read of it."""
 
 
-def _lanes(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
-    if (
-        machine.link is None
-        or machine.link_most is None
-        or machine.link[1] < 2
-        or not machine.watched
-    ):
+def _relink(machine: Machine, generation: int, lanes: int) -> Planted | None:
+    """Another link than card and host could have; None: there is none, or no less of one."""
+    if not (machine.link and machine.link_most and generation and lanes):
         return None
-    generation, lanes = machine.link[0], machine.link[1] // 2
-    told = f"link is PCIe generation {generation} with {lanes} lanes; at most:"
-    return replace(machine, link=(generation, lanes)), told
+    words = f"link is PCIe generation {generation} with {lanes} lanes; at most:"
+    return replace(machine, link=(generation, lanes)), words
 
 
-def _generation(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
-    if (
-        machine.link is None
-        or machine.link_most is None
-        or machine.link[0] < 2
-        or not machine.watched
-    ):
-        return None
-    generation, lanes = machine.link[0] - 1, machine.link[1]
-    told = f"link is PCIe generation {generation} with {lanes} lanes; at most:"
-    return replace(machine, link=(generation, lanes)), told
-
-
-def _copies(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
+def _copy_half(machine: Machine) -> Planted | None:
     if machine.link is None or machine.reach is None or not 0.6 < machine.reach < 1:
         return None
     return replace(machine, reach=machine.reach / 2), "that the reported link carries"
 
 
-def _power(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
+def _limit(machine: Machine) -> Planted | None:
     limit, default, most = machine.watts
-    if limit is None or not machine.watched:
+    if limit is None:
         return None
     less = replace(machine, watts=(0.8 * limit, default, most))
     return less, f"the GPU's power limit is {0.8 * limit:,.0f} W"
 
 
-def _clock(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
-    if machine.clock_most_mhz is None or not machine.watched:
+def _lock_clock(machine: Machine, draw: Draw) -> Planted | None:
+    if machine.clock_most_mhz is None:
         return None
     clock = float(draw.uniform(0.6, 0.8)) * machine.clock_most_mhz
     return replace(machine, clock_mhz=clock), f"the GPU's clock peaked at {clock:,.0f} MHz"
 
 
-def _missing(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
-    ways: list[tuple[Machine, str]] = [
+def _take_gpu(machine: Machine, draw: Draw) -> Planted:
+    ways = [
         (replace(machine, refused="this machine has no NVIDIA GPU"), "has no NVIDIA GPU"),
         (replace(machine, arm_facts={"gpu.at_end": "gone"}), "the GPU did not answer"),
     ]
     if machine.gpus > 1 and machine.watched:
-        silent = replace(machine, facts={**machine.facts, "gpu.silent": 1})
-        ways.append((silent, f"1 of the machine's {machine.gpus} GPUs do not answer"))
         unlisted = {"gpu.count": machine.gpus - 1, "gpu.on_bus": machine.gpus}
-        fewer = replace(machine, facts={**machine.facts, **unlisted})
-        ways.append((fewer, f"1 of the machine's {machine.gpus} GPUs do not answer"))
+        words = f"1 of the machine's {machine.gpus} GPUs do not answer"
+        ways += [
+            (replace(machine, facts={**machine.facts, **facts}), words)
+            for facts in ({"gpu.silent": 1}, unlisted)
+        ]
     return ways[draw.integers(len(ways))]
 
 
-def _other(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
-    if not machine.watched:
-        return None
-    return replace(machine, seen="Another Accelerator"), "ran on a GPU other than the one named"
-
-
-def _quota(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
+def _set_quota(machine: Machine, draw: Draw) -> Planted:
     quota = float(draw.choice([0.1, 1.0, 3.5]))
     if draw.random() < 0.5:
-        return replace(
-            machine, arm_facts={**machine.arm_facts, "cpu.quota": f"{quota:g}"}
-        ), "a quota of"
+        facts = {**machine.arm_facts, "cpu.quota": f"{quota:g}"}
+        return replace(machine, arm_facts=facts), "a quota of"
     return replace(machine, evidence={"throttled_share": 0.3}), "a CPU quota throttled the worker"
 
 
-def _memory(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
-    if "gpu.memory_errors" not in machine.facts or not machine.watched:
+def _spoil_memory(machine: Machine, draw: Draw) -> Planted | None:
+    if "gpu.memory_errors" not in machine.facts:
         return None
     bad: dict[str, Scalar] = (
         {"gpu.memory_errors": int(draw.integers(1, 99))}
@@ -354,52 +330,62 @@ def _memory(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
     return replace(machine, facts={**machine.facts, **bad}), "errors that ECC could not correct"
 
 
-def _held(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
-    if machine.link is None or not machine.watched:
+def _hold(machine: Machine, draw: Draw) -> Planted | None:
+    if machine.link is None:
         return None
     bit = float(draw.choice([0x8, 0x20, 0x40, 0x80]))
     return replace(machine, series={"gpu.reasons_bits": bit}), "hardware slowdown of the GPU"
 
 
-def _shared(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
-    if not machine.watched:
-        return None
-    return replace(
-        machine, series={"gpu.other_processes": 1.0}
-    ), "another process computed on the GPU"
+def _share(machine: Machine) -> Planted:
+    others = replace(machine, series={"gpu.other_processes": 1.0})
+    return others, "another process computed on the GPU"
 
 
-def _licence(machine: Machine, _: Draw) -> tuple[Machine, str] | None:
+def _take_licence(machine: Machine) -> Planted | None:
     if machine.facts.get("gpu.virtualization") != "vgpu":
         return None
     return replace(machine, facts={**machine.facts, "gpu.licensed": False}), "without a licence"
 
 
-def _neighbour(machine: Machine, draw: Draw) -> tuple[Machine, str] | None:
+def _neighbour(machine: Machine, draw: Draw) -> Planted:
     if draw.random() < 0.5:
         return replace(machine, evidence={"foreign_cpus": 1.5}), "other work used 1.5 CPUs"
     return replace(machine, evidence={"steal_share": 0.3}), "the hypervisor took over 10 %"
 
 
-FAULTS: Mapping[str, Fault] = {
-    "half of its lanes": _lanes,
-    "a generation less": _generation,
-    "half of its copies' rate": _copies,
-    "80 % of its power": _power,
-    "a locked clock": _clock,
-    "a missing GPU": _missing,
-    "another card": _other,
-    "a quota": _quota,
-    "bad memory": _memory,
-    "held back": _held,
-    "another process": _shared,
-    "no licence": _licence,
+Fault = Callable[[Machine, Draw], Planted | None]
+"""None: such a machine can't have it."""
+
+UNWATCHED: Mapping[str, Fault] = {
+    "half of its copies' rate": lambda machine, _: _copy_half(machine),
+    "a missing GPU": _take_gpu,
+    "a quota": _set_quota,
     "a neighbour": _neighbour,
+}
+"""The faults that a machine shows also where nobody watches it."""
+
+FAULTS: Mapping[str, Fault] = {
+    **UNWATCHED,
+    "half of its lanes": lambda m, _: m.link and _relink(m, m.link[0], m.link[1] // 2),
+    "a generation less": lambda m, _: m.link and _relink(m, m.link[0] - 1, m.link[1]),
+    "80 % of its power": lambda machine, _: _limit(machine),
+    "a locked clock": _lock_clock,
+    "another card": lambda machine, _: (
+        replace(machine, seen="Another Accelerator"),
+        "ran on a GPU other than the one named",
+    ),
+    "bad memory": _spoil_memory,
+    "held back": _hold,
+    "another process": lambda machine, _: _share(machine),
+    "no licence": lambda machine, _: _take_licence(machine),
 }
 
 
-def draw_faulty(draw: Draw, fault: Fault) -> tuple[Machine, str]:
+def draw_faulty(draw: Draw, name: str) -> Planted:
     """A machine that was sound but for this fault, and what is to be read of it."""
-    while (planted := fault(draw_sound(draw), draw)) is None:
-        pass
-    return planted
+    while True:
+        machine = draw_sound(draw)
+        may_show = machine.watched or name in UNWATCHED
+        if may_show and (planted := FAULTS[name](machine, draw)):
+            return planted

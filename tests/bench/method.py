@@ -49,10 +49,12 @@ def tabulate_coverage(cells: int) -> str:
         for blocks in BLOCKS:
             # Drift is centred on all blocks; the first few are faster than that.
             truth = float(np.exp(host.offset + host.drift * (blocks - max(BLOCKS)) / 2))
-            cut = [[{b: v for b, v in one.items() if b <= blocks} for one in arm] for arm in arms]
+            cut = [
+                [{b: v for b, v in values.items() if b <= blocks} for values in arm] for arm in arms
+            ]
             value.append(count([contains(estimate([*v.values()]), truth) for v in cut[0]]))
             pairs = [find_paired_ratio(a, b) for a, b in zip(*cut, strict=True)]
-            ratio.append(count([contains(one, 1.0) for one in pairs if one]))
+            ratio.append(count([contains(pair, 1.0) for pair in pairs if pair]))
         rows += [[name, "value", *map(str, value)], ["", "ratio", *map(str, ratio)]]
     headers = ["host", "interval of the", *(f"{blocks} blocks" for blocks in BLOCKS)]
     return tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True)
@@ -68,10 +70,10 @@ def tabulate_rules(cells: int, slower: float) -> str:
         rates = []
         for rule in RULES.values():
             # All see as many processes; one arm after the other takes twice the time.
-            seen = 2 * JUDGED_BLOCKS if rule is decide_by_runs else JUDGED_BLOCKS
-            pairs = zip(base[:, :seen], other[:, :seen], strict=True)
+            blocks = 2 * JUDGED_BLOCKS if rule is decide_by_runs else JUDGED_BLOCKS
+            pairs = zip(base[:, :blocks], other[:, :blocks], strict=True)
             rates.append(count([rule(a, b, draw) for a, b in pairs]))
-        rows.append([name, *(f"{100 * one.value:.0f} %" for one in rates)])
+        rows.append([name, *(f"{100 * rate.value:.0f} %" for rate in rates)])
     headers = ["host", *RULES]
     return tabulate(rows, headers=headers, tablefmt="pipe", disable_numparse=True)
 

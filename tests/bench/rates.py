@@ -70,15 +70,15 @@ def estimates(values: Array) -> Iterator[Estimate]:
 
 def ratios(base: Array, other: Array) -> Iterator[Ratio]:
     for first, second in zip(base.tolist(), other.tolist(), strict=True):
-        found = find_paired_ratio(dict(enumerate(first)), dict(enumerate(second)))
-        assert found is not None
-        yield found
+        ratio = find_paired_ratio(dict(enumerate(first)), dict(enumerate(second)))
+        assert ratio is not None
+        yield ratio
 
 
-def contains(found: Estimate | Ratio, truth: float) -> bool:
-    assert found.low is not None
-    assert found.high is not None
-    return found.low <= truth <= found.high
+def contains(value: Estimate | Ratio, truth: float) -> bool:
+    assert value.low is not None
+    assert value.high is not None
+    return value.low <= truth <= value.high
 
 
 def judge_tables(
@@ -86,12 +86,12 @@ def judge_tables(
 ) -> tuple[Rate, Rate]:
     """Tables with any false verdict, and of the one cell a table that is slower, those found."""
     draw = np.random.default_rng(5)
-    false, found = [], []
+    false, caught = [], []
     for _ in range(tables):
         base, other = (draw_values(host, draw, cells=cells, blocks=blocks) for _ in range(2))
         other[0] *= 1 + slower
-        names = {str(index): one for index, one in enumerate(ratios(base, other))}
+        names = {str(index): ratio for index, ratio in enumerate(ratios(base, other))}
         verdicts = judge(names, margin=MARGIN, invalid={})
-        found.append(verdicts.pop("0").name == "SLOWER")
-        false.append(any(one.name in {"FASTER", "SLOWER"} for one in verdicts.values()))
-    return count(false), count(found)
+        caught.append(verdicts.pop("0").name == "SLOWER")
+        false.append(any(verdict.name in {"FASTER", "SLOWER"} for verdict in verdicts.values()))
+    return count(false), count(caught)

@@ -38,8 +38,8 @@ def train(network: Network, inputs: Any, labels: Any, steps: int) -> list[float]
     (the bias corrections folded into the rate, section 2).
     """
     parameters = [array.astype(np.float64) for array in weights(network)]
-    means = [np.zeros_like(one) for one in parameters]
-    squares = [np.zeros_like(one) for one in parameters]
+    means = [np.zeros_like(array) for array in parameters]
+    squares = [np.zeros_like(array) for array in parameters]
     rows, answers = np.asarray(inputs, np.float64), np.asarray(labels)
     losses = []
     for step in range(1, steps + 1):
@@ -67,11 +67,11 @@ def differentiate(
         labels: whole numbers of shape (batch, 1).
     """
     layers = list(zip(parameters[::2], parameters[1::2], strict=True))
-    seen = [inputs]
+    layers_in = [inputs]
     for kernel, bias in layers[:-1]:
-        seen.append(np.maximum(seen[-1] @ kernel + bias, 0.0))
+        layers_in.append(np.maximum(layers_in[-1] @ kernel + bias, 0.0))
     kernel, bias = layers[-1]
-    logits, count = seen[-1] @ kernel + bias, len(inputs)
+    logits, count = layers_in[-1] @ kernel + bias, len(inputs)
     if network.classes == 2:
         # Of a sigmoid, without its overflow: max(x, 0) - x·y + log(1 + exp(-|x|)).
         entropy = np.maximum(logits, 0) - logits * labels + np.log1p(np.exp(-np.abs(logits)))
@@ -85,9 +85,9 @@ def differentiate(
         error /= count
     gradients: list[Any] = []
     for index in reversed(range(len(layers))):
-        gradients[:0] = [seen[index].T @ error, error.sum(axis=0)]
+        gradients[:0] = [layers_in[index].T @ error, error.sum(axis=0)]
         if index:
-            error = (error @ layers[index][0].T) * (seen[index] > 0)
+            error = (error @ layers[index][0].T) * (layers_in[index] > 0)
     return float(entropy.mean()), gradients
 
 
@@ -150,11 +150,11 @@ def find_run(cell: Cell) -> Run | None:
 
 def list_runs() -> Iterator[Run]:
     """Every run once."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for cell in scenarios.cells():
         run = find_run(cell)
-        if run is not None and run.name not in seen:
-            seen.add(run.name)
+        if run is not None and run.name not in names:
+            names.add(run.name)
             yield run
 
 

@@ -33,20 +33,20 @@ Rule = Callable[[Array, Array, np.random.Generator], bool]
 def decide_as_pyperf(base: Array, other: Array, draw: np.random.Generator) -> bool:
     """``compare_to``: Student's t test on the values of all processes pooled, three from each."""
     first, second = (
-        np.exp(one[:, WARMUP : WARMUP + PYPERF_VALUES]).ravel() for one in (base, other)
+        np.exp(arm[:, WARMUP : WARMUP + PYPERF_VALUES]).ravel() for arm in (base, other)
     )
     return bool(stats.ttest_ind(first, second).pvalue < LEVEL)
 
 
 def decide_as_google_benchmark(base: Array, other: Array, draw: np.random.Generator) -> bool:
     """``compare.py``: the Mann-Whitney U test on the repetitions of one process a side."""
-    first, second = (np.exp(one[0, WARMUP:]) for one in (base, other))
+    first, second = (np.exp(arm[0, WARMUP:]) for arm in (base, other))
     return bool(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue < LEVEL)
 
 
 def decide_as_criterion(base: Array, other: Array, draw: np.random.Generator) -> bool:
     """A bootstrapped t test of one process a side, and the change's interval beyond 1 %."""
-    first, second = (np.exp(one[0, WARMUP:]) for one in (base, other))
+    first, second = (np.exp(arm[0, WARMUP:]) for arm in (base, other))
     pooled = np.concatenate([first, second])
     mixed = pooled[draw.integers(0, len(pooled), (RESAMPLES, len(pooled)))]
     left, right = mixed[:, : len(first)], mixed[:, len(first) :]
@@ -56,7 +56,8 @@ def decide_as_criterion(base: Array, other: Array, draw: np.random.Generator) ->
     t = stats.ttest_ind(first, second, equal_var=False).statistic
     p = 2 * min(np.mean(resampled < t), np.mean(resampled > t))
     means = [
-        one[draw.integers(0, len(one), (RESAMPLES, len(one)))].mean(1) for one in (first, second)
+        side[draw.integers(0, len(side), (RESAMPLES, len(side)))].mean(1)
+        for side in (first, second)
     ]
     low, high = np.quantile(means[1] / means[0] - 1, [LEVEL / 2, 1 - LEVEL / 2])
     return bool(p < LEVEL and (low > NOISE_THRESHOLD or high < -NOISE_THRESHOLD))

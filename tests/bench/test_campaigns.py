@@ -65,15 +65,17 @@ def make(
 ) -> tuple[Campaign, list[Document]]:
     campaign = synthetic.make_campaign(cells=make_cells(), blocks=blocks, seed=seed)
     sizes: Any = {"truth": truth, "host": host, "samples": samples, "warmup": 30}
-    names = [one.id for one in campaign.cells[:12]]
+    names = [cell.id for cell in campaign.cells[:12]]
     documents = synthetic.make_documents(campaign, calibration=False, **sizes)
     twins = synthetic.make_twins(campaign, names=names, **sizes)
     other = replace(campaign, arms=["cpu"], seed=seed + 1)
     hidden = [
         replace(
-            invoke(arm="cuda-hidden")(one), cells=one.cells[:12], campaign=documents[0].campaign
+            invoke(arm="cuda-hidden")(document),
+            cells=document.cells[:12],
+            campaign=documents[0].campaign,
         )
-        for one in synthetic.make_documents(other, calibration=False, **sizes)
+        for document in synthetic.make_documents(other, calibration=False, **sizes)
     ]
     return campaign, [*documents, *twins, *hidden]
 
@@ -98,8 +100,8 @@ def test_what_the_twins_intervals_do_not_explain_widens_the_margin(tmp_path: Pat
 
     def slow(document: Document) -> Document:
         cells = [
-            replace(one, samples_s=[1.06 * s for s in one.samples_s], warmup_s=[])
-            for one in document.cells
+            replace(cell, samples_s=[1.06 * s for s in cell.samples_s], warmup_s=[])
+            for cell in document.cells
         ]
         return replace(document, cells=cells)
 
@@ -117,8 +119,8 @@ def test_what_the_twins_intervals_do_not_explain_widens_the_margin(tmp_path: Pat
 )
 def test_the_report_tells_how_the_samples_went(tmp_path: Path, name: str, kind: str) -> None:
     files = report_folder(synthetic.write_campaign(tmp_path, *make(HOSTS[name], blocks=3))).files
-    counts = [one["arms"]["cpu"]["steady"] for one in json.loads(files["summary.json"])["cells"]]
-    assert sum(one.get(kind, 0) for one in counts) > 0.9 * 3 * len(counts)
+    counts = [cell["arms"]["cpu"]["steady"] for cell in json.loads(files["summary.json"])["cells"]]
+    assert sum(each.get(kind, 0) for each in counts) > 0.9 * 3 * len(counts)
     assert ("no steady state in most blocks" in files["report.md"]) == (kind == "unsteady")
 
 
@@ -126,7 +128,7 @@ def test_a_look_sees_how_precise_a_campaign_is(folder: Path, tmp_path: Path) -> 
     assert look(folder).enough
     noisy = replace(TYPICAL, between=0.1)
     other = synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))
-    found = look(other)
-    assert not found.enough
+    precision = look(other)
+    assert not precision.enough
     # The ends of the sweep have a clear winner, which is all that more blocks could tell.
-    assert 0 < found.precise < found.cells == 20
+    assert 0 < precision.precise < precision.cells == 20

@@ -20,7 +20,7 @@ def test_an_interval_covers_the_truth(name: str) -> None:
     draw = np.random.default_rng(1)
     values = draw_values(HOSTS[name], draw, cells=CAMPAIGNS, blocks=max(BLOCKS))
     for blocks in BLOCKS:
-        rate = count([contains(one, 1.0) for one in estimates(values[:, :blocks])])
+        rate = count([contains(value, 1.0) for value in estimates(values[:, :blocks])])
         assert rate.lies_within(0.93, 0.97), f"{name}, {blocks} blocks: {rate}"
 
 
@@ -31,12 +31,14 @@ def test_a_ratios_interval_covers_the_truth(name: str) -> None:
         draw_values(HOSTS[name], draw, cells=CAMPAIGNS, blocks=max(BLOCKS)) for _ in range(2)
     )
     for blocks in BLOCKS:
-        covered = [contains(one, 3.0) for one in ratios(base[:, :blocks], 3 * other[:, :blocks])]
+        covered = [
+            contains(ratio, 3.0) for ratio in ratios(base[:, :blocks], 3 * other[:, :blocks])
+        ]
         rate = count(covered)
         assert rate.lies_within(0.93, 0.97), f"{name}, {blocks} blocks: {rate}"
         # The bare paired test errs where the interval misses, so as often as it says.
         same = ratios(base[:, :blocks], other[:, :blocks])
-        assert [one.p is not None and one.p >= 0.05 for one in same] == covered
+        assert [ratio.p is not None and ratio.p >= 0.05 for ratio in same] == covered
 
 
 def cover_with_looks(name: str, *, cells: int, campaigns: int, fewest: int, most: int) -> Rate:
@@ -49,9 +51,9 @@ def cover_with_looks(name: str, *, cells: int, campaigns: int, fewest: int, most
         while True:
             arms = zip(estimates(base[:, :blocks]), estimates(other[:, :blocks]), strict=True)
             pairs = list(ratios(base[:, :blocks], other[:, :blocks]))
-            known = zip(arms, ([one] for one in pairs), strict=True)
-            if blocks == most or assess(known).enough:
-                hits += [contains(one, 1.0) for one in pairs]
+            cells_so_far = zip(arms, ([ratio] for ratio in pairs), strict=True)
+            if blocks == most or assess(cells_so_far).enough:
+                hits += [contains(ratio, 1.0) for ratio in pairs]
                 break
             blocks = plan.add_blocks(blocks, most)
     return count(hits)
@@ -69,11 +71,11 @@ def test_as_many_values_as_are_needed_are_known_to_five_per_cent_every_other_tim
     spread: float,
 ) -> None:
     draw = np.random.default_rng(4)
-    seen = np.exp([[-spread, 0.0, spread]])
-    needed = count_needed(next(estimates(seen)))
+    first = np.exp([[-spread, 0.0, spread]])
+    needed = count_needed(next(estimates(first)))
     assert needed is not None
     values = np.exp(draw.normal(0, spread, (4000, needed)))
-    widths = [one.high / one.value for one in estimates(values) if one.high is not None]
+    widths = [value.high / value.value for value in estimates(values) if value.high is not None]
     assert count([width <= 1 + CLAIM for width in widths]).lies_within(0.45, 0.7)
 
 

@@ -59,11 +59,11 @@ def run_posted(case: str) -> list[float]:
 
 def run_stage(case: str) -> list[float]:
     records = map(json.loads, run("-m", "suite.worker", "script", *NUMBERS[case]).splitlines())
-    return [one["cell"]["samples_s"][0] for one in records if one["record"] == "cell"]
+    return [record["cell"]["samples_s"][0] for record in records if record["record"] == "cell"]
 
 
-def are_apart(one: float, other: float) -> bool:
-    less, more = sorted((one, other))
+def are_apart(first: float, second: float) -> bool:
+    less, more = sorted((first, second))
     return more > less * (1 + (ALLOWED_LONG if more > LONG_S else ALLOWED_SHORT))
 
 
@@ -83,10 +83,10 @@ def test_a_script_stage_says_what_the_script_itself_prints(case: str) -> None:
     times: dict[Callable[[str], list[float]], list[list[float]]] = {run_posted: [], run_stage: []}
     order = [run_posted, run_stage]
     for _ in range(ROUNDS_SHORT if case in SHORT else ROUNDS):
-        for one in order:
-            times[one].append(one(case))
+        for run_case in order:
+            times[run_case].append(run_case(case))
         order.reverse()
-    posted, stage = (list(zip(*found, strict=True)) for found in times.values())
+    posted, stage = (list(zip(*runs, strict=True)) for runs in times.values())
     for cell, theirs, ours in zip(NUMBERS[case], posted, stage, strict=True):
         assert not differ(theirs, ours), (cell, theirs, ours)
 
@@ -121,8 +121,8 @@ def test_the_rule_finds_half_as_much_again_and_little_else(
     high: float,
 ) -> None:
     draw = np.random.default_rng(5)
-    found = [
+    apart = [
         differ(spread(draw, rounds).tolist(), (ratio * spread(draw, rounds)).tolist())
         for _ in range(1000)
     ]
-    assert low <= statistics.fmean(found) <= high
+    assert low <= statistics.fmean(apart) <= high

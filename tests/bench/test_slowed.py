@@ -29,7 +29,7 @@ GONE: Mapping[str, str] = {
 }
 """The stage behind which nothing of a plant is left: the step to it takes it away."""
 
-EXAMPLES = {one.id: one.work.amount for one in ASKED}
+EXAMPLES = {cell.id: cell.work.amount for cell in ASKED}
 
 
 @cache
@@ -38,15 +38,22 @@ def measure(case: str, plant: str) -> Mapping[str, float]:
     script, *warm = (f"asked.{case}/stage={stage.name}/on=arm" for stage in CASES[case])
     seconds = PLANTED_S / (CALLS[case] if plant == "argument" else 1)
     worker = ("-m", "tests.bench.slowed", plant, f"{seconds}")
-    told = run(*worker, "script", script)
-    told += run(
-        *(*worker, "measure", "--warmup", "0.1", "--measure", "0.3"), *(f"{one}@1" for one in warm)
+    lines = run(*worker, "script", script)
+    lines += run(
+        *(*worker, "measure", "--warmup", "0.1", "--measure", "0.3"),
+        *(f"{cell}@1" for cell in warm),
     )
-    cells = [one["cell"] for one in map(json.loads, told.splitlines()) if one["record"] == "cell"]
-    assert [one["outcome"] for one in cells] == ["measured"] * len(CASES[case]), cells
+    cells = [
+        record["cell"]
+        for record in map(json.loads, lines.splitlines())
+        if record["record"] == "cell"
+    ]
+    assert [cell["outcome"] for cell in cells] == ["measured"] * len(CASES[case]), cells
     return {
-        one["params"]["stage"]: sum(one["samples_s"]) / len(one["samples_s"]) / EXAMPLES[one["id"]]
-        for one in cells
+        cell["params"]["stage"]: sum(cell["samples_s"])
+        / len(cell["samples_s"])
+        / EXAMPLES[cell["id"]]
+        for cell in cells
     }
 
 

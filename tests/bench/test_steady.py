@@ -36,8 +36,8 @@ def find_all(logs: Array, warmup: int = WARMUP) -> list[Steady]:
 def test_a_step_is_found(host: Host, size: float, share: float) -> None:
     draw = np.random.default_rng(10)
     logs, places = draw_all(host, draw), draw.integers(50, 81, SERIES)
-    found = find_all(logs + size * (np.arange(COUNT) >= places[:, np.newaxis]))
-    rate = count([one.kind != "flat" for one in found])
+    series = find_all(logs + size * (np.arange(COUNT) >= places[:, np.newaxis]))
+    rate = count([steady.kind != "flat" for steady in series])
     assert rate.is_at_least(share), str(rate)
 
 
@@ -45,7 +45,7 @@ def test_a_step_is_found(host: Host, size: float, share: float) -> None:
 def test_a_drift_is_found(size: float) -> None:
     draw = np.random.default_rng(11)
     logs = draw_all(PLAIN, draw, 100) + np.linspace(0, size, 100)
-    rate = count([one.kind != "flat" for one in find_all(logs)])
+    rate = count([steady.kind != "flat" for steady in find_all(logs)])
     assert rate.is_at_least(0.95), str(rate)
 
 
@@ -56,7 +56,7 @@ def test_a_steady_series_is_left_alone(spikes: float, samples: int) -> None:
     for within in (0.002, 0.01, 0.02):
         draw = np.random.default_rng(12)
         logs = draw_all(Host(between=0.0, within=within, spikes=spikes), draw, samples)
-        rates += [one.kind != "flat" for one in find_all(logs)]
+        rates += [steady.kind != "flat" for steady in find_all(logs)]
     assert count(rates).is_at_most(0.02), str(count(rates))
 
 
@@ -68,8 +68,8 @@ def test_the_steady_median_is_hardly_biased(name: str, start: int) -> None:
     host = replace(HOSTS[name], spikes=0.03) if name in HOSTS else SPIKY
     draw = np.random.default_rng(13)
     logs = draw_all(host, draw)
-    found = find_all(logs, warmup=0)
-    ours = [np.median(row[one.start :]) for row, one in zip(logs, found, strict=True)]
+    series = find_all(logs, warmup=0)
+    ours = [np.median(row[steady.start :]) for row, steady in zip(logs, series, strict=True)]
     assert np.quantile(np.abs(ours - np.median(logs[:, start:], axis=1)), 0.95) <= 0.003
     if name == "slowing down":
         # What a fixed discard of the first 30 samples would report.
@@ -91,9 +91,9 @@ def test_the_steady_median_is_hardly_biased(name: str, start: int) -> None:
 )
 def test_every_host_is_told_by_its_class(name: str, kinds: set[str]) -> None:
     draw = np.random.default_rng(14)
-    found = find_all(draw_all(HOSTS[name], draw))
-    rate = count([one.kind in kinds for one in found])
-    assert rate.is_at_least(0.9), f"{rate}: { {one.kind for one in found} }"
+    series = find_all(draw_all(HOSTS[name], draw))
+    rate = count([steady.kind in kinds for steady in series])
+    assert rate.is_at_least(0.9), f"{rate}: { {steady.kind for steady in series} }"
 
 
 def test_too_few_samples_are_too_few() -> None:
@@ -104,8 +104,8 @@ def test_too_few_samples_are_too_few() -> None:
 
 
 def test_only_the_steady_samples_count() -> None:
-    found = find_steady([1.0] * 30, [1.0] * 20 + [1.1] * 50)
-    assert found == Steady(kind="slowdown", start=20)
-    found = find_steady([1.5] * 30, [1.2] * 20 + [1.0] * 50)
-    assert (found.kind, found.start) == ("warmup", 20)
+    steady = find_steady([1.0] * 30, [1.0] * 20 + [1.1] * 50)
+    assert steady == Steady(kind="slowdown", start=20)
+    steady = find_steady([1.5] * 30, [1.2] * 20 + [1.0] * 50)
+    assert (steady.kind, steady.start) == ("warmup", 20)
     assert find_steady([1.0] * 30, [1.0] * 60 + [1.1] * 10).start == 0

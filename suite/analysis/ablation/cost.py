@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, name_unit
+from suite.analysis.ablation.cell_index import CellIndex, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
 from suite.analysis.observations import HOUR_S, LARGEST, MILLION
@@ -22,38 +21,43 @@ def find_price(campaign: Campaign) -> Price | None:
     return None
 
 
-def find_costs(catalogue: Catalogue, price: Price | None) -> Iterator[Finding]:
+def find_costs(index: CellIndex, price: Price | None) -> Iterator[Finding]:
     """What a million steps and examples cost of every cell that people pay for by the million, and the
     ratio of prices at which the cheaper machine changes."""
     if price is None:
         return
     second = price.hourly / HOUR_S * MILLION
-    for summary in catalogue.cells.values():
-        if not summary.cell.priced:
-            continue
-        name, costs = summary.cell.id, list[Finding]()
-        find = partial(Finding, tag="cost", cell=name, unit=price.currency)
-        for arm in catalogue.arms:
-            measured = {
-                "steps": catalogue.steps(summary, arm),
-                "examples": _per_example(catalogue, summary, arm),
-            }
-            for of, seconds in measured.items():
-                if money := divide(seconds, 1 / second):
-                    cost = estimate(list(money.values()))
-                    costs.append(find(arm=arm, of=of, value=cost))
+    gpu, cpu = index.gpu, index.cpu
+    for summary in index.cells.values():
+        costs = [
+            Finding(
+                tag="cost",
+                arm=arm,
+                cell=summary.cell.id,
+                of=of,
+                value=estimate(list(money.values())),
+                unit=price.currency,
+            )
+            for arm in (index.arms if summary.cell.priced else ())
+            for of, seconds in (
+                ("steps", index.steps(summary, arm)),
+                ("examples", _per_example(index, summary, arm)),
+            )
+            if (money := divide(seconds, 1 / second))
+        ]
         if not any(cost.of == "examples" for cost in costs):
             continue
         yield from costs
-        gpu, cpu = catalogue.gpu, catalogue.cpu
-        turns = find_paired_ratio(catalogue.values(summary, gpu), catalogue.values(summary, cpu))
+        turns = find_paired_ratio(index.values(summary, gpu), index.values(summary, cpu))
         if gpu and cpu and turns:
-            yield Finding(tag="price-ratio", arm=gpu, cell=name, against=cpu, value=turns)
+            yield Finding(
+                tag="price-ratio", arm=gpu, cell=summary.cell.id, against=cpu, value=turns
+            )
 
 
-def _per_example(catalogue: Catalogue, summary: CellSummary, arm: str) -> Values:
+def _per_example(index: CellIndex, summary: CellSummary, arm: str) -> Values:
     """Seconds an example: of a cell that counts something else a step's share."""
     if name_unit(summary.cell) == "example":
-        return catalogue.per_work(summary, arm)
+        return index.per_work(summary, arm)
     batch = summary.cell.params.get("batch", 0)
-    return divide(catalogue.steps(summary, arm), batch) if isinstance(batch, int | float) else {}
+    return divide(index.steps(summary, arm), batch) if isinstance(batch, int | float) else {}

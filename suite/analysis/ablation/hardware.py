@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.limits import BELOW
 from suite.analysis.campaign.plausibility import Place
-from suite.analysis.campaign.summarise import CellSummary, Summary
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.result.arms import WatchedGpu
 from suite.analysis.result.numbers import derive_rate
@@ -39,7 +39,7 @@ LEAST_COPY = 2**20
 Where = Mapping[str, str]
 
 
-def find_hardware(summary: Summary, catalogue: Catalogue) -> Iterator[Flag]:
+def find_hardware(summary: Summary, index: CellIndex) -> Iterator[Flag]:
     """What there is to say of the GPU of every arm that has one, by its counted documents."""
     for arm, by_block in summary.counted.items():
         place = summary.places[arm]
@@ -50,7 +50,7 @@ def find_hardware(summary: Summary, catalogue: Catalogue) -> Iterator[Flag]:
         if gpu is not None:
             yield from _find_faults(where, gpu)
             yield from _find_settings(where, gpu)
-            yield from _find_link(where, gpu, catalogue)
+            yield from _find_link(where, gpu, index)
 
 
 def _find_slice(where: Where, place: Place, gpu: WatchedGpu | None) -> Iterator[Flag]:
@@ -80,23 +80,24 @@ def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
     if is_set or is_under(limit, usual, 1 - BELOW):
         # Over its default it is faster than such a card is sold as: worth knowing, and no fault.
         severity: Severity | None = "info" if is_under(usual, limit) else None
-        known = _drop(usual=usual, most=most)
-        yield raise_flag("power-limited", where, severity=severity, limit=limit, **known)
+        others = _drop(usual=usual, most=most)
+        yield raise_flag("power-limited", where, severity=severity, limit=limit, **others)
     # The highest in any cell: large products run at less, and small ones at all that a free clock gives.
     clock, best = gpu.clock_mhz.high if gpu.clock_mhz else None, gpu.most_clock_mhz
     if clock is not None and best is not None and 0 <= clock < (1 - BELOW) * best:
-        found = _drop(usual=gpu.default_clock_mhz)
-        yield raise_flag("clock-low", where, clock=clock, share=clock / best, most=best, **found)
+        usual_clock = _drop(usual=gpu.default_clock_mhz)
+        share = clock / best
+        yield raise_flag("clock-low", where, clock=clock, share=share, most=best, **usual_clock)
 
 
-def _find_link(where: Where, gpu: WatchedGpu, catalogue: Catalogue) -> Iterator[Flag]:
+def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex) -> Iterator[Flag]:
     """A link that is less than card and host can do, or carries less than one as the driver tells it."""
     generation, lanes = gpu.pcie_generation, gpu.pcie_lanes
     if generation is None or lanes is None:
         return
     link: dict[str, Any] = {"generation": generation, "lanes": lanes}
     carries = LANE.get(generation, math.inf) * lanes
-    copied = _find_copied(catalogue, where["arm"])
+    copied = _find_copied(index, where["arm"])
     if copied is not None and copied < HALF * carries < math.inf:
         share = copied / carries
         yield raise_flag("link-slow", where, rate=copied, share=share, carries=carries, **link)
@@ -107,31 +108,22 @@ def _find_link(where: Where, gpu: WatchedGpu, catalogue: Catalogue) -> Iterator[
         yield raise_flag("link-narrow", where, **link, most=most, most_lanes=most_lanes)
 
 
-def _find_copied(catalogue: Catalogue, arm: str) -> float | None:
+def _find_copied(index: CellIndex, arm: str) -> float | None:
     """The best rate of a large copy over the link, in bytes a second; None: it is not known.
 
     TensorFlow copies within the CPU's memory first, to where the GPU can fetch it.  A trace has the copy over
     the link alone; without one a call tells of the link only where it is faster than the CPU's own copy.
     """
-    copies = [*catalogue.prices("copy-in"), *catalogue.prices("copy-out")]
-    large = [one for one in copies if (one.cell.work.bytes or 0.0) >= LEAST_COPY]
-    found = [
-        _rate_traced(catalogue, one, arm) or _rate_called(catalogue, one, arm) for one in large
-    ]
-    return max(filter(None, found), default=None)
-
-
-def _rate_traced(catalogue: Catalogue, one: CellSummary, arm: str) -> float | None:
-    trace = catalogue.trace(one, arm) or {}
-    copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
-    return derive_rate(one.cell.work.bytes or 0.0, copying) if copying > 0 else None
-
-
-def _rate_called(catalogue: Catalogue, one: CellSummary, arm: str) -> float | None:
-    seconds, own = catalogue.seconds(one, arm), catalogue.seconds(one, catalogue.cpu)
-    if seconds is None or own is None or seconds >= own:
-        return None
-    return derive_rate(one.cell.work.bytes or 0.0, seconds)
+    rates = []
+    for summary in (*index.prices("copy-in"), *index.prices("copy-out")):
+        size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
+        copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
+        called, own = index.seconds(summary, arm), index.seconds(summary, index.cpu)
+        if copying <= 0 and is_under(called, own):
+            copying = called or 0.0
+        if size >= LEAST_COPY and copying > 0:
+            rates.append(derive_rate(size, copying))
+    return max(filter(None, rates), default=None)
 
 
 def is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from msgspec import structs
-
-from suite.analysis.ablation.catalogue import Catalogue, divide
+from suite.analysis.ablation.cell_index import CellIndex, Values, divide
 from suite.analysis.ablation.speedups import find_utilization
 from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import CellSummary
@@ -39,32 +38,32 @@ KINDEST: tuple[Band, ...] = ("in", "above", "below", "far below")
 """The bands, the kindest first: one published figure that is met is enough."""
 
 
-def find_limits(catalogue: Catalogue, places: Mapping[str, Place]) -> list[Finding]:
+def find_limits(index: CellIndex, places: Mapping[str, Place]) -> list[Finding]:
     """The best that every arm reached, what is published beside it, and how much of it each cell uses;
     ``places`` are by arm what its numbers were made on."""
-    best = [row for arm in catalogue.arms for row in _find_best(catalogue, arm, places[arm])]
-    uses = [row for arm in catalogue.arms for row in _find_uses(catalogue, arm, places[arm], best)]
+    best = [row for arm in index.arms for row in _find_best(index, arm, places[arm])]
+    uses = [row for arm in index.arms for row in _find_uses(index, arm, places[arm], best)]
     return [*best, *uses]
 
 
 def flag_limits(
-    catalogue: Catalogue, places: Mapping[str, Place], limits: Sequence[Finding]
+    index: CellIndex, places: Mapping[str, Place], limits: Sequence[Finding]
 ) -> Iterator[Flag]:
     """Every number that the hardware can't have made, and every GPU far below all published figures."""
-    for summary in catalogue.cells.values():
+    for summary in index.cells.values():
         for result in summary.arms.values():
             yield from (flag for flag in result.invalid if flag.code in IMPLAUSIBLE)
-    for row in limits:
-        part = places[row.arm].part
-        if (row.tag, row.verdict) != ("best", "far below") or part is None or part.device == "cpu":
+    for best in limits:
+        part = places[best.arm].part
+        if (best.tag, best.verdict) != ("best", "far below") or not part or part.device == "cpu":
             continue
-        published = (one for one in limits if one.tag == "published")
-        beside = [one for one in published if (one.arm, one.of) == (row.arm, row.of)]
-        near = max(beside, key=lambda one: one.share or 0.0)
-        figure, memory = near.evidence[0].values, row.of == "memory"
+        published = [row for row in limits if row.tag == "published"]
+        beside = [row for row in published if (row.arm, row.of) == (best.arm, best.of)]
+        near = max(beside, key=lambda row: row.share or 0.0)
+        figure, memory = near.evidence[0].values, best.of == "memory"
         yield raise_flag(
-            *("far-below-published", {"arm": row.arm}),
-            precision=ANY if memory else row.of.partition(" ")[0],
+            *("far-below-published", {"arm": best.arm}),
+            precision=ANY if memory else best.of.partition(" ")[0],
             share=near.share,
             part=part.name,
             published=figure["low"],
@@ -73,83 +72,71 @@ def flag_limits(
         )
 
 
-def _find_best(catalogue: Catalogue, arm: str, place: Place) -> Iterator[Finding]:
+def _find_best(index: CellIndex, arm: str, place: Place) -> Iterator[Finding]:
     """The best product of each precision, and the memory's bandwidth, each before its published figures."""
     figures = read_figures()
     by_precision: dict[str, list[CellSummary]] = {}
-    for summary in catalogue.cells.values():
+    for summary in index.cells.values():
         cell = summary.cell
         plain = (cell.role, cell.kind, cell.data, cell.way) == ("work", PRODUCT, "device", None)
-        if plain and cell.work.unit == "FLOP" and catalogue.per_work(summary, arm):
+        if plain and cell.work.unit == "FLOP" and index.per_work(summary, arm):
             by_precision.setdefault(cell.precision, []).append(summary)
     for precision, cells in by_precision.items():
-        best = max(cells, key=lambda summary: catalogue.rate(summary, arm) or 0.0)
+        best = max(cells, key=lambda summary: index.rate(summary, arm) or 0.0)
+        of = f"{precision} products"
         published = [
-            _set_beside(figure, arm, f"{precision} products", at.cell.id, rate)
+            _set_beside(figure, arm, of, at.cell.id, rate)
             for figure in figures.select(place.part, PRODUCT, "measured", precision)
-            if (at := _find_similar(cells, best, figure)) and (rate := catalogue.rate(at, arm))
+            if (at := _find_similar(cells, best, figure)) and (rate := index.rate(at, arm))
         ]
-        yield _rate(
-            Finding(
-                tag="best", arm=arm, cell=best.cell.id, of=f"{precision} products", unit="FLOP/s"
-            ),
-            [1 / seconds for seconds in catalogue.per_work(best, arm).values()],
-            place,
-            place.products.get(precision),
-            published,
-        )
+        find = partial(Finding, tag="best", arm=arm, cell=best.cell.id, of=of, unit="FLOP/s")
+        seconds = index.per_work(best, arm)
+        yield find(**_rate(seconds, place, place.products.get(precision), published))
         yield from published
-    for summary in catalogue.prices("memory"):
+    for summary in index.prices("memory"):
         name = summary.cell.id
-        if seconds := divide(catalogue.values(summary, arm), summary.cell.work.bytes or 0.0):
-            rates = [1 / each for each in seconds.values()]
-            measured = estimate(rates).value
+        if seconds := divide(index.values(summary, arm), summary.cell.work.bytes or 0.0):
+            measured = estimate([1 / each for each in seconds.values()]).value
             published = [
                 _set_beside(figure, arm, "memory", name, measured)
                 for figure in figures.select(place.part, "memory", "measured")
             ]
-            best_rate = Finding(tag="best", arm=arm, cell=name, of="memory", unit="B/s")
-            yield _rate(best_rate, rates, place, place.memory, published)
+            find = partial(Finding, tag="best", arm=arm, cell=name, of="memory", unit="B/s")
+            yield find(**_rate(seconds, place, place.memory, published))
             yield from published
             return
 
 
 def _rate(
-    best: Finding,
-    rates: Sequence[float],
-    place: Place,
-    peak: Figure | None,
-    published: Sequence[Finding],
-) -> Finding:
-    """The finding with its rate, its share of the peak and the kindest of the published bands."""
-    rate = estimate(rates)
+    seconds: Values, place: Place, peak: Figure | None, published: Sequence[Finding]
+) -> dict[str, Any]:
+    """A best rate, its share of the peak and the kindest of the published bands."""
+    rate = estimate([1 / each for each in seconds.values()])
     bands = {row.verdict for row in published}
     names: dict[str, Value] = {"device": place.device} if place.device else {}
     names |= {"part": place.part.name} if place.part else {}
-    return structs.replace(
-        best,
-        value=rate,
-        share=rate.value / peak.high if peak else None,
-        verdict=next((band for band in KINDEST if band in bands), ""),
-        evidence=(cite("device", **names),),
-    )
+    return {
+        "value": rate,
+        "share": rate.value / peak.high if peak else None,
+        "verdict": next((band for band in KINDEST if band in bands), ""),
+        "evidence": (cite("device", **names),),
+    }
 
 
 def _find_similar(
     cells: Sequence[CellSummary], best: CellSummary, figure: Figure
 ) -> CellSummary | None:
     """The product of the size most similar to a figure's; None: there is none."""
-    sizes = {
-        summary.cell.id: float(n)
+    sizes = [
+        (float(n), summary)
         for summary in cells
         if isinstance(n := summary.cell.params.get("n"), int | float) and n > 0
-    }
+    ]
     if figure.n is None:
-        return best if sizes.get(best.cell.id, 0.0) >= LARGE else None
-    apart = {name: abs(math.log(size / figure.n)) for name, size in sizes.items()}
-    near = min(apart, key=apart.__getitem__, default="")
-    similar = near in apart and apart[near] <= math.log(SIMILAR) + 1e-9
-    return next(one for one in cells if one.cell.id == near) if similar else None
+        return best if any(n >= LARGE for n, summary in sizes if summary is best) else None
+    apart = [(abs(math.log(n / figure.n)), summary) for n, summary in sizes]
+    far, near = min(apart, key=lambda pair: pair[0], default=(math.inf, best))
+    return near if far <= math.log(SIMILAR) + 1e-9 else None
 
 
 def _set_beside(figure: Figure, arm: str, of: str, cell: str, rate: float) -> Finding:
@@ -159,12 +146,10 @@ def _set_beside(figure: Figure, arm: str, of: str, cell: str, rate: float) -> Fi
         band = "below"
     else:
         band = "in" if rate <= (1 + ABOVE) * figure.high else "above"
-    nearest = figure.low if rate < figure.low else min(rate, figure.high)
     more: dict[str, Value] = {"high": figure.high} if figure.high != figure.low else {}
     more |= {"caveat": figure.caveat} if figure.caveat else {}
-    memory = figure.quantity != PRODUCT
     named = cite(
-        "memory-figure" if memory else "product-figure",
+        "product-figure" if figure.quantity == PRODUCT else "memory-figure",
         low=figure.low,
         source=figure.source,
         date=figure.date,
@@ -175,21 +160,21 @@ def _set_beside(figure: Figure, arm: str, of: str, cell: str, rate: float) -> Fi
         arm=arm,
         cell=cell,
         of=of,
-        share=rate / nearest,
+        share=rate / min(max(rate, figure.low), figure.high),
         verdict=band,
         evidence=(named,),
     )
 
 
 def _find_uses(
-    catalogue: Catalogue, arm: str, place: Place, best: Sequence[Finding]
+    index: CellIndex, arm: str, place: Place, best: Sequence[Finding]
 ) -> Iterator[Finding]:
     top = {row.of: row.number.value for row in best if (row.tag, row.arm) == ("best", arm)}
-    for summary in catalogue.cells.values():
-        used = find_utilization(catalogue, summary, arm)
+    for summary in index.cells.values():
+        used = find_utilization(index, summary, arm)
         if used is None:
             continue
-        cell, rate = summary.cell, catalogue.rate(summary, arm) or 0.0
+        cell, rate = summary.cell, index.rate(summary, arm) or 0.0
         find = partial(Finding, arm=arm, cell=cell.id)
         yield find(tag="use", at=used[1].cell.id, share=used[0])
         own = top.get(f"{cell.precision} products")

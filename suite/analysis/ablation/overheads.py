@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from suite.analysis.ablation.catalogue import (
-    Catalogue,
-    count_steps,
-    mean,
-)
+from suite.analysis.ablation.cell_index import CellIndex, count_steps, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.observations import LARGEST
 from suite.analysis.result.numbers import Value
@@ -31,39 +27,40 @@ class Overhead:
     """Seconds of calls or copies that other cells have measured; ``values`` say how many and which."""
 
     seconds: float
-    values: Mapping[str, Value]
+    values: Mapping[str, Value] = field(default_factory=dict)
 
 
-def dispatch_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
+def dispatch_cost(index: CellIndex, summary: CellSummary, arm: str) -> Overhead | None:
     """What dispatching a call's steps takes on an arm: calls, and the operations inside them.
 
     The operations are the nodes that were seen on the device; many of them are fused or cost
     nothing, so that this is an upper bound where the cost of an operation was measured.
     """
-    cell, dispatch = one.cell, one.cell.dispatch
-    steps, launches = count_steps(cell), cell.work.launches
+    dispatch, launches = summary.cell.dispatch, summary.cell.work.launches
     if dispatch is None or (dispatch == "eager" and launches is None):
         return None
-    call: OverheadName = "graph" if dispatch == "keras" else dispatch
-    price = _call_cost(catalogue, call, arm, steps if launches is None else launches)
-    if dispatch in {"eager", "xla"}:
-        return price
-    operation = next(iter(catalogue.prices("operation")), None)
-    seconds = mean(catalogue.per_work(operation, arm)) if operation else None
-    nodes = catalogue.nodes(one, arm)
-    if price is None or operation is None or seconds is None or nodes is None:
+    steps = count_steps(summary.cell)
+    calls = steps if launches is None else launches
+    call = next(iter(index.prices("graph" if dispatch == "keras" else dispatch)), None)
+    seconds = index.seconds(call, arm)
+    if call is None or seconds is None:
+        return None
+    price = Overhead(seconds=calls * seconds, values={"calls": calls, "call": call.cell.name})
+    operation = next(iter(index.prices("operation")), None)
+    each, nodes = mean(index.per_work(operation, arm)), index.nodes(summary, arm)
+    if dispatch in {"eager", "xla"} or operation is None or each is None or nodes is None:
         return price
     return Overhead(
-        seconds=price.seconds + steps * nodes * seconds,
+        seconds=price.seconds + steps * nodes * each,
         values={**price.values, "nodes": nodes, "operation": operation.cell.name},
     )
 
 
-def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
+def transfer_cost(index: CellIndex, summary: CellSummary, arm: str) -> Overhead | None:
     """What copying a call's data to the device, and its result back, takes by the copy cells."""
-    work = one.cell.work
-    there = copy_cost(catalogue, work.bytes_in, arm, "copy-in") if work.bytes_in else None
-    back = copy_cost(catalogue, work.bytes_out, arm, "copy-out") if work.bytes_out else None
+    work = summary.cell.work
+    there = copy_cost(index, work.bytes_in, arm, "copy-in") if work.bytes_in else None
+    back = copy_cost(index, work.bytes_out, arm, "copy-out") if work.bytes_out else None
     if (there is None) != (work.bytes_in is None) or (back is None) != (work.bytes_out is None):
         return None
     if there is None or back is None:
@@ -72,37 +69,40 @@ def transfer_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead 
     return Overhead(seconds=there.seconds + back.seconds, values={**there.values, **back_values})
 
 
-def start_cost(catalogue: Catalogue, one: CellSummary, arm: str) -> Overhead | None:
+def start_cost(index: CellIndex, summary: CellSummary, arm: str) -> Overhead | None:
     """What the start takes that a cold cell contains."""
-    seconds = catalogue.seconds(catalogue.link(one, "start")[0], arm)
-    return None if seconds is None else Overhead(seconds=seconds, values={})
+    seconds = index.seconds(index.link(summary, "start")[0], arm)
+    return None if seconds is None else Overhead(seconds=seconds)
 
 
-def trace_cost(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Overhead | None:
-    """What the first call of a cell takes longer than its later ones: one trace of its function, mostly."""
-    seconds = catalogue.seconds(one, arm)
-    first = one.arms[arm].first_call if one is not None else None
+def trace_cost(index: CellIndex, summary: CellSummary, arm: str) -> Overhead | None:
+    """What the first call of the plain step behind a traced one takes longer than its later ones: one trace
+    of its function, mostly."""
+    traced, _ = index.link(summary, "traced")
+    plain = index.link(traced, "plain")[0] if traced else None
+    seconds = index.seconds(plain, arm)
+    first = plain.arms[arm].first_call if plain else None
     if seconds is None or first is None or first.value <= seconds:
         return None
-    return Overhead(seconds=first.value - seconds, values={})
+    return Overhead(seconds=first.value - seconds)
 
 
-def copy_cost(catalogue: Catalogue, size: float, arm: str, copy: OverheadName) -> Overhead | None:
+def copy_cost(index: CellIndex, size: float, arm: str, copy: OverheadName) -> Overhead | None:
     """What one copy of so many bytes takes: between two measured sizes on a line in logarithms.
 
     Beyond the largest size its bandwidth holds, below the smallest its time.  None: no copy was
     measured in this direction.
     """
-    cells = catalogue.prices(copy)
+    copies = index.prices(copy)
     points = sorted(
-        (size_of, seconds)
-        for one in cells
-        if (size_of := one.cell.work.bytes) is not None and 0 < size_of < LARGEST
-        if (seconds := catalogue.seconds(one, arm)) is not None
+        (bytes_, seconds)
+        for summary in copies
+        if (bytes_ := summary.cell.work.bytes) is not None and 0 < bytes_ < LARGEST
+        if (seconds := index.seconds(summary, arm)) is not None
     )
     if not points or not 0 < size < LARGEST:
         return None
-    cell = cells[0].cell
+    cell = copies[0].cell
     return Overhead(
         seconds=_interpolate(points, size),
         values={"size": size, "way": cell.work_key.partition("/")[2], "copy": cell.name},
@@ -121,11 +121,3 @@ def _interpolate(points: Sequence[tuple[float, float]], size: float) -> float:
     share = math.log(size / small) / math.log(large / small) if large > small else 0.0
     seconds: float = first * (second / first) ** share
     return seconds
-
-
-def _call_cost(catalogue: Catalogue, call: OverheadName, arm: str, calls: float) -> Overhead | None:
-    one = next(iter(catalogue.prices(call)), None)
-    seconds = catalogue.seconds(one, arm)
-    if one is None or seconds is None:
-        return None
-    return Overhead(seconds=calls * seconds, values={"calls": calls, "call": one.cell.name})

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, divide, mean
+from suite.analysis.ablation.cell_index import CellIndex, Values, divide, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.numbers import Evidence, cite
 
@@ -39,68 +40,70 @@ class Pipeline:
     others: tuple[tuple[CellSummary, Evidence], ...]
 
 
-def find_pipeline(catalogue: Catalogue, one: CellSummary, arm: str) -> Pipeline | None:
+def find_pipeline(index: CellIndex, summary: CellSummary, arm: str) -> Pipeline | None:
     """The parts of a cell that has a pipeline in front of a model; None: it has none."""
-    alone, compute, trivial = (
-        catalogue.link(one, name)[0] for name in ("input", "compute", "trivial")
-    )
-    feeds = catalogue.links(one, "feed")
-    if one.cell.data not in FED or not one.cell.links.keys() & {"input", "compute", "feed"}:
+    fed = summary.cell.links.keys() & {"input", "compute", "feed"}
+    if summary.cell.data not in FED or not fed:
         return None
-    together = _per_step(catalogue, one, arm)
+    together = _per_step(index, summary, arm)
     whole = mean(together)
     if whole is None:
         return None
+    alone, compute, trivial = (
+        index.link(summary, name)[0] for name in ("input", "compute", "trivial")
+    )
     return Pipeline(
         together=together,
         whole=whole,
-        input=mean(_per_step(catalogue, alone, arm)),
-        compute=mean(_per_step(catalogue, compute, arm)),
-        trivial=mean(_per_step(catalogue, trivial, arm)),
+        input=mean(_per_step(index, alone, arm)),
+        compute=mean(_per_step(index, compute, arm)),
+        trivial=mean(_per_step(index, trivial, arm)),
         compute_cell=compute,
-        steps=(catalogue.seconds(one, arm) or 0.0) / whole,
-        others=tuple(other for other in feeds if _per_step(catalogue, other[0], arm)),
+        steps=(index.seconds(summary, arm) or 0.0) / whole,
+        others=tuple(
+            other for other in index.links(summary, "feed") if _per_step(index, other[0], arm)
+        ),
     )
 
 
-def is_input_bound(found: Pipeline, copies_s: float) -> bool:
+def is_input_bound(pipeline: Pipeline, copies_s: float) -> bool:
     """Whether a prefetched pipeline alone takes longer than a step with its copies, so that it hides both."""
-    alone, compute = found.input, found.compute
+    alone, compute = pipeline.input, pipeline.compute
     return alone is not None and compute is not None and alone > compute + copies_s
 
 
-def cite_parts(found: Pipeline) -> tuple[Evidence, ...]:
+def cite_parts(pipeline: Pipeline) -> Iterator[Evidence]:
     """What was measured of a step behind its pipeline, as evidence."""
-    told = [cite("step", seconds=found.whole)]
-    if found.input is not None:
-        told.append(cite("input-alone", seconds=found.input, share=found.input / found.whole))
-    if found.trivial is not None:
-        told.append(cite("trivial-model", seconds=found.trivial))
-    if found.compute is not None:
-        told.append(cite("model-alone", seconds=found.compute))
-    return tuple(told)
+    yield cite("step", seconds=pipeline.whole)
+    if (alone := pipeline.input) is not None:
+        yield cite("input-alone", seconds=alone, share=alone / pipeline.whole)
+    if pipeline.trivial is not None:
+        yield cite("trivial-model", seconds=pipeline.trivial)
+    if pipeline.compute is not None:
+        yield cite("model-alone", seconds=pipeline.compute)
 
 
 def find_better(
-    catalogue: Catalogue, found: Pipeline, arm: str
+    index: CellIndex, pipeline: Pipeline, arm: str
 ) -> tuple[CellSummary | None, Evidence]:
     """Where the same model is fed fastest: behind another pipeline, else with its data at hand."""
-    best = min(
-        found.others,
-        key=lambda other: mean(_per_step(catalogue, other[0], arm)) or math.inf,
-        default=None,
-    )
-    quickest = mean(_per_step(catalogue, best[0], arm)) if best else None
-    if best is not None and quickest is not None and quickest < found.whole:
-        return best
-    return found.compute_cell, cite("at-hand")
+    seconds = {
+        position: mean(_per_step(index, other, arm)) or math.inf
+        for position, (other, _) in enumerate(pipeline.others)
+    }
+    best = min(seconds, key=seconds.__getitem__, default=None)
+    if best is not None and seconds[best] < pipeline.whole:
+        return pipeline.others[best]
+    return pipeline.compute_cell, cite("at-hand")
 
 
-def _per_step(catalogue: Catalogue, one: CellSummary | None, arm: str) -> Values:
+def _per_step(index: CellIndex, summary: CellSummary | None, arm: str) -> Values:
     """Seconds a batch by block, whatever a call of the cell counts as its work."""
-    batch = one.cell.params.get("batch") if one else None
-    if one is not None and batch is None and one.cell.work.steps:
-        batch = one.cell.work.amount / one.cell.work.steps
+    if summary is None:
+        return {}
+    batch, work = summary.cell.params.get("batch"), summary.cell.work
+    if batch is None and work.steps:
+        batch = work.amount / work.steps
     if not isinstance(batch, int | float) or batch <= 0:
         return {}
-    return divide(catalogue.per_work(one, arm), 1 / batch)
+    return divide(index.per_work(summary, arm), 1 / batch)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.ablation.hardware import find_hardware, is_under
 from suite.analysis.ablation.limits import BELOW, FAR, find_limits, flag_limits
 from suite.analysis.campaign.summarise import summarise
@@ -30,9 +30,9 @@ LASTING: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "cpus-idle": lambda _: True,
     "cpus-withheld": lambda _: True,
     # Set by whoever lets the machine; a campaign changes no setting.
-    "power-limited": lambda seen: is_under(seen["limit"], seen.get("usual"), 1 - BELOW),
+    "power-limited": lambda values: is_under(values["limit"], values.get("usual"), 1 - BELOW),
     # Many cards are let at their default clock, and some of these are half of the highest.
-    "clock-low": lambda seen: seen["clock"] < FAR * seen.get("usual", seen["most"]),
+    "clock-low": lambda values: values["clock"] < FAR * values.get("usual", values["most"]),
     # Such a slice slows down while it is measured, and one day stops.
     "unlicensed": lambda _: True,
     # Rows that failed are replaced when the driver is loaded, by spare ones as long as there are any.
@@ -44,16 +44,14 @@ not: half of its lanes is how the slots of whole families of rented machines are
 
 def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
     """The campaign as if its calibration were its first block; None: there is none, or a block was begun."""
-    every = [one.invocation for one in loaded.every_document]
-    if not every or any(one.block for one in every):
-        return None
+    begun = [document.invocation.block for document in loaded.every_document]
     # One that was cut off is made anew by who goes on.
-    whole = [one for one in loaded.documents if one.invocation.status == "complete"]
-    if not whole:
+    whole = [doc for doc in loaded.documents if doc.invocation.status == "complete"]
+    if any(begun) or not whole:
         return None
-    last = {one.invocation.arm: one for one in whole}
     first = [
-        replace(one, invocation=replace(one.invocation, block=1, repeat=0)) for one in last.values()
+        replace(doc, invocation=replace(doc.invocation, block=1, repeat=0))
+        for doc in {doc.invocation.arm: doc for doc in whole}.values()
     ]
     return replace(loaded, documents=first, controls=[], calibration=1)
 
@@ -71,9 +69,9 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     for arm, by_block in summary.counted.items():
         for document in by_block.values():
             yield from _judge({"arm": arm}, document)
-    catalogue = open_catalogue(summary)
-    limits = flag_limits(catalogue, summary.places, find_limits(catalogue, summary.places))
-    for flag in (*summary.flags, *find_hardware(summary, catalogue), *limits):
+    index = index_cells(summary)
+    limits = flag_limits(index, summary.places, find_limits(index, summary.places))
+    for flag in (*summary.flags, *find_hardware(summary, index), *limits):
         if flag.code in LASTING and LASTING[flag.code](flag.values):
             yield replace(flag, severity="caution", scope="machine")
 
@@ -82,7 +80,8 @@ def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
     """What one arm's calibration says of its cells, and of who else was at work."""
     # What failed here is tried in no block: work that was not proven to be the GPU's, a wrong result, no
     # memory.  One cell may have a fault of its own; so many have not.
-    failed, cells = [one.id for one in document.cells if one.outcome == "failed"], document.cells
+    cells = document.cells
+    failed = [cell.id for cell in cells if cell.outcome == "failed"]
     if len(failed) > MOST_SET_ASIDE * len(cells):
         yield raise_flag(
             "cells-failed", where, failed=len(failed), cells=len(cells), cell=failed[0]
@@ -93,12 +92,12 @@ def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
         yield raise_flag("disturbed", where, codes=[code])
     # TensorFlow starts a thread for each CPU that it sees; a quota then stops them all now and again.
     # A group above a container's own is seen from outside alone.
-    seen = (document.facts, document.telemetry.facts if document.telemetry else {})
-    quota = min(filter(None, map(read_quota, seen)), default=None)
+    facts = (document.facts, document.telemetry.facts if document.telemetry else {})
+    quota = min(filter(None, map(read_quota, facts)), default=None)
     used = document.facts.get("cpu.usable")
     if isinstance(used, int | float) and is_under(quota, used):
         yield raise_flag("quota-short", where, quota=quota, used=used)
     # A neighbour that is at work in most cells is there for longer.
-    foreign = [cpus for one in cells if (cpus := one.evidence.get("foreign_cpus")) is not None]
-    if foreign and statistics.median(foreign) > BUSY:
-        yield raise_flag("cpus-busy", where, busy=statistics.median(foreign))
+    foreign = [cpus for cell in cells if (cpus := cell.evidence.get("foreign_cpus")) is not None]
+    if foreign and (busy := statistics.median(foreign)) > BUSY:
+        yield raise_flag("cpus-busy", where, busy=busy)

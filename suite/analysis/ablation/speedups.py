@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from suite.analysis.ablation.catalogue import COUNTED, Catalogue, name_unit
+from suite.analysis.ablation.cell_index import COUNTED, CellIndex, name_unit
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.findings import Finding
@@ -13,7 +13,7 @@ from suite.cells.cell import Cell
 
 
 def find_speedup(
-    catalogue: Catalogue, one: CellSummary, other: CellSummary | None, arm: str, how: Evidence
+    index: CellIndex, summary: CellSummary, other: CellSummary | None, arm: str, how: Evidence
 ) -> Finding | None:
     """How many times less time a unit of work takes at another cell on an arm.
 
@@ -22,13 +22,13 @@ def find_speedup(
     if other is None:
         return None
     # Cells that count in different units are the same work where they are stages of one case.
-    same = name_unit(one.cell) == name_unit(other.cell)
-    measure = catalogue.per_work if same else catalogue.values
-    ratio = find_paired_ratio(measure(other, arm), measure(one, arm))
+    same = name_unit(summary.cell) == name_unit(other.cell)
+    measure = index.per_work if same else index.values
+    ratio = find_paired_ratio(measure(other, arm), measure(summary, arm))
     if ratio is None:
         return None
     return Finding(
-        tag="gain", arm=arm, cell=one.cell.id, at=other.cell.id, value=ratio, evidence=(how,)
+        tag="gain", arm=arm, cell=summary.cell.id, at=other.cell.id, value=ratio, evidence=(how,)
     )
 
 
@@ -38,71 +38,74 @@ def best_speedup(*gains: Finding | None) -> Finding | None:
     return max(helping, key=lambda gain: gain.number.value, default=None)
 
 
-def find_larger(catalogue: Catalogue, one: CellSummary, arm: str) -> Finding | None:
+def find_larger(index: CellIndex, summary: CellSummary, arm: str) -> Finding | None:
     """The larger size of the same work at which a unit of it takes least time, if that is less."""
-    found = []
-    for axis in one.cell.larger:
-        here = one.cell.params.get(axis)
-        if isinstance(here, int | float):
-            found += [
-                find_speedup(catalogue, one, other, arm, cite("at-size", axis=axis, size=size))
-                for size, other in catalogue.line(one, axis, arm)
-                if size > here
-            ]
-    return best_speedup(*found)
+    gains = [
+        find_speedup(index, summary, other, arm, cite("at-size", axis=axis, size=size))
+        for axis in summary.cell.larger
+        if isinstance(here := summary.cell.params.get(axis), int | float)
+        for size, other in index.line(summary, axis, arm)
+        if size > here
+    ]
+    return best_speedup(*gains)
 
 
-def find_fewer(catalogue: Catalogue, one: CellSummary, arm: str) -> Finding | None:
+def find_fewer(index: CellIndex, summary: CellSummary, arm: str) -> Finding | None:
     """The variant of a cell with fewer dispatches that helps most; None: none was measured to help."""
-    fewer = catalogue.links(one, "fewer")
-    return best_speedup(*(find_speedup(catalogue, one, other, arm, how) for other, how in fewer))
+    fewer = index.links(summary, "fewer")
+    return best_speedup(*(find_speedup(index, summary, other, arm, how) for other, how in fewer))
 
 
 def find_utilization(
-    catalogue: Catalogue, one: CellSummary, arm: str
+    index: CellIndex, summary: CellSummary, arm: str
 ) -> tuple[float, CellSummary] | None:
     """A cell's rate as a share of the device's own best at its precision, and the best cell.
 
     Floating-point operations are compared among products, or among steps; examples only of the same
     network.  None: there is no rate to compare.
     """
-    unit = name_unit(one.cell)
-    rate = catalogue.rate(one, arm)
-    if rate is None or unit not in COUNTED or one.cell.on_cpu:
+    cell, rate = summary.cell, index.rate(summary, arm)
+    if rate is None or name_unit(cell) not in COUNTED or cell.on_cpu:
         return None
-    share, best = 1.0, one
-    for other in catalogue.cells.values():
-        found = catalogue.rate(other, arm)
-        if found is None or rate / found >= share or other.cell.on_cpu:
-            continue
-        alike = name_unit(other.cell) == unit and other.cell.precision == one.cell.precision
-        same_work = other.cell.work_key == one.cell.work_key
-        if alike and (same_work or (unit == "FLOP" and other.cell.kind == one.cell.kind)):
-            share, best = rate / found, other
+    share, best = 1.0, summary
+    for other in index.cells.values():
+        their_rate = index.rate(other, arm)
+        if their_rate and rate / their_rate < share and _is_alike(cell, other.cell):
+            share, best = rate / their_rate, other
     return share, best
 
 
-def find_winner(catalogue: Catalogue, one: CellSummary) -> CellSummary | None:
+def _is_alike(cell: Cell, other: Cell) -> bool:
+    """Whether the rates of two cells can be compared."""
+    unit = name_unit(cell)
+    if other.on_cpu or name_unit(other) != unit or other.precision != cell.precision:
+        return False
+    return other.work_key == cell.work_key or (unit == "FLOP" and other.kind == cell.kind)
+
+
+def find_winner(index: CellIndex, summary: CellSummary) -> CellSummary | None:
     """The nearest warm variant of the same work at which the GPU wins; None: it wins at none.
 
     A script's own fair number is the nearest; then what differs in the fewest parameters, by the least work.
     """
     variants = [
         other
-        for other in catalogue.cells.values()
-        if other.cell.work_key == one.cell.work_key
+        for other in index.cells.values()
+        if other.cell.work_key == summary.cell.work_key
         and not other.cell.one_shot
         and not other.cell.on_cpu
-        and catalogue.wins(other)
+        and index.wins(other)
     ]
-    return min(variants, key=lambda other: _measure_distance(one.cell, other.cell), default=None)
+    return min(
+        variants, key=lambda other: _measure_distance(summary.cell, other.cell), default=None
+    )
 
 
-def _measure_distance(one: Cell, other: Cell) -> tuple[int, int, float]:
-    if one.way is not None and one.way.stages[-1].cell == other.id:
+def _measure_distance(cell: Cell, other: Cell) -> tuple[int, int, float]:
+    if cell.way is not None and cell.way.stages[-1].cell == other.id:
         return 0, 0, 0.0
-    axes = one.params.keys() | other.params.keys()
-    differing = sum(one.params.get(axis) != other.params.get(axis) for axis in axes)
-    amounts = one.work.amount, other.work.amount
+    axes = cell.params.keys() | other.params.keys()
+    differing = sum(cell.params.get(axis) != other.params.get(axis) for axis in axes)
+    amounts = cell.work.amount, other.work.amount
     far = abs(math.log(amounts[0] / amounts[1])) if min(amounts) > 0 else math.inf
     return 1 + (other.way is not None), differing, far

@@ -10,9 +10,7 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from msgspec import structs
-
-from suite.analysis.ablation.catalogue import Catalogue, mean, trains
+from suite.analysis.ablation.cell_index import CellIndex, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
@@ -31,16 +29,16 @@ _LAST_DIGITS = 1e-9
 """A difference of a smaller share of a number is none: its digits end there."""
 
 
-def decompose_steps(catalogue: Catalogue) -> Iterator[Finding]:
+def decompose_steps(index: CellIndex) -> Iterator[Finding]:
     """Every step that says what its computing alone is, on every arm: the whole, its parts and the rest."""
-    for summary in catalogue.cells.values():
-        for arm in catalogue.arms if "compute" in summary.cell.links else ():
-            below, _ = catalogue.link(summary, "compute")
-            whole, alone = (mean(catalogue.steps(cell, arm)) for cell in (summary, below))
+    for summary in index.cells.values():
+        for arm in index.arms if "compute" in summary.cell.links else ():
+            below, _ = index.link(summary, "compute")
+            whole, alone = (mean(index.steps(cell, arm)) for cell in (summary, below))
             if below is None or whole is None or alone is None:
                 continue
-            parts = _take_apart(catalogue, summary, below, arm, whole=whole, alone=alone)
-            n = len(catalogue.steps(summary, arm))
+            parts = _take_apart(index, summary, below, arm, whole=whole, alone=alone)
+            n = len(index.steps(summary, arm))
             find = partial(Finding, arm=arm, cell=summary.cell.id, unit="s")
             yield find(tag="step", value=_point(whole, n))
             for of, part in parts.items():
@@ -50,9 +48,10 @@ def decompose_steps(catalogue: Catalogue) -> Iterator[Finding]:
                     yield find(tag="part", of=of, value=_point(part, n), share=part / whole)
             rest = whole - math.fsum(part for part in parts.values() if isinstance(part, float))
             rest = rest if abs(rest) > _LAST_DIGITS * whole else 0.0
-            found = find(tag="part", of="rest", value=_point(rest, n), share=rest / whole)
-            unexplained = abs(rest) > UNEXPLAINED * whole
-            yield structs.replace(found, verdict="unexplained") if unexplained else found
+            verdict: Meaning = "unexplained" if abs(rest) > UNEXPLAINED * whole else ""
+            yield find(
+                tag="part", of="rest", value=_point(rest, n), share=rest / whole, verdict=verdict
+            )
 
 
 def _point(value: float, n: int) -> Estimate:
@@ -60,22 +59,19 @@ def _point(value: float, n: int) -> Estimate:
     return Estimate(value=value, low=None, high=None, n=n)
 
 
-def find_pipelines(catalogue: Catalogue) -> Iterator[Finding]:
+def find_pipelines(index: CellIndex) -> Iterator[Finding]:
     """Every pipeline that was measured with its model, on every arm: each alone, and both together."""
-    for arm in catalogue.arms:
-        for summary in catalogue.cells.values():
+    for arm in index.arms:
+        for summary in index.cells.values():
             feeds = summary.cell.role == "input" and "compute" in summary.cell.links
-            pipeline = find_pipeline(catalogue, summary, arm) if feeds else None
+            pipeline = find_pipeline(index, summary, arm) if feeds else None
             if pipeline is None:
                 continue
-            others = [
-                seconds
-                for other, _ in pipeline.others
-                if (seconds := mean(catalogue.steps(other, arm))) is not None
-            ]
+            others = (mean(index.steps(other, arm)) for other, _ in pipeline.others)
+            quickest = min(filter(None, others), default=None)
             together = estimate(list(pipeline.together.values()))
             hides = summary.cell.data == "prefetched"
-            bound, why = _find_bound(pipeline, min(others, default=None), hides=hides)
+            bound, why = _find_bound(pipeline, quickest, hides=hides)
             find = partial(Finding, tag="pipeline", arm=arm, cell=summary.cell.id, unit="s")
             yield find(
                 of="together",
@@ -94,16 +90,16 @@ def find_pipelines(catalogue: Catalogue) -> Iterator[Finding]:
                     yield find(of=of, value=_point(seconds, together.n))
 
 
-def find_break_evens(catalogue: Catalogue) -> Iterator[Finding]:
+def find_break_evens(index: CellIndex) -> Iterator[Finding]:
     """For every training cell on both arms, after how many steps the GPU breaks even."""
-    cpu, gpu = catalogue.cpu, catalogue.gpu
+    cpu, gpu = index.cpu, index.gpu
     if cpu is None or gpu is None:
         return
-    for summary in catalogue.cells.values():
+    for summary in index.cells.values():
         first, rival = summary.arms[gpu].first_call, summary.arms[cpu].first_call
         if not trains(summary.cell) or summary.cell.sweep is None or first is None or rival is None:
             continue
-        slow, fast = catalogue.steps(summary, cpu), catalogue.steps(summary, gpu)
+        slow, fast = index.steps(summary, cpu), index.steps(summary, gpu)
         ratio = find_paired_ratio(fast, slow)
         if ratio is None:
             continue
@@ -129,7 +125,7 @@ def find_break_evens(catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _take_apart(
-    catalogue: Catalogue,
+    index: CellIndex,
     summary: CellSummary,
     below: CellSummary,
     arm: str,
@@ -139,43 +135,40 @@ def _take_apart(
 ) -> dict[PartName, float | Evidence]:
     """By part its seconds, or why nobody can tell; ``below`` is the same step with its data at hand."""
     parts: dict[PartName, float | Evidence] = dict.fromkeys(PARTS, 0.0)
-    price = dispatch_cost(catalogue, below, arm)
+    dispatch, price = 0.0, dispatch_cost(index, below, arm)
     if price is None:
         parts["dispatch"] = cite("no-call-price")
-        parts["compute"] = min(alone, whole)
     else:
         # The host can't have handed over for longer than it was seen to.
-        seen = catalogue.enqueueing(below, arm)
-        dispatch = min(price.seconds, alone * (1.0 if seen is None else seen), whole)
-        parts["dispatch"], parts["compute"] = dispatch, min(alone, whole) - dispatch
+        share = index.enqueueing(below, arm)
+        dispatch = min(price.seconds, alone * (1.0 if share is None else share), whole)
+        parts["dispatch"] = dispatch
+    parts["compute"] = min(alone, whole) - dispatch
     if below is summary:
         return parts
     left = max(0.0, whole - alone)
-    transfer = _find_transfer(catalogue, summary, below, arm, left)
+    transfer = _find_transfer(index, summary, below, arm, left)
     parts["transfer"] = cite("no-copy") if transfer is None else transfer
     left -= transfer or 0.0
-    pipeline = find_pipeline(catalogue, summary, arm)
-    if pipeline is not None:
+    if pipeline := find_pipeline(index, summary, arm):
         # No more of the step can be the input than the input takes alone.
-        alone_s = pipeline.input
-        parts["input"] = cite("no-input-alone") if alone_s is None else min(left, alone_s)
+        input_s = pipeline.input
+        parts["input"] = cite("no-input-alone") if input_s is None else min(left, input_s)
     return parts
 
 
 def _find_transfer(
-    catalogue: Catalogue, one: CellSummary, here: CellSummary, arm: str, left: float
+    index: CellIndex, summary: CellSummary, below: CellSummary, arm: str, left: float
 ) -> float | None:
     """Seconds of a step for copying: what is saved without it, as far as the copies explain it."""
-    on_host = (other for other in catalogue.cells.values() if other.cell.data == "host")
-    alike = (other for other in on_host if catalogue.link(other, "compute")[0] is here)
-    host = next(alike, None)
-    fed, at_hand = mean(catalogue.steps(host, arm)), mean(catalogue.steps(here, arm))
-    price = transfer_cost(catalogue, host or one, arm)
-    if fed is not None and at_hand is not None:
-        saved = max(0.0, fed - at_hand)
-        most = saved if price is None else min(saved, AGREES * price.seconds)
-        return min(left, most)
-    return None if price is None else min(left, price.seconds)
+    on_host = (other for other in index.cells.values() if other.cell.data == "host")
+    host = next((other for other in on_host if index.link(other, "compute")[0] is below), None)
+    fed, at_hand = mean(index.steps(host, arm)), mean(index.steps(below, arm))
+    price = transfer_cost(index, host or summary, arm)
+    if fed is None or at_hand is None:
+        return None if price is None else min(left, price.seconds)
+    saved = max(0.0, fed - at_hand)
+    return min(left, saved if price is None else min(saved, AGREES * price.seconds))
 
 
 def _find_overlap(together: float, alone: float | None, compute: float | None) -> float | None:
@@ -186,34 +179,27 @@ def _find_overlap(together: float, alone: float | None, compute: float | None) -
 
 
 def _find_bound(
-    found: Pipeline, quickest: float | None, *, hides: bool
+    pipeline: Pipeline, quickest: float | None, *, hides: bool
 ) -> tuple[Meaning, Evidence]:
     """What a step waits for, and what says so.
 
     ``quickest`` is a step of the same model behind the fastest other pipeline.  A pipeline that
     ``hides`` runs ahead of the model: where the step takes longer than the model, it waits.
     """
-    together, alone, compute = found.whole, found.input, found.compute
+    together, alone, compute = pipeline.whole, pipeline.input, pipeline.compute
     if alone is not None and compute is not None:
         if max(alone, compute) <= (1 + NEAR) * min(alone, compute):
             return "both", cite("both-as-long")
         return ("input" if alone > compute else "compute"), cite("longer-of-two")
-    if found.trivial is not None:
-        waits = found.trivial >= (1 - NO_FASTER) * together
+    if pipeline.trivial is not None:
+        waits = pipeline.trivial >= (1 - NO_FASTER) * together
         return ("input" if waits else "compute"), cite("by-trivial-model")
     if alone is not None:
         return ("input" if 2 * alone >= together else "compute"), cite("by-input-alone")
-    return _compare_models(together, compute, quickest, 1 + NEAR if hides else 2.0)
-
-
-def _compare_models(
-    together: float, compute: float | None, quickest: float | None, longer_by: float
-) -> tuple[Meaning, Evidence]:
-    """The same by the model elsewhere, of which the step must take so many times the time."""
-    if compute is not None and longer_by * compute <= together:
-        return "input", cite("same-model-at-hand", share=compute / together)
-    if quickest is not None and longer_by * quickest <= together:
-        return "input", cite("same-model-elsewhere", share=quickest / together)
-    if compute is not None:
-        return "compute", cite("model-takes-most")
-    return "", cite("neither-alone")
+    for seconds, at_hand in ((compute, True), (quickest, False)):
+        if seconds is not None and (1 + NEAR if hides else 2.0) * seconds <= together:
+            share = seconds / together
+            return "input", cite(
+                "same-model-at-hand" if at_hand else "same-model-elsewhere", share=share
+            )
+    return ("compute", cite("model-takes-most")) if compute else ("", cite("neither-alone"))

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
-from suite.analysis.ablation.catalogue import Catalogue, Values
+from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.ablation.overheads import ROUNDING
-from suite.analysis.ablation.speedups import (
-    best_speedup,
-    find_speedup,
-    find_utilization,
-    find_winner,
-)
+from suite.analysis.ablation.speedups import best_speedup, find_utilization, find_winner
 from suite.analysis.ablation.waterfall import find_break_even
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.ablate import ablate
-from suite.analysis.causes.parts import Part, mean_of, subtract
-from suite.analysis.causes.rules import RULES, Arms, Candidate, cross_check, find_off_device_ops
-from suite.analysis.result.findings import Cause, RuleName, Standing
-from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.causes.parts import Compared, Part, mean_of, subtract
+from suite.analysis.causes.rules import RULES, cross_check, find_off_device_ops
+from suite.analysis.result.findings import Cause, Finding, RuleName, Standing
+from suite.analysis.result.numbers import Estimate, Evidence, cite
 from suite.analysis.statistics.estimate import estimate_difference
 from suite.cells.traits import OverheadName
 
@@ -45,164 +41,132 @@ IS: dict[OverheadName, tuple[RuleName, Evidence]] = {
 }
 """What is nothing but one cause, and how that is told."""
 
+UNKNOWN_SHARE = 0.5
+"""How a cause whose cost nobody measured is ranked: after those that explain half of the loss."""
 
 Case = tuple[Standing, tuple[Cause, ...]]
 """How the GPU stands in a cell that needs an explanation, and the causes, the heaviest first."""
 
 
-def explain(catalogue: Catalogue) -> dict[str, Case]:
+def explain(index: CellIndex) -> dict[str, Case]:
     """The cases of a campaign by their cells; none where it has not both arms."""
-    gpu, cpu = catalogue.gpu, catalogue.cpu
+    gpu, cpu = index.gpu, index.cpu
     if gpu is None or cpu is None:
         return {}
-    cases = {
-        name: _explain(catalogue, summary, cpu, gpu) for name, summary in catalogue.cells.items()
-    }
+    cases = {name: _explain(index, summary, cpu, gpu) for name, summary in index.cells.items()}
     return {name: case for name, case in cases.items() if case is not None}
 
 
-def _explain(catalogue: Catalogue, one: CellSummary, cpu: str, gpu: str) -> Case | None:
-    ratio = catalogue.ratio(one)
-    if ratio is None:
-        return None
-    wins, used = catalogue.wins(one), find_utilization(catalogue, one, gpu)
+def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case | None:
+    ratio, wins = index.ratio(summary), index.wins(summary)
+    used = find_utilization(index, summary, gpu)
     use = used[0] if used else None
-    wasted = use is not None and use < WASTED - ROUNDING
-    if wins is not False and not wasted:
+    loses, wasted = wins is False, use is not None and use < WASTED - ROUNDING
+    if ratio is None or not (loses or wasted):
         return None
-    loses = wins is False
-    own = catalogue.values(one, gpu)
+    own = index.values(summary, gpu)
     lost = (
-        subtract(own, catalogue.values(one, cpu))
+        subtract(own, index.values(summary, cpu))
         if loses
         else {block: (1 - (use or 0.0)) * s for block, s in own.items()}
     )
-    winner = find_winner(catalogue, one)
+    winner = find_winner(index, summary)
     # A price is no work for which one could choose a device.
-    chosen = one.cell.price is None and not one.cell.on_cpu
+    chosen = summary.cell.price is None and not summary.cell.on_cpu
     standing = Standing(
         ratio=ratio,
         lost=estimate_difference(list(lost.values())),
         loses=loses,
-        provisional=catalogue.is_provisional(one),
+        provisional=index.is_provisional(summary),
         use=use,
         winner=winner.cell.id if winner else None,
         hopeless=loses and winner is None and chosen,
     )
-    return standing, tuple(_find_causes(catalogue, one, (cpu, gpu) if loses else (gpu,), lost))
+    here = Compared(index=index, summary=summary, arms=(cpu, gpu) if loses else (gpu,))
+    return standing, tuple(sorted(_find_causes(here, lost), key=_rank))
 
 
-def _find_causes(
-    catalogue: Catalogue, one: CellSummary, arms: Arms, lost: Values
-) -> Iterator[Cause]:
-    """The causes of what a cell loses, the one that explains most first; their shares add up to 1.
+def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:
+    """The causes of what a cell loses; their shares add up to 1.
 
     A share is of what is lost; where the GPU makes up for a part of it elsewhere, of what it loses
     before that.
     """
-    provisional = catalogue.is_provisional(one)
-    if one.cell.price in IS:
-        rule, evidence = IS[one.cell.price]
-        yield Cause(
-            rule=rule,
-            confirmed=True,
-            provisional=provisional,
-            evidence=(evidence,),
-            seconds=estimate_difference(list(lost.values())),
-            share=1.0,
+    make_cause = partial(Cause, provisional=here.index.is_provisional(here.summary))
+    if here.cell.price in IS:
+        rule, evidence = IS[here.cell.price]
+        seconds = estimate_difference(list(lost.values()))
+        yield make_cause(
+            rule=rule, confirmed=True, evidence=(evidence,), seconds=seconds, share=1.0
         )
         return
-    found = [] if one.cell.on_cpu else _find_candidates(catalogue, one, arms)
-    counted = [s for s in found if s.seconds is not None]
-    whole = max(mean_of(lost), math.fsum(max(0.0, s.seconds.value) for s in counted if s.seconds))
-    named, rest, doubts = [], 1.0, []
-    for candidate in found:
-        share = candidate.seconds.value / whole if candidate.seconds and whole > 0 else None
-        least = candidate.seconds.least if candidate.seconds else 0.0
-        if share is not None and (share < NAMED or least <= 0):
+    parts = {} if here.cell.on_cpu else _find_parts(here)
+    excess = {rule: _add_up(own) for rule, own in parts.items()}
+    whole = max(mean_of(lost), math.fsum(max(0.0, taken.value) for taken in excess.values()))
+    rest, doubts, unnamed = 1.0, list[Evidence](), True
+    for rule, taken in excess.items():
+        share = taken.value / whole if whole > 0 else None
+        if share is not None and (share < NAMED or taken.least <= 0):
             continue
-        confirmed, refuted, checked = cross_check(catalogue, candidate, arms)
+        agrees, refuted, checked = cross_check(RULES[rule], parts[rule])
         if refuted:
-            doubts.append(cite("refuted", rule=candidate.rule))
-            doubts += checked
+            doubts += [cite("refuted", rule=rule), *checked]
             continue
         rest -= share or 0.0
-        named.append(
-            Cause(
-                rule=candidate.rule,
-                confirmed=confirmed and least > WEIGHTY * whole,
-                provisional=provisional,
-                evidence=(*candidate.evidence, *checked),
-                gain=candidate.gain,
-                seconds=candidate.seconds,
-                share=share,
-            )
+        unnamed = False
+        yield make_cause(
+            rule=rule,
+            confirmed=agrees and taken.least > WEIGHTY * whole,
+            evidence=(*_cite_parts(here, rule, parts[rule]), *checked),
+            gain=_find_gain(here, parts[rule]),
+            seconds=taken,
+            share=share,
         )
-    if rest >= NAMED or not named:
-        named.append(_tell_unknown(one, rest, doubts, provisional=provisional))
-    yield from sorted(named, key=_rank)
+    fallen = () if here.cell.on_cpu or "fallback" in parts else find_off_device_ops(here)
+    if fallen:
+        evidence = cite("fallen-unmeasured", operations=fallen)
+        yield make_cause(rule="fallback", confirmed=False, evidence=(evidence,))
+    if rest >= NAMED or (unnamed and not fallen):
+        evidence = cite("on-cpu-on-both") if here.cell.on_cpu else cite("rest", share=rest)
+        yield make_cause(
+            rule="unknown", confirmed=False, evidence=(evidence, *doubts), share=max(0.0, rest)
+        )
 
 
-def _find_candidates(catalogue: Catalogue, one: CellSummary, arms: Arms) -> list[Candidate]:
-    """Every cause with what it takes, in seconds a call; the parts of its ablations by their rules."""
-    parts = ablate(catalogue, one, arms)
-    found = []
-    for rule in RULES:
-        own = tuple(part for part in parts if part.rule == rule)
-        # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
-        if math.fsum(mean_of(part.seconds[arms[-1]]) for part in own) > 0:
-            found.append(_gather(catalogue, rule, own, arms, one))
-    off_device = find_off_device_ops(catalogue, one, arms[-1])
-    if off_device and "fallback" not in {s.rule for s in found}:
-        seen = cite("fallen-unmeasured", operations=off_device)
-        found.append(Candidate(rule="fallback", parts=(), seconds=None, evidence=(seen,)))
-    return found
+def _find_parts(here: Compared) -> dict[RuleName, list[Part]]:
+    """The parts of the ablations by their rules, in the order of these."""
+    every = ablate(here)
+    parts = {rule: [part for part in every if part.rule == rule] for rule in RULES}
+    # What takes nothing on the GPU is no reason of its loss, however little the CPU saves by it.
+    return {r: own for r, own in parts.items() if math.fsum(part.own_s for part in own) > 0}
 
 
-def _gather(
-    catalogue: Catalogue, rule: RuleName, parts: tuple[Part, ...], arms: Arms, one: CellSummary
-) -> Candidate:
+def _add_up(parts: list[Part]) -> Estimate:
+    """Seconds a call that a cause takes on the GPU beyond the CPU."""
     total: dict[int, float] = {}
     for part in parts:
-        own = part.seconds[arms[-1]]
-        excess = subtract(own, part.seconds[arms[0]]) if len(arms) > 1 else own
-        total = {b: total.get(b, 0.0) + s for b, s in excess.items()}
-    taking = (part for part in parts if mean_of(part.seconds[arms[-1]]) > 0)
-    evidence = tuple(told for part in taking for told in part.evidence)
-    if rule == "start-up" and (after := find_break_even(catalogue, one, arms[-1])):
-        evidence = (*evidence, after)
-    # From the cell itself, not from the ablation at which the part was found.
-    gains = [
-        find_speedup(catalogue, one, catalogue.cells[part.gain.at], arms[-1], part.gain.evidence[0])
-        for part in parts
-        if part.gain is not None
-    ]
-    return Candidate(
-        rule=rule,
-        parts=parts,
-        seconds=estimate_difference(list(total.values())),
-        evidence=evidence,
-        gain=best_speedup(*gains),
+        excess = part.seconds[part.here.gpu]
+        for arm in part.here.arms[:-1]:
+            excess = subtract(excess, part.seconds[arm])
+        total = {block: total.get(block, 0.0) + s for block, s in excess.items()}
+    return estimate_difference(list(total.values()))
+
+
+def _cite_parts(here: Compared, rule: RuleName, parts: list[Part]) -> Iterator[Evidence]:
+    for part in parts:
+        yield from part.evidence if part.own_s > 0 else ()
+    if rule == "start-up" and (after := find_break_even(here.index, here.summary, here.gpu)):
+        yield after
+
+
+def _find_gain(here: Compared, parts: list[Part]) -> Finding | None:
+    """The largest one, from the cell itself, not from the ablation at which the part was found."""
+    gains = [part.gain for part in parts if part.gain is not None]
+    return best_speedup(
+        *(here.find_gain(here.index.cells[gain.at], gain.evidence[0]) for gain in gains)
     )
-
-
-UNKNOWN_SHARE = 0.5
-"""How a cause whose cost nobody measured is ranked: after those that explain half of the loss."""
 
 
 def _rank(cause: Cause) -> tuple[int, bool, int]:
     share = UNKNOWN_SHARE if cause.share is None else cause.share
     return -round(100 * share), not cause.confirmed, list(RULES).index(cause.rule)
-
-
-def _tell_unknown(
-    one: CellSummary, rest: float, doubts: list[Evidence], *, provisional: bool
-) -> Cause:
-    evidence = cite("on-cpu-on-both") if one.cell.on_cpu else cite("rest", share=rest)
-    return Cause(
-        rule="unknown",
-        confirmed=False,
-        provisional=provisional,
-        evidence=(evidence, *doubts),
-        share=max(0.0, rest),
-    )

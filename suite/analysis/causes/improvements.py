@@ -7,138 +7,115 @@ Which axes are a change of whoever writes the script, and what it costs, the cel
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from msgspec import structs
 
-from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Finding, Shown
-from suite.analysis.result.numbers import OTHER_LEVEL, Estimate, Evidence, Value, cite
+from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Step
-from suite.cells.traits import Effect
 
 MEASURED = ("work", "input")
 """The roles of cells that somebody wants faster; a price, a control or a reference is none."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Pair:
-    """A cell and another that is one change away: what that is called, is, and costs besides."""
-
-    change: Evidence
-    effect: Effect
-    costs: str
-    one: CellSummary
-    other: CellSummary
+Pair = tuple[Evidence, Choice | Link | Step, CellSummary, CellSummary]
+"""What a change is called, who declares its effect and costs, and the cells before and after it."""
 
 
-def find_improvements(catalogue: Catalogue) -> list[Finding]:
+def find_improvements(index: CellIndex) -> list[Finding]:
     """Every change that was measured, the GPU's arm first; those of the script alone before those that train
     otherwise, the largest gain first.  A change that is shown to do both stands there twice."""
-    arms = dict.fromkeys(arm for arm in (catalogue.gpu, catalogue.cpu) if arm)
-    return [change for arm in arms for change in _find_on(catalogue, arm)]
+    arms = dict.fromkeys(arm for arm in (index.gpu, index.cpu) if arm)
+    return [change for arm in arms for change in sorted(_find_on(index, arm), key=_rank)]
 
 
-def _find_on(catalogue: Catalogue, arm: str) -> list[Finding]:
-    gains: dict[Pair, Finding] = {}
-    for pair in _find_pairs(catalogue, arm):
-        where = _place(pair.one.cell, pair.other.cell)
-        gain = find_speedup(catalogue, pair.one, pair.other, arm, where)
-        if gain is not None:
-            gains[pair] = gain
-    shown = _judge(catalogue, gains)
-    changes: dict[str, list[Pair]] = {}
-    for pair in gains:
-        changes.setdefault(f"{pair.change} {pair.effect}", []).append(pair)
-    chosen = {
-        pair: _describe(pair, own, shown)
-        for own in changes.values()
-        for pair in _choose(own, gains, shown)
-    }
-    ordered = sorted(chosen, key=lambda pair: (pair.effect != "script", -gains[pair].number.value))
-    return [
-        structs.replace(
-            gains[pair],
-            tag="change",
-            verdict=shown[pair],
-            provisional=not catalogue.gives_verdicts,
-            evidence=(pair.change, *gains[pair].evidence, *chosen[pair]),
-        )
-        for pair in ordered
-    ]
+def _find_on(index: CellIndex, arm: str) -> Iterator[Finding]:
+    changes: dict[str, list[Finding]] = {}
+    for gain in _judge(index, list(_find_gains(index, arm))):
+        changes.setdefault(f"{gain.evidence[0]} {_read_effect(gain)}", []).append(gain)
+    for gains in changes.values():
+        shown = [gain.verdict for gain in gains]
+        counts = [
+            cite("shown-in", pairs=shown.count(verdict), of=len(gains))
+            for verdict in ("faster", "slower")
+        ]
+        for gain in _choose(gains):
+            yield structs.replace(gain, evidence=(*gain.evidence, *counts))
 
 
-def _describe(pair: Pair, own: Sequence[Pair], shown: Mapping[Pair, Shown]) -> tuple[Evidence, ...]:
-    """What a change costs, and in how many of its pairs it is shown to be faster, and slower."""
-    price: dict[str, Value] = {"costs": pair.costs} if pair.costs else {}
-    faster, slower = (sum(shown[each] == way for each in own) for way in ("faster", "slower"))
-    return (
-        cite("effect", effect=pair.effect, **price),
-        cite("shown-in", pairs=faster, of=len(own)),
-        cite("shown-in", pairs=slower, of=len(own)),
-    )
+def _find_gains(index: CellIndex, arm: str) -> Iterator[Finding]:
+    """What every pair gains on an arm, with what the change is and costs."""
+    for change, how, summary, other in _find_pairs(index, arm):
+        where = _place(summary.cell, other.cell)
+        if gain := find_speedup(index, summary, other, arm, where):
+            costs: dict[str, Value] = {"costs": how.costs} if how.costs else {}
+            effect = cite("effect", effect=how.effect or "script", **costs)
+            yield structs.replace(
+                gain,
+                tag="change",
+                provisional=not index.gives_verdicts,
+                evidence=(change, where, effect),
+            )
 
 
-def _choose(
-    pairs: Sequence[Pair], gains: Mapping[Pair, Finding], shown: Mapping[Pair, Shown]
-) -> Iterator[Pair]:
+def _read_effect(gain: Finding) -> Value:
+    return gain.evidence[2].values["effect"]
+
+
+def _rank(gain: Finding) -> tuple[bool, float]:
+    return _read_effect(gain) != "script", -gain.number.value
+
+
+def _choose(gains: Sequence[Finding]) -> Iterator[Finding]:
     """The pair in which a change is shown to gain most, and the one in which it is shown to lose most; where
     it is shown to do neither, the one with the largest gain."""
-
-    def find_gain(pair: Pair) -> float:
-        return gains[pair].number.value
-
-    faster = [pair for pair in pairs if shown[pair] == "faster"]
-    slower = [pair for pair in pairs if shown[pair] == "slower"]
-    if faster:
-        yield max(faster, key=find_gain)
+    faster = [gain for gain in gains if gain.verdict == "faster"]
+    slower = [gain for gain in gains if gain.verdict == "slower"]
+    if faster or not slower:
+        yield max(faster or gains, key=lambda gain: gain.number.value)
     if slower:
-        yield min(slower, key=find_gain)
-    if not faster and not slower:
-        yield max(pairs, key=find_gain)
+        yield min(slower, key=lambda gain: gain.number.value)
 
 
-def _judge(catalogue: Catalogue, gains: Mapping[Pair, Finding]) -> dict[Pair, Shown]:
-    """What each pair shows: that its gain is beyond the margin, not only beyond 1.
+def _judge(index: CellIndex, gains: Sequence[Finding]) -> Iterator[Finding]:
+    """The gains with what each shows: that it is beyond the margin, not only beyond 1.
 
     All pairs of an arm are one family, since they are many and the largest gains are told; in every profile,
     as fewer blocks agree by chance more often.
     """
-    most = 1 + catalogue.margin
-    shown: dict[Pair, Shown] = dict.fromkeys(gains, "")
-    names = {str(place): pair for place, pair in enumerate(gains)}
-    beyond = {name: _leave_margin(gains[pair].number, most) for name, pair in names.items()}
+    most = 1 + index.margin
+    # What of a gain lies beyond the margin: 1 where nothing does.
+    beyond = {
+        place: scale_ratio(gain.number, 1 / min(max(gain.number.value, 1 / most), most))
+        for place, gain in enumerate(gains)
+    }
     verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL)
-    for name, verdict in verdicts.items():
-        if verdict.names_winner:
-            # A verdict is about times, and a gain is the ratio of two the other way round.
-            shown[names[name]] = "faster" if verdict.name == "SLOWER" else "slower"
-    return shown
+    # A verdict is about times, and a gain is the ratio of two the other way round.
+    shown: Mapping[str, Shown] = {"SLOWER": "faster", "FASTER": "slower"}
+    for place, gain in enumerate(gains):
+        name = verdicts[place].name if place in verdicts else ""
+        yield structs.replace(gain, verdict=shown.get(name, ""))
 
 
-def _leave_margin(gain: Estimate, most: float) -> Estimate:
-    """What of a gain lies beyond the margin: 1 where nothing does."""
-    return scale_ratio(gain, 1 / min(max(gain.value, 1 / most), most))
-
-
-def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
+def _find_pairs(index: CellIndex, arm: str) -> Iterator[Pair]:
     """Every pair of cells with a number on an arm that are one change apart, other than of what is timed.
 
     What happens once in a process is a question of what is timed; and what the CPU does on every arm is
     told of the CPU's.
     """
-    home = arm == (catalogue.cpu or arm)
+    home = arm == (index.cpu or arm)
     cells = {
-        id_: one
-        for id_, one in catalogue.cells.items()
-        if one.cell.role in MEASURED
-        and not one.cell.one_shot
-        and (home or not one.cell.on_cpu)
-        and catalogue.values(one, arm)
+        id_: summary
+        for id_, summary in index.cells.items()
+        if summary.cell.role in MEASURED
+        and not summary.cell.one_shot
+        and (home or not summary.cell.on_cpu)
+        and index.values(summary, arm)
     }
     lines: dict[str, tuple[str, Choice, list[CellSummary]]] = {}
     for summary in cells.values():
@@ -155,49 +132,47 @@ def _find_pairs(catalogue: Catalogue, arm: str) -> Iterator[Pair]:
 
 def _take_values(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
     """From each value to each that is advised in its place."""
-    there = {str(one.cell.params[axis]): one for one in line}
-    known = [value for value in choice.values if value in there]
-    for was, now in combinations(known, 2):
+    there = {str(summary.cell.params[axis]): summary for summary in line}
+    values = [value for value in choice.values if value in there]
+    for was, now in combinations(values, 2):
         change = cite("instead", now=choice.values[now], was=choice.values[was])
-        yield _pair(change, choice, there[was], there[now])
+        yield change, choice, there[was], there[now]
 
 
 def _take_sizes(axis: str, choice: Choice, line: Sequence[CellSummary]) -> Iterator[Pair]:
     """From the usual size, or else the smallest, to each larger one."""
-    sizes = {size: one for one in line if isinstance(size := one.cell.params[axis], int | float)}
+    sizes = {
+        size: summary
+        for summary in line
+        if isinstance(size := summary.cell.params[axis], int | float)
+    }
     begin = choice.usual if choice.usual in sizes else min(sizes, default=None)
-    for size, one in sizes.items():
+    for size, summary in sizes.items():
         if begin is not None and size > begin:
-            yield _pair(cite("linked", words=choice.larger), choice, sizes[begin], one)
+            yield cite("linked", words=choice.larger), choice, sizes[begin], summary
 
 
-def _follow_links(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
+def _follow_links(cells: Mapping[str, CellSummary], summary: CellSummary) -> Iterator[Pair]:
     """To the cells of other cases that are a change of whoever writes the script."""
-    for links in one.cell.links.values():
+    for links in summary.cell.links.values():
         for link in links:
             if link.effect not in {None, "timing"} and link.to in cells:
-                yield _pair(cite("linked", words=link.words), link, one, cells[link.to])
+                yield cite("linked", words=link.words), link, summary, cells[link.to]
 
 
-def _follow_stages(cells: Mapping[str, CellSummary], one: CellSummary) -> Iterator[Pair]:
+def _follow_stages(cells: Mapping[str, CellSummary], summary: CellSummary) -> Iterator[Pair]:
     """To the next stage of a script."""
-    way = one.cell.way
+    way = summary.cell.way
     for before, stage in pairwise(way.stages if way and not way.on_cpu else ()):
         other = cells.get(stage.cell or "")
-        if before.cell == one.cell.id and stage.effect != "timing" and other is not None:
-            yield _pair(cite("linked", words=stage.called or stage.change), stage, one, other)
+        if before.cell == summary.cell.id and stage.effect != "timing" and other is not None:
+            yield cite("linked", words=stage.called or stage.change), stage, summary, other
 
 
-def _pair(
-    change: Evidence, how: Choice | Link | Step, one: CellSummary, other: CellSummary
-) -> Pair:
-    return Pair(change=change, effect=how.effect or "script", costs=how.costs, one=one, other=other)
-
-
-def _place(one: Cell, other: Cell) -> Evidence:
+def _place(cell: Cell, other: Cell) -> Evidence:
     """Where a gain was measured: by the axis that differs, or else by the cell."""
-    if one.name == other.name and one.params.keys() == other.params.keys():
-        differing = [axis for axis, value in one.params.items() if other.params[axis] != value]
+    if cell.name == other.name and cell.params.keys() == other.params.keys():
+        differing = [axis for axis, value in cell.params.items() if other.params[axis] != value]
         if len(differing) == 1:
             return cite("of-value", axis=differing[0], value=other.params[differing[0]])
     return cite("at-cell", cell=other.id)

@@ -3,146 +3,116 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from suite.analysis.ablation.catalogue import Catalogue
+from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.overheads import Overhead, start_cost, transfer_cost
-from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.parts import (
-    Found,
-    Part,
-    Seconds,
-    has_numbers,
-    leave_out,
-    mean_of,
-    subtract,
-)
+from suite.analysis.causes.parts import Compared, Found, Part, Seconds, mean_of, subtract
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Ladder, Step
 
-PRICES: Mapping[RuleName, Callable[[Catalogue, CellSummary, str], Overhead | None]] = {
+PRICES: Mapping[RuleName, Callable[[CellIndex, CellSummary, str], Overhead | None]] = {
     "start-up": start_cost,
     "transfer": transfer_cost,
 }
 """What of a change other cells have measured."""
 
 
-def next_stage(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Found | None:
+def next_stage(here: Compared) -> Found | None:
     """The next stage of a script's way that has a number; None: it has none, or the cell is of no script."""
-    way = one.cell.way
-    if way is None:
+    way = here.cell.way
+    cells = [stage.cell for stage in way.stages] if way else []
+    if way is None or here.cell.id not in cells:
         return None
-    places = [index for index, stage in enumerate(way.stages) if stage.cell == one.cell.id]
-    for first in places:
-        for last in range(first + 1, len(way.stages)):
-            other = catalogue.cells.get(way.stages[last].cell or "")
-            if other is not None and has_numbers(catalogue, other, arms):
-                passed = way.stages[first + 1 : last + 1]
-                return other, list(_split(catalogue, one, other, arms, way=way, stages=passed))
+    first = cells.index(here.cell.id) + 1
+    for last in range(first, len(cells)):
+        if other := here.at(here.index.cells.get(cells[last] or "")):
+            return other, list(_split(here, other, way, way.stages[first : last + 1]))
     return None
 
 
-def _split(
-    catalogue: Catalogue,
-    one: CellSummary,
-    other: CellSummary,
-    arms: Sequence[str],
-    *,
-    way: Ladder,
-    stages: Sequence[Step],
-) -> Iterator[Part]:
-    """What goes away between two stages of a way, by cause; ``stages`` are those behind the one.
+def _split(here: Compared, other: Compared, way: Ladder, stages: Sequence[Step]) -> Iterator[Part]:
+    """What goes away between two stages of a way, by cause; ``stages`` are those behind the first one.
 
     Of changes of several causes that were measured together each takes its price, or what it took at a
     sibling of the way (another size), as far as the whole of them goes.  What is left is the last cause's
     where all others are known, and else nobody's.
     """
-    left = leave_out(catalogue, one, other, arms)
-    is_fair = stages[-1] is way.stages[-1]
-    how = cite("fair") if is_fair else cite("changed", change=stages[-1].change)
-    gain = find_speedup(catalogue, one, other, arms[-1], how)
-    rules: list[RuleName] = list(dict.fromkeys(stage.removes for stage in stages if stage.removes))
-    changes = {
-        rule: tuple(stage.change for stage in stages if stage.removes == rule) for rule in rules
-    }
+    left, end = here.leave_out(other), stages[-1]
+    how = cite("fair") if end is way.stages[-1] else cite("changed", change=end.change)
+    gain = here.find_gain(other.summary, how)
+    changes: dict[RuleName, list[str]] = {}
+    for stage in stages:
+        if stage.removes:
+            changes.setdefault(stage.removes, []).append(stage.change)
 
-    def part(
-        rule: RuleName | None, seconds: Seconds, told: tuple[str, ...], *, apart: bool = False
+    def make_part(
+        rule: RuleName | None, seconds: Seconds, gone: list[str], *, elsewhere: bool = False
     ) -> Part:
         evidence = cite(
-            "gone-elsewhere" if apart else "gone",
-            seconds=mean_of(seconds[arms[-1]]),
-            changes=told,
+            "gone-elsewhere" if elsewhere else "gone",
+            seconds=mean_of(seconds[here.gpu]),
+            changes=tuple(gone),
         )
-        return Part(rule=rule, cell=one, seconds=seconds, evidence=(evidence,), gain=gain)
+        return Part(rule=rule, here=here, seconds=seconds, evidence=(evidence,), gain=gain)
 
-    unknown: list[RuleName] = []
+    several, unpriced = len(changes) > 1, list[RuleName]()
     # A start is what the others leave: of the sizes of one process only the first has paid it.
-    for rule in sorted(rules, key=lambda one: one == "start-up") if len(rules) > 1 else []:
-        known = _find_elsewhere(catalogue, one, arms, way=way, changes=changes[rule], rule=rule)
-        if known is None or (rule == "start-up" and not unknown):
-            unknown.append(rule)
+    for rule in sorted(changes, key=lambda rule: rule == "start-up"):
+        elsewhere = _find_elsewhere(here, way, changes[rule], rule) if several else None
+        if elsewhere is None or (rule == "start-up" and not unpriced):
+            unpriced.append(rule)
             continue
         taken = {
-            arm: {block: max(0.0, min(s, known[arm])) for block, s in left[arm].items()}
-            for arm in arms
+            arm: {block: max(0.0, min(s, elsewhere[arm])) for block, s in values.items()}
+            for arm, values in left.items()
         }
-        left = {arm: subtract(left[arm], taken[arm]) for arm in arms}
-        yield part(rule, taken, changes[rule], apart=True)
-    last = rules if len(rules) == 1 else unknown
-    told = tuple(stage.change for stage in stages)
-    if len(last) == 1:
-        yield part(last[0], left, told if len(rules) == 1 else changes[last[0]])
+        left = {arm: subtract(left[arm], taken[arm]) for arm in here.arms}
+        yield make_part(rule, taken, changes[rule], elsewhere=True)
+    if several and len(unpriced) == 1:
+        yield make_part(unpriced[0], left, changes[unpriced[0]])
     else:
-        yield part(None, left, told)
+        every = [stage.change for stage in stages]
+        yield make_part(unpriced[0] if len(unpriced) == 1 else None, left, every)
 
 
 def _find_elsewhere(
-    catalogue: Catalogue,
-    one: CellSummary,
-    arms: Sequence[str],
-    *,
-    way: Ladder,
-    changes: Sequence[str],
-    rule: RuleName,
+    here: Compared, way: Ladder, changes: Sequence[str], rule: RuleName
 ) -> Mapping[str, float] | None:
     """What these changes take, seconds a call by arm: copies and a start by their prices, others at the
     nearest sibling of the way at which they were measured by themselves."""
     if find_price := PRICES.get(rule):
-        prices = {arm: price for arm in arms if (price := find_price(catalogue, one, arm))}
-        if len(prices) == len(arms):
-            return {arm: price.seconds for arm, price in prices.items()}
+        prices = {arm: find_price(here.index, here.summary, arm) for arm in here.arms}
+        priced = {arm: price.seconds for arm, price in prices.items() if price}
+        if len(priced) == len(prices):
+            return priced
     if rule == "start-up":
         return None
-    found = []
-    for other in catalogue.cells.values():
-        their = other.cell.way
-        if their is None or (their.name, their.on_cpu) != (way.name, way.on_cpu):
-            continue
-        if their.stages[0].cell == other.cell.id and their.fixed != way.fixed:
-            seconds = _add_up(catalogue, their, changes, arms)
-            if seconds is not None:
-                found.append((_how_far(way, their), seconds))
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+    siblings = [
+        (_how_far(way, their), seconds)
+        for other in here.index.cells.values()
+        if (their := other.cell.way)
+        and (their.name, their.on_cpu) == (way.name, way.on_cpu)
+        and their.stages[0].cell == other.cell.id
+        and their.fixed != way.fixed
+        and (seconds := _add_up(here, their, changes))
+    ]
+    return min(siblings, key=lambda pair: pair[0])[1] if siblings else None
 
 
-def _add_up(
-    catalogue: Catalogue, way: Ladder, changes: Sequence[str], arms: Sequence[str]
-) -> Mapping[str, float] | None:
+def _add_up(here: Compared, way: Ladder, changes: Sequence[str]) -> Mapping[str, float] | None:
     """What these changes of a way take, each measured between the stages right before and behind it."""
-    total = dict.fromkeys(arms, 0.0)
+    total = dict.fromkeys(here.arms, 0.0)
+    pairs = {after.change: (before, after) for before, after in pairwise(way.stages)}
     for change in changes:
-        index = next((i for i, one in enumerate(way.stages) if one.change == change), 0)
-        pair = [
-            catalogue.cells.get(stage.cell or "") for stage in way.stages[index - 1 : index + 1]
-        ]
-        if index == 0 or not all(has_numbers(catalogue, one, arms) for one in pair):
+        pair = [here.index.cells.get(stage.cell or "") for stage in pairs.get(change, ())]
+        if not pair or not all(map(here.at, pair)):
             return None
-        before, after = pair
-        for arm in arms:
-            first, second = (catalogue.seconds(one, arm) or 0.0 for one in (before, after))
-            total[arm] += first - second
+        for arm in here.arms:
+            before, after = (here.index.seconds(summary, arm) or 0.0 for summary in pair)
+            total[arm] += before - after
     return total
 
 

@@ -6,137 +6,119 @@ small for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from suite.analysis.ablation.catalogue import Catalogue, Values, mean
+from suite.analysis.ablation.cell_index import Values, mean
 from suite.analysis.ablation.overheads import BUSY, dispatch_cost
 from suite.analysis.ablation.speedups import best_speedup, find_fewer, find_larger, find_utilization
-from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.parts import Part, Seconds, has_numbers, leave_out, mean_of, subtract
+from suite.analysis.causes.parts import Compared, Part, Seconds, mean_of, subtract
 from suite.analysis.result.numbers import Evidence, cite
 
 STEP = 4.0
 """The two sizes that a time is extended to no work from differ by this factor at least."""
 
+Fixed = tuple[Seconds, Evidence] | None
+"""What every call takes, and what says so; None: nobody knows."""
 
-def split_plain_cell(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Iterator[Part]:
-    """The parts of a cell in which nothing is left to leave out; the GPU's arm is the last.
+
+def split_plain_cell(here: Compared) -> Iterator[Part]:
+    """The parts of a cell in which nothing is left to leave out.
 
     What a call takes however small is the line through the two smallest sizes, at no work at all; where
     no sizes were measured it is what dispatch takes: with fewer calls, as it was seen, or by its
     measured cost.
     """
-    gpu = arms[-1]
-    sizes = _find_sizes(catalogue, one, arms)
-    larger = find_larger(catalogue, one, gpu)
-    if sizes is not None:
-        fixed, told = _extend_sizes(catalogue, one, sizes, arms)
-    else:
-        fixed, told = _price_call(catalogue, one, arms)
-    if fixed is None:
+    index, gpu, sizes = here.index, here.gpu, _find_sizes(here)
+    taken = _extend_sizes(here, *sizes) if sizes else _price_call(here)
+    if taken is None:
         return
-    gain = best_speedup(find_fewer(catalogue, one, gpu), larger)
-    yield Part(rule="overhead", cell=one, seconds=fixed, evidence=told, gain=gain)
-    used = find_utilization(catalogue, one, gpu)
+    fixed, evidence = taken
+    larger = find_larger(index, here.summary, gpu)
+    gain = best_speedup(find_fewer(index, here.summary, gpu), larger)
+    yield Part(rule="overhead", here=here, seconds=fixed, evidence=(evidence,), gain=gain)
+    used = find_utilization(index, here.summary, gpu)
     # Without other sizes nobody knows what of a time is the work.
     if used is None or sizes is None:
         return
     share, best = used
-    work = {arm: subtract(catalogue.values(one, arm), fixed[arm]) for arm in arms}
-    ideal = {block: share * s for block, s in catalogue.values(one, gpu).items()}
-    # The CPU's work, or the GPU's own at its best rate, whichever takes longer: beyond that it is small.
-    least = ideal
-    if len(arms) > 1:
-        least = {b: max(s, ideal[b]) for b, s in work[arms[0]].items() if b in ideal}
+    work = {arm: subtract(values, fixed[arm]) for arm, values in here.values.items()}
+    # The GPU's own at its best rate, or the CPU's work, whichever takes longer: beyond that it is small.
+    least = {block: share * s for block, s in here.values[gpu].items()}
+    for arm in here.arms[:-1]:
+        least = {b: max(s, least[b]) for b, s in work[arm].items() if b in least}
     small = {block: max(0.0, s) for block, s in subtract(work[gpu], least).items()}
-    seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in arms}, gpu: small}
-    seen = (cite("of-best", share=share, best=best.cell.id),)
-    yield Part(rule="too small", cell=one, seconds=seconds, evidence=seen, gain=larger)
+    seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in here.arms}, gpu: small}
+    of_best = cite("of-best", share=share, best=best.cell.id)
+    yield Part(rule="too small", here=here, seconds=seconds, evidence=(of_best,), gain=larger)
 
 
-def is_dispatch_bound(catalogue: Catalogue, one: CellSummary, arm: str) -> bool:
+def is_dispatch_bound(here: Compared, arm: str) -> bool:
     """Whether the device was seen to wait for the host, which dispatches too slowly: by the median
     invocation, or by the worker's label in more than half of them."""
-    labelled = ["dispatch-bound" in result.labels for result in catalogue.measured(one, arm)]
-    return (catalogue.enqueueing(one, arm) or 0.0) > BUSY or 2 * sum(labelled) > len(labelled)
+    results = here.index.measured(here.summary, arm)
+    labelled = ["dispatch-bound" in result.labels for result in results]
+    busy = here.index.enqueueing(here.summary, arm) or 0.0
+    return busy > BUSY or 2 * sum(labelled) > len(labelled)
 
 
-Sizes = tuple[CellSummary, CellSummary]
-Fixed = tuple[Seconds | None, tuple[Evidence, ...]]
-
-
-def _extend_sizes(
-    catalogue: Catalogue, one: CellSummary, sizes: Sizes, arms: Sequence[str]
-) -> Fixed:
-    fixed = {arm: _extend(catalogue, one, *sizes, arm) for arm in arms}
-    small, large = (mean(catalogue.values(size, arms[-1])) or 0.0 for size in sizes)
-    told = cite(
-        "at-no-work",
-        smaller=sizes[0].cell.id,
-        small=small,
-        larger=sizes[1].cell.id,
-        large=large,
-        seconds=mean_of(fixed[arms[-1]]),
-    )
-    return fixed, (told,)
-
-
-def _find_sizes(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Sizes | None:
+def _find_sizes(here: Compared) -> tuple[Compared, Compared] | None:
     """The two sizes of the same work that say most of what is fixed: along the axis with the smallest."""
     pairs = []
-    for axis in dict.fromkeys(filter(None, [*one.cell.larger, one.cell.sweep])):
+    for axis in dict.fromkeys(filter(None, [*here.cell.larger, here.cell.sweep])):
         line = [
             other
-            for _, other in catalogue.line(one, axis, arms[-1])
-            if has_numbers(catalogue, other, arms) and other.cell.work.amount > 0
+            for _, summary in here.index.line(here.summary, axis, here.gpu)
+            if (other := here.at(summary)) and other.cell.work.amount > 0
         ]
         # The smallest, and the next one with `STEP` times the work.
-        for other in line[1:]:
-            if other.cell.work.amount >= STEP * line[0].cell.work.amount:
-                pairs.append((line[0], other))
-                break
+        pairs += [
+            (line[0], other)
+            for other in line[1:]
+            if other.cell.work.amount >= STEP * line[0].cell.work.amount
+        ][:1]
     return min(pairs, key=lambda pair: pair[0].cell.work.amount, default=None)
 
 
-def _price_call(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
-    """What goes away with fewer calls; else what dispatch was seen to take, or its measured cost."""
-    fewer = find_fewer(catalogue, one, arms[-1])
-    other = catalogue.cells[fewer.at] if fewer else None
-    if fewer and other and has_numbers(catalogue, other, arms):
-        share = 1 - 1 / fewer.number.value
-        told = cite("fewer", share=share, **fewer.evidence[0].values)
-        return leave_out(catalogue, one, other, arms), (told,)
-    return _find_dispatch(catalogue, one, arms)
-
-
-def _find_dispatch(catalogue: Catalogue, one: CellSummary, arms: Sequence[str]) -> Fixed:
-    """What dispatch was seen to take, where a device only waits for it; else its measured cost."""
-    found: dict[str, Values] = {}
-    told: tuple[Evidence, ...] = ()
-    for arm in arms:
-        values = catalogue.values(one, arm)
-        own = mean(values) or 0.0
-        seen = catalogue.enqueueing(one, arm)
-        price = dispatch_cost(catalogue, one, arm)
-        if seen is not None and is_dispatch_bound(catalogue, one, arm):
-            found[arm] = {block: seen * s for block, s in values.items()}
-            told = (cite("dispatch-bound"),)
-        elif price is not None:
-            found[arm] = {block: min(price.seconds, s) for block, s in values.items()}
-            told = (cite("handover", price=price.seconds, own=own, **price.values),)
-        else:
-            return None, ()
-    return found, told
-
-
-def _extend(
-    catalogue: Catalogue, one: CellSummary, first: CellSummary, second: CellSummary, arm: str
-) -> Values:
+def _extend_sizes(here: Compared, small: Compared, large: Compared) -> Fixed:
     """Seconds a call at no work, by block: never more than the cell takes, never under 0."""
-    a, b = first.cell.work.amount, second.cell.work.amount
-    small, large = catalogue.values(first, arm), catalogue.values(second, arm)
-    return {
-        block: min(s, max(0.0, min(small[block], (b * small[block] - a * large[block]) / (b - a))))
-        for block, s in catalogue.values(one, arm).items()
-        if block in small and block in large
-    }
+    a, b = small.cell.work.amount, large.cell.work.amount
+    fixed: dict[str, Values] = {}
+    for arm, values in here.values.items():
+        less, more = small.values[arm], large.values[arm]
+        fixed[arm] = {
+            block: min(s, max(0.0, min(less[block], (b * less[block] - a * more[block]) / (b - a))))
+            for block, s in values.items()
+            if block in less and block in more
+        }
+    evidence = cite(
+        "at-no-work",
+        smaller=small.cell.id,
+        small=small.seconds,
+        larger=large.cell.id,
+        large=large.seconds,
+        seconds=mean_of(fixed[here.gpu]),
+    )
+    return fixed, evidence
+
+
+def _price_call(here: Compared) -> Fixed:
+    """What goes away with fewer calls; else what dispatch was seen to take, where a device only waits for
+    it, or its measured cost."""
+    fewer = find_fewer(here.index, here.summary, here.gpu)
+    if fewer and (other := here.at(here.index.cells[fewer.at])):
+        share = 1 - 1 / fewer.number.value
+        return here.leave_out(other), cite("fewer", share=share, **fewer.evidence[0].values)
+    fixed: dict[str, Values] = {}
+    for arm, values in here.values.items():
+        share_seen = here.index.enqueueing(here.summary, arm)
+        price = dispatch_cost(here.index, here.summary, arm)
+        if share_seen is not None and is_dispatch_bound(here, arm):
+            fixed[arm] = {block: share_seen * s for block, s in values.items()}
+            evidence = cite("dispatch-bound")
+        elif price is not None:
+            fixed[arm] = {block: min(price.seconds, s) for block, s in values.items()}
+            own = mean(values) or 0.0
+            evidence = cite("handover", price=price.seconds, own=own, **price.values)
+        else:
+            return None
+    return fixed, evidence

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.ablation.catalogue import Catalogue, Trace
+from suite.analysis.ablation.cell_index import CellIndex, Trace
 from suite.analysis.ablation.overheads import (
     Overhead,
     copy_cost,
@@ -22,10 +22,10 @@ from suite.analysis.ablation.overheads import (
 )
 from suite.analysis.ablation.pipeline import NO_FASTER, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.causes.parts import Part, count_calls, mean_of
+from suite.analysis.causes.parts import Compared, Part, count_calls
 from suite.analysis.causes.plain_cell import is_dispatch_bound
-from suite.analysis.result.findings import Finding, RuleName
-from suite.analysis.result.numbers import Estimate, Evidence, Value, cite
+from suite.analysis.result.findings import RuleName
+from suite.analysis.result.numbers import Evidence, Value, cite
 
 AGREES = 2.0
 """Seconds agree that are within this factor of each other."""
@@ -37,10 +37,7 @@ FALLEN = ("PyFunc", "NumpyFunction", "MatMul", "Conv", "BiasAdd", "Relu", "Tanh"
 """Parts of the names of operations that are a step's work: seen on the CPU they have fallen there.
 Constants, arguments and what carries values across belong there."""
 
-Arms = tuple[str, ...]
-"""The arms that are compared, the GPU's the last; the GPU's alone where it does not lose."""
-
-Seen = Iterator[tuple[bool, Evidence]]
+Checked = Iterator[tuple[bool, Evidence]]
 """Whether an independent measurement agrees, and what it says."""
 
 
@@ -52,156 +49,130 @@ class Rule:
     no cause; but a busy one does not wait.
     """
 
-    check: Callable[[Catalogue, Part, Arms], Seen] | None = None
+    check: Callable[[Part], Checked] | None = None
     look: Callable[[Trace], float] | None = None
     shown: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Candidate:
-    """What a cause takes of what a cell loses: seconds a call by block, and how we know.
-
-    ``parts`` are where it was found; none: it is there, and no cell says what it costs.
-    """
-
-    rule: RuleName
-    parts: tuple[Part, ...]
-    seconds: Estimate | None
-    evidence: tuple[Evidence, ...]
-    gain: Finding | None = None
-
-
-def cross_check(
-    catalogue: Catalogue, candidate: Candidate, arms: Arms
-) -> tuple[bool, bool, tuple[Evidence, ...]]:
-    """Whether an independent measurement agrees, whether a trace refutes the candidate, and what they say.
+def cross_check(rule: Rule, parts: Sequence[Part]) -> tuple[bool, bool, tuple[Evidence, ...]]:
+    """Whether an independent measurement agrees with what a cause takes, whether a trace refutes it, and what
+    they say.
 
     The part that takes most of it is checked.
     """
-    if not candidate.parts:
-        return False, False, ()
-    rule = RULES[candidate.rule]
-    part = max(candidate.parts, key=lambda one: find_excess(one, arms))
-    checked = list(rule.check(catalogue, part, arms)) if rule.check else []
-    agrees, told = any(one for one, _ in checked), [evidence for _, evidence in checked]
-    trace = catalogue.trace(part.cell, arms[-1])
+    part = max(parts, key=lambda part: part.excess_s)
+    checks = list(rule.check(part)) if rule.check else []
+    agrees, evidence = any(agrees for agrees, _ in checks), [said for _, said in checks]
+    trace = part.here.index.trace(part.here.summary, part.here.gpu)
     refuted = False
     if trace is not None:
-        told.append(cite_trace(trace))
+        evidence.append(cite_trace(trace))
         if rule.look is not None:
-            seconds = find_excess(part, arms) / part.times
-            whole = catalogue.seconds(part.cell, arms[-1]) or 0.0
-            seen = rule.look(trace) * whole
-            refuted = seen < NOTHING * seconds
-            agrees = agrees or (rule.shown and seen >= seconds / AGREES)
-    return agrees and not refuted, refuted, tuple(told)
+            seconds = part.excess_s / part.times
+            shown = rule.look(trace) * part.here.seconds
+            refuted = shown < NOTHING * seconds
+            agrees = agrees or (rule.shown and shown >= seconds / AGREES)
+    return agrees and not refuted, refuted, tuple(evidence)
 
 
-def find_off_device_ops(catalogue: Catalogue, one: CellSummary, arm: str) -> tuple[str, ...]:
+def find_off_device_ops(here: Compared) -> tuple[str, ...]:
     """The operations of a step's work that were seen elsewhere than on its device."""
-    seen = {name for result in catalogue.measured(one, arm) for name in result.elsewhere}
-    return tuple(name for name in sorted(seen) if any(op in name for op in FALLEN))
+    results = here.index.measured(here.summary, here.gpu)
+    names = sorted({name for result in results for name in result.elsewhere})
+    return tuple(name for name in names if any(op in name for op in FALLEN))
 
 
-def find_excess(part: Part, arms: Arms) -> float:
-    """Seconds that a part takes more on the GPU than on the CPU; without one, on the GPU."""
-    means = [mean_of(part.seconds[arm]) for arm in arms]
-    return means[-1] - math.fsum(means[:-1])
+def _agree(seconds: float, other: float) -> bool:
+    return other / AGREES <= seconds <= other * AGREES
 
 
-def _agree(one: float, other: float) -> bool:
-    return other / AGREES <= one <= other * AGREES
+def _compare_cost(
+    part: Part,
+    cost: Callable[[CellIndex, CellSummary, str], Overhead | None],
+    *,
+    unless: str = "",
+    summary: CellSummary | None = None,
+) -> Iterator[tuple[bool, Overhead]]:
+    """The cost that other cells measured, of a call of the part's own cell, or of another of the same work;
+    and whether what it is on the GPU beyond the CPU is what the part takes.
 
-
-def _costs_agree(
-    part: Part, paid: Sequence[Overhead | None], arms: Arms, times: float = 1.0
-) -> bool:
-    """Whether so many times a cost, the GPU's beyond the CPU's, is what the part takes."""
-    known = [times * cost.seconds for cost in paid if cost is not None]
-    if len(known) < len(arms):
-        return False
-    return _agree(known[-1] - math.fsum(known[:-1]), find_excess(part, arms) / part.times)
-
-
-def _check_transfer(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    one = part.cell
-    below, _ = catalogue.link(one, "compute")
-    if one.cell.work.bytes_in is None and below is not None:
-        one = below
-    paid = [transfer_cost(catalogue, one, arm) for arm in arms]
-    if paid[-1] is None or "copied-by-price" in {told.code for told in part.evidence}:
+    Nothing where the part was found by that itself (``unless``), or where there is no such cost.
+    """
+    here, summary = part.here, summary or part.here.summary
+    costs = [cost(here.index, summary, arm) for arm in here.arms]
+    if costs[-1] is None or part.is_told_by(unless):
         return
-    agrees = _costs_agree(part, paid, arms, count_calls(part.cell, one))
-    yield agrees, cite("copies", seconds=paid[-1].seconds, **paid[-1].values)
+    times = count_calls(here.cell, summary.cell)
+    seconds = [times * overhead.seconds for overhead in costs if overhead is not None]
+    beyond = seconds[-1] - math.fsum(seconds[:-1])
+    yield len(seconds) == len(costs) and _agree(beyond, part.excess_s / part.times), costs[-1]
 
 
-def _check_dispatch(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    one, told = part.cell, {told.code for told in part.evidence}
-    whole = catalogue.seconds(one, arms[-1]) or 0.0
-    paid = [dispatch_cost(catalogue, one, arm) for arm in arms]
-    if paid[-1] is not None and "handover" not in told:
-        price = min(paid[-1].seconds, whole)
-        yield (
-            _costs_agree(part, paid, arms),
-            cite("handover", price=price, own=whole, **paid[-1].values),
-        )
-    if is_dispatch_bound(catalogue, one, arms[-1]) and "dispatch-bound" not in told:
+def _check_transfer(part: Part) -> Checked:
+    below = None
+    if part.here.cell.work.bytes_in is None:
+        below, _ = part.here.index.link(part.here.summary, "compute")
+    compared = _compare_cost(part, transfer_cost, unless="copied-by-price", summary=below)
+    for agrees, copies in compared:
+        yield agrees, cite("copies", seconds=copies.seconds, **copies.values)
+
+
+def _check_start(part: Part) -> Checked:
+    for agrees, start in _compare_cost(part, start_cost, unless="gone-elsewhere"):
+        yield agrees, cite("first-step", seconds=start.seconds)
+
+
+def _check_retracing(part: Part) -> Checked:
+    for agrees, trace in _compare_cost(part, trace_cost):
+        yield agrees, cite("first-call", seconds=trace.seconds)
+
+
+def _check_dispatch(part: Part) -> Checked:
+    here, own = part.here, part.here.seconds
+    for agrees, handover in _compare_cost(part, dispatch_cost, unless="handover"):
+        price = min(handover.seconds, own)
+        yield agrees, cite("handover", price=price, own=own, **handover.values)
+    if is_dispatch_bound(here, here.gpu) and not part.is_told_by("dispatch-bound"):
         yield True, cite("dispatch-bound")
 
 
-def _check_input(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    found = find_pipeline(catalogue, part.cell, arms[-1])
-    if found is None:
+def _check_input(part: Part) -> Checked:
+    pipeline = find_pipeline(part.here.index, part.here.summary, part.here.gpu)
+    if pipeline is None:
         return
-    alone, whole, trivial = found.input, found.whole, found.trivial
-    own = mean_of(part.seconds[arms[-1]]) / part.times / found.steps
+    alone, whole, trivial = pipeline.input, pipeline.whole, pipeline.trivial
     if alone is not None:
+        own = part.own_s / part.times / pipeline.steps
         yield _agree(alone, own), cite("input-alone", seconds=alone, share=alone / whole)
     if trivial is not None:
         yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
 
 
-def _check_start(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    paid = [start_cost(catalogue, part.cell, arm) for arm in arms]
-    if paid[-1] is not None and "gone-elsewhere" not in {told.code for told in part.evidence}:
-        yield _costs_agree(part, paid, arms), cite("first-step", seconds=paid[-1].seconds)
-
-
-def _check_retracing(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    """By the first call of the plain step, which makes one trace, against its later ones, which make none."""
-    traced, _ = catalogue.link(part.cell, "traced")
-    plain = catalogue.link(traced, "plain")[0] if traced else None
-    paid = [trace_cost(catalogue, plain, arm) for arm in arms]
-    if paid[-1] is not None:
-        yield _costs_agree(part, paid, arms), cite("first-call", seconds=paid[-1].seconds)
-
-
-def _check_fallback(catalogue: Catalogue, part: Part, arms: Arms) -> Seen:
-    off_device = find_off_device_ops(catalogue, part.cell, arms[-1])
-    if off_device:
+def _check_fallback(part: Part) -> Checked:
+    if off_device := find_off_device_ops(part.here):
         yield True, cite("strays", operations=off_device)
-    ways = [copy_cost(catalogue, 4, arms[-1], way) for way in ("copy-out", "copy-in")]
-    if all(ways):
-        yield False, cite("round-trip", least=math.fsum(price.seconds for price in ways if price))
+    copies = [copy_cost(part.here.index, 4, part.here.gpu, way) for way in ("copy-out", "copy-in")]
+    if all(copies):
+        yield False, cite("round-trip", least=math.fsum(copy.seconds for copy in copies if copy))
 
 
 RULES: Mapping[RuleName, Rule] = {
     # A gap inside a step.
     "fallback": Rule(
         check=_check_fallback,
-        look=lambda seen: seen.get("longest_gap_s", 0.0) / max(seen.get("call_s", 0.0), 1e-12),
+        look=lambda trace: trace.get("longest_gap_s", 0.0) / max(trace.get("call_s", 0.0), 1e-12),
         shown=True,
     ),
-    "input": Rule(check=_check_input, look=lambda seen: 1.0 - seen.get("busy_share", 0.0)),
+    "input": Rule(check=_check_input, look=lambda trace: 1.0 - trace.get("busy_share", 0.0)),
     "transfer": Rule(
-        check=_check_transfer, look=lambda seen: seen.get("copy_share", 0.0), shown=True
+        check=_check_transfer, look=lambda trace: trace.get("copy_share", 0.0), shown=True
     ),
     "start-up": Rule(check=_check_start),
     "retracing": Rule(check=_check_retracing),
     "overhead": Rule(check=_check_dispatch),
     # Kernels that take their time.
     "too small": Rule(
-        look=lambda seen: seen.get("busy_share", 0.0) - seen.get("copy_share", 0.0), shown=True
+        look=lambda trace: trace.get("busy_share", 0.0) - trace.get("copy_share", 0.0), shown=True
     ),
     "unknown": Rule(),
 }

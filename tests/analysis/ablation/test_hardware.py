@@ -1,4 +1,4 @@
-"""What is told of a GPU: slices, links as they are told and as they copy, limits, clocks, dead neighbours."""
+"""What is told of a GPU, and what of it makes a machine unsound: each finding from both of its sides."""
 
 from __future__ import annotations
 
@@ -6,34 +6,39 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from suite.analysis.ablation.hardware import HALF, LANE, LEAST_COPY
-from suite.analysis.ablation.soundness import find_unsound, take_calibration
+from suite.analysis.ablation.soundness import BUSY, LASTING, find_unsound, take_calibration
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.plausibility import PCIE
+from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Cell
+from suite.flags import KINDS, Flag
 from suite.model import Document, Scalar
-from suite.report.pages.campaign import compose, compose_brief
+from suite.report.pages.campaign import compose, compose_brief, compose_first
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
-from suite.report.text.wording import word
+from suite.report.text.wording import name_banners, word
 from suite.slices import VirtualGpu, read_virtual_gpu
 from suite.worker import scenarios
 from tests import changes, synthetic
-from tests.changes import Change, plant, tell
+from tests.changes import Change, in_cell, invoke, keep, plant, tell
 from tests.flagging import codes
 from tests.rendering import load
 
 pytestmark = pytest.mark.simulated
 
-COPIES = [one for one in scenarios.cells() if one.price in {"copy-in", "copy-out"}]
-OTHERS = [one for one in synthetic.make_cells() if one.scenario == "matmul"][:4]
+COPIES = [cell for cell in scenarios.cells() if cell.price in {"copy-in", "copy-out"}]
+SIZES = {cell.id: cell.work.bytes or 0.0 for cell in COPIES}
+CELLS = [cell for cell in synthetic.make_cells() if cell.scenario in {"matmul", "mlp"}]
 CARD: Mapping[str, Scalar] = {
     "gpu.name": "Made-Up Accelerator",
     "gpu.count": 1,
     "gpu.silent": 0,
     "gpu.virtualization": "passthrough",
+    "gpu.memory_bytes": 24 * 2**30,
     "gpu.power_limit_w": 350.0,
     "gpu.power_limit_default_w": 350.0,
     "gpu.power_limit_most_w": 350.0,
@@ -43,11 +48,11 @@ CARD: Mapping[str, Scalar] = {
 }
 SEEN: Mapping[str, Sequence[float | None]] = {
     "gpu.clock_sm_mhz": [300.0, 2000.0],
+    "gpu.power_w": [60.0, 300.0],
     "gpu.pcie_generation": [1.0, 4.0],
     "gpu.pcie_width": [16.0, 16.0],
 }
 SLICE: Mapping[str, Scalar] = {
-    "gpu.name": "GRID T4-8Q",
     "gpu.count": 1,
     "gpu.silent": 0,
     "gpu.virtualization": "vgpu",
@@ -59,122 +64,210 @@ SLICE: Mapping[str, Scalar] = {
 def slice_it(name: str = "GRID T4-8Q", **facts: Scalar) -> Change:
     """A slice of this name, with what its driver tells."""
     others = {f"gpu.{fact}": value for fact, value in facts.items()}
-
-    def change(one: Document) -> Document:
-        return tell({"gpu.0.name": name})(changes.watch({**SLICE, "gpu.name": name, **others})(one))
-
-    return change
+    watched = changes.watch({**SLICE, "gpu.name": name, **others})
+    return lambda document: tell({"gpu.0.name": name})(watched(document))
 
 
 def watch(facts: Mapping[str, Scalar] | None = None, **series: Sequence[float | None]) -> Change:
+    """Telemetry of a GPU that idles first; ``series`` by the last part of their names are others."""
     others = {f"gpu.{name}": values for name, values in series.items()}
     return changes.watch({**CARD, **(facts or {})}, {**SEEN, **others})
 
 
-def make(*how: Change, cells: Sequence[Cell] = OTHERS, blocks: int = 2) -> Analysis:
+def limit(watts: float, default: float | None = 350.0, most: float | None = None) -> Change:
+    names = ("gpu.power_limit_w", "gpu.power_limit_default_w", "gpu.power_limit_most_w")
+    return watch(dict(zip(names, (watts, default, most), strict=True)))
+
+
+def unwatch(document: Document) -> Document:
+    return replace(document, telemetry=None)
+
+
+def witness(**evidence: float) -> Change:
+    """This evidence in all cells."""
+    return lambda document: replace(
+        document, cells=[replace(cell, evidence=dict(evidence)) for cell in document.cells]
+    )
+
+
+def fail(share: float) -> Change:
+    """So many of the cells failed."""
+
+    def change(document: Document) -> Document:
+        for cell in document.cells[: round(share * len(document.cells))]:
+            document = synthetic.lose_cell(document, cell.id, "failed", "it broke")
+        return document
+
+    return change
+
+
+def clocked(highest: float, default: float | None = None) -> Change:
+    return watch({"gpu.clock_default_mhz": default}, clock_sm_mhz=[300.0, highest])
+
+
+def outside(quota: str) -> Change:
+    """A control group above the container's own has this quota."""
+    return changes.watch({"cpu.quota": quota}, {"cpu.clock_mhz": [3000.0, 3000.0]})
+
+
+def trace(gb_s: float) -> Change:
+    """The calibration's traces of copies at this rate, in calls that take three times as long."""
+
+    def change(document: Document) -> Document:
+        if document.invocation.block:
+            return document
+        cells = [
+            replace(cell, trace={"calls": 20.0, "call_s": 3 * seconds, "copy_share": 1 / 3})
+            for cell in document.cells
+            if (seconds := SIZES[cell.id] / (gb_s * 1e9))
+        ]
+        return replace(document, cells=cells)
+
+    return change
+
+
+def make(*how: Change, cells: Sequence[Cell] = CELLS) -> Analysis:
     """The analysis of a campaign whose GPU was changed so."""
-    campaign = synthetic.make_campaign(blocks=blocks, cells=list(cells))
+    campaign = synthetic.make_campaign(blocks=2, cells=list(cells))
     documents = synthetic.make_documents(campaign, samples=20)
     for change in (watch(), *how):
         documents = plant(documents, change, "cuda")
     return analyse(load(campaign, documents))
 
 
-def trace(gb_s: float) -> Change:
-    """The calibration's traces of copies at this rate, in calls that take three times as long."""
-
-    def change(one: Document) -> Document:
-        if one.invocation.block:
-            return one
-        cells = [
-            replace(cell, trace={"calls": 20.0, "call_s": 3 * seconds, "copy_share": 1 / 3})
-            for cell in one.cells
-            if (seconds := SIZES[cell.id] / (gb_s * 1e9))
-        ]
-        return replace(one, cells=cells)
-
-    return change
+def calibrate(
+    *how: Change, arm: str = "cuda", cells: Sequence[Cell] = CELLS, **plan: object
+) -> LoadedCampaign:
+    """A campaign that has its calibration alone, of which one arm's was changed so."""
+    campaign = synthetic.make_campaign(blocks=1, cells=list(cells))
+    documents = [synthetic.make_document(campaign, name, 0) for name in campaign.arms]
+    documents = plant(documents, watch(), "cuda")
+    for change in how:
+        documents = plant(documents, change, arm)
+    return load(replace(campaign, **plan), documents)  # type: ignore[arg-type]
 
 
-SIZES = {one.id: one.work.bytes or 0.0 for one in COPIES}
+def study_first(loaded: LoadedCampaign) -> Analysis:
+    first = take_calibration(loaded)
+    assert first is not None
+    return analyse(first)
 
 
-FOUND: Sequence[tuple[str, Change, str | None]] = [
-    ("as it should be", watch(), None),
-    ("nothing is known", lambda one: replace(one, telemetry=None), None),
-    ("half the lanes", watch(pcie_width=[8.0, 8.0]), "link-narrow"),
-    ("a generation less", watch(pcie_generation=[1.0, 3.0]), "link-narrow"),
-    ("a link unlike any", watch({"gpu.pcie_width_most": None}, pcie_width=[8.0, 8.0]), None),
-    ("80 % of the power", watch({"gpu.power_limit_w": 280.0}), "power-limited"),
-    ("more than by default", watch({"gpu.power_limit_default_w": 310.0}), None),
-    (
-        "80 % of more than by default",
-        watch({"gpu.power_limit_default_w": 310.0, "gpu.power_limit_w": 280.0}),
+GPU: Mapping[str, tuple[Change, str | None, str | None]] = {
+    "as it should be": (keep, None, None),
+    "nobody watched": (unwatch, None, None),
+    "half the lanes": (watch(pcie_width=[8.0, 8.0]), "link-narrow", None),
+    "a generation less": (watch(pcie_generation=[1.0, 3.0]), "link-narrow", None),
+    "a link unlike any": (watch({"gpu.pcie_width_most": None}, pcie_width=[8.0, 8.0]), None, None),
+    "little power": (limit(297.0), "power-limited", "power-limited"),
+    "power enough": (limit(298.0), None, None),
+    "more power": (limit(400.0), None, None),
+    "under what can be set and over the default": (
+        limit(320.0, 310.0, 400.0),
         "power-limited",
-    ),
-    (
-        "the default, of which more can be set",
-        watch({"gpu.power_limit_most_w": 600.0}),
         None,
     ),
-    ("80 % of the clock", watch(clock_sm_mhz=[300.0, 1600.0]), "clock-low"),
-    ("nearly all of the clock", watch(clock_sm_mhz=[300.0, 1750.0]), None),
-    ("bad memory", watch({"gpu.memory_errors": 3}), "memory-errors"),
-    ("a dead one beside it", watch({"gpu.count": 8, "gpu.silent": 1}), "gpus-silent"),
-    ("one that the driver does not list", watch({"gpu.count": 7, "gpu.on_bus": 8}), "gpus-silent"),
-    ("all of the bus", watch({"gpu.count": 8, "gpu.on_bus": 8}), None),
-    ("more than on the bus that is seen", watch({"gpu.count": 8, "gpu.on_bus": 0}), None),
-    ("a bus that tells of others' GPUs", watch({"gpu.count": 1, "gpu.on_bus": None}), None),
-    ("a slice", slice_it(), "sliced"),
-]
+    "80 % of more than by default": (limit(280.0, 310.0, 350.0), "power-limited", None),
+    "the default, of which more can be set": (limit(350.0, 350.0, 600.0), None, None),
+    "80 % of the clock": (clocked(1600.0), "clock-low", None),
+    "nearly all of the clock": (clocked(1750.0), None, None),
+    "a low clock": (clocked(1190.0), "clock-low", "clock-low"),
+    "a clock": (clocked(1210.0), "clock-low", None),
+    "a low default": (clocked(1000.0, 1000.0), "clock-low", None),
+    "under a low default": (clocked(590.0, 1000.0), "clock-low", "clock-low"),
+    "bad memory": (watch({"gpu.memory_errors": 1}), "memory-errors", "memory-errors"),
+    "no rows left": (watch({"gpu.remapping_failed": True}), "memory-errors", "memory-errors"),
+    "good memory": (watch({"gpu.memory_errors": 0, "gpu.remapping_failed": False}), None, None),
+    "a dead one beside it": (watch({"gpu.count": 8, "gpu.silent": 1}), "gpus-silent", None),
+    "one not listed": (watch({"gpu.count": 7, "gpu.on_bus": 8}), "gpus-silent", None),
+    "all of the bus": (watch({"gpu.count": 8, "gpu.on_bus": 8}), None, None),
+    "more than on the bus that is seen": (watch({"gpu.count": 8, "gpu.on_bus": 0}), None, None),
+    "a bus that tells of others' GPUs": (watch({"gpu.count": 1, "gpu.on_bus": None}), None, None),
+    "a slice": (slice_it(), "sliced", None),
+    "another GPU": (watch({"gpu.name": "Another"}), None, "disturbed"),
+    "heat": (watch(reasons_bits=[0.0, 64.0]), None, "disturbed"),
+    "gone at the end": (tell({"gpu.at_end": "gone"}), None, "disturbed"),
+    "failing": (fail(0.5), None, "cells-failed"),
+    "failing here and there": (fail(0.1), None, None),
+    "unproven": (tell({"tensorflow.soft_placement": True}), None, "cells-failed"),
+}
+"""By its name what is changed in a GPU's arm, what is told of the GPU, and what makes it unsound."""
+
+CPU: Mapping[str, tuple[Change, str | None]] = {
+    "a quota": (tell({"cpu.quota": "3.5"}), "quota-short"),
+    "a quota seen from outside": (outside("3.5"), "quota-short"),
+    "none seen from outside": (outside("none"), None),
+    "a quota of all": (tell({"cpu.quota": "4"}), None),
+    "no quota": (tell({"cpu.quota": "none"}), None),
+    "an unknown quota": (tell({"cpu.quota": None}), None),
+    "a neighbour": (witness(foreign_cpus=BUSY + 0.1), "cpus-busy"),
+    "a quiet one": (witness(foreign_cpus=BUSY - 0.1), None),
+    "cores withheld": (invoke(engine={"cores": 8, "cores_withheld": 7}), "cpus-withheld"),
+    "a core withheld": (invoke(engine={"cores": 8, "cores_withheld": 1}), None),
+    "steal": (witness(steal_share=0.11), "disturbed"),
+    "little steal": (witness(steal_share=0.09), None),
+}
+"""What is changed in the CPU's arm, and what makes it unsound."""
 
 
-@pytest.mark.parametrize(
-    ("change", "code"), [row[1:] for row in FOUND], ids=[row[0] for row in FOUND]
-)
-def test_what_is_told_of_a_gpu_from_both_sides(change: Change, code: str | None) -> None:
-    found = make(change)
-    assert codes(found.hardware) == ([code] if code else [])
-    # None of it is a reason to call a campaign anything.
-    assert codes(found.flags) == ["simulated"]
-    report = render_lines(compose_brief(found))
-    for one in found.hardware:
-        assert one.where == {"arm": "cuda"}
-        assert f"{word(one)}." in " ".join(report.split())
+def check_unsound(loaded: LoadedCampaign, arm: str, code: str | None) -> None:
+    """Whether this is all that makes the machine unsound, and is told of the arm."""
+    unsound = list(find_unsound(loaded))
+    assert codes(unsound) == ([code] if code else [])
+    assert [flag for flag in analyse(loaded).flags if flag.scope == "machine"] == unsound
+    for flag in unsound:
+        assert (flag.where, flag.severity) == ({"arm": arm}, "caution")
+        assert word(flag).startswith(f"{arm}: ")
+        assert name_banners([flag]) == ("UNSOUND MACHINE",)
+
+
+@pytest.mark.parametrize("name", GPU)
+def test_what_is_told_of_a_gpu_and_makes_it_unsound(name: str) -> None:
+    change, code, unsound = GPU[name]
+    loaded = calibrate(change)
+    check_unsound(loaded, "cuda", unsound)
+    first = study_first(loaded)
+    assert codes(first.hardware) == ([code] if code else [])
+    # None of it is by itself a reason to call a campaign anything.
+    assert codes(first.flags)[:1] == ["simulated"]
+    assert not {code} & set(codes(first.flags))
+    report = " ".join(render_lines(compose_brief(first)).split())
+    for flag in first.hardware:
+        assert flag.where == {"arm": "cuda"}
+        assert f"{word(flag)}." in report
+
+
+@pytest.mark.parametrize("name", CPU)
+def test_what_is_the_cpus_and_makes_it_unsound(name: str) -> None:
+    change, unsound = CPU[name]
+    check_unsound(calibrate(change, arm="cpu"), "cpu", unsound)
 
 
 def test_gpus_that_do_not_answer_and_that_are_not_listed_are_added_up() -> None:
-    found = make(watch({"gpu.count": 7, "gpu.silent": 1, "gpu.on_bus": 8}))
-    (flag,) = found.hardware
-    assert "2 of the machine's 8 GPUs do not answer the driver, or it does not list them" in word(
-        flag
-    )
+    (flag,) = make(watch({"gpu.count": 7, "gpu.silent": 1, "gpu.on_bus": 8})).hardware
+    assert "2 of the machine's 8 GPUs do not answer the driver, or it does not list" in word(flag)
 
 
 @pytest.mark.parametrize(
-    ("limit", "default", "most", "severity"),
+    ("watts", "severity"),
     [
-        (500.0, 450.0, 600.0, "info"),
-        (320.0, 310.0, 400.0, "info"),
-        (450.0, 450.0, 600.0, None),
-        (520.0, 450.0, 600.0, None),
-        (420.0, 450.0, 450.0, None),
-        (420.0, 450.0, 600.0, "caution"),
-        (360.0, 450.0, 600.0, "caution"),
-        (500.0, None, 600.0, "caution"),
-        (520.0, None, 600.0, None),
-        (360.0, 450.0, None, "caution"),
+        ((500.0, 450.0, 600.0), "info"),
+        ((320.0, 310.0, 400.0), "info"),
+        ((450.0, 450.0, 600.0), None),
+        ((520.0, 450.0, 600.0), None),
+        ((420.0, 450.0, 450.0), None),
+        ((420.0, 450.0, 600.0), "caution"),
+        ((360.0, 450.0, 600.0), "caution"),
+        ((500.0, None, 600.0), "caution"),
+        ((520.0, None, 600.0), None),
+        ((360.0, 450.0, None), "caution"),
     ],
 )
 def test_a_limit_over_the_default_is_told_and_no_caution(
-    limit: float, default: float | None, most: float | None, severity: str | None
+    watts: tuple[float, float | None, float | None], severity: str | None
 ) -> None:
-    facts: Mapping[str, Scalar] = {
-        "gpu.power_limit_w": limit,
-        "gpu.power_limit_default_w": default,
-        "gpu.power_limit_most_w": most,
-    }
-    assert [one.severity for one in make(watch(facts)).hardware] == ([severity] if severity else [])
+    flags = study_first(calibrate(limit(*watts))).hardware
+    assert [flag.severity for flag in flags] == ([severity] if severity else [])
 
 
 def test_half_of_a_link_is_told_with_what_it_may_be() -> None:
@@ -187,11 +280,11 @@ def test_half_of_a_link_is_told_with_what_it_may_be() -> None:
 
 
 def test_the_profile_that_a_renter_runs_first_shows_a_slow_link_in_both_directions() -> None:
-    quick = [one for one in COPIES if "quick" in one.profiles]
-    assert [one.price for one in quick if SIZES[one.id] >= LEAST_COPY] == ["copy-in", "copy-out"]
+    quick = [cell for cell in COPIES if "quick" in cell.profiles]
+    assert [c.price for c in quick if SIZES[c.id] >= LEAST_COPY] == ["copy-in", "copy-out"]
     for price in ("copy-in", "copy-out"):
-        cells = [one for one in quick if one.price == price]
-        assert codes(make(watch(), trace(12.3), cells=cells).hardware) == ["link-slow"]
+        cells = [cell for cell in quick if cell.price == price]
+        assert codes(make(trace(12.3), cells=cells).hardware) == ["link-slow"]
 
 
 @pytest.mark.parametrize(
@@ -208,11 +301,14 @@ def test_the_profile_that_a_renter_runs_first_shows_a_slow_link_in_both_directio
 def test_copies_are_held_against_the_link_that_is_told(
     gb_s: float, lanes: float, code: str | None
 ) -> None:
-    found = make(watch(pcie_width=[lanes, lanes]), trace(gb_s), cells=COPIES)
-    assert codes(found.hardware) == ([code] if code else [])
-    if code == "link-slow":
-        text = word(found.hardware[0])
-        assert "reach 12.3 GB/s, 39 % of the 31.5 GB/s" in text, text
+    """By the calibration's traces, whether blocks ran since or not; a slow link makes nothing unsound."""
+    how = watch(pcie_width=[lanes, lanes]), trace(gb_s)
+    loaded = calibrate(*how, cells=COPIES)
+    assert not list(find_unsound(loaded))
+    for flags in (make(*how, cells=COPIES).hardware, study_first(loaded).hardware):
+        assert codes(flags) == ([code] if code else [])
+        if code == "link-slow":
+            assert "reach 12.3 GB/s, 39 % of the 31.5 GB/s" in word(flags[0])
 
 
 def test_a_call_alone_tells_of_the_link_where_it_beats_the_cpus_own_copy() -> None:
@@ -229,19 +325,6 @@ def test_a_call_alone_tells_of_the_link_where_it_beats_the_cpus_own_copy() -> No
     assert run(cpu=10.0, gpu=7.0) == []
     assert run(cpu=10.0, gpu=12.3) == ["link-slow"]
     assert run(cpu=10.0, gpu=26.0) == []
-
-
-def test_the_calibrations_traces_are_heard_before_any_block() -> None:
-    campaign = synthetic.make_campaign(blocks=2, cells=COPIES)
-    documents = [synthetic.make_document(campaign, arm, 0) for arm in campaign.arms]
-    for change in (watch(), trace(12.3)):
-        documents = plant(documents, change, "cuda")
-
-    loaded = load(campaign, documents)
-    first = take_calibration(loaded)
-    assert first is not None
-    assert codes(analyse(first).hardware) == ["link-slow"]
-    assert not list(find_unsound(loaded))
 
 
 def test_a_lane_carries_what_the_specifications_say() -> None:
@@ -262,18 +345,17 @@ def test_a_lane_carries_what_the_specifications_say() -> None:
     ],
 )
 def test_a_slice_is_known_by_its_mode_and_else_by_its_name(
-    mode: str | None, name: str, told: bool
+    mode: str | None, name: str, *, told: bool
 ) -> None:
-    found = make(slice_it(name, virtualization=mode))
-    assert codes(found.hardware) == (["sliced"] if told else [])
+    watched = study_first(calibrate(slice_it(name, virtualization=mode)))
+    assert codes(watched.hardware) == (["sliced"] if told else [])
     # Nobody watched: only the name is there.
-    alone = make(lambda one: replace(one, telemetry=None), tell({"gpu.0.name": name}))
+    alone = study_first(calibrate(unwatch, tell({"gpu.0.name": name})))
     assert bool(alone.hardware) == (read_virtual_gpu(name) is not None)
 
 
 def test_a_slice_is_on_the_first_screen_and_what_it_does_not_tell_is_no_trouble() -> None:
-    found = make(slice_it())
-    text = render_page(compose(found))
+    text = render_page(compose(make(slice_it())))
     first = text[: text.index("\n## ")]
     assert "GRID T4-8Q is a slice of a GPU (vGPU), not a whole one: other virtual" in first
     assert "GPU clock" not in text
@@ -282,23 +364,20 @@ def test_a_slice_is_on_the_first_screen_and_what_it_does_not_tell_is_no_trouble(
     assert "has parts of the card's processor to itself" in word(own.hardware[0])
 
 
-def test_a_slice_that_was_without_a_licence_once_is_told() -> None:
-    (sliced, unlicensed) = make(slice_it(licensed=False)).hardware
+def test_a_slice_without_a_licence_is_told_and_unsound() -> None:
+    loaded = calibrate(slice_it(licensed=False))
+    (sliced, unlicensed) = study_first(loaded).hardware
     assert (sliced.code, unlicensed.code) == ("sliced", "unlicensed")
     assert "about 20 minutes" in word(unlicensed)
+    check_unsound(loaded, "cuda", "unlicensed")
 
 
 NAMES = {
     "GRID T4-16Q": ("T4", 16, False),
-    "GRID T4-8Q": ("T4", 8, False),
     "GRID M60-0B": ("M60", 0, False),
     "GRID P40-1B4": ("P40", 1, False),
     "GRID V100D-8C": ("V100D", 8, False),
-    "NVIDIA A10-4Q": ("A10", 4, False),
-    "NVIDIA A16-2B": ("A16", 2, False),
     "A16-2B": ("A16", 2, False),
-    "NVIDIA L40S-48Q": ("L40S", 48, False),
-    "GRID RTX6000-4Q": ("RTX6000", 4, False),
     "NVIDIA RTX6000-Ada-48Q": ("RTX6000-Ada", 48, False),
     "NVIDIA RTX Pro 6000 Blackwell DC-3Q": ("RTX Pro 6000 Blackwell DC", 3, False),
     "NVIDIA A100-40C": ("A100", 40, False),
@@ -308,20 +387,9 @@ NAMES = {
 }
 WHOLE = (
     *("Tesla T4", "NVIDIA A100-SXM4-40GB", "Tesla V100-PCIE-16GB", "NVIDIA A100 80GB PCIe"),
-    *("NVIDIA H100 80GB HBM3", "Quadro RTX 5000", "Tesla K40c", "NVIDIA GH200 480GB"),
-    *(
-        "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
-        "NVIDIA PG506-230",
-        "NVIDIA GB10",
-        "Tesla P100-PCIE-16GB",
-    ),
-    *(
-        "NVIDIA RTX PRO 6000 Blackwell Server Edition",
-        "Orin (nvgpu)",
-        "NVIDIA CMP 170HX",
-        "",
-        "-8Q",
-    ),
+    *("Quadro RTX 5000", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "NVIDIA PG506-230", "NVIDIA GB10"),
+    *("NVIDIA RTX PRO 6000 Blackwell Server Edition", "Orin (nvgpu)", "NVIDIA CMP 170HX"),
+    *("", "-8Q", None),
 )
 
 
@@ -329,4 +397,91 @@ def test_the_names_of_slices_and_of_whole_cards() -> None:
     assert {name: read_virtual_gpu(name) for name in NAMES} == {
         name: VirtualGpu(card, gb, is_part=part) for name, (card, gb, part) in NAMES.items()
     }
-    assert not any(map(read_virtual_gpu, (*WHOLE, None)))
+    assert not any(map(read_virtual_gpu, WHOLE))
+
+
+def test_an_arm_of_the_plan_that_was_refused_is_one_and_one_that_nobody_named_is_none() -> None:
+    whys = {"cuda": "cuda is refused", "another": "there is none"}
+    (flag,) = find_unsound(calibrate(not_run=whys))
+    assert (flag.code, word(flag)) == ("arm-refused", "cuda is refused")
+
+
+def find_of_a_product(change: Change, arm: str, seconds: float) -> list[Flag]:
+    """What makes a machine unsound on which a large product takes so long."""
+    campaign = synthetic.make_campaign(blocks=1, cells=[synthetic.make_product(8000)])
+    documents = [
+        synthetic.make_document(campaign, name, 0, truth=lambda *_: seconds)
+        for name in campaign.arms
+    ]
+    return list(find_unsound(load(campaign, plant(documents, change, arm))))
+
+
+def test_a_rate_far_below_what_was_published_is_one() -> None:
+    a10 = tell({"gpu.0.name": "NVIDIA A10"})
+    (flag,) = find_of_a_product(a10, "cuda", 0.5)
+    assert (flag.code, flag.scope) == ("far-below-published", "machine")
+    assert find_of_a_product(a10, "cuda", 0.06) == []
+
+
+def test_cpus_that_lie_idle_are_one_as_whatever_binds_threads_is_there_in_every_block() -> None:
+    slept = in_cell(synthetic.make_product(8000).id, evidence={"own_cpus": 1.0})
+    (flag,) = find_of_a_product(slept, "cpu", 0.1)
+    assert (flag.code, flag.scope, flag.where) == ("cpus-idle", "machine", {"arm": "cpu"})
+    assert name_banners([flag]) == ("UNSOUND MACHINE",)
+
+
+def test_the_last_calibration_of_an_arm_counts() -> None:
+    loaded = calibrate()
+    (_, document) = loaded.documents
+    loaded = replace(loaded, documents=[fail(1.0)(document), invoke(repeat=1)(document)])
+    assert list(find_unsound(loaded)) == []
+    first = take_calibration(loaded)
+    assert first is not None
+    assert [(d.invocation.block, d.invocation.repeat) for d in first.documents] == [(1, 0)]
+
+
+def test_nothing_is_found_once_a_block_was_begun_or_before_anything_ran() -> None:
+    loaded = calibrate(fail(1.0))
+    block = synthetic.make_document(loaded.campaign, "cpu", 1)
+    for documents in ([*loaded.documents, block], []):
+        other = replace(loaded, documents=documents)
+        assert take_calibration(other) is None
+        assert list(find_unsound(other)) == []
+
+
+def first_lines(change: Change) -> str:
+    loaded = calibrate(change)
+    flags = tuple(find_unsound(loaded))
+    return render_lines(compose_first(structs.replace(study_first(loaded), flags=flags)))
+
+
+def test_the_terminal_shows_the_machine_beside_what_it_could_be_and_first_answers() -> None:
+    text = first_lines(watch(pcie_width=[8.0, 8.0]))
+    for words in (
+        "Is this the machine you ordered? Made-Up Processor 9000; 4 of 8 logical CPUs used; 16.0 GiB",
+        "Made-Up Accelerator; cores unknown, CPU quota unknown.",
+        "24.0 GiB of memory",
+        "limit 350 W (by default 350 W)",
+        "PCIe generation 4, 8 lanes under load (of at most 4, 16 lanes)",
+        "Whether Made-Up Accelerator is as fast as it should be is unknown",
+        "cuda: under load the GPU's link is PCIe generation 4 with 8 lanes; at most: generation 4 with 16.",
+        "Nothing was found that makes it unsound.",
+        "Provisional, from one uncounted invocation per arm:",
+        "cuda's largest win",
+    ):
+        assert words in text, text
+    # These would be taken for how far a fleet's job is.
+    assert not [words for words in ("to go", "calibration") if words in text]
+    text = first_lines(limit(280.0))
+    assert text.count("the GPU's power limit is 280 W (default: 350 W)") == 1, text
+    assert "UNSOUND: cuda: the GPU's power limit" in text
+    text = first_lines(keep)
+    assert "UNSOUND" not in text
+    assert "Nothing was found that makes it unsound." in text
+
+
+def test_every_kind_of_finding_is_tried_here() -> None:
+    tried = {row[-1] for row in (*GPU.values(), *CPU.values()) if row[-1]}
+    tried |= {"arm-refused", "far-below-published", "cpus-idle", "unlicensed"}
+    kinds = {code for code, kind in KINDS.items() if kind.scope == "machine"}
+    assert tried == kinds | set(LASTING)

@@ -118,7 +118,7 @@ BOUNDS: dict[str, tuple[Cell, float, How, str]] = {
     "65536 bytes to": (make_copy(2**16), 1e-6, {}, "under 1.00 µs"),
     "within memory": (COPY, LARGE / 1600e9, ON_CPU, "4 CPUs write at most 1.60 TB/s"),
     "memory": (SUM, 3 * LARGE / 600e9, A10, "memory of the A10"),
-    **{one.case: (one, 1e-6, {}, "1.00 µs") for one in CALLS},
+    **{cell.case: (cell, 1e-6, {}, "1.00 µs") for cell in CALLS},
     CHAIN.case: (CHAIN, 1000 * 0.2e-6, {}, "200 ns"),
 }
 
@@ -135,7 +135,7 @@ def test_no_price_is_lower_than_the_hardware_allows(name: str) -> None:
 UNBOUND: dict[str, tuple[Cell, How]] = {
     "memory of an unknown part": (SUM, {}),
     "CPUs": (COPY, {**ON_CPU, "cpu_usable": None}),
-    **{f"{one.case} on the CPU": (one, ON_CPU) for one in (*CALLS, CHAIN)},
+    **{f"{cell.case} on the CPU": (cell, ON_CPU) for cell in (*CALLS, CHAIN)},
     # Nothing that is copied there reaches a GPU.
     "a small copy on the CPU": (make_copy(4), ON_CPU),
     "a small copy beside a hidden GPU": (make_copy(4), {"arm": "cuda-hidden"}),
@@ -154,9 +154,9 @@ def test_a_gpus_second_arm_is_a_gpus() -> None:
     loaded = load(cell, 1e-8, arm="cuda-again", other="cuda")
     documents = [
         synthetic.change_cell(
-            replace(one, facts=synthetic.make_facts("cuda")), cell.id, placement={"GPU:0": 3}
+            replace(document, facts=synthetic.make_facts("cuda")), cell.id, placement={"GPU:0": 3}
         )
-        for one in loaded.documents
+        for document in loaded.documents
     ]
     (flag,) = analyse(replace(loaded, documents=documents)).limits
     assert (flag.code, flag.where) == ("below-call", {"arm": "cuda-again", "cell": cell.id})
@@ -179,10 +179,12 @@ GOOD, BAD = 1.0, LARGE / 11.6e12
 def spoil(loaded: LoadedCampaign, blocks: Mapping[int, float]) -> LoadedCampaign:
     """With that many seconds of a call in these blocks of the arm with a GPU, and no more."""
 
-    def take(one: Document) -> Document:
-        seconds = blocks[one.invocation.block]
-        cells = [replace(cell, samples_s=[seconds] * len(cell.samples_s)) for cell in one.cells]
-        return replace(one, cells=cells)
+    def take(document: Document) -> Document:
+        seconds = blocks[document.invocation.block]
+        cells = [
+            replace(cell, samples_s=[seconds] * len(cell.samples_s)) for cell in document.cells
+        ]
+        return replace(document, cells=cells)
 
     return replace(loaded, documents=plant(loaded.documents, take, "cuda", *blocks))
 
@@ -194,23 +196,23 @@ def test_one_block_that_is_impossible_makes_the_whole_cell_so(bad: int) -> None:
     fine = spoil(loaded, dict.fromkeys((1, 2, 3), GOOD))
     assert not analyse(fine).limits
     summary = summarise(spoil(loaded, {bad: BAD}))
-    (found,) = summary.cells
-    value = found.arms["cuda"].estimate
+    (cell,) = summary.cells
+    value = cell.arms["cuda"].estimate
     assert value
     places = find_places(summary.campaign, summary.counted)
     assert find_impossible("cuda", COPY, places["cuda"], value.value) is None
-    (flag,) = found.arms["cuda"].invalid
-    (told,) = analyse(summary.loaded).limits
-    assert (told.code, told.where) == (flag.code, flag.where)
-    assert told.values == pytest.approx(flag.values, rel=1e-9)
+    (flag,) = cell.arms["cuda"].invalid
+    (limit,) = analyse(summary.loaded).limits
+    assert (limit.code, limit.where) == (flag.code, flag.where)
+    assert limit.values == pytest.approx(flag.values, rel=1e-9)
     assert (flag.code, flag.severity) == ("above-pcie", "invalid")
     assert "moves 11.6 TB/s" in word(flag)
     # It wins nothing: no ratio, and no verdict.
-    assert tell_ratio(found.comparisons["cuda"]) == raise_flag("no-possible-number")
-    assert not found.arms["cpu"].invalid
+    assert tell_ratio(cell.comparisons["cuda"]) == raise_flag("no-possible-number")
+    assert not cell.arms["cpu"].invalid
 
 
-@pytest.mark.parametrize("cell", [COPY, CALLS[0], SUM], ids=lambda one: one.case)
+@pytest.mark.parametrize("cell", [COPY, CALLS[0], SUM], ids=lambda cell: cell.case)
 def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> None:
     """The hypervisor that took the CPU does not explain a number that is too good."""
     loaded = load(cell, 1e-8, **A10)
@@ -220,8 +222,8 @@ def test_in_an_invalid_campaign_what_is_impossible_is_still_told(cell: Cell) -> 
     (flag,) = analyse(summary.loaded).limits
     assert flag.code in IMPLAUSIBLE
     assert flag.where == {"arm": "cuda", "cell": cell.id}
-    (found,) = summary.cells[0].arms["cuda"].invalid
-    assert (found.code, found.where) == (flag.code, flag.where)
-    assert found.values == pytest.approx(flag.values, rel=1e-9)
+    (invalid,) = summary.cells[0].arms["cuda"].invalid
+    assert (invalid.code, invalid.where) == (flag.code, flag.where)
+    assert invalid.values == pytest.approx(flag.values, rel=1e-9)
     # The arm whose number can be is invalid for the campaign's reason.
     assert summary.cells[0].arms["cpu"].invalid == find_invalid(summary.flags)

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from suite.analysis.ablation.catalogue import Catalogue, open_catalogue
+from suite.analysis.ablation.cell_index import CellIndex, index_cells
 from suite.analysis.ablation.pipeline import find_better, find_pipeline
 from suite.analysis.causes import explain as explaining
 from suite.analysis.causes.explain import Case, explain
@@ -26,6 +26,7 @@ from tests.flagging import codes
 from tests.rendering import sum_up
 
 ALL = machines.make_cells()
+STEPS = machines.choose(ALL, "mlp.train", "overhead.")
 TRAINED = "mlp.train/net=A/batch={}/data={}/precision=fp32/execution=graph"
 PRODUCT = "matmul.square/n={}/precision=fp32/operands={}/xla=off"
 NUMPY = "tfdata.triple/pipeline=numpy_function/part=together/batch=512"
@@ -38,8 +39,8 @@ SLOW = replace(GPU, fixed=60e-6, example=12e-6)
 """A GPU that is a little slower than the CPU at every batch, and has no fault."""
 
 
-def catalogue_of(campaign: Campaign, documents: Iterable[Document]) -> Catalogue:
-    return open_catalogue(sum_up(campaign, documents))
+def index_of(campaign: Campaign, documents: Iterable[Document]) -> CellIndex:
+    return index_cells(sum_up(campaign, documents))
 
 
 def measure(
@@ -49,23 +50,23 @@ def measure(
     host: Host = QUIET,
     cells: Sequence[Cell] | None = None,
     seed: int = 7,
-) -> Catalogue:
+) -> CellIndex:
     if cells is None:
         return measure_all(gpu, cpu, host)
-    return catalogue_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host, seed=seed))
+    return index_of(*machines.make_campaign(cells, cpu=cpu, gpu=gpu, host=host, seed=seed))
 
 
 @cache
-def measure_all(gpu: Device | None, cpu: Device, host: Host) -> Catalogue:
+def measure_all(gpu: Device | None, cpu: Device, host: Host) -> CellIndex:
     """Of every cell; several tests ask the same campaign."""
-    return catalogue_of(*machines.make_campaign(cpu=cpu, gpu=gpu, host=host))
+    return index_of(*machines.make_campaign(cpu=cpu, gpu=gpu, host=host))
 
 
-def find(catalogue: Catalogue, name: str) -> Case:
+def find(index: CellIndex, name: str) -> Case:
     """What `explain` says of one cell, without asking about all others."""
-    assert catalogue.cpu
-    assert catalogue.gpu
-    case = explaining._explain(catalogue, catalogue.cells[name], catalogue.cpu, catalogue.gpu)
+    assert index.cpu
+    assert index.gpu
+    case = explaining._explain(index, index.cells[name], index.cpu, index.gpu)
     assert case
     return case
 
@@ -90,7 +91,14 @@ UNSEEN = {"fallback", "too small", "retracing"}
 them."""
 
 
-@pytest.mark.parametrize("host", [QUIET, MILD, ROUGH], ids=["quiet", "mild", "rough"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param(QUIET, marks=pytest.mark.method, id="quiet"),
+        pytest.param(MILD, id="mild"),
+        pytest.param(ROUGH, marks=pytest.mark.method, id="rough"),
+    ],
+)
 @pytest.mark.parametrize("rule", PLANTED)
 def test_a_planted_cause_is_named_first_and_confirmed(rule: RuleName, host: Host) -> None:
     cpu, gpu, name = PLANTED[rule]
@@ -147,16 +155,9 @@ OUTWEIGHED: dict[RuleName, tuple[Device, str, RuleName]] = {
 @pytest.mark.parametrize("rule", OUTWEIGHED)
 def test_the_cause_that_explains_most_is_named_first(rule: RuleName) -> None:
     gpu, name, first = OUTWEIGHED[rule]
-    found = [one.rule for one in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name)[1]]
-    assert found[0] == first
-    assert rule in found[1:]
-
-
-def test_start_up_is_outweighed_by_what_the_script_does_at_every_step() -> None:
-    gpu = replace(GPU, fixed=2e-3, start=10e-3)
-    found = [one.rule for one in find(measure(gpu), NAIVE)[1]]
-    assert found[0] == "overhead"
-    assert "start-up" not in found
+    rules = [cause.rule for cause in find(measure(gpu, cpu=replace(CPU, python=3e-3)), name)[1]]
+    assert rules[0] == first
+    assert rule in rules[1:]
 
 
 def is_healthy(cell: Cell) -> bool:
@@ -167,21 +168,23 @@ def is_healthy(cell: Cell) -> bool:
     return cell.scenario in {"mlp", "tfdata", "asked"} | {"matmul"} and int(size) >= 1000
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.method) for n in range(1, 3))]
+)
 def test_no_cause_on_a_healthy_cell(seed: int) -> None:
-    cells = [one for one in ALL if is_healthy(one)]
+    cells = [cell for cell in ALL if is_healthy(cell)]
     cpu = replace(CPU, start=5e-3)
-    catalogue = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
-    cases = explain(catalogue).items()
+    index = measure(GPU, cpu=cpu, host=MILD, cells=cells, seed=seed)
+    cases = explain(index).items()
     assert [(name, causes) for name, (_, causes) in cases if causes[0].rule != "unknown"] == []
 
 
 @pytest.mark.parametrize("rule", PLANTED)
 def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None:
     cpu, gpu, _ = PLANTED[rule]
-    catalogue = measure(gpu, cpu=cpu, host=MILD)
-    losses = {name for name, one in catalogue.cells.items() if catalogue.wins(one) is False}
-    cases = explain(catalogue)
+    index = measure(gpu, cpu=cpu, host=MILD)
+    losses = {name for name, cell in index.cells.items() if index.wins(cell) is False}
+    cases = explain(index)
     assert cases
     assert losses <= set(cases)
     for _, causes in cases.values():
@@ -193,15 +196,17 @@ def test_every_loss_has_a_cause_or_says_that_it_has_none(rule: RuleName) -> None
         assert sum(shares) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.method) for n in range(1, 6))]
+)
 @pytest.mark.parametrize("rule", PLANTED)
 def test_any_part_of_the_cells_will_do(rule: RuleName, seed: int) -> None:
     cpu, gpu, name = PLANTED[rule]
     draw = random.Random(seed)
-    cells = [one for one in ALL if one.id == name or draw.random() < 0.3]
-    catalogue = measure(gpu, cpu=cpu, host=MILD, cells=cells)
-    assert all(causes for _, causes in explain(catalogue).values())
-    alone = measure(gpu, cpu=cpu, host=MILD, cells=[one for one in cells if one.id == name])
+    cells = [cell for cell in ALL if cell.id == name or draw.random() < 0.3]
+    index = measure(gpu, cpu=cpu, host=MILD, cells=cells)
+    assert all(causes for _, causes in explain(index).values())
+    alone = measure(gpu, cpu=cpu, host=MILD, cells=[cell for cell in cells if cell.id == name])
     assert all(causes for _, causes in explain(alone).values())
 
 
@@ -223,10 +228,10 @@ QUICK = (
 @pytest.mark.parametrize("rule", ["overhead", "input", "start-up"])
 def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName) -> None:
     cpu, gpu, name = PLANTED[rule]
-    cells = [one for one in ALL if one.id in QUICK]
+    cells = [cell for cell in ALL if cell.id in QUICK]
     assert len(cells) == len(QUICK)
     made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=3, profile="quick")
-    causes = find(catalogue_of(*made), name)[1]
+    causes = find(index_of(*made), name)[1]
     assert causes[0].rule == rule
     assert all(cause.provisional for cause in causes)
 
@@ -234,27 +239,27 @@ def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName
 def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
     cells = machines.choose(ALL, "tfdata.triple")
     odd = [
-        replace(one, work=replace(one.work, amount=0.0))
-        if one.params == {**one.params, "pipeline": "native", "part": "together"}
-        else one
-        for one in cells
+        replace(cell, work=replace(cell.work, amount=0.0))
+        if cell.params == {**cell.params, "pipeline": "native", "part": "together"}
+        else cell
+        for cell in cells
     ]
     hungry = replace(GPU, native=2e-3, python=4e-3)
     for made in (cells, odd):
-        catalogue = measure(hungry, cells=made)
-        found = find_pipeline(catalogue, catalogue.cells[NUMPY], "cuda")
-        assert found is not None
-        _, how = find_better(catalogue, found, "cuda")
+        index = measure(hungry, cells=made)
+        pipeline = find_pipeline(index, index.cells[NUMPY], "cuda")
+        assert pipeline is not None
+        _, how = find_better(index, pipeline, "cuda")
         assert how.values == {"words": "with pipeline=parallel"}
 
 
 def test_of_a_leap_over_several_changes_a_start_takes_its_price() -> None:
-    cells = [one for one in ALL if one.id in QUICK]
-    catalogue = measure(replace(GPU, start=1.0), cells=cells)
-    cause = find(catalogue, NAIVE)[1][0]
+    cells = [cell for cell in ALL if cell.id in QUICK]
+    index = measure(replace(GPU, start=1.0), cells=cells)
+    cause = find(index, NAIVE)[1][0]
     assert (cause.rule, cause.confirmed) == ("start-up", False)
     assert codes(cause.evidence) == ["gone-elsewhere", "repaid"]
-    without = [one for one in cells if one.scenario != "overhead"]
+    without = [cell for cell in cells if cell.scenario != "overhead"]
     cause = find(measure(replace(GPU, start=1.0), cells=without), NAIVE)[1][0]
     assert cause.rule == "unknown"
 
@@ -271,7 +276,7 @@ def test_a_start_says_when_it_is_repaid_or_never() -> None:
 
 
 def test_a_script_alone_says_nothing_of_its_cause() -> None:
-    cells = [one for one in ALL if one.id in {NAIVE, "overhead.startup/stage=step"}]
+    cells = [cell for cell in ALL if cell.id in {NAIVE, "overhead.startup/stage=step"}]
     (cause,) = find(measure(replace(GPU, start=1.0), cells=cells), NAIVE)[1]
     assert (cause.rule, cause.share) == ("unknown", 1.0)
 
@@ -285,10 +290,10 @@ def test_a_cause_without_a_witness_is_suspected() -> None:
 
 
 def test_copies_that_do_not_explain_the_difference_leave_it_suspected() -> None:
-    campaign, documents = machines.make_campaign(cells=ALL, gpu=FAR_MEMORY, host=QUIET)
-    hurried = stretch(0.1, *(one.id for one in ALL if one.case == "copy"))
-    catalogue = catalogue_of(campaign, map(hurried, documents))
-    cause = find(catalogue, TRAINED.format(512, "host"))[1][0]
+    campaign, documents = machines.make_campaign(cells=STEPS, gpu=FAR_MEMORY, host=QUIET)
+    hurried = stretch(0.1, *(cell.id for cell in STEPS if cell.case == "copy"))
+    index = index_of(campaign, map(hurried, documents))
+    cause = find(index, TRAINED.format(512, "host"))[1][0]
     assert (cause.rule, cause.confirmed) == ("transfer", False)
     assert codes(cause.evidence) == ["left-out", "copies"]
 
@@ -307,8 +312,11 @@ def test_a_first_call_is_a_witness_of_retracing(varies: str, loses: bool, seen: 
         host=QUIET,
     )
     firsts = {"cpu": traces["cpu"], "cuda": seen}
-    called = [in_cell(plain, first_call_s=firsts[one.invocation.arm])(one) for one in documents]
-    standing, causes = find(catalogue_of(campaign, called), name)
+    called = [
+        in_cell(plain, first_call_s=firsts[document.invocation.arm])(document)
+        for document in documents
+    ]
+    standing, causes = find(index_of(campaign, called), name)
     assert standing.loses == loses
     (cause, *_) = causes
     assert (cause.rule, cause.confirmed) == ("retracing", seen == 0.5)
@@ -323,11 +331,11 @@ def test_a_label_and_a_busy_host_are_witnesses_of_overhead() -> None:
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=gpu, host=QUIET)
     busy = in_cell(name, labels=["dispatch-bound"], enqueue_fraction=0.97)
-    cause = find(catalogue_of(campaign, map(busy, documents)), name)[1][0]
+    cause = find(index_of(campaign, map(busy, documents)), name)[1][0]
     assert cause.rule == "overhead"
     assert cause.share == pytest.approx(0.97)
     assert "dispatch-bound" in codes(cause.evidence)
-    assert find(catalogue_of(campaign, documents), name)[1][0].rule == "unknown"
+    assert find(index_of(campaign, documents), name)[1][0].rule == "unknown"
 
 
 def test_work_that_was_seen_on_the_cpu_is_named() -> None:
@@ -335,9 +343,9 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
     cells = machines.choose(ALL, name)
     campaign, documents = machines.make_campaign(cells, gpu=replace(GPU, fixed=8e-3), host=QUIET)
     fallen = ["Const on CPU:0 ×4", "Relu on CPU:0 ×1"]
-    seen = in_cell(name, placement={"GPU:0": 3, "CPU:0": 5}, elsewhere=fallen)
-    changed = plant(documents, seen, "cuda")
-    unknown, cause = find(catalogue_of(campaign, changed), name)[1]
+    fall = in_cell(name, placement={"GPU:0": 3, "CPU:0": 5}, elsewhere=fallen)
+    changed = plant(documents, fall, "cuda")
+    unknown, cause = find(index_of(campaign, changed), name)[1]
     assert (unknown.rule, unknown.share) == ("unknown", 1.0)
     assert (cause.rule, cause.confirmed) == ("fallback", False)
     assert cause.evidence == (cite("fallen-unmeasured", operations=("Relu on CPU:0 ×1",)),)
@@ -345,19 +353,19 @@ def test_work_that_was_seen_on_the_cpu_is_named() -> None:
 
 def test_prices_and_starts_are_what_they_are() -> None:
     gpu = replace(GPU, call=1e-3, latency=1e-3, start=1.0)
-    catalogue = measure(gpu)
+    index = measure(gpu, cells=machines.choose(ALL, "overhead."))
     for name, rule in (
         ("overhead.function_call", "overhead"),
         ("overhead.copy/direction=to-device/bytes=4", "transfer"),
         ("overhead.startup/stage=step", "start-up"),
     ):
-        standing, (cause, *_) = find(catalogue, name)
+        standing, (cause, *_) = find(index, name)
         assert (cause.rule, cause.confirmed, cause.share) == (rule, True, 1.0)
         assert not standing.hopeless
 
 
 def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
-    hopeless, _ = find(measure(SLOW), TRAINED.format(32, "device"))
+    hopeless, _ = find(measure(SLOW, cells=STEPS), TRAINED.format(32, "device"))
     assert hopeless.winner is None
     assert hopeless.hopeless
     helped, _ = find(measure(HEAVY_CALL), TRAINED.format(32, "device"))
@@ -370,10 +378,10 @@ def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:
     name = "tfdata.triple/pipeline=native/part=input/batch=512"
     campaign, documents = machines.make_campaign(machines.choose(ALL, "tfdata"), host=QUIET)
 
-    def slow(one: Document) -> Document:
-        return in_cell(name, samples_s=[1.0 + one.invocation.block / 1e3])(one)
+    def slow(document: Document) -> Document:
+        return in_cell(name, samples_s=[1.0 + document.invocation.block / 1e3])(document)
 
-    _, (cause, *_) = find(catalogue_of(campaign, plant(documents, slow, "cuda")), name)
+    _, (cause, *_) = find(index_of(campaign, plant(documents, slow, "cuda")), name)
     assert cause.rule == "unknown"
     assert codes(cause.evidence) == ["on-cpu-on-both"]
 
@@ -384,9 +392,9 @@ def test_one_arm_needs_no_explanation() -> None:
 
 def test_the_order_of_the_arms_is_no_matter() -> None:
     cpu, gpu, name = PLANTED["overhead"]
-    campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
+    campaign, documents = machines.make_campaign(STEPS, cpu=cpu, gpu=gpu)
     turned = replace(campaign, arms=["cuda", "cpu"])
-    first, second = (find(catalogue_of(one, documents), name) for one in (campaign, turned))
+    first, second = (find(index_of(plan, documents), name) for plan in (campaign, turned))
     assert first[1] == second[1]
     assert first[0].loses
     assert second[0].loses
@@ -394,9 +402,9 @@ def test_the_order_of_the_arms_is_no_matter() -> None:
 
 def test_an_invalid_number_explains_nothing_and_needs_no_cause() -> None:
     cpu, gpu, _ = PLANTED["overhead"]
-    campaign, documents = machines.make_campaign(cpu=cpu, gpu=gpu)
+    campaign, documents = machines.make_campaign(STEPS, cpu=cpu, gpu=gpu)
     documents[-1] = swap_image(content="e" * 64)(documents[-1])
-    assert explain(catalogue_of(campaign, documents)) == {}
+    assert explain(index_of(campaign, documents)) == {}
 
 
 def test_every_rule_is_planted() -> None:

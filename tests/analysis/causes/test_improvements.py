@@ -45,14 +45,14 @@ def measure(
 def tell(analysis: Analysis, shows: str, arm: str = "cpu") -> dict[str, Finding]:
     """What is shown on an arm, by the words of the change."""
     own = analysis.find("change", arm=arm, verdict=shows)
-    found = {word_evidence(one.evidence[0]): one for one in own}
-    assert len(found) == len(own)
-    return found
+    changes = {word_evidence(change.evidence[0]): change for change in own}
+    assert len(changes) == len(own)
+    return changes
 
 
 def read(change: Finding) -> tuple[object, ...]:
     """The effect of a change, what it costs, in how many pairs it is faster and slower, and of how many."""
-    _, _, effect, faster, slower = (one.values for one in change.evidence)
+    _, _, effect, faster, slower = (evidence.values for evidence in change.evidence)
     shown = faster["pairs"], slower["pairs"], slower["of"]
     return effect["effect"], effect.get("costs"), *shown
 
@@ -82,13 +82,14 @@ def test_an_axis_that_a_new_case_declares_is_told_without_a_row_of_its_own() -> 
     each = {"eager": 24e-3, "graph": 1e-3}
     analysis = measure(cells, lambda cell, _: each[str(cell.params["mode"])])
     assert list(tell(analysis, "faster")) == ["a tf.function instead of an eager loop"]
-    found = tell(analysis, "faster")["a tf.function instead of an eager loop"]
-    assert read(found) == ("script", "tracing", 4, 0, 4)
-    assert found.number.value == pytest.approx(24, rel=0.03)
+    change = tell(analysis, "faster")["a tf.function instead of an eager loop"]
+    assert read(change) == ("script", "tracing", 4, 0, 4)
+    assert change.number.value == pytest.approx(24, rel=0.03)
     # The work of a call is the same here, so that more of them a call gain nothing.
     assert set(tell(analysis, "")) == {"more of them"}
     per_call = [
-        replace(one, work=Work(amount=float(one.params["count"]), unit="example")) for one in cells
+        replace(cell, work=Work(amount=float(cell.params["count"]), unit="example"))
+        for cell in cells
     ]
     analysis = measure(per_call, lambda cell, _: each[str(cell.params["mode"])])
     more = tell(analysis, "faster")["more of them"]
@@ -96,16 +97,17 @@ def test_an_axis_that_a_new_case_declares_is_told_without_a_row_of_its_own() -> 
     assert (read(more)[0], read(more)[-1]) == ("training", 4)
     assert (more.cell[-7:], more.at[-8:]) == ("count=4", "count=16")
     # What the script alone needs comes first, however much the other gains.
-    assert [read(one)[0] for one in analysis.find("change")] == ["script", "training"]
+    assert [read(finding)[0] for finding in analysis.find("change")] == ["script", "training"]
 
 
 def test_without_the_usual_size_the_smallest_is_where_one_begins() -> None:
     cells = make_up({"count": TOGETHER}, *({"count": count} for count in (1, 8)))
     cells = [
-        replace(one, work=Work(amount=float(one.params["count"]), unit="example")) for one in cells
+        replace(cell, work=Work(amount=float(cell.params["count"]), unit="example"))
+        for cell in cells
     ]
-    (found,) = tell(measure(cells, lambda *_: 1e-3), "faster").values()
-    assert found.number.value == pytest.approx(8, rel=0.03)
+    (change,) = tell(measure(cells, lambda *_: 1e-3), "faster").values()
+    assert change.number.value == pytest.approx(8, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -191,17 +193,17 @@ def test_a_direct_call_more_steps_a_call_and_a_graph_are_told() -> None:
             return 1.0 if params["steps_per_execution"] == 1 else 1 / 3.1
         return {"eager": 24e-3, "graph": 1e-3, "xla": 0.9e-3}[str(params["execution"])]
 
-    found = tell(measure(choose("mlp.infer", "mlp.loop", "mlp.train"), truth), "faster")
-    direct = found["a tf.function around the model instead of Model.predict"]
-    steps = found["more steps an execution"]
-    graph = found["one graph (tf.function) instead of eager execution"]
+    changes = tell(measure(choose("mlp.infer", "mlp.loop", "mlp.train"), truth), "faster")
+    direct = changes["a tf.function around the model instead of Model.predict"]
+    steps = changes["more steps an execution"]
+    graph = changes["one graph (tf.function) instead of eager execution"]
     assert direct.number.value == pytest.approx(22, rel=0.03)
     assert steps.number.value == pytest.approx(3.1, rel=0.03)
     assert graph.number.value == pytest.approx(24, rel=0.03)
-    assert {read(one)[0] for one in (direct, steps, graph)} == {"script"}
+    assert {read(change)[0] for change in (direct, steps, graph)} == {"script"}
     # Larger batches train otherwise; answers to more examples at once are the same answers.
-    assert read(found["a larger batch"])[0] == "training"
-    assert read(found["more examples a call"])[0] == "script"
+    assert read(changes["a larger batch"])[0] == "training"
+    assert read(changes["more examples a call"])[0] == "script"
 
 
 def test_stages_of_a_script_are_advice_where_they_are_more_than_timing() -> None:
@@ -210,12 +212,12 @@ def test_stages_of_a_script_are_advice_where_they_are_more_than_timing() -> None
     def truth(cell: Cell, _: str) -> float:
         return pace.get(str(cell.params["stage"]), 0.5 if "data" in cell.id else 20.0)
 
-    found = tell(measure(choose("asked.slices"), truth), "faster")
-    assert "float32 inputs instead of float64" in found
-    assert "the loss no longer fetched every step" in found
-    assert not any("traced" in one or "process" in one for one in found)
-    assert read(found["float32 inputs instead of float64"])[0] == "script"
-    assert all("on=cpu" not in one.cell for one in found.values())
+    changes = tell(measure(choose("asked.slices"), truth), "faster")
+    assert "float32 inputs instead of float64" in changes
+    assert "the loss no longer fetched every step" in changes
+    assert not any("traced" in change or "process" in change for change in changes)
+    assert read(changes["float32 inputs instead of float64"])[0] == "script"
+    assert all("on=cpu" not in change.cell for change in changes.values())
 
 
 def test_what_the_cpu_does_on_every_arm_is_told_of_the_cpu_alone() -> None:
@@ -244,10 +246,10 @@ def test_a_gain_has_to_be_beyond_the_margin_and_not_only_beyond_1(gain: float, s
     analysis = measure(
         cells, lambda cell, _: 1e-3 * (gain if cell.params["mode"] == "eager" else 1), host=host
     )
-    (found,) = analysis.find("change")
-    assert found.verdict == shows
-    assert found.number.p is not None
-    assert found.number.p < 0.01
+    (change,) = analysis.find("change")
+    assert change.verdict == shows
+    assert change.number.p is not None
+    assert change.number.p < 0.01
 
 
 def test_a_profile_without_verdicts_says_so() -> None:
@@ -261,8 +263,10 @@ def test_a_profile_without_verdicts_says_so() -> None:
             profile=profile,
             blocks=PROFILES[profile].blocks,
         )
-        assert {one.verdict for one in analysis.find("change")} == {"faster"}
-        assert all(one.provisional == (profile == "quick") for one in analysis.find("change"))
+        assert {finding.verdict for finding in analysis.find("change")} == {"faster"}
+        assert all(
+            finding.provisional == (profile == "quick") for finding in analysis.find("change")
+        )
         assert (
             "provisional" in render_markdown(analysis).partition("## Recommendations")[2][:600]
         ) == (profile == "quick")
@@ -273,14 +277,14 @@ def test_where_no_number_has_a_spread_nothing_is_shown() -> None:
     analysis = measure(
         choose("mlp.fallback"), lambda cell, _: truth[str(cell.params["python"])], host=SILENT
     )
-    assert {one.verdict for one in analysis.find("change")} == {""}
+    assert {finding.verdict for finding in analysis.find("change")} == {""}
 
 
-WORK = [one for one in CELLS if one.choices and not one.one_shot]
+WORK = [cell for cell in CELLS if cell.choices and not cell.one_shot]
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.method) for n in range(3, 60))]
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.method) for n in range(1, 60))]
 )
 @pytest.mark.parametrize("between", [0.005, 0.03])
 @pytest.mark.parametrize("profile", ["quick", "standard"])
@@ -298,8 +302,8 @@ def test_where_nothing_helps_nothing_is_told_to(
         profile=profile,
         blocks=PROFILES[profile].blocks,
     )
-    assert sum(int(str(read(one)[-1])) for one in analysis.find("change")) > 150
-    assert [one for one in analysis.find("change") if one.verdict] == []
+    assert sum(int(str(read(finding)[-1])) for finding in analysis.find("change")) > 150
+    assert [finding for finding in analysis.find("change") if finding.verdict] == []
 
 
 def test_a_crossover_of_eager_calls_of_many_operations_is_about_dispatch() -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import get_args
 
 import pytest
@@ -44,9 +45,9 @@ def tell(
 
 def find_waterfall(insight: Analysis, name: str, arm: str, *, pinned: bool = False) -> Waterfall:
     return next(
-        one
-        for one in insight.waterfalls
-        if (one.name, one.spot) == (name, Spot(arm=arm, pinned=pinned))
+        waterfall
+        for waterfall in insight.waterfalls
+        if (waterfall.name, waterfall.spot) == (name, Spot(arm=arm, pinned=pinned))
     )
 
 
@@ -56,64 +57,67 @@ TRACING = {"cpu": 0.2, "cuda": 1.5}
 
 
 def test_a_waterfall_goes_one_change_at_a_time() -> None:
-    found = find_waterfall(tell(replace(GPU, start=50e-3), cells=SLICES), "slices", "cuda")
-    assert [step.cell.split("/")[1] for step in found.steps] == [
+    waterfall = find_waterfall(tell(replace(GPU, start=50e-3), cells=SLICES), "slices", "cuda")
+    assert [step.cell.split("/")[1] for step in waterfall.steps] == [
         f"stage={stage}" for stage in machines.STAGES
     ]
-    assert all(len(step.changes) == 1 for step in found.steps)
-    factors = [step.factor.value for step in found.steps if step.factor]
-    assert len(factors) == len(found.steps) - 1
-    assert math.prod(factors) == pytest.approx(found.factor.value)
-    largest = max(found.steps[1:], key=lambda step: step.factor.value if step.factor else 0)
+    assert all(len(step.changes) == 1 for step in waterfall.steps)
+    factors = [step.factor.value for step in waterfall.steps if step.factor]
+    assert len(factors) == len(waterfall.steps) - 1
+    assert math.prod(factors) == pytest.approx(waterfall.factor.value)
+    largest = max(waterfall.steps[1:], key=lambda step: step.factor.value if step.factor else 0)
     assert largest.changes == ("tracing no longer timed",)
     # Naive: 100 steps of 10 and the start, an example; fair: a step of 512.
-    assert found.steps[-1].value.value == pytest.approx(
+    assert waterfall.steps[-1].value.value == pytest.approx(
         machines.step_time(GPU, 512) / 512, rel=NEAR
     )
 
 
 def test_with_its_ends_alone_a_waterfall_names_all_changes_at_once() -> None:
-    ends = [one for one in SLICES if one.params["stage"] in {"naive", "batch-512"}]
-    found = find_waterfall(tell(cells=ends), "slices", "cuda")
-    assert len(found.steps) == 2
-    assert len(found.steps[1].changes) == len(machines.STAGES) - 1
-    assert set(found.steps[1].rules) == {"start-up", "transfer", "overhead"}
+    ends = [cell for cell in SLICES if cell.params["stage"] in {"naive", "batch-512"}]
+    waterfall = find_waterfall(tell(cells=ends), "slices", "cuda")
+    assert len(waterfall.steps) == 2
+    assert len(waterfall.steps[1].changes) == len(machines.STAGES) - 1
+    assert set(waterfall.steps[1].rules) == {"start-up", "transfer", "overhead"}
 
 
 def test_a_waterfall_says_whether_it_begins_with_the_script_itself() -> None:
     assert not find_waterfall(tell(cells=SLICES), "slices", "cuda").posted
     scripts = [
-        replace(one, process="asked.slices" if one.params["stage"] == "naive" else None)
-        for one in SLICES
+        replace(cell, process="asked.slices" if cell.params["stage"] == "naive" else None)
+        for cell in SLICES
     ]
-    assert {one.posted for one in tell(cells=scripts).waterfalls} == {True}
+    assert {waterfall.posted for waterfall in tell(cells=scripts).waterfalls} == {True}
 
 
 def test_without_its_script_a_waterfall_begins_with_the_first_stage_that_there_is() -> None:
-    later = [one for one in SLICES if one.params["stage"] != "naive"]
-    found = find_waterfall(tell(cells=later), "slices", "cuda")
-    assert not found.posted
-    assert found.steps[0].cell == "asked.slices/stage=traced/on=arm"
+    later = [cell for cell in SLICES if cell.params["stage"] != "naive"]
+    waterfall = find_waterfall(tell(cells=later), "slices", "cuda")
+    assert not waterfall.posted
+    assert waterfall.steps[0].cell == "asked.slices/stage=traced/on=arm"
     # All that is right already.
-    assert found.steps[0].changes == (
+    assert waterfall.steps[0].changes == (
         "the labels a column instead of a row",
         "tracing no longer timed",
     )
-    assert found.steps[0].rules == found.steps[-1].rules[:0]
-    assert found.steps[0].factor is None
+    assert waterfall.steps[0].rules == waterfall.steps[-1].rules[:0]
+    assert waterfall.steps[0].factor is None
 
 
 def test_the_last_step_of_the_product_is_the_plain_product_or_the_warm_one_on_the_cpu() -> None:
     cells = machines.choose(ALL, "asked.matmul/n=1000/", "matmul.square/n=1000/")
     insight = tell(cells=cells)
-    places = {(one.spot.arm, one.spot.pinned): one.steps[-1].cell for one in insight.waterfalls}
+    places = {
+        (waterfall.spot.arm, waterfall.spot.pinned): waterfall.steps[-1].cell
+        for waterfall in insight.waterfalls
+    }
     plain = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
     assert places == {
         ("cpu", False): plain,
         ("cuda", False): plain,
         ("cuda", True): "asked.matmul/n=1000/stage=warm/on=cpu",
     }
-    assert all(len(one.steps) == 3 for one in insight.waterfalls)
+    assert all(len(waterfall.steps) == 3 for waterfall in insight.waterfalls)
 
 
 def test_the_script_names_the_wrong_winner() -> None:
@@ -131,7 +135,9 @@ def test_the_script_names_the_wrong_winner() -> None:
 
 def test_one_arm_has_its_waterfalls() -> None:
     insight = tell(None, cells=SLICES)
-    assert [(one.spot.arm, one.spot.pinned) for one in insight.waterfalls] == [("cpu", False)]
+    assert [(waterfall.spot.arm, waterfall.spot.pinned) for waterfall in insight.waterfalls] == [
+        ("cpu", False)
+    ]
     assert not insight.find("gap")
 
 
@@ -167,23 +173,25 @@ def test_the_parts_of_a_step_are_what_was_planted() -> None:
 def test_what_the_parts_do_not_explain_is_called_unexplained() -> None:
     name = TRAINED.format(512, "host")
     campaign, documents = machines.make_campaign(STEPS, host=QUIET)
-    slow = [in_cell(name, samples_s=[5e-3 + n * 1e-6])(one) for n, one in enumerate(documents)]
-    found = take_apart(study(campaign, slow), name, "cuda")
-    assert found["rest"].verdict == "unexplained"
-    assert sum(found[of].share or 0.0 for of in (*PARTS, "rest")) == pytest.approx(1)
+    slow = [
+        in_cell(name, samples_s=[5e-3 + n * 1e-6])(document) for n, document in enumerate(documents)
+    ]
+    parts = take_apart(study(campaign, slow), name, "cuda")
+    assert parts["rest"].verdict == "unexplained"
+    assert sum(parts[of].share or 0.0 for of in (*PARTS, "rest")) == pytest.approx(1)
 
 
 def test_without_prices_dispatch_is_not_told_from_compute() -> None:
-    found = take_apart(
+    parts = take_apart(
         tell(cells=machines.choose(ALL, "mlp.train")), TRAINED.format(512, "device"), "cpu"
     )
-    assert found["dispatch"].value is None
-    assert found["dispatch"].evidence[0].code == "no-call-price"
+    assert parts["dispatch"].value is None
+    assert parts["dispatch"].evidence[0].code == "no-call-price"
 
 
 def find_pipeline(insight: Analysis, pipeline: str, of: str = "together") -> Finding | None:
-    found = insight.find("pipeline", arm="cpu", of=of)
-    return next((one for one in found if f"pipeline={pipeline}/" in one.cell), None)
+    rows = insight.find("pipeline", arm="cpu", of=of)
+    return next((row for row in rows if f"pipeline={pipeline}/" in row.cell), None)
 
 
 @pytest.mark.parametrize("gpu", [None, GPU], ids=["one arm", "two arms"])
@@ -199,7 +207,7 @@ def test_python_in_the_pipeline_makes_it_input_bound(*, gpu: Device | None, hide
 
 
 def test_the_cells_of_quick_are_enough_to_call_it_input_bound() -> None:
-    cells = [one for one in ALL if one.id in QUICK]
+    cells = [cell for cell in ALL if cell.id in QUICK]
     insight = tell(None, cpu=replace(CPU, python=8e-3), cells=cells)
     slow, fast = (find_pipeline(insight, name) for name in ("numpy_function", "parallel"))
     assert slow
@@ -214,20 +222,20 @@ def test_the_gpu_breaks_even_after_so_many_steps_or_at_once_or_never() -> None:
     )
     small, middle, large = (TRAINED.format(batch, "device") for batch in (8, 512, 4096))
     traced = [
-        synthetic.change_cell(one, middle, first_call_s=TRACING[one.invocation.arm])
-        for one in documents
+        synthetic.change_cell(document, middle, first_call_s=TRACING[document.invocation.arm])
+        for document in documents
     ]
-    found = {one.cell: one for one in study(campaign, traced).find("break-even")}
+    break_evens = {finding.cell: finding for finding in study(campaign, traced).find("break-even")}
     # A step saves nothing.
-    assert found[small].verdict == "never"
-    assert found[small].beside
-    assert found[small].beside.value < 0
+    assert break_evens[small].verdict == "never"
+    assert break_evens[small].beside
+    assert break_evens[small].beside.value < 0
     saving = machines.step_time(CPU, 512) - machines.step_time(GPU, 512) - 0.98e-3
-    steps = found[middle].number
+    steps = break_evens[middle].number
     longer = TRACING["cuda"] - TRACING["cpu"]
     assert steps.value == pytest.approx(longer / saving, rel=NEAR)
     # The first call holds a step: where that is long, the GPU's takes no longer.
-    assert (found[large].value, found[large].verdict) == (None, "at once")
+    assert (break_evens[large].value, break_evens[large].verdict) == (None, "at once")
 
 
 PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.sum")
@@ -254,10 +262,10 @@ def test_a_rate_is_held_against_what_was_published(
     *, flops: float, band: str, warnings: bool
 ) -> None:
     insight = measure(flops, "NVIDIA A10")
-    (found,) = insight.find("best", arm="cuda", of="fp32 products")
-    assert found.evidence[0].values["part"] == "A10"
-    assert found.verdict == band
-    assert found.share == pytest.approx(flops / 31.2e12, rel=NEAR)
+    (best,) = insight.find("best", arm="cuda", of="fp32 products")
+    assert best.evidence[0].values["part"] == "A10"
+    assert best.verdict == band
+    assert best.share == pytest.approx(flops / 31.2e12, rel=NEAR)
     assert codes(insight.limits) == (["far-below-published"] if warnings else [])
     (memory,) = insight.find("best", arm="cuda", of="memory")
     assert memory.number.value == pytest.approx(400e9, rel=NEAR)
@@ -266,22 +274,22 @@ def test_a_rate_is_held_against_what_was_published(
 
 def test_a_product_beyond_the_peak_wins_nothing() -> None:
     insight = measure(40e12, "NVIDIA A10")
-    told = pick(insight.limits, "invalid")
-    beyond = {flag.where["cell"] for flag in told}
-    honest = {one.id for one in insight.cells} - beyond
+    flags = pick(insight.limits, "invalid")
+    beyond = {flag.where["cell"] for flag in flags}
+    honest = {cell.id for cell in insight.cells} - beyond
     assert beyond
     assert honest
-    assert {(one.code, one.values["part"]) for one in told} == {("above-peak", "A10")}
-    for one in insight.cells:
-        if one.id in beyond:
-            assert one.arms["cuda"].invalid
-            assert one.ratios["cuda"] == raise_flag("no-possible-number")
-            found = one.verdicts["cuda"]
-            assert isinstance(found, Flag) or found.name == "INVALID"
+    assert {(flag.code, flag.values["part"]) for flag in flags} == {("above-peak", "A10")}
+    for cell in insight.cells:
+        if cell.id in beyond:
+            assert cell.arms["cuda"].invalid
+            assert cell.ratios["cuda"] == raise_flag("no-possible-number")
+            verdict = cell.verdicts["cuda"]
+            assert isinstance(verdict, Flag) or verdict.name == "INVALID"
     # No best, no roof, no yardstick and no end of a crossover.
     assert {best.cell for best in insight.find("best", arm="cuda")} <= honest
     assert {use.at for use in insight.find("use", arm="cuda")} <= honest
-    sizes = {one.params["n"] for one in insight.cells if one.id in beyond}
+    sizes = {cell.params["n"] for cell in insight.cells if cell.id in beyond}
     for sweep in insight.sweeps:
         for crossover in sweep.crossovers.values():
             assert sizes.isdisjoint({crossover.low, crossover.high})
@@ -293,12 +301,14 @@ def test_a_product_beyond_the_peak_wins_nothing() -> None:
     assert "faster" not in row
 
 
-@pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "A10", "nvidia a10", ""])
+@pytest.mark.parametrize("name", ["NVIDIA A10M", "NVIDIA A10-4Q", "nvidia a10", ""])
 def test_parts_match_by_their_exact_names(name: str) -> None:
     insight = measure(1e15, name)
     assert not insight.limits
     best = insight.find("best", arm="cuda", of="fp32 products")
-    assert [one.evidence[0].values for one in best] == ([{"device": name}] if name else [])
+    assert [best_rate.evidence[0].values for best_rate in best] == (
+        [{"device": name}] if name else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -308,12 +318,8 @@ def test_parts_match_by_their_exact_names(name: str) -> None:
         ("NVIDIA H100 80GB HBM3", 67e12, 989e12, 3.35e12),
         ("NVIDIA H100", None, None, None),
         (None, None, None, None),
-        ("NVIDIA A10", 31.2e12, 125e12, 600e9),
-        ("NVIDIA A10G", 31.5e12, 70e12, 600e9),
-        ("Tesla V100-SXM2-16GB", 15.7e12, 125e12, 900e9),
         ("Tesla V100-SXM2-32GB", 15.7e12, 125e12, 900e9),
         ("Tesla V100-SXM3-32GB", 16.4e12, 131e12, None),
-        ("NVIDIA GeForce RTX 4090", 101.7e12, 203.5e12, 1.008e12),
         ("NVIDIA GeForce RTX 4090 D", None, None, None),
     ],
 )
@@ -326,8 +332,8 @@ def test_a_part_is_found_by_the_name_that_cuda_gives_it(
         *(("product", "fp32"), ("product", "fp16")),
         ("memory", ANY),
     ]
-    found = [figures.select(part, what, "peak", how) for what, how in sought]
-    assert [one[0].high if one else None for one in found] == [fp32, fp16, memory]
+    peaks = [figures.select(part, what, "peak", how) for what, how in sought]
+    assert [row[0].high if row else None for row in peaks] == [fp32, fp16, memory]
 
 
 def test_a_card_that_runs_above_its_boost_clock_is_believed() -> None:
@@ -340,18 +346,18 @@ def test_the_figures_make_sense() -> None:
     figures = read_figures()
     names = [name for part in figures.parts for name in part.names]
     assert len(set(names)) == len(names)
-    known = {part.name for part in figures.parts}
-    for one in figures.figures:
-        assert set(one.parts) <= known
-        assert 0 < one.low <= one.high
-        assert one.source
-        assert one.date
+    parts = {part.name for part in figures.parts}
+    for figure in figures.figures:
+        assert set(figure.parts) <= parts
+        assert 0 < figure.low <= figure.high
+        assert figure.source
+        assert figure.date
     for part in figures.parts:
-        assert any(part.name in one.parts for one in figures.figures)
+        assert any(part.name in figure.parts for figure in figures.figures)
         for peak in figures.figures:
             if part.name in peak.parts and peak.kind == "peak":
-                for found in figures.select(part, peak.quantity, "measured", peak.precision):
-                    assert found.high < peak.high
+                for measured in figures.select(part, peak.quantity, "measured", peak.precision):
+                    assert measured.high < peak.high
 
 
 def test_shares_of_the_own_best_and_of_the_roof() -> None:
@@ -366,8 +372,8 @@ def test_shares_of_the_own_best_and_of_the_roof() -> None:
 
 
 def find_share(insight: Analysis, tag: Tag, cell: str) -> float | None:
-    (found,) = insight.find(tag, arm="cuda", cell=cell)
-    return found.share
+    (finding,) = insight.find(tag, arm="cuda", cell=cell)
+    return finding.share
 
 
 TRAINING = machines.choose(ALL, "mlp.train", "asked.fit", "tfdata.triple")
@@ -377,19 +383,19 @@ def test_the_cost_of_a_million() -> None:
     campaign, documents = machines.make_campaign(TRAINING, host=QUIET)
     campaign = replace(campaign, price=3.6, price_currency="EUR")
     insight = study(campaign, documents)
-    found = {(cost.cell, cost.arm, cost.of): cost.number.value for cost in insight.find("cost")}
+    costs = {(cost.cell, cost.arm, cost.of): cost.number.value for cost in insight.find("cost")}
     name = TRAINED.format(512, "device")
     # EUR 0.001 a second: a million steps of s seconds cost 1,000 s.
     for arm, device in (("cpu", CPU), ("cuda", GPU)):
         seconds = machines.step_time(device, 512)
-        assert found[name, arm, "steps"] == pytest.approx(1000 * seconds, rel=NEAR)
-        assert found[name, arm, "examples"] == pytest.approx(1000 * seconds / 512, rel=NEAR)
+        assert costs[name, arm, "steps"] == pytest.approx(1000 * seconds, rel=NEAR)
+        assert costs[name, arm, "examples"] == pytest.approx(1000 * seconds / 512, rel=NEAR)
     (turns,) = insight.find("price-ratio", cell=name)
     truth = machines.step_time(CPU, 512) / machines.step_time(GPU, 512)
     assert turns.number.value == pytest.approx(truth, rel=NEAR)
-    epoch = found["asked.fit/stage=steady/batch=512/prefetch=on/on=arm", "cpu", "steps"]
-    assert epoch == pytest.approx(found[name, "cpu", "steps"], rel=NEAR)
-    assert not any("epoch-1" in cell or "on=cpu" in cell for cell, _, _ in found)
+    epoch = costs["asked.fit/stage=steady/batch=512/prefetch=on/on=arm", "cpu", "steps"]
+    assert epoch == pytest.approx(costs[name, "cpu", "steps"], rel=NEAR)
+    assert not any("epoch-1" in cell or "on=cpu" in cell for cell, _, _ in costs)
     assert "At EUR 3.60 an hour" in render_markdown(insight)
 
 
@@ -412,38 +418,43 @@ def test_the_json_holds_what_the_report_says() -> None:
     assert set(causes[0]) == {
         *("rule", "confirmed", "provisional", "share", "seconds", "evidence", "gain")
     }
-    assert all(one["text"] for cause in causes for one in cause["evidence"])
+    assert all(evidence["text"] for cause in causes for evidence in cause["evidence"])
     for cell in content["cells"]:
         if cell["verdict"] == "SLOWER":
             assert cell["causes"]
-    assert {one["tag"] for one in content["findings"]} == {*get_args(Tag)} - {
+    assert {finding["tag"] for finding in content["findings"]} == {*get_args(Tag)} - {
         "gain",
         "published",
         "of-peak",
     }
-    for one in content["findings"]:
-        assert all(each["text"] for each in one.get("evidence", ()))
-        assert {"value", "share", "verdict", "evidence"} & set(one)
-    assert {one["name"] for one in content["waterfalls"]} == {
+    for finding in content["findings"]:
+        assert all(each["text"] for each in finding.get("evidence", ()))
+        assert {"value", "share", "verdict", "evidence"} & set(finding)
+    assert {waterfall["name"] for waterfall in content["waterfalls"]} == {
         *("matmul", "clone", "slices", "dataset", "fit")
     }
 
 
+ODD = [("work", 0.0), ("work", 1e308), ("n", 0.0), ("bytes", 1e308)]
+MORE = set(product(("n", "batch", "bytes", "width", "work"), (0.0, 1e308, -1, 1e-308, 5e-324)))
+
+
 @pytest.mark.parametrize(
-    "number",
-    [0.0, 1e308, *(pytest.param(n, marks=pytest.mark.method) for n in (-1, 1e-308, 5e-324))],
+    ("axis", "number"),
+    [*ODD, *(pytest.param(*row, marks=pytest.mark.method) for row in sorted(MORE - set(ODD)))],
 )
-@pytest.mark.parametrize("axis", ["n", "batch", "bytes", "width", "work"])
 def test_no_number_that_a_document_can_hold_breaks_the_analysis(axis: str, number: float) -> None:
     cells = []
-    for one in [*ALL[:3], *machines.choose(ALL, "mlp", "tfdata.triple", "overhead.copy")]:
+    for cell in [*ALL[:3], *machines.choose(ALL, "mlp", "tfdata.triple", "overhead.copy")]:
         if axis == "work":
-            cells.append(replace(one, work=Work(amount=number, unit=one.work.unit, bytes=number)))
+            cells.append(replace(cell, work=Work(amount=number, unit=cell.work.unit, bytes=number)))
         else:
-            params = {name: number if name == axis else value for name, value in one.params.items()}
-            identity = cell_id(one.scenario, one.case, params)
-            cells.append(replace(one, id=identity, params=params))
-    cells = list({one.id: one for one in cells}.values())
+            params = {
+                name: number if name == axis else value for name, value in cell.params.items()
+            }
+            identity = cell_id(cell.scenario, cell.case, params)
+            cells.append(replace(cell, id=identity, params=params))
+    cells = list({cell.id: cell for cell in cells}.values())
     campaign = synthetic.make_campaign(cells=cells, blocks=3)
     documents = synthetic.make_documents(
         campaign, truth=lambda _, arm: 2e-3 if arm == "cuda" else 1e-3, samples=2

@@ -17,7 +17,7 @@ TRACED = ("tracing no longer timed",)
 
 def find(gpu: Device, *, left_out: str = "", spread: float | None = None) -> list[Finding]:
     """What the changes of the script in slices take of the gap of the GPU's arm to the CPU's."""
-    cells = [one for one in SLICES if one.params["stage"] != left_out]
+    cells = [cell for cell in SLICES if cell.params["stage"] != left_out]
     host = QUIET if spread is None else replace(QUIET, between=spread)
     return tell(gpu, cells=cells, host=host).find("gone", against="cpu")
 
@@ -33,16 +33,20 @@ def test_a_start_that_is_planted_is_the_share_that_goes_with_it() -> None:
     # An example: the starts are of 1,000, the fair step is of 512.
     fair = (machines.step_time(gpu, 512) - machines.step_time(CPU, 512)) / 512
     start = (gpu.start - CPU.start) / 1000
-    found = find(gpu)
-    assert list_changes(found[0]) == TRACED
-    assert found[0].share == pytest.approx(start / (find_asked(gpu) - fair), rel=0.02)
-    assert sum(one.share or 0.0 for one in found) == pytest.approx(1, abs=0.02)
+    shares = find(gpu)
+    assert list_changes(shares[0]) == TRACED
+    assert shares[0].share == pytest.approx(start / (find_asked(gpu) - fair), rel=0.02)
+    assert sum(gone.share or 0.0 for gone in shares) == pytest.approx(1, abs=0.02)
 
 
 def find_asked(gpu: Device) -> float:
     """The difference that the script sees, in seconds an example."""
-    found = {one.spot.arm: one for one in tell(gpu, cells=SLICES).waterfalls if not one.spot.pinned}
-    return found["cuda"].steps[0].value.value - found["cpu"].steps[0].value.value
+    waterfalls = {
+        waterfall.spot.arm: waterfall
+        for waterfall in tell(gpu, cells=SLICES).waterfalls
+        if not waterfall.spot.pinned
+    }
+    return waterfalls["cuda"].steps[0].value.value - waterfalls["cpu"].steps[0].value.value
 
 
 def test_a_stage_without_a_number_hands_its_change_to_the_next() -> None:
@@ -52,7 +56,7 @@ def test_a_stage_without_a_number_hands_its_change_to_the_next() -> None:
 
 
 def test_what_noise_explains_is_no_share() -> None:
-    shares = {list_changes(one) for one in find(replace(GPU, start=1.0), spread=0.2)}
+    shares = {list_changes(gone) for gone in find(replace(GPU, start=1.0), spread=0.2)}
     assert TRACED in shares
     assert len(shares) < len(machines.STAGES) - 1
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.ablation.catalogue import open_catalogue
+from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.explain import explain
-from suite.analysis.causes.parts import Part
-from suite.analysis.causes.rules import Candidate, cite_trace, cross_check
+from suite.analysis.causes.parts import Compared, Part
+from suite.analysis.causes.rules import RULES, cite_trace, cross_check
 from suite.analysis.result.findings import RuleName
 from suite.report.text.evidence import word_evidence
 from tests import synthetic
@@ -19,6 +19,7 @@ from tests.fakes import machines
 from tests.flagging import codes
 from tests.rendering import sum_up
 
+STEPS = machines.choose(machines.make_cells(), "mlp.train", "overhead.")
 STEP = "mlp.train/net=A/batch=32/data=device/precision=fp32/execution=graph"
 IDLE = {
     "calls": 20.0,
@@ -35,20 +36,19 @@ COPYING = {**IDLE, "busy_share": 0.6, "copy_share": 0.4, "copies": 2.0}
 
 def see(rule: RuleName, trace: dict[str, float] | None) -> tuple[bool, bool, list[str]]:
     """How a cause is checked that takes 0.6 ms of a call of 1 ms, which a trace saw."""
-    campaign, documents = machines.make_campaign(machines.choose(machines.make_cells(), STEP))
-    documents = [synthetic.change_cell(one, STEP, samples_s=[1e-3]) for one in documents]
-    catalogue = open_catalogue(sum_up(campaign, documents))
+    campaign, documents = machines.make_campaign(machines.choose(STEPS, STEP))
+    documents = [synthetic.change_cell(document, STEP, samples_s=[1e-3]) for document in documents]
+    index = index_cells(sum_up(campaign, documents))
     if trace is not None:
-        catalogue = replace(catalogue, traces={"cuda": {STEP: trace}})
+        index = replace(index, traces={"cuda": {STEP: trace}})
     part = Part(
         rule=rule,
-        cell=catalogue.cells[STEP],
+        here=Compared(index=index, summary=index.cells[STEP], arms=("cpu", "cuda")),
         times=2.0,
         seconds={"cpu": {1: 0.2e-3}, "cuda": {1: 1.4e-3}},
         evidence=(),
     )
-    found = Candidate(rule=rule, parts=(part,), seconds=None, evidence=())
-    agrees, refuted, told = cross_check(catalogue, found, ("cpu", "cuda"))
+    agrees, refuted, told = cross_check(RULES[rule], [part])
     return agrees, refuted, codes(told)
 
 
@@ -85,20 +85,22 @@ def test_a_trace_in_words() -> None:
 def traced(block: int) -> Summary:
     """A campaign whose GPU loses by overhead, of which one invocation has a trace."""
     gpu = replace(machines.GPU, fixed=2e-3, example=0.2e-6, call=1.5e-3)
-    campaign, documents = machines.make_campaign(cpu=machines.CPU, gpu=gpu)
-    like = next(one for one in documents if one.invocation.arm == "cuda")
-    seen = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
+    campaign, documents = machines.make_campaign(STEPS, cpu=machines.CPU, gpu=gpu)
+    like = next(document for document in documents if document.invocation.arm == "cuda")
+    document_with_trace = invoke(block=block)(synthetic.change_cell(like, STEP, trace=IDLE))
     kept = [
-        one for one in documents if (one.invocation.arm, one.invocation.block) != ("cuda", block)
+        document
+        for document in documents
+        if (document.invocation.arm, document.invocation.block) != ("cuda", block)
     ]
-    return sum_up(campaign, [*kept, seen])
+    return sum_up(campaign, [*kept, document_with_trace])
 
 
 def test_the_report_hears_the_calibrations_trace_and_no_other() -> None:
     summary = traced(0)
-    catalogue = open_catalogue(summary)
-    assert catalogue.traces["cuda"] == {STEP: IDLE}
-    _, (cause, *_) = explain(catalogue)[STEP]
-    (seen,) = [one for one in cause.evidence if one.code == "trace"]
-    assert seen.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
-    assert not any(open_catalogue(traced(1)).traces.values())
+    index = index_cells(summary)
+    assert index.traces["cuda"] == {STEP: IDLE}
+    _, (cause, *_) = explain(index)[STEP]
+    (heard,) = [evidence for evidence in cause.evidence if evidence.code == "trace"]
+    assert heard.values == {"calls": 20.0, "busy": 0.12, "kernels": 14.0, "gap": 4e-4}
+    assert not any(index_cells(traced(1)).traces.values())

@@ -31,7 +31,7 @@ def _print(name: str, tally: Tally) -> None:
         sys.stdout.write(f"  {what}: {rate.hits} of {len(outcomes)} ({rate})\n")
     for what, sizes in tally.sizes.items():
         sys.stdout.write(f"  {what}: {100 * mean(sizes):+.2f} % on the average\n")
-    shapes = Counter(re.sub(r"\d[\d,.]*", "#", one) for one in tally.false)
+    shapes = Counter(re.sub(r"\d[\d,.]*", "#", sentence) for sentence in tally.false)
     for shape, times in shapes.most_common(25):
         sys.stdout.write(f"    {times} × {shape}\n")
     sys.stdout.flush()

@@ -54,8 +54,8 @@ class Calls:
         total = draw.gamma(gamma, 1 / gamma, shape)
         hit = draw.binomial(calls, self.spikes, shape)
         more = draw.gamma(np.maximum(hit, 1e-9), self.size / calls) * (hit > 0)
-        found: Array = (total + more) / (1 + self.spikes * self.size)
-        return found
+        means: Array = (total + more) / (1 + self.spikes * self.size)
+        return means
 
 
 SKEWED = Calls()
@@ -94,8 +94,8 @@ def plan_cells(profile: ProfileName = "standard", also: tuple[str, ...] = ()) ->
     cells = scenarios.cells()
     chosen = plan.choose_cells(cells, profile, PLANNED, ())
     more = plan.choose_cells(cells, "full", PLANNED, also) if also else []
-    wanted = {one.id for one in (*chosen, *more)}
-    return tuple(one for one in cells if one.id in wanted)
+    wanted = {cell.id for cell in (*chosen, *more)}
+    return tuple(cell for cell in cells if cell.id in wanted)
 
 
 def make_plan(
@@ -116,7 +116,8 @@ def make_plan(
         campaign,
         controls=plan.choose_controls(cells, profile),
         calls={
-            arm: {one.id: calls.get(arm, 10) for one in cells if not one.one_shot} for arm in ARMS
+            arm: {cell.id: calls.get(arm, 10) for cell in cells if not cell.one_shot}
+            for arm in ARMS
         },
     )
 
@@ -137,20 +138,20 @@ def _make_document(
     campaign: Campaign, planted: Planted, arm: str, block: int, series: Array
 ) -> Document:
     """The made-up times of the document that all share, with these seconds a call in their place."""
-    names = tuple(one.id for one in campaign.cells)
+    names = tuple(cell.id for cell in campaign.cells)
     bare = _skeleton(campaign.profile, campaign.blocks, names, arm, block)
     real, cells = arm_of(arm), []
     drawn = series[:, max(block, 1) - 1].tolist()
     for one, cell, seconds in zip(bare.cells, plan.cells_of(campaign, arm), drawn, strict=True):
-        seen = dict(planted.results(cell, real))
+        fields = dict(planted.results(cell, real))
         if planted.traced is not None and block == 0:
-            seen["trace"] = dict(planted.traced(cell, real))
+            fields["trace"] = dict(planted.traced(cell, real))
         if calls := campaign.calls[real].get(cell.id):
-            seen |= {"warmup_s": seconds[:WARMUP], "samples_s": seconds[WARMUP:]}
-            seen["calls_per_sample"] = calls
+            fields |= {"warmup_s": seconds[:WARMUP], "samples_s": seconds[WARMUP:]}
+            fields["calls_per_sample"] = calls
         else:  # a one-shot cell
-            seen |= {"samples_s": seconds[-1:], "first_call_s": seconds[-1]}
-        cells.append(replace(one, **seen))
+            fields |= {"samples_s": seconds[-1:], "first_call_s": seconds[-1]}
+        cells.append(replace(one, **fields))
     identity = replace(bare.campaign, seed=campaign.seed)
     return planted.change(replace(bare, cells=cells, campaign=identity))
 
@@ -214,7 +215,7 @@ def _skeleton(
 ) -> Document:
     """An invocation's document, whose times are nobody's: all campaigns of one plan share it."""
     ids = set(names)
-    cells = [one for one in scenarios.cells() if one.id in ids]
+    cells = [cell for cell in scenarios.cells() if cell.id in ids]
     campaign = synthetic.make_campaign(arms=ARMS, blocks=blocks, cells=cells, profile=profile)
     made = synthetic.make_document(
         campaign,
@@ -226,5 +227,5 @@ def _skeleton(
         warmup=1,
     )
     campaign = replace(campaign, controls=plan.choose_controls(cells, profile))
-    kept = {one.id for one in plan.cells_of(campaign, arm)}
-    return replace(made, cells=[one for one in made.cells if one.id in kept])
+    kept = {cell.id for cell in plan.cells_of(campaign, arm)}
+    return replace(made, cells=[cell for cell in made.cells if cell.id in kept])

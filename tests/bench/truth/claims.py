@@ -66,12 +66,12 @@ class Told:
 
     def claims(self, kind: Kind) -> list[str]:
         """The sentences of the opening that claim something of a kind."""
-        found = (one for one in self.opening if PATTERNS[kind].search(one))
-        return [one for one in found if not DENIED.search(one)]
+        sentences = (sentence for sentence in self.opening if PATTERNS[kind].search(sentence))
+        return [each for each in sentences if not DENIED.search(each)]
 
     def places(self, control: str) -> list[int]:
         """Where in the opening a control that failed is named."""
-        return [at for at, one in enumerate(self.first) if CONTROLS[control].search(one)]
+        return [at for at, sentence in enumerate(self.first) if CONTROLS[control].search(sentence)]
 
     @property
     def first_winner(self) -> int:
@@ -79,50 +79,50 @@ class Told:
         kinds: Iterable[Kind] = ("winner", "extreme", "count")
         at = (
             place
-            for place, one in enumerate(self.first)
-            if any(PATTERNS[kind].search(one) for kind in kinds) or "faster than" in one
+            for place, sentence in enumerate(self.first)
+            if any(PATTERNS[kind].search(sentence) for kind in kinds) or "faster than" in sentence
         )
         return next(at, len(self.first))
 
     @property
     def cells(self) -> dict[str, Mapping[str, Any]]:
         """The cells of summary.json by id."""
-        return {one["id"]: one for one in self.summary["cells"]}
+        return {cell["id"]: cell for cell in self.summary["cells"]}
 
     @property
     def verdicts(self) -> dict[str, str]:
         """The verdicts by cell, of cells that have one."""
-        return {name: one["verdict"] for name, one in self.cells.items() if one["verdict"]}
+        return {name: cell["verdict"] for name, cell in self.cells.items() if cell["verdict"]}
 
     @property
     def judged(self) -> dict[str, str]:
         """The cells that are called faster or slower."""
-        return {name: one for name, one in self.verdicts.items() if one in JUDGED}
+        return {name: verdict for name, verdict in self.verdicts.items() if verdict in JUDGED}
 
     @property
     def crossovers(self) -> list[Mapping[str, Any]]:
         """The sweeps of which the report says who wins where."""
-        return [one for one in self.answers if one["answer"] in DECIDED]
+        return [sweep for sweep in self.answers if sweep["answer"] in DECIDED]
 
     @property
     def answers(self) -> list[Mapping[str, Any]]:
         """What every sweep answers, with what it is; what the file leaves out filled in."""
         return [
-            {"low": None, "high": None, "rising": True, **sweep, **found}
+            {"low": None, "high": None, "rising": True, **sweep, **crossover}
             for sweep in self.summary.get("crossovers", ())
-            for found in sweep["crossovers"].values()
+            for crossover in sweep["crossovers"].values()
         ]
 
     @property
     def causes(self) -> dict[str, list[Mapping[str, Any]]]:
         """The causes by cell, the first one first."""
-        return {name: one["causes"] for name, one in self.cells.items() if one["causes"]}
+        return {name: cell["causes"] for name, cell in self.cells.items() if cell["causes"]}
 
     @property
     def noise(self) -> float | None:
         """Up to what share the opening says that a difference is noise; None: it does not say."""
-        found = (match for one in self.opening if (match := NOISE.search(one)))
-        return next((float(one["size"]) / 100 for one in found), None)
+        matches = (match for sentence in self.opening if (match := NOISE.search(sentence)))
+        return next((float(each["size"]) / 100 for each in matches), None)
 
 
 def listen(reported: Report) -> Told:
@@ -145,4 +145,8 @@ def listen(reported: Report) -> Told:
 def split(lines: Iterable[str]) -> Iterable[str]:
     """The sentences of some paragraphs."""
     for line in lines:
-        yield from (one.strip() for one in re.split(r"(?<=[.:!]) (?=[A-Z“])", line) if one.strip())
+        yield from (
+            sentence.strip()
+            for sentence in re.split(r"(?<=[.:!]) (?=[A-Z“])", line)
+            if sentence.strip()
+        )

@@ -150,8 +150,8 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
 
     def cheapen(prices: tuple[str, ...]) -> Device:
         """What the CPU pays as well is no reason to lose; what the GPU does worse is."""
-        least = {one: getattr(cpu, one) if best is None else 0.0 for one in prices}
-        return replace(gpu, **{one: min(getattr(gpu, one), least[one]) for one in prices})
+        least = {name: getattr(cpu, name) if best is None else 0.0 for name in prices}
+        return replace(gpu, **{name: min(getattr(gpu, name), least[name]) for name in prices})
 
     idle = replace(gpu, feed=dict.fromkeys(gpu.feed, 0.0))
     cures: dict[RuleName, Device] = {
@@ -163,7 +163,9 @@ def blame(cell: Cell, cpu: Device, gpu: Device, best: float | None = None) -> di
         "retracing": cheapen(("retrace",)),
         "too small": replace(gpu, half=0.0),
     }
-    return {rule: (own - take(one, cell).seconds) / (own - rival) for rule, one in cures.items()}
+    return {
+        rule: (own - take(cured, cell).seconds) / (own - rival) for rule, cured in cures.items()
+    }
 
 
 def _blocks(cell: Cell) -> bool:
@@ -174,7 +176,7 @@ def _blocks(cell: Cell) -> bool:
 def join(device: Device, host: float, busy: float) -> float:
     """Seconds of dispatch and computing together."""
     longer = max(host, busy)
-    shares = ((one / longer) ** device.overlap for one in (host, busy))
+    shares = ((each / longer) ** device.overlap for each in (host, busy))
     return longer * math.pow(sum(shares), 1 / device.overlap)
 
 
@@ -209,12 +211,12 @@ def _step(
     return Taken(seconds=seconds, host=host, busy=busy, copied=copied)
 
 
-def _times(one: Taken, count: float, more: float = 0.0) -> Taken:
+def _times(taken: Taken, count: float, more: float = 0.0) -> Taken:
     return Taken(
-        seconds=count * one.seconds + more,
-        host=count * one.host,
-        busy=count * one.busy,
-        copied=count * one.copied,
+        seconds=count * taken.seconds + more,
+        host=count * taken.host,
+        busy=count * taken.busy,
+        copied=count * taken.copied,
     )
 
 
@@ -237,8 +239,8 @@ def _asked_product(device: Device, p: Mapping[str, Param]) -> Taken:
     if stage in {"script", "session", "eager", "naive"}:
         more += device.first
     copied = _copy(device, 4 * n * n) if stage in {"script", "session", "eager"} else 0.0
-    one = _times(_product(device, p), 1.0, more + copied)
-    return replace(one, copied=copied)
+    taken = _times(_product(device, p), 1.0, more + copied)
+    return replace(taken, copied=copied)
 
 
 def _train(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -310,8 +312,8 @@ def _loop(device: Device, later: tuple[str, ...], steps: float, **step: Any) -> 
     each = device.handed if "closure" in later else 0.0
     each += device.fetch if "no-fetch" in later else 0.0
     # NumPy's usual float64 is twice the bytes.
-    one = _step(device, net="B", wide=2.0 if "float32" in later else 1.0, **step)
-    return _times(one, steps, _count_colds(device, later, "traced") + steps * each)
+    taken = _step(device, net="B", wide=2.0 if "float32" in later else 1.0, **step)
+    return _times(taken, steps, _count_colds(device, later, "traced") + steps * each)
 
 
 def _slices(device: Device, p: Mapping[str, Param]) -> Taken:
@@ -333,11 +335,11 @@ def _dataset(device: Device, p: Mapping[str, Param]) -> Taken:
 def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
     batch, later = float(p["batch"]), _list_later(FITTED, str(p["stage"]))
     feed = device.feed["parallel"] * batch / 512
-    one = _step(device, batch, data="dataset", feed=feed, ahead=p["prefetch"] == "on")
+    step = _step(device, batch, data="dataset", feed=feed, ahead=p["prefetch"] == "on")
     more = 0.0 if p.get("epoch", 1) != 1 else _count_colds(device, later, "epoch-2")
     if "epoch-1" in later:
         more += EPOCH / batch * device.bar
-    return _times(one, EPOCH / batch, more)
+    return _times(step, EPOCH / batch, more)
 
 
 def _feed(device: Device, source: str) -> float:

@@ -48,17 +48,17 @@ def try_causes(tally: Tally, seed: int) -> None:
     """Each cause planted in turn; what the cells that lose by it are told to lose by."""
     for place, (name, (cpu, gpu)) in enumerate(PLANTS.items()):
         planted = devices.plant(cpu, gpu)
-        told = tell(planted, seed=4000 + 20 * seed + place, also=FALLBACK)
-        _add_causes(tally, told, name, cpu, gpu)
+        report = tell(planted, seed=4000 + 20 * seed + place, also=FALLBACK)
+        _add_causes(tally, report, name, cpu, gpu)
 
 
-def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -> None:
+def _add_causes(tally: Tally, report: Told, name: str, cpu: Device, gpu: Device) -> None:
     unknown = 0
     for cell in plan_cells(also=FALLBACK):
-        causes = told.causes.get(cell.id, [])
+        causes = report.causes.get(cell.id, [])
         if cell.role not in {"work", "input"} or cell.on_cpu or not causes:
             continue
-        loses = told.verdicts[cell.id] == "SLOWER"
+        loses = report.verdicts[cell.id] == "SLOWER"
         shares = devices.blame(cell, cpu, gpu, None if loses else find_best(cell, gpu))
         if not shares:
             continue
@@ -76,7 +76,7 @@ def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -
             tally.false.append(f"{name}: {cell.name}{where}: {first} and not {true}")
         _add_confirmed(tally, f"{name}: {cell.name}", causes, shares)
         unknown += first == "unknown" and cell.long_budget
-        total = sum(one.get("share", 0.0) for one in causes)
+        total = sum(cause.get("share", 0.0) for cause in causes)
         tally.add("shares of one cell add up to more than 1", total > 1.001)
     tally.add("more than two asked cells unknown", unknown > 2)
 
@@ -84,14 +84,14 @@ def _add_causes(tally: Tally, told: Told, name: str, cpu: Device, gpu: Device) -
 def _add_confirmed(
     tally: Tally, where: str, causes: Sequence[Mapping[str, Any]], shares: Mapping[RuleName, float]
 ) -> None:
-    for place, one in enumerate(causes):
-        if one["confirmed"]:
-            wrong = shares.get(one["rule"], 0.0) <= SLIGHT
+    for place, cause in enumerate(causes):
+        if cause["confirmed"]:
+            wrong = shares.get(cause["rule"], 0.0) <= SLIGHT
             tally.add("confirmed and wrong", wrong)
             if place == 0:
                 tally.add("confirmed, first and wrong", wrong)
             if wrong:
-                tally.false.append(f"{where}: {one['rule']} CONFIRMED")
+                tally.false.append(f"{where}: {cause['rule']} CONFIRMED")
 
 
 def find_true(shares: Mapping[RuleName, float]) -> RuleName | None:
@@ -103,23 +103,29 @@ def find_true(shares: Mapping[RuleName, float]) -> RuleName | None:
 def find_best(cell: Cell, gpu: Device) -> float:
     """Seconds that a call of the cell would take at the best rate that the GPU reaches in such work."""
     alike = [
-        one
-        for one in plan_cells(also=FALLBACK)
-        if one.work_key == cell.work_key or (one.kind == cell.kind and cell.work.unit == "FLOP")
-        if not one.on_cpu
+        other
+        for other in plan_cells(also=FALLBACK)
+        if other.work_key == cell.work_key or (other.kind == cell.kind and cell.work.unit == "FLOP")
+        if not other.on_cpu
     ]
-    return cell.work.amount * min(devices.take(gpu, one).seconds / one.work.amount for one in alike)
+    return cell.work.amount * min(
+        devices.take(gpu, other).seconds / other.work.amount for other in alike
+    )
 
 
 def _from_third(change: Change) -> Change:
     """The change on the GPU's arm, from the third block on."""
-    return lambda one: (
-        change(one) if one.invocation.arm == OTHER and one.invocation.block >= 3 else one
+    return lambda document: (
+        change(document)
+        if document.invocation.arm == OTHER and document.invocation.block >= 3
+        else document
     )
 
 
-def _change_instance(one: Document) -> Document:
-    return tell_facts({"cpu.model": f"Made-Up Processor {9001 - one.invocation.block % 2}"})(one)
+def _change_instance(document: Document) -> Document:
+    return tell_facts({"cpu.model": f"Made-Up Processor {9001 - document.invocation.block % 2}"})(
+        document
+    )
 
 
 def _slow_arm(name: str, by: float) -> Callable[[Cell, str, int], float]:
@@ -157,16 +163,18 @@ FAILED: Mapping[str, Planted] = {
 def try_controls(tally: Tally, seed: int) -> None:
     """A control that fails has to stand in the first paragraphs, before any winner."""
     for name, planted in FAILED.items():
-        told = tell(planted, seed=6000 + seed)
-        places = told.places(name.partition(":")[0])
-        before = bool(places) and places[0] < told.first_winner
+        report = tell(planted, seed=6000 + seed)
+        places = report.places(name.partition(":")[0])
+        before = bool(places) and places[0] < report.first_winner
         tally.add("told before any winner", before)
         tally.add(f"told before any winner ({name})", before)
         tally.add(f"told in the opening ({name})", bool(places))
-        tally.add("a control of no cells is told to hold", "of 0 cells none" in told.report)
+        tally.add("a control of no cells is told to hold", "of 0 cells none" in report.report)
         if name == "twins":
-            noise = told.noise
+            noise = report.noise
             tally.add("a failed twin is taken for noise", noise is not None and noise > 0.04)
-    told = tell(Planted(seconds=clear), seed=6500 + seed)
-    named = [one.partition(":")[0] for one in FAILED]
-    tally.add("a sound control is told to have failed", any(told.places(one) for one in named))
+    report = tell(Planted(seconds=clear), seed=6500 + seed)
+    named = [name.partition(":")[0] for name in FAILED]
+    tally.add(
+        "a sound control is told to have failed", any(report.places(control) for control in named)
+    )

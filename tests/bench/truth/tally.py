@@ -50,8 +50,8 @@ class Tally:
 
     def __getitem__(self, what: str) -> Rate:
         """The rate of what was counted; nobody has tried it: 0 of 0."""
-        found = self.hits.get(what, [])
-        return Rate(hits=sum(found), tries=len(found))
+        outcomes = self.hits.get(what, [])
+        return Rate(hits=sum(outcomes), tries=len(outcomes))
 
 
 def is_at_most(rate: Rate, share: float) -> bool:
@@ -70,10 +70,16 @@ def _find_odd(campaign: Campaign, documents: Sequence[Document]) -> tuple[str, i
 
 def load(campaign: Campaign, documents: Sequence[Document]) -> LoadedCampaign:
     """The documents as they are read back from the campaign's folder."""
-    own = [one for one in documents if one.invocation.arm in campaign.arms]
-    controls = [one for one in documents if one.invocation.arm not in campaign.arms]
+    own = [document for document in documents if document.invocation.arm in campaign.arms]
+    controls = [document for document in documents if document.invocation.arm not in campaign.arms]
     for some in (own, controls):
-        some.sort(key=lambda one: (one.invocation.arm, one.invocation.block, one.invocation.repeat))
+        some.sort(
+            key=lambda document: (
+                document.invocation.arm,
+                document.invocation.block,
+                document.invocation.repeat,
+            )
+        )
     return LoadedCampaign(folder=campaign.id, campaign=campaign, documents=own, controls=controls)
 
 
@@ -103,22 +109,23 @@ def leave_out(
     campaign: Campaign, documents: Iterable[Document], roles: frozenset[str]
 ) -> tuple[Campaign, list[Document]]:
     """The same campaign, and the same times, without the cells of some roles."""
-    kept = {one.id for one in campaign.cells if one.role not in roles}
+    kept = {cell.id for cell in campaign.cells if cell.role not in roles}
     fewer = replace(
         campaign,
-        cells=[one for one in campaign.cells if one.id in kept],
-        controls=[one for one in campaign.controls if one in kept],
+        cells=[cell for cell in campaign.cells if cell.id in kept],
+        controls=[name for name in campaign.controls if name in kept],
         calls={
             arm: {name: calls for name, calls in by_cell.items() if name in kept}
             for arm, by_cell in campaign.calls.items()
         },
     )
     return fewer, [
-        replace(one, cells=[cell for cell in one.cells if cell.id in kept]) for one in documents
+        replace(document, cells=[cell for cell in document.cells if cell.id in kept])
+        for document in documents
     ]
 
 
 def work_cells(*, warm: bool = False) -> list[Cell]:
     """The cells that a headline may count: work on the arm's device, on both arms."""
-    cells = [one for one in plan_cells() if one.role == "work" and not one.arms]
-    return [one for one in cells if not (warm and one.one_shot)]
+    cells = [cell for cell in plan_cells() if cell.role == "work" and not cell.arms]
+    return [cell for cell in cells if not (warm and cell.one_shot)]

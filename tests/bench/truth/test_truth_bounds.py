@@ -89,7 +89,7 @@ BOUNDS: tuple[Bound, ...] = (
 
 
 @pytest.mark.parametrize(
-    ("trial", "what", "side", "share"), BOUNDS, ids=[f"{one[0]}: {one[1]}" for one in BOUNDS]
+    ("trial", "what", "side", "share"), BOUNDS, ids=[f"{bound[0]}: {bound[1]}" for bound in BOUNDS]
 )
 def test_what_is_said_is_true(trial: str, what: str, side: Side, share: float) -> None:
     rate = run(trial)[what]

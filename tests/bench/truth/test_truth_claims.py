@@ -64,12 +64,12 @@ def test_a_paragraph_is_cut_into_its_sentences() -> None:
 
 def test_the_opening_of_a_clear_campaign_is_heard() -> None:
     """Else a report that is worded anew would claim nothing, and pass every test."""
-    told = tell(devices.plant(CPU, replace(GPU, eager=60e-6, graph=400e-6)), seed=1)
+    report = tell(devices.plant(CPU, replace(GPU, eager=60e-6, graph=400e-6)), seed=1)
     kinds: tuple[Kind, ...] = ("winner", "crossover", "extreme", "count", "cause")
-    assert [kind for kind in kinds if not told.claims(kind)] == []
-    assert told.crossovers
-    assert told.causes
-    assert set(told.judged.values()) == {"FASTER", "SLOWER"}
+    assert [kind for kind in kinds if not report.claims(kind)] == []
+    assert report.crossovers
+    assert report.causes
+    assert set(report.judged.values()) == {"FASTER", "SLOWER"}
 
 
 def test_files_say_what_was_told_without_them(tmp_path: Path) -> None:
@@ -81,15 +81,15 @@ def test_files_say_what_was_told_without_them(tmp_path: Path) -> None:
 
 
 def test_every_cell_of_the_plan_has_its_number_on_both_arms() -> None:
-    told = tell(Planted(seconds=clear), seed=2)
-    for one in work_cells():
-        found = told.cells[one.id]["arms"]
+    report = tell(Planted(seconds=clear), seed=2)
+    for cell in work_cells():
+        arms = report.cells[cell.id]["arms"]
         for arm in ("cpu", "cuda"):
-            assert found[arm]["low"] < clear(one, arm) * 1.02
-            assert found[arm]["high"] > clear(one, arm) / 1.02
-    controls = told.summary["controls"]
+            assert arms[arm]["low"] < clear(cell, arm) * 1.02
+            assert arms[arm]["high"] > clear(cell, arm) / 1.02
+    controls = report.summary["controls"]
     compared = [*controls["twins"], controls["cuda_hidden"]]
-    assert [len(one["ratios"]) for one in compared] == [12, 12, 12]
+    assert [len(each["ratios"]) for each in compared] == [12, 12, 12]
 
 
 @pytest.mark.parametrize("calls", [1, 10, 100, 1000])
@@ -107,8 +107,8 @@ def test_a_plant_is_to_blame_for_a_loss_or_an_idle_device(name: str) -> None:
     rule = name.partition(":")[0]
     blamed = [
         shares.get(rule, 0.0)  # type: ignore[call-overload]
-        for one in work_cells()
-        if (shares := devices.blame(one, cpu, gpu))
+        for cell in work_cells()
+        if (shares := devices.blame(cell, cpu, gpu))
     ]
     assert name in {"input: both wait", "fallback"} or max(blamed) > 0.9
 
@@ -118,7 +118,7 @@ def test_campaigns_of_one_seed_are_the_same() -> None:
     assert first == second
     other = make_documents(make_plan(seed=6), Planted(seconds=clear))
     assert first[0].cells[0].samples_s != other[0].cells[0].samples_s
-    assert {one.invocation.arm for one in first} == {
+    assert {document.invocation.arm for document in first} == {
         "cpu",
         OTHER,
         "cpu-twin",

@@ -61,62 +61,64 @@ def try_null(tally: Tally, seed: int) -> None:
     """No difference between the arms, on noisy machines."""
     name, (host, mood) = list(NOISY.items())[seed % len(NOISY)]
     planted = Planted(seconds=same, host=host, factor=draw_moods(seed, mood))
-    told = tell(planted, seed=1000 + seed)
-    winner = [*told.claims("winner"), *told.claims("crossover"), *told.claims("wrong winner")]
-    false = set(told.judged)
-    work = {one.id for one in work_cells()}
-    extremes = told.claims("extreme")
-    causes = told.claims("cause")
+    report = tell(planted, seed=1000 + seed)
+    winner = [*report.claims("winner"), *report.claims("crossover"), *report.claims("wrong winner")]
+    false = set(report.judged)
+    work = {cell.id for cell in work_cells()}
+    extremes = report.claims("extreme")
+    causes = report.claims("cause")
     tally.blame("the opening names a winner or a crossover", winner)
     tally.blame("the opening names a largest win or loss", extremes)
     tally.blame("the opening names a cause of a loss", causes)
-    tally.blame("the opening counts a win or a loss", told.claims("count"))
+    tally.blame("the opening counts a win or a loss", report.claims("count"))
     named = bool(winner or extremes or causes)
     tally.add("any of these", named)
     tally.add(f"any of these ({name})", named)
-    tally.add("a crossover is in summary.json", bool(told.crossovers))
+    tally.add("a crossover is in summary.json", bool(report.crossovers))
     tally.add("any false verdict", bool(false))
     tally.add("any false verdict of work", bool(false & work))
     twins = {
-        found["name"]
-        for one in told.summary["controls"]["twins"]
-        for found in one["verdicts"].values()
+        verdict["name"]
+        for twin in report.summary["controls"]["twins"]
+        for verdict in twin["verdicts"].values()
     }
     tally.add("any false verdict of twins", bool(twins & {"FASTER", "SLOWER"}))
-    _add_sentences(tally, told, modes=bool(host.modes or host.restless))
-    codes = {one["code"] for one in told.summary["flags"]}
+    _add_sentences(tally, report, modes=bool(host.modes or host.restless))
+    codes = {flag["code"] for flag in report.summary["flags"]}
     tally.add("a block is measured again", "off-pace-then" in codes)
 
 
-def _add_sentences(tally: Tally, told: Told, *, modes: bool) -> None:
+def _add_sentences(tally: Tally, report: Told, *, modes: bool) -> None:
     """Sentences and labels that contradict what stands beside them, of a null campaign."""
-    every = [one for one in told.opening if "wins at every" in one and not told.judged]
+    every = [
+        sentence for sentence in report.opening if "wins at every" in sentence and not report.judged
+    ]
     tally.blame("an arm wins everywhere, and no verdict says so", every)
-    floor, noise = told.summary["noise_floor"], told.noise
+    floor, noise = report.summary["noise_floor"], report.noise
     tally.add(
         "noise is said to be under half of the floor", noise is not None and noise < floor / 2
     )
     if not modes:
-        add_bimodal(tally, told)
+        add_bimodal(tally, report)
     tally.add(
         "extra work is said to hold where none would hold as well",
-        *(float(low) <= 1 for low in EXTRA.findall(told.report)),
+        *(float(low) <= 1 for low in EXTRA.findall(report.report)),
     )
-    misled = "off by a factor" in told.report or "the wrong winner" in told.report
+    misled = "off by a factor" in report.report or "the wrong winner" in report.report
     tally.add("the script misleads, though nothing differs", misled)
-    tally.add("cells can't be compared that nobody meant to", "can't be compared" in told.report)
+    tally.add("cells can't be compared that nobody meant to", "can't be compared" in report.report)
 
 
-def add_bimodal(tally: Tally, told: Told) -> None:
+def add_bimodal(tally: Tally, report: Told) -> None:
     """Counts the cells of a machine with one level that are told to have two."""
-    arms = [one["arms"][arm] for one in told.cells.values() for arm in ARMS]
-    notes = [" ".join(n["text"] for n in one.get("notes", ())) for one in arms if one["n"]]
-    tally.add("bimodal, though it is not", *("bimodal" in one for one in notes))
+    arms = [cell["arms"][arm] for cell in report.cells.values() for arm in ARMS]
+    notes = [" ".join(n["text"] for n in arm.get("notes", ())) for arm in arms if arm["n"]]
+    tally.add("bimodal, though it is not", *("bimodal" in note for note in notes))
 
 
 def choose_effects(draw: np.random.Generator, size: float, count: int) -> dict[str, float]:
     """Ratios of times planted in some warm work cells: half of them slower, half faster."""
-    cells = [one.id for one in work_cells(warm=True)]
+    cells = [cell.id for cell in work_cells(warm=True)]
     chosen = draw.choice(cells, count, replace=False).tolist()
     return {name: (1 + size) if place % 2 else 1 / (1 + size) for place, name in enumerate(chosen)}
 
@@ -146,36 +148,43 @@ def try_effects(
         return 1 + slow if (arm, block) == bad else 1.0
 
     planted = Planted(seconds=tell_effects(effects), host=host, factor=factor, lasts=lasts)
-    told = tell(planted, seed=2000 + seed, blocks=blocks)
-    _add_effects(tally, told, effects)
-    again = [one for one in told.summary["flags"] if one["code"] == "off-pace-then"]
+    report = tell(planted, seed=2000 + seed, blocks=blocks)
+    _add_effects(tally, report, effects)
+    again = [flag for flag in report.summary["flags"] if flag["code"] == "off-pace-then"]
     tally.add("a block is measured again", bool(again))
     tally.add(
-        "another block than the slow one", *(one["where"]["block"] != bad[1] for one in again)
+        "another block than the slow one", *(flag["where"]["block"] != bad[1] for flag in again)
     )
     if slow:
-        tally.add("the opening tells of the slow invocation", bool(told.places("slow invocation")))
+        tally.add(
+            "the opening tells of the slow invocation", bool(report.places("slow invocation"))
+        )
 
 
-def _add_effects(tally: Tally, told: Told, effects: Mapping[str, float]) -> None:
-    judged = told.judged
+def _add_effects(tally: Tally, report: Told, effects: Mapping[str, float]) -> None:
+    judged = report.judged
     right = {name: "SLOWER" if ratio > 1 else "FASTER" for name, ratio in effects.items()}
     tally.add("found", *(judged.get(name) == want for name, want in right.items()))
     tally.add("wrong direction", *(judged.get(n) not in {None, w} for n, w in right.items()))
     tally.add("any false verdict", bool(judged.keys() - effects.keys()))
-    work = [one.id for one in work_cells()]
-    tally.add("any false verdict of work", any(one in judged for one in work if one not in effects))
-    ratios = {name: told.cells[name] for name in work if told.cells[name]["ratio_low"]}
+    work = [cell.id for cell in work_cells()]
+    tally.add(
+        "any false verdict of work", any(name in judged for name in work if name not in effects)
+    )
+    ratios = {name: report.cells[name] for name in work if report.cells[name]["ratio_low"]}
     tally.add(
         "coverage",
         *(
-            one["ratio_low"] <= effects.get(name, 1.0) <= one["ratio_high"]
-            for name, one in ratios.items()
+            ratio["ratio_low"] <= effects.get(name, 1.0) <= ratio["ratio_high"]
+            for name, ratio in ratios.items()
         ),
     )
     tally.add(
         "an end of the range is a cell without an effect",
-        *(not any(_names(name, one) for name in effects) for one in told.claims("extreme")),
+        *(
+            not any(_names(name, sentence) for name in effects)
+            for sentence in report.claims("extreme")
+        ),
     )
 
 
@@ -224,55 +233,55 @@ def try_crossovers(tally: Tally, seed: int) -> None:
         kernel=float(draw.uniform(0.5e-6, 4e-6)),
         flops=float(math.exp(draw.uniform(math.log(1e12), math.log(2e13)))),
     )
-    told = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
-    for one in told.answers:
-        _add_crossover(tally, one, cpu, gpu)
+    report = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
+    for sweep in report.answers:
+        _add_crossover(tally, sweep, cpu, gpu)
 
 
-def _add_crossover(tally: Tally, found: Mapping[str, Any], cpu: Device, gpu: Device) -> None:
-    axis = found["axis"]
+def _add_crossover(tally: Tally, sweep: Mapping[str, Any], cpu: Device, gpu: Device) -> None:
+    axis = sweep["axis"]
     cells = [
-        one
-        for one in plan_cells()
-        if (one.scenario, one.case) == (found["scenario"], found["case"])
-        and {name: value for name, value in one.params.items() if name != axis} == found["fixed"]
+        cell
+        for cell in plan_cells()
+        if (cell.scenario, cell.case) == (sweep["scenario"], sweep["case"])
+        and {name: value for name, value in cell.params.items() if name != axis} == sweep["fixed"]
     ]
-    sizes = sorted(float(one.params[axis]) for one in cells)
+    sizes = sorted(float(cell.params[axis]) for cell in cells)
     truth = find_truth(cells[0], axis, (sizes[0], sizes[-1]), cpu, gpu)
     if truth is None or cells[0].arms:
         return
-    tally.add("a crossover is answered", found["answer"] == "crosses")
-    tally.add("a sweep that crosses is said not to", found["answer"] in {"always", "never"})
-    if found["answer"] == "crosses":
-        low, high = found["low"] or 0.0, found["high"] or math.inf
+    tally.add("a crossover is answered", sweep["answer"] == "crosses")
+    tally.add("a sweep that crosses is said not to", sweep["answer"] in {"always", "never"})
+    if sweep["answer"] == "crosses":
+        low, high = sweep["low"] or 0.0, sweep["high"] or math.inf
         bend = "smooth" if cpu.overlap == 1.0 else "with a bend"
         few = f"{'two' if len(sizes) == 2 else 'more'} sizes"
         tally.add("the range holds the truth", low <= truth <= high)
         tally.add(f"the range holds the truth ({bend}, {few})", low <= truth <= high)
-        tally.add("the wrong arm wins above it", not found["rising"])
-        tally.add("the range is open", found["low"] is None or found["high"] is None)
+        tally.add("the wrong arm wins above it", not sweep["rising"])
+        tally.add("the range is open", sweep["low"] is None or sweep["high"] is None)
 
 
 def try_roles(tally: Tally, seed: int) -> None:
     """A GPU whose calls are far dearer than the CPU's, and whose prices are not what a reader asks for."""
     gpu = replace(GPU, eager=30e-6, graph=200e-6, fence=40e-6)
-    work = {one.id for one in work_cells()}
+    work = {cell.id for cell in work_cells()}
     draw = np.random.default_rng(seed)
     effects = choose_effects(draw, 0.03, 20)
-    told = tell(devices.plant(CPU, gpu), seed=7000 + seed)
-    losses = [one for one in told.claims("extreme") if "loss" in one]
-    tally.add("the largest loss is no work", *(_names_none(work, one) for one in losses))
-    counted = (COUNTED.search(one) for one in told.opening)
-    numbers = [int(one["cells"]) for one in counted if one]
-    tally.add("more than the work is counted", *(one > len(work) for one in numbers))
+    report = tell(devices.plant(CPU, gpu), seed=7000 + seed)
+    losses = [sentence for sentence in report.claims("extreme") if "loss" in sentence]
+    tally.add("the largest loss is no work", *(_names_none(work, sentence) for sentence in losses))
+    counted = (COUNTED.search(sentence) for sentence in report.opening)
+    numbers = [int(match["cells"]) for match in counted if match]
+    tally.add("more than the work is counted", *(number > len(work) for number in numbers))
     small = Planted(seconds=tell_effects(effects), host=HOSTS["quiet"])
     both = [
         tell(small, seed=7500 + seed, without=frozenset(roles))
         for roles in ((), ("overhead", "reference"))
     ]
     chances = [
-        {name: one.cells[name]["comparisons"][OTHER]["verdict"]["p_holm"] for name in work}
-        for one in both
+        {name: each.cells[name]["comparisons"][OTHER]["verdict"]["p_holm"] for name in work}
+        for each in both
     ]
     tally.add("verdicts of work depend on the prices beside them", chances[0] != chances[1])
 
@@ -289,25 +298,27 @@ COUNTED = re.compile(r"^Of (?P<cells>\d+) ")
 def try_calls(tally: Tally, seed: int, *, base: int, other: int) -> None:
     """K differs between the arms, and the mean time per call does not."""
     calls = {BASE: base, OTHER: other}
-    warm = {one.id for one in plan_cells() if not one.one_shot and not one.arms}
+    warm = {cell.id for cell in plan_cells() if not cell.one_shot and not cell.arms}
     planted = Planted(seconds=same, calls=calls, skew=SKEWED)
-    told = tell(planted, seed=5000 + seed)
-    found = {name: one for name, one in told.cells.items() if name in warm and one["ratio_low"]}
-    bias = math.expm1(float(np.mean([math.log(one["ratio"]) for one in found.values()])))
+    report = tell(planted, seed=5000 + seed)
+    ratios = {
+        name: cell for name, cell in report.cells.items() if name in warm and cell["ratio_low"]
+    }
+    bias = math.expm1(float(np.mean([math.log(each["ratio"]) for each in ratios.values()])))
     tally.sizes.setdefault("bias", []).append(bias)
-    tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in found.values()))
-    tally.add("any false verdict", bool(told.judged.keys() & warm))
-    named = [*told.claims("winner"), *told.claims("extreme"), *told.claims("cause")]
+    tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in ratios.values()))
+    tally.add("any false verdict", bool(report.judged.keys() & warm))
+    named = [*report.claims("winner"), *report.claims("extreme"), *report.claims("cause")]
     tally.blame("any of these", named)
-    add_bimodal(tally, told)
+    add_bimodal(tally, report)
 
 
 def try_quick(tally: Tally, seed: int) -> None:
     """No difference between the arms, in a profile that gives no verdicts."""
     planted = Planted(seconds=same, host=TYPICAL)
-    told = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
-    found = [told.claims(kind) for kind in ("winner", "extreme", "cause", "wrong winner")]
-    tally.blame("a provisional profile speaks of findings", chain(*found))
+    report = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
+    claims = [report.claims(kind) for kind in ("winner", "extreme", "cause", "wrong winner")]
+    tally.blame("a provisional profile speaks of findings", chain(*claims))
 
 
 WANTED = re.compile(r"settled by BLOCKS=(\d+)")
@@ -315,19 +326,21 @@ WANTED = re.compile(r"settled by BLOCKS=(\d+)")
 
 def try_settling(tally: Tally, seed: int) -> None:
     """A noisy campaign of five blocks, half of them with effects, and another of as many as it asks for."""
-    work = {one.id for one in work_cells()}
+    work = {cell.id for cell in work_cells()}
     draw = np.random.default_rng([seed, 77])
     effects: dict[str, float] = {}
     for size in (0.04, 0.06, 0.10, 0.15) if seed % 2 else ():
         effects |= choose_effects(draw, size, 12)
     planted = Planted(seconds=tell_effects(effects), host=ROUGH)
-    told = tell(planted, seed=3000 + seed)
-    wanted = [int(match[1]) for one in told.opening if (match := WANTED.search(one))]
+    report = tell(planted, seed=3000 + seed)
+    wanted = [int(match[1]) for sentence in report.opening if (match := WANTED.search(sentence))]
     # More blocks don't mend a control that fails, which on such a machine a sound one can.
-    if not any(map(told.places, CONTROLS)):
+    if not any(map(report.places, CONTROLS)):
         tally.add("the opening says what would settle it", len(wanted) == 1)
     if wanted:
         later = tell(planted, seed=9000 + seed, blocks=wanted[0])
-        open_ = work & {name for name, one in told.verdicts.items() if one == "INCONCLUSIVE"}
+        open_ = work & {
+            name for name, verdict in report.verdicts.items() if verdict == "INCONCLUSIVE"
+        }
         settled = [later.verdicts[name] != "INCONCLUSIVE" for name in sorted(open_)]
         tally.add("inconclusive, and settled by the blocks asked for", *settled)

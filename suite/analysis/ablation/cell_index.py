@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
@@ -32,7 +32,7 @@ COUNTED = ("FLOP", "example")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Catalogue:
+class CellIndex:
     """The cells by id in the plan's order.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
@@ -47,49 +47,49 @@ class Catalogue:
     gpu: str | None
     margin: float
     gives_verdicts: bool
-    traces: Mapping[str, Mapping[str, Trace]] = field(default_factory=dict)
+    traces: Mapping[str, Mapping[str, Trace]]
 
     def prices(self, price: OverheadName) -> list[CellSummary]:
         """Every cell that is the price of something, in the plan's order."""
-        return [one for one in self.cells.values() if one.cell.price == price]
+        return [summary for summary in self.cells.values() if summary.cell.price == price]
 
-    def links(self, one: CellSummary, name: LinkName) -> list[tuple[CellSummary, Evidence]]:
+    def links(self, summary: CellSummary, name: LinkName) -> list[tuple[CellSummary, Evidence]]:
         """The cells of the plan that a cell links to by a name, and what is different there."""
         return [
             (self.cells[link.to], cite("linked", words=link.words))
-            for link in one.cell.links.get(name, ())
+            for link in summary.cell.links.get(name, ())
             if link.to in self.cells
         ]
 
-    def link(self, one: CellSummary, name: LinkName) -> tuple[CellSummary | None, Evidence]:
+    def link(self, summary: CellSummary, name: LinkName) -> tuple[CellSummary | None, Evidence]:
         """The first of them; None: there is none."""
-        return next(iter(self.links(one, name)), (None, cite("linked", words="")))
+        return next(iter(self.links(summary, name)), (None, cite("linked", words="")))
 
-    def line(self, one: CellSummary, axis: str, arm: str) -> list[tuple[float, CellSummary]]:
+    def line(self, summary: CellSummary, axis: str, arm: str) -> list[tuple[float, CellSummary]]:
         """The cells with a number that differ from this one in a numeric axis alone, this one
         among them, sizes ascending."""
-        fixed = {name: value for name, value in one.cell.params.items() if name != axis}
-        found = []
-        for other in self.cells.values():
-            if other.cell.name != one.cell.name:
-                continue
-            size = other.cell.params.get(axis)
-            rest = {name: value for name, value in other.cell.params.items() if name != axis}
-            if isinstance(size, int | float) and rest == fixed and self.values(other, arm):
-                found.append((float(size), other))
-        return sorted(found, key=lambda pair: pair[0])
+        fixed = {**summary.cell.params, axis: 0}
+        sizes = [
+            (float(size), other)
+            for other in self.cells.values()
+            if other.cell.name == summary.cell.name
+            and isinstance(size := other.cell.params.get(axis), int | float)
+            and {**other.cell.params, axis: 0} == fixed
+            and self.values(other, arm)
+        ]
+        return sorted(sizes, key=lambda pair: pair[0])
 
-    def trace(self, one: CellSummary, arm: str) -> Trace | None:
+    def trace(self, summary: CellSummary, arm: str) -> Trace | None:
         """What a profiler saw of a cell on an arm; None: it was not traced."""
-        return self.traces.get(arm, {}).get(one.cell.id)
+        return self.traces.get(arm, {}).get(summary.cell.id)
 
-    def values(self, one: CellSummary | None, arm: str | None) -> Values:
+    def values(self, summary: CellSummary | None, arm: str | None) -> Values:
         """Seconds a call by block; nothing where there is no number or it is INVALID."""
-        return self._valid.get((one.cell.id, arm), {}) if one and arm else {}
+        return self._valid.get((summary.cell.id, arm), {}) if summary and arm else {}
 
-    def rows(self, one: CellSummary | None, arm: str | None) -> Sequence[Observation]:
+    def rows(self, summary: CellSummary, arm: str) -> Sequence[Observation]:
         """The observations of a cell on an arm; none where it is INVALID."""
-        return self._rows.get((one.cell.id, arm), ()) if one and arm else ()
+        return self._rows.get((summary.cell.id, arm), ())
 
     @cached_property
     def _rows(self) -> Mapping[tuple[str, str], Sequence[Observation]]:
@@ -104,94 +104,89 @@ class Catalogue:
     def _valid(self) -> Mapping[tuple[str, str], Values]:
         return {place: values_by_block(rows) for place, rows in self._rows.items()}
 
-    def steps(self, one: CellSummary | None, arm: str | None) -> Values:
+    def steps(self, summary: CellSummary | None, arm: str) -> Values:
         """Seconds a step by block: of a call that makes several steps of ``batch`` the mean one."""
-        return divide(self.values(one, arm), count_steps(one.cell) if one else 1.0)
+        return divide(self.values(summary, arm), count_steps(summary.cell) if summary else 1.0)
 
-    def per_work(self, one: CellSummary | None, arm: str | None) -> Values:
+    def per_work(self, summary: CellSummary | None, arm: str) -> Values:
         """Seconds a unit of work by block; nothing where no work is declared that makes sense."""
-        amount = one.cell.work.amount if one else 0.0
-        return divide(self.values(one, arm), amount)
+        return divide(self.values(summary, arm), summary.cell.work.amount if summary else 0.0)
 
-    def seconds(self, one: CellSummary | None, arm: str | None) -> float | None:
+    def seconds(self, summary: CellSummary | None, arm: str | None) -> float | None:
         """Seconds a call: the cell's value, or None."""
-        return mean(self.values(one, arm))
+        return mean(self.values(summary, arm))
 
-    def rate(self, one: CellSummary | None, arm: str | None) -> float | None:
+    def rate(self, summary: CellSummary, arm: str) -> float | None:
         """Work a second, or None."""
-        return self._rates.get((one.cell.id, arm)) if one and arm else None
+        return self._rates.get((summary.cell.id, arm))
 
     @cached_property
     def _rates(self) -> Mapping[tuple[str, str], float]:
         means = {(id_, arm): mean(self.per_work(self.cells[id_], arm)) for id_, arm in self._valid}
-        return {place: 1 / found for place, found in means.items() if found}
+        return {place: 1 / seconds for place, seconds in means.items() if seconds}
 
-    def ratio(self, one: CellSummary) -> Ratio | None:
+    def ratio(self, summary: CellSummary) -> Ratio | None:
         """The GPU's time over the CPU's; None without both, or where one is INVALID."""
-        values = self.values(one, self.cpu), self.values(one, self.gpu)
-        return find_paired_ratio(*values) if all(values) else None
+        return find_paired_ratio(self.values(summary, self.cpu), self.values(summary, self.gpu))
 
-    def wins(self, one: CellSummary) -> bool | None:
+    def wins(self, summary: CellSummary) -> bool | None:
         """Whether the GPU is the faster one; None: nobody can tell.  See also `is_provisional`."""
-        verdict = self._verdict(one)
+        verdict = self._verdict(summary)
         if isinstance(verdict, Verdict):
             # Verdicts are about the arm that is not the first.
             won = verdict.name == ("SLOWER" if self.arms[0] == self.gpu else "FASTER")
             return won if verdict.names_winner else None
-        ratio = self.ratio(one)
+        ratio = self.ratio(summary)
         if ratio is None or not is_beyond(ratio.value, self.margin):
             return None
         return None if ratio.least <= 1 <= ratio.most else ratio.value < 1
 
-    def is_provisional(self, one: CellSummary) -> bool:
+    def is_provisional(self, summary: CellSummary) -> bool:
         """Whether no verdict stands behind `wins`, only a ratio."""
-        return not isinstance(self._verdict(one), Verdict)
+        return not isinstance(self._verdict(summary), Verdict)
 
-    def measured(self, one: CellSummary, arm: str) -> list[CellResult]:
+    def measured(self, summary: CellSummary, arm: str) -> list[CellResult]:
         """What the invocations say of a cell that measured it on an arm."""
-        return [result for result in one.results[arm].values() if result.outcome == "measured"]
+        return [result for result in summary.results[arm].values() if result.outcome == "measured"]
 
-    def enqueueing(self, one: CellSummary, arm: str) -> float | None:
+    def enqueueing(self, summary: CellSummary, arm: str) -> float | None:
         """The share of a sample spent handing work over, the median invocation's; None: unknown."""
-        told = (result.enqueue_fraction for result in self.measured(one, arm))
-        known = [fraction for fraction in told if fraction is not None]
-        return median(known) if known else None
+        results = self.measured(summary, arm)
+        shares = [share for result in results if (share := result.enqueue_fraction) is not None]
+        return median(shares) if shares else None
 
-    def nodes(self, one: CellSummary, arm: str) -> int | None:
+    def nodes(self, summary: CellSummary, arm: str) -> int | None:
         """The nodes of the step's graph on the arm's own kind of device; None: not known."""
         kind = "GPU" if arm == self.gpu else "CPU"
         counts = [
             sum(count for device, count in result.placement.items() if kind in device)
-            for result in self.measured(one, arm)
+            for result in self.measured(summary, arm)
         ]
         return round(median(counts)) if any(counts) else None
 
-    def _verdict(self, one: CellSummary) -> Verdict | Flag | None:
+    def _verdict(self, summary: CellSummary) -> Verdict | Flag | None:
         """Of the rivals, where one of them is the arm that all are compared with."""
-        rivals = [self.cpu, self.gpu]
-        if self.arms[0] not in rivals:
-            return None
-        rivals.remove(self.arms[0])
-        compared = one.comparisons.get(rivals[0] or "")
-        return tell_verdict(compared) if compared else None
+        base = self.arms[0]
+        rival = {self.cpu: self.gpu, self.gpu: self.cpu}.get(base)
+        comparison = summary.comparisons.get(rival or "")
+        return tell_verdict(comparison) if comparison else None
 
 
-def open_catalogue(summary: Summary) -> Catalogue:
-    """The catalogue of an analysed campaign."""
+def index_cells(summary: Summary) -> CellIndex:
+    """The index of an analysed campaign."""
     plan = summary.campaign
-    arms = tuple(plan.arms)
-    traces: dict[str, dict[str, Trace]] = {arm: {} for arm in arms}
+    arms = [plan.arm(name) for name in plan.arms]
+    traces: dict[str, dict[str, Trace]] = {name: {} for name in plan.arms}
     for document in summary.loaded.documents:
         if document.invocation.block == summary.loaded.calibration:
-            found = {one.id: one.trace for one in document.cells if one.trace}
-            traces[document.invocation.arm].update(found)
+            traced = {result.id: result.trace for result in document.cells if result.trace}
+            traces[document.invocation.arm].update(traced)
     gpu, cpu = plan.find_arm(gpu=True), plan.find_arm(gpu=False)
-    hidden = (one for one in map(plan.arm, arms) if one.control == "hidden")
-    cpu = cpu or next(hidden, None)
-    return Catalogue(
+    cpu = cpu or next((arm for arm in arms if arm.control == "hidden"), None)
+    return CellIndex(
         table=summary.table,
-        cells={one.cell.id: one for one in summary.cells},
-        arms=arms,
+        cells={cell.cell.id: cell for cell in summary.cells},
+        arms=tuple(plan.arms),
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
         margin=summary.conclusions.margin,
@@ -220,7 +215,7 @@ def divide(values: Values, by: float) -> Values:
     if not 1 / LARGEST < by < LARGEST:
         return {}
     quotients = {block: value / by for block, value in values.items()}
-    sound = all(1 / LARGEST < one < LARGEST for one in quotients.values())
+    sound = all(1 / LARGEST < quotient < LARGEST for quotient in quotients.values())
     return quotients if sound else {}
 
 
