@@ -30,6 +30,7 @@ from suite.analysis.campaign.slow_invocations import find_odd
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
 from suite.analysis.campaign.telemetry import find_cost
 from suite.analysis.campaign.time_spent import add_up, find_deaths
+from suite.analysis.campaign.verdicts import find_excess, find_floor
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
@@ -160,7 +161,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     catalogue = open_catalogue(summary)
     cases = explain(catalogue)
     waterfalls = build_waterfalls(catalogue)
-    campaign, conclusions = summary.campaign, summary.conclusions
+    campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(catalogue, summary.places)
     arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
@@ -181,12 +182,12 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         gpu=catalogue.gpu,
         flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary),
-        margin=conclusions.margin,
-        noise_floor=conclusions.floor,
-        noise_unexplained=conclusions.excess,
+        margin=summary.margin,
+        noise_floor=find_floor(twins),
+        noise_unexplained=find_excess(twins),
         cells=tuple(_analyse_cell(one, cases.get(one.cell.id)) for one in summary.cells),
         sweeps=tuple(_analyse_sweeps(summary)),
-        controls=conclusions.controls,
+        controls=summary.controls,
         software_differs=tuple(find_differing(builds, summary.base)),
         watching=find_cost(summary),
         spent={

@@ -117,15 +117,10 @@ def compare_pairs(
     """
     test = unpaired or find_welch_ratio
     spreads: dict[Key, Spread] = {}
-    measured: dict[int, dict[int, float]] = {}
     found: dict[Key, Ratio | Flag] = {}
     invalid: dict[Key, tuple[Flag, ...]] = {}
     for key, sides in pairs.items():
-        # The same rows are in many pairs where everything is compared with everything.
-        base, other = (
-            measured.get(id(rows)) or measured.setdefault(id(rows), values_by_block(rows, measure))
-            for rows in sides
-        )
+        base, other = (values_by_block(rows, measure) for rows in sides)
         flags = [next((row.invalid for row in rows if row.invalid), ()) for rows in sides]
         if first := next(filter(None, flags), ()):
             invalid[key] = first

@@ -108,6 +108,7 @@ def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
     assert list(found) == list(more)
 
 
+@pytest.mark.method
 @pytest.mark.parametrize("host", ["bimodal", "typical", "never steady"])
 def test_a_table_without_a_difference_has_a_false_verdict_in_under_a_twentieth(host: str) -> None:
     draw, tables, hits = np.random.default_rng(3), 300, 0

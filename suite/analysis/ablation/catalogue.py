@@ -194,7 +194,7 @@ def open_catalogue(summary: Summary) -> Catalogue:
         arms=arms,
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
-        margin=summary.conclusions.margin,
+        margin=summary.margin,
         gives_verdicts=plan.profile in WITH_VERDICTS,
         traces=traces,
     )

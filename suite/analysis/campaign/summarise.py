@@ -37,11 +37,12 @@ from suite.analysis.campaign.validity import (
     is_contended,
     judge_campaign,
 )
-from suite.analysis.campaign.verdicts import Conclusions, conclude, read_control
+from suite.analysis.campaign.verdicts import conclude, find_margin, read_control
 from suite.analysis.documents.busy import find_idle
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.observations import Observation, observe_cell
+from suite.analysis.result.campaign import Controls
 from suite.analysis.result.cells import Amount, ArmResult, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
@@ -82,12 +83,17 @@ class Summary:
     table: Sequence[Observation]
     cells: tuple[CellSummary, ...]
     flags: tuple[Flag, ...]
-    conclusions: Conclusions
+    controls: Controls
 
     @property
     def campaign(self) -> Campaign:
         """The plan that was carried out."""
         return self.loaded.campaign
+
+    @property
+    def margin(self) -> float:
+        """What a difference must exceed to count."""
+        return find_margin(self.controls.twins)
 
     @property
     def base(self) -> str:
@@ -140,7 +146,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             )
     controls = [one for one in loaded.controls if one.invocation.block not in aside]
     cells = {cell.id: cell for cell in campaign.cells}
-    conclusions = conclude(
+    checked, comparisons = conclude(
         campaign,
         table,
         {
@@ -168,9 +174,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 cell=cell,
                 results=results[cell.id],
                 arms=known[cell.id],
-                comparisons={
-                    arm: compared[cell.id] for arm, compared in conclusions.comparisons.items()
-                },
+                comparisons={arm: compared[cell.id] for arm, compared in comparisons.items()},
             )
             for cell in campaign.cells
         ),
@@ -181,7 +185,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             *excluded,
             *off_pace,
         ),
-        conclusions=conclusions,
+        controls=checked,
     )
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from suite.analysis.result.several import Offer
 from suite.errors import DocumentError
 from suite.safe_folder import Folder
-
-
-class _Prices(msgspec.Struct, forbid_unknown_fields=True):
-    price: list[Offer]
 
 
 def read_prices(path: Path, today: date) -> list[Offer]:
@@ -25,8 +22,9 @@ def read_prices(path: Path, today: date) -> list[Offer]:
     """
     try:
         with Folder.open(path.parent) as folder:
-            offers = msgspec.toml.decode(folder.read(path.name), type=_Prices).price
-    except (ValueError, RecursionError, DocumentError) as error:
+            text = folder.read(path.name)
+        offers = msgspec.toml.decode(text, type=dict[Literal["price"], list[Offer]])["price"]
+    except (KeyError, ValueError, RecursionError, DocumentError) as error:
         raise _refuse(path, str(error)) from error
     listed = set()
     for number, offer in enumerate(offers):

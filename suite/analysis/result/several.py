@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
 from suite.analysis.result.arms import Machine
-from suite.analysis.result.campaign import Plan
+from suite.analysis.result.campaign import Analysis, Plan
 from suite.analysis.result.cells import Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Crossover, Estimate, Ratio, Verdict
 from suite.flags import Flag
@@ -41,7 +41,8 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``margin`` is what a difference must exceed: the largest of 2 % and the noise floors of the campaigns
     that it rests on; ``floor_known`` is whether all of them have one.  Verdicts are about ``other``.
     ``lost`` are, where a bound was asked about, the cells of work with sound numbers in the base and none in
-    the other, too few to be judged, or not of the same work.  ``flags`` stand beside every ratio.
+    the other, too few to be judged, or not of the same work; ``differing``, where cells were measured again,
+    those that do not reproduce.  ``flags`` stand beside every ratio.
     ``distance_median`` and ``distance_p95`` are of |ratio - 1| over the sound cells.
     """
 
@@ -51,6 +52,7 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     other: Column
     floor_known: bool
     lost: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     distance_median: float | None = None
     distance_p95: float | None = None
@@ -154,23 +156,6 @@ class Ranking(Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
 
-class Exclusion(Struct, frozen=True, kw_only=True):
-    """A campaign that counts for no machine, by its number as it was named, and why."""
-
-    run: int
-    campaign: str
-    flag: Flag
-
-
-class Again(Struct, frozen=True, kw_only=True):
-    """Cells of the first campaign that the second has measured again: ``seed`` drew the ``drawn``
-    ones, of which ``differing`` are by arm those that do not reproduce."""
-
-    seed: str
-    drawn: tuple[str, ...]
-    differing: Mapping[str, tuple[str, ...]]
-
-
 class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Several campaigns side by side, with the noise floor of each (None: not known) and the controls that
     failed, by campaign.
@@ -179,9 +164,10 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     machines (and types of machines), with the ``choices`` and their ``rankings``.  ``bound`` is how much
     slower cells may be, a share, where somebody asked, and ``lacking`` the columns that are then missing.
     ``copied`` says, by campaign, why its values are another's as well.
-    ``again`` is there where one campaign measured cells of the other once more.
-    ``excluded`` (in the file: ``aside``) are the campaigns that count for no machine; ``asked`` is the day
-    by which a price is old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.
+    ``seed`` is what drew the cells where the second campaign measured some of the first once more.
+    ``excluded`` (in the file: ``aside``) say why campaigns count for no machine; ``where`` has each one's
+    number as it was named, ``run``, and its id, ``campaign``.  ``asked`` is the day by which a price is
+    old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.
     """
 
     schema: int
@@ -193,13 +179,13 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bound: float | None = None
     lacking: tuple[str, ...] = ()
     copied: Mapping[str, Flag] = field(default_factory=dict)
-    again: Again | None = None
+    seed: str | None = None
     asked: dt.date | None = None
     listed: bool = False
     workload: str | None = None
     choices: tuple[Choice, ...] = ()
     rankings: tuple[Ranking, ...] = ()
-    excluded: tuple[Exclusion, ...] = field(default=(), name="aside")
+    excluded: tuple[Flag, ...] = field(default=(), name="aside")
 
     def pick(self, answer: str) -> list[tuple[Pair, str, Comparison]]:
         """The cells of all pairs with this answer to ``bound``, the largest ratio first."""
@@ -221,14 +207,18 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         if self.rows != "cell":
             return bool(self.choices)
-        if self.again is None and self.bound is None:
+        if self.seed is None and self.bound is None:
             return True
-        if self.failed or self.copied:
-            return False
-        if self.again is not None and any(self.again.differing.values()):
+        if self.failed or self.copied or any(pair.differing for pair in self.pairs):
             return False
         if self.bound is None:
             return True
         judged = [*self.pick("passed"), *self.pick("undecided")]
         missing = self.lacking or any(pair.lost for pair in self.pairs)
         return bool(judged) and not missing and not self.pick("slower")
+
+
+def list_failed(analyses: Iterable[Analysis]) -> dict[str, tuple[str, ...]]:
+    """By campaign the controls that failed, of those where one did."""
+    failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
+    return {name: codes for name, codes in failed.items() if codes}

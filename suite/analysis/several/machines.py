@@ -34,8 +34,9 @@ from suite.analysis.result.several import (
     Offer,
     Ranking,
     Versus,
+    list_failed,
 )
-from suite.analysis.several.eligibility import Instance, admit, group_instances
+from suite.analysis.several.eligibility import Instance, admit, find_copies, group_instances
 from suite.analysis.statistics.estimate import count_needed, estimate
 from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
@@ -201,7 +202,8 @@ def compare_machines(
     Raises:
         UsageError: no cell is meant, or too many; or the prices are in several currencies.
     """
-    admitted, excluded = admit(analyses)
+    copies = find_copies(analyses)
+    admitted, excluded = admit(analyses, copies)
     cells = _choose_cells(admitted or analyses, workload)
     machines = [
         _make_machine(one, {offer.type for offer in offers}) for one in group_instances(admitted)
@@ -218,13 +220,13 @@ def compare_machines(
         )
     # Numbered as the first table has them.
     choices = [choices[entry.choice - 1] for entry in _rank(cells[0], choices).entries]
-    failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
     versus = Versus(
         schema=SCHEMA,
         rows=rows,
         campaigns=tuple(analysis.campaign for analysis in analyses),
         noise_floors=tuple(analysis.noise_floor for analysis in analyses),
-        failed={name: codes for name, codes in failed.items() if codes},
+        failed=list_failed(analyses),
+        copied=copies,
         asked=asked,
         listed=bool(offers),
         workload=workload,

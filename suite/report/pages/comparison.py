@@ -40,12 +40,11 @@ _SEED_SHOWN = 12
 
 def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     """The report over several campaigns, in no format yet."""
-    again = versus.again
+    again = versus.seed is not None
     flags = [flag for analysis in analyses for flag in analysis.flags]
-    if again is not None:
-        title = (
-            f"{show_things(len(again.drawn), 'cell')} of {versus.campaigns[0].id} measured again"
-        )
+    if again:
+        drawn = show_things(len(versus.pairs[0].cells), "cell")
+        title = f"{drawn} of {versus.campaigns[0].id} measured again"
         said = [describe_again(versus), *_explain_again(versus, analyses)]
     else:
         title = f"{len(analyses)} campaigns side by side"
@@ -67,12 +66,12 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
         "A column is an arm of a campaign, by its number in the table above. "
         f"{page_parts.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
     )
-    for pair in versus.pairs if again is None else ():
+    for pair in () if again else versus.pairs:
         page.paragraph(_explain(pair))
     cells = page_parts.list_cells(analyses)
     write_family_tables(
         page,
-        cells if again is None else [cell for cell in cells if cell.id in again.drawn],
+        [cell for cell in cells if cell.id in versus.pairs[0].cells],
         caption="Table: {}. Time per call and its 95 % CI.".format,
         columns=partial(_list_columns, versus, analyses, columns),
     )
@@ -81,7 +80,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     slower = "" if versus.bound is None else f" SLOWER={100 * versus.bound:g}"
     command = f'make compare RUNS="{folders}" PAIRS="{pairs}"{slower}'
     what = "From the campaigns' documents alone, byte for byte, by:"
-    if again is not None:
+    if again:
         what = "Both campaigns in full, side by side:"
         command = f'make compare RUNS="{folders}" ROWS=cell'
     page_parts.end_page(page, {what: command})
@@ -90,11 +89,9 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
 
 def describe_again(versus: Versus) -> str:
     """Whether the cells that were measured again reproduce, in a sentence."""
-    again = versus.again
-    if again is None:
-        raise ValueError("no cell was measured again")
-    failed = list(dict.fromkeys(cell for cells in again.differing.values() for cell in cells))
-    of = f"{len(again.drawn) - len(failed)} of {show_things(len(again.drawn), 'cell')}"
+    drawn = versus.pairs[0].cells
+    failed = list(dict.fromkeys(cell for pair in versus.pairs for cell in pair.differing))
+    of = f"{len(drawn) - len(failed)} of {show_things(len(drawn), 'cell')}"
     doubts = [
         *(["a control failed"] if versus.failed else []),
         *(["values are copied"] if versus.copied else []),
@@ -113,7 +110,7 @@ def _explain_again(versus: Versus, analyses: Sequence[Analysis]) -> list[str]:
     margin = versus.pairs[0].margin
     reach = f"{100 * max(margin, statistics.median(widths)):.0f} %" if widths else "any size"
     few = any(len(arm.blocks) < FEWEST for one in analyses for arm in one.arms.values())
-    seed = versus.again.seed[:_SEED_SHOWN] if versus.again else ""
+    seed = (versus.seed or "")[:_SEED_SHOWN]
     rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives"
     beyond = f"{show_share(margin)}, the larger of 2 % and the campaigns' noise floors{unknown}"
     return [
@@ -337,11 +334,10 @@ def _list_columns(
     for pair in versus.pairs:
         against = f"{pair.other.name} against {pair.base.name}"
         yield against, [_show_pair(pair, one.id) for one in cells]
-        if versus.again is not None:
-            failed = versus.again.differing[pair.other.arm]
+        if versus.seed is not None:
             yield (
                 f"{pair.other.name} reproduces",
-                [Cell("NO" if one.id in failed else "yes") for one in cells],
+                [Cell("NO" if one.id in pair.differing else "yes") for one in cells],
             )
             continue
         yield from page_parts.list_verdicts(pair.other.name, pair.verdicts, cells)

@@ -95,8 +95,8 @@ def compose_machines(
         _write_instances(page, versus)
         _write_differences(page, versus, by_id)
     page.bullets(
-        f"Number {row.run}, {row.campaign}, is excluded: {word(row.flag)}."
-        for row in versus.excluded
+        f"Number {flag.where['run']}, {flag.where['campaign']}, is excluded: {word(flag)}."
+        for flag in versus.excluded
     )
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
     workload = f" WORKLOAD={shlex.quote(versus.workload)}" if versus.workload else ""

@@ -48,14 +48,10 @@ def begin_page(
     for name, codes in versus.failed.items():
         failed = ", ".join(FAILED[code] for code in codes)
         page.paragraph(Strong(f"A control of {name} failed: {failed}."))
-    copied = {one.campaign: one.flag for one in versus.excluded if one.flag.code in _COPIED}
     for code, what in _COPIED.items():
-        flags_by_name = {n: f for n, f in {**versus.copied, **copied}.items() if f.code == code}
-        if flags_by_name:
-            page.paragraph(
-                Strong(what),
-                f": {'; '.join(f'{name}: {word(flag)}' for name, flag in flags_by_name.items())}.",
-            )
+        told = [f"{name}: {word(f)}" for name, f in versus.copied.items() if f.code == code]
+        if told:
+            page.paragraph(Strong(what), f": {'; '.join(told)}.")
     if opening := " ".join(sentences):
         page.paragraph(opening)
     return page

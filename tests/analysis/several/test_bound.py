@@ -137,6 +137,7 @@ def test_as_many_blocks_as_it_says_settle_what_is_undecided() -> None:
     assert len(judge(*more)[0].pick("undecided")) < len(undecided)
 
 
+@pytest.mark.method
 def test_equal_campaigns_seldom_fail_over_all_arms() -> None:
     typical = [make(f"{n}", host=synthetic.TYPICAL, seed=n) for n in range(20, 28)]
     pairs = [(one, other) for one in typical for other in typical if one is not other]

@@ -96,7 +96,7 @@ def test_every_machine_has_a_row_for_each_price_and_no_campaign_has_two(found: V
         ("fast.huge", "spot"): (("fast",),),
         (None, None): (("priceless",),),
     }
-    assert [(one.campaign, one.flag.code) for one in found.excluded] == [
+    assert [(one.where["campaign"], one.code) for one in found.excluded] == [
         ("three-1", "contradicts"),
         ("copy", "contradicts"),
         ("suite", "other-suite"),
@@ -238,6 +238,7 @@ def offer(kind: str, hourly: float = 1.0, currency: str = "USD") -> Offer:
     return Offer(type=kind, hourly=hourly, currency=currency, source="us", date=TODAY)
 
 
+@pytest.mark.method
 def test_machines_that_are_equal_are_seldom_called_different(analyses: list[Analysis]) -> None:
     base, false, runs = analyses[6], 0, 150
     offers = [offer(f"type-{n}") for n in range(6)]
@@ -354,7 +355,7 @@ def test_copies_of_which_no_machine_is_told_are_not_called_two_identities(
     first = pretend(analyses[6], 1, machine=None)
     copy = structs.replace(first, campaign=structs.replace(first.campaign, id="copy"))
     found = rank([first, copy])
-    assert [one.flag.code for one in found.excluded] == ["copied-somewhere"] * 2
+    assert [one.code for one in found.excluded] == ["copied-somewhere"] * 2
     assert not found.holds
     page = str(build_comparison(found, [first, copy])["compare.md"])
     assert "identit" not in page
@@ -400,7 +401,7 @@ def test_two_campaigns_that_contradict_each_other_are_both_out_whatever_their_or
     pair = [analyses[0], analyses[3]]
     for both in (pair, pair[::-1]):
         found = rank(both, *OFFERS)
-        assert [one.flag.code for one in found.excluded] == ["contradicts"] * 2
+        assert [one.code for one in found.excluded] == ["contradicts"] * 2
         assert found.rankings[0].entries == ()
         page = str(build_comparison(found, both)["compare.md"])
         assert page.split("\n\n")[1].startswith("**The same values under two identities**")
@@ -437,7 +438,7 @@ def test_campaigns_of_another_method_or_named_twice_are_left_out(
     older = twelve.tell(pretend(base, 10, machine="m10"), {"tensorflow.version": "2.17.0"})
     every = [*usual, hasty, usual[0], ended, older]
     found = rank(every, offer("a"))
-    codes = {one.run: one.flag.code for one in found.excluded}
+    codes = {one.where["run"]: one.code for one in found.excluded}
     assert codes == {
         3: "other-method",
         4: "same-campaign",

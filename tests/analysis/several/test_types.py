@@ -75,6 +75,7 @@ def test_an_interval_over_instances_covers_the_types_truth(base: Analysis, insta
     assert count(hits).lies_within(0.92, 0.98), str(count(hits))
 
 
+@pytest.mark.method
 def test_it_does_so_where_one_over_invocations_does_not(base: Analysis) -> None:
     hits, pooled = [], []
     for made in draw_sets(base, 60, 3):
