@@ -19,6 +19,8 @@ Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 
 Device = Literal["cpu", "gpu"]
 
+Unpriced = Literal["types", "contradiction", "currency"]
+
 OLD_DAYS = 90
 """A price of more days ago is marked."""
 
@@ -96,8 +98,8 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``instances`` are the ids of its campaigns by instance: three or more are of a type, which is then what
     the row is about.  ``known``: it is told apart from other instances.  ``types`` are what its documents,
     or else its campaigns' labels (``labelled``), call its type: one, unless they contradict each other.
-    ``old``: the price is.  ``unpriced`` says why it has none though its campaigns were told one: these
-    contradict each other, or it is in another currency than the prices that were given.
+    ``old``: the price is.  ``unpriced`` says why it has none though there is one: its campaigns contradict
+    each other about its type or its price, or this is in another currency than the prices that were given.
     ``failed`` are the codes of controls that failed, and ``invalid`` where nothing is to be believed;
     ``flags`` are what else has to be said of it.
     """
@@ -109,7 +111,7 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     known: bool
     offer: Offer | None = None
     old: bool = False
-    unpriced: Literal["contradiction", "currency"] | None = None
+    unpriced: Unpriced | None = None
     failed: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
 
@@ -138,6 +140,11 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     crossover: Crossover | None = None
     cheapest: tuple[Device, ...] = ()
     cost: Estimate | None = None
+
+    @property
+    def fastest(self) -> Estimate | None:
+        """The time on the faster device; None: there is none."""
+        return min(self.seconds.values(), key=lambda time: time.value, default=None)
 
 
 class Ranking(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
@@ -24,7 +24,6 @@ from suite.analysis.observations import (
 )
 from suite.analysis.result.campaign import SCHEMA, Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate
 from suite.analysis.result.several import (
     OLD_DAYS,
@@ -33,6 +32,7 @@ from suite.analysis.result.several import (
     Entry,
     Offer,
     Ranking,
+    Unpriced,
     Versus,
     list_failed,
 )
@@ -135,45 +135,37 @@ class Machine:
         low, high = min(lows, default=None), max(highs, default=None)
         return Crossover(answer=found[0].answer, low=low, high=high, rising=found[0].rising)
 
-    def price(self, offers: Sequence[Offer]) -> list[Offer | None]:
-        """What it can be had for: by its type, else what its campaigns were told; None: `find_unpriced`
-        says why."""
+    def price(self, offers: Sequence[Offer]) -> Sequence[tuple[Offer | None, Unpriced | None]]:
+        """What it can be had for: by its type, else what its campaigns were told; or why that is no price.
+
+        Beside prices that somebody gives for others, only one in their currency counts.
+        """
         if len(self.types) > 1:
-            return [None]
-        listed: list[Offer | None] = [offer for offer in offers if (offer.type,) == self.types]
-        if listed or not self.told or self.find_unpriced(offers):
-            return listed or [None]
-        (price,) = self.told
-        day = max(analysis.campaign.created for analysis in self.analyses if analysis.price)
+            return [(None, "types")]
+        if listed := [offer for offer in offers if (offer.type,) == self.types]:
+            return [(offer, None) for offer in listed]
+        priced = [analysis for analysis in self.analyses if analysis.price]
+        told = {analysis.price for analysis in priced if analysis.price}
+        if len(told) != 1:
+            return [(None, "contradiction" if told else None)]
+        (price,) = told
+        if offers and price.currency not in {offer.currency for offer in offers}:
+            return [(None, "currency")]
         own = Offer(
             type=self.types[0] if self.types else OWN,
             terms=OWN,
             hourly=price.hourly,
             currency=price.currency,
             source=OWN,
-            date=day.date(),
+            date=max(analysis.campaign.created for analysis in priced).date(),
         )
-        return [own]
-
-    @property
-    def told(self) -> set[Price]:
-        """What its campaigns were told that it costs."""
-        return {analysis.price for analysis in self.analyses if analysis.price}
-
-    def find_unpriced(self, offers: Iterable[Offer]) -> Literal["contradiction", "currency"] | None:
-        """Why what its campaigns were told is no price; None: it is one, or they were told none.
-
-        Beside prices that somebody gives for others, only one in their currency counts.
-        """
-        if len(self.told) > 1:
-            return "contradiction"
-        currencies = {offer.currency for offer in offers}
-        foreign = currencies and any(price.currency not in currencies for price in self.told)
-        return "currency" if foreign else None
+        return [(own, None)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Row:
+Priced = tuple[Machine, Offer | None]
+
+
+class _Row(NamedTuple):
     """An entry with the observations behind it, on the fastest device and at the choice's price."""
 
     machine: Machine
@@ -210,8 +202,8 @@ def compare_machines(
     ]
     if rows == "type":
         machines = group_types(machines)
-    choices = [(machine, offer) for machine in machines for offer in machine.price(offers)]
-    currencies = {offer.currency for _, offer in choices if offer}
+    prices = [(machine, *price) for machine in machines for price in machine.price(offers)]
+    currencies = {offer.currency for _, offer, _ in prices if offer}
     if len(currencies) > 1:
         many = " and ".join(sorted(currencies))
         raise UsageError(
@@ -219,7 +211,9 @@ def compare_machines(
             "give all of them in one currency with PRICES=, or compare without prices: ROWS=cell",
         )
     # Numbered as the first table has them.
-    choices = [choices[entry.choice - 1] for entry in _rank(cells[0], choices).entries]
+    first = _rank(cells[0], [(machine, offer) for machine, offer, _ in prices])
+    prices = [prices[entry.choice - 1] for entry in first.entries]
+    choices = [(machine, offer) for machine, offer, _ in prices]
     versus = Versus(
         schema=SCHEMA,
         rows=rows,
@@ -230,7 +224,7 @@ def compare_machines(
         asked=asked,
         listed=bool(offers),
         workload=workload,
-        choices=tuple(_describe(*choice, offers, asked) for choice in choices),
+        choices=tuple(_describe(*price, asked) for price in prices),
         rankings=tuple(_rank(cell, choices) for cell in cells),
         excluded=tuple(excluded),
     )
@@ -324,7 +318,10 @@ def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[Ce
 
 
 def _describe(
-    machine: Machine, offer: Offer | None, offers: Sequence[Offer], asked: dt.date
+    machine: Machine,
+    offer: Offer | None,
+    unpriced: Unpriced | None,
+    asked: dt.date,
 ) -> Choice:
     analyses = machine.analyses
     return Choice(
@@ -334,14 +331,14 @@ def _describe(
         instances=tuple(tuple(one.campaign.id for one in group) for group in machine.instances),
         known=machine.known,
         offer=offer,
-        unpriced=machine.find_unpriced(offers) if offer is None else None,
+        unpriced=unpriced,
         old=offer is not None and (asked - offer.date).days > OLD_DAYS,
         failed=machine.failed,
         flags=tuple(flag for analysis in analyses for flag in pick(analysis.flags, "caution")),
     )
 
 
-def _rank(cell: CellAnalysis, choices: Sequence[tuple[Machine, Offer | None]]) -> Ranking:
+def _rank(cell: CellAnalysis, choices: Sequence[Priced]) -> Ranking:
     work = next(iter(cell.arms.values())).work
     by_example = work.unit in {"example", "element"} and cell.kind.startswith("training")
     every = [analysis for machine, _ in choices for analysis in machine.analyses]
@@ -389,72 +386,62 @@ def _measure(
         measure=lambda row: row.seconds_per_work,
     )["gpu/cpu"]
     sure = ratio is None or (apart.verdict is not None and apart.verdict.names_winner)
-    return _Row(
-        machine=machine,
-        rows=rows,
-        entry=Entry(
-            choice=number,
-            seconds=seconds,
-            missing={
-                device: flag
-                for device in DEVICES
-                if device not in seconds and (flag := machine.explain(cell, device))
-            },
-            ratio=ratio,
-            # The spread of one instance's invocations says nothing of other instances.
-            needed={n: one for n, one in needed.items() if one and len(machine.instances) > 1},
-            crossover=machine.cross(cell),
-            cheapest=tuple(devices[:1] if sure else devices),
-            cost=estimate(list(costs.values())) if costs else None,
-        ),
+    entry = Entry(
+        choice=number,
+        seconds=seconds,
+        missing={
+            device: flag
+            for device in DEVICES
+            if device not in seconds and (flag := machine.explain(cell, device))
+        },
+        ratio=ratio,
+        # The spread of one instance's invocations says nothing of other instances.
+        needed={name: n for name, n in needed.items() if n and len(machine.instances) > 1},
+        crossover=machine.cross(cell),
+        cheapest=tuple(devices[:1] if sure else devices),
+        cost=estimate(list(costs.values())) if costs else None,
     )
+    return _Row(machine, entry, rows)
 
 
 def _settle(rows: Sequence[_Row], *, priced: bool) -> list[Entry]:
     """The entries, the cheapest first (without any price the fastest), with ranks, ties and stars."""
     # Without a rank: no number or no interval, or a control that failed.
-    bound = {
-        row.entry.choice: one for row in rows if (one := _find_score(row.entry, priced=priced))
+    scores = {
+        row.entry.choice: score.value
+        for row in rows
+        if (score := row.entry.cost if priced else row.entry.fastest)
+        and score.low is not None
+        and not row.machine.failed
     }
-    ranked = [row for row in rows if row.entry.choice in bound and not row.machine.failed]
-    ranked.sort(key=lambda row: bound[row.entry.choice].value)
+    ranked = [row for row in rows if row.entry.choice in scores]
+    ranked.sort(key=lambda row: scores[row.entry.choice])
     less = _find_less(ranked, priced=priced)
     settled = []
     for row in ranked:
         mine = row.entry.choice
-        beaten = [one for one in ranked if (one.entry.choice, mine) in less]
-        ties = [
-            one.entry.choice
-            for one in ranked
-            if one is not row and not {(one.entry.choice, mine), (mine, one.entry.choice)} & less
-        ]
+        beaten = [other for other in ranked if (other.entry.choice, mine) in less]
+        ties = (choice for choice in scores if not {(choice, mine), (mine, choice)} & less)
         settled.append(
             structs.replace(
                 row.entry,
                 rank=1 + len(beaten),
-                ties=tuple(sorted(ties)),
-                best=not any(_is_as_fast(one, row) for one in beaten),
+                ties=tuple(sorted(choice for choice in ties if choice != mine)),
+                best=not any(_is_as_fast(other, row) for other in beaten),
             )
         )
-    return [*settled, *(row.entry for row in rows if row not in ranked)]
-
-
-def _find_score(entry: Entry, *, priced: bool) -> Estimate | None:
-    """What a machine is ranked by; None: there is none, or no interval."""
-    times = sorted(entry.seconds.values(), key=lambda one: one.value)
-    found = entry.cost if priced else next(iter(times), None)
-    return found if found is not None and found.low is not None else None
+    return [*settled, *(row.entry for row in rows if row.entry.choice not in scores)]
 
 
 def _find_less(rows: Sequence[_Row], *, priced: bool) -> set[tuple[int, int]]:
     """The pairs of which the first is cheaper, or faster, than the second beyond doubt: one family."""
-    found, pairs, margins = set(), {}, {}
+    less, pairs, margins = set(), {}, {}
     for first, second in combinations(rows, 2):
         key = first.entry.choice, second.entry.choice
         if first.machine is second.machine:
             # The same values at two prices: nothing is uncertain about them.
-            costs = [one.entry.cost.value if one.entry.cost else 0.0 for one in (first, second)]
-            found |= {key} if costs[0] < costs[1] else {key[::-1]} if costs[1] < costs[0] else set()
+            costs = [row.entry.cost.value if row.entry.cost else 0.0 for row in (first, second)]
+            less |= {key} if costs[0] < costs[1] else {key[::-1]} if costs[1] < costs[0] else set()
         else:
             pairs[key] = first.rows, second.rows
             margins[key] = _find_margin(first, second)
@@ -466,17 +453,17 @@ def _find_less(rows: Sequence[_Row], *, priced: bool) -> set[tuple[int, int]]:
         any_profile=True,
         measure=(lambda row: row.cost) if priced else (lambda row: row.seconds_per_work),
     )
-    for key, one in compared.items():
-        if one.verdict and one.verdict.names_winner:
-            found.add(key if one.verdict.name == "SLOWER" else key[::-1])
-    return found
+    for key, comparison in compared.items():
+        if comparison.verdict and comparison.verdict.names_winner:
+            less.add(key if comparison.verdict.name == "SLOWER" else key[::-1])
+    return less
 
 
 def _find_margin(first: _Row, second: _Row) -> float:
     return max(MARGIN, first.machine.noise, second.machine.noise)
 
 
-def _is_as_fast(one: _Row, other: _Row) -> bool:
+def _is_as_fast(first: _Row, second: _Row) -> bool:
     """Whether a machine is as fast as another, within the margin."""
-    times = [min(value.value for value in row.entry.seconds.values()) for row in (one, other)]
-    return times[0] <= (1 + _find_margin(one, other)) * times[1]
+    times = [min(time.value for time in row.entry.seconds.values()) for row in (first, second)]
+    return times[0] <= (1 + _find_margin(first, second)) * times[1]

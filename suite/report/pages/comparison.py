@@ -14,17 +14,24 @@ from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, Comparison, tell_ratio
-from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL
+from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.cells.traits import PROFILES
 from suite.report.pages import page_parts
 from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
-from suite.report.sections.tables.cells import show_comparison
+from suite.report.sections.tables.cells import show_comparison, show_time, show_verdict
 from suite.report.sections.tables.families import Columns, write_family_tables
-from suite.report.text.page import NO_NUMBER, Cell, Page, Strong
+from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
 from suite.report.text.units import end_sentence, join_first, show_relative, show_share, show_things
-from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell, word
+from suite.report.text.wording import (
+    NO_VERDICTS,
+    count_verdicts,
+    name_banners,
+    tell,
+    word,
+    word_invalid,
+)
 
 _INSTANCES = (
     "This compares the machines as they were when they were measured. A statement about types "
@@ -60,18 +67,19 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     ]
     _write_campaigns(page, analyses)
     facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
-    write_differences(page, facts)
+    _write_differences(page, facts)
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
-        f"{page_parts.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
+        "A time is the geometric mean over invocations of the mean time per call, ± half of its 95 % "
+        "confidence interval (CI). Ratios between campaigns are Welch's, on logarithms."
     )
     for pair in () if again else versus.pairs:
         page.paragraph(_explain(pair))
-    cells = page_parts.list_cells(analyses)
+    cells = {cell.id: cell for analysis in analyses for cell in analysis.cells}
     write_family_tables(
         page,
-        [cell for cell in cells if cell.id in versus.pairs[0].cells],
+        [cell for name, cell in cells.items() if name in versus.pairs[0].cells],
         caption="Table: {}. Time per call and its 95 % CI.".format,
         columns=partial(_list_columns, versus, analyses, columns),
     )
@@ -295,23 +303,33 @@ def _explain(pair: Pair) -> str:
 
 
 def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
+    """The table of the campaigns, and why one of them is INVALID."""
     rows = [
         {
             "number": str(number),
             "campaign": " — ".join(
-                filter(None, [one.campaign.id, " · ".join(name_banners(one.flags))])
+                filter(None, [analysis.campaign.id, " · ".join(name_banners(analysis.flags))])
             ),
-            "machine": name_machine(one.machine),
-            "profile": one.campaign.profile,
-            **page_parts.tell_run(one),
+            "machine": name_machine(analysis.machine),
+            "profile": analysis.campaign.profile,
+            "blocks": ", ".join(
+                f"{name}: {len(arm.blocks)}" for name, arm in analysis.arms.items()
+            ),
+            "begun": analysis.campaign.created.isoformat(),
+            "noise floor": "unknown"
+            if analysis.noise_floor is None
+            else f"{100 * analysis.noise_floor:.1f} %",
         }
-        for number, one in enumerate(analyses, start=1)
+        for number, analysis in enumerate(analyses, start=1)
     ]
-    named = {f"Campaign {number}": one for number, one in enumerate(analyses, start=1)}
-    page_parts.write_campaigns(page, "Table: the campaigns.", rows, named)
+    page.table("Table: the campaigns.", rows)
+    for number, analysis in enumerate(analyses, start=1):
+        if analysis.invalid:
+            why = word_invalid(analysis.invalid)
+            page.paragraph(Strong(f"Campaign {number} is INVALID"), f": {why}.")
 
 
-def write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
+def _write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
     """The facts that are not the same in all columns: whatever differs may be the cause."""
     page.heading("What differs")
     same, differing = compare_facts(facts)
@@ -328,19 +346,19 @@ def _list_columns(
     columns: Sequence[Column],
     cells: Sequence[CellAnalysis],
 ) -> Columns:
+    unplanned = say_none("the cell is not in the plan of this campaign")
     for column in columns:
-        found = analyses[column.run - 1].results(column.arm)
-        yield from page_parts.list_times(column.name, [found.get(one.id) for one in cells])
+        results = analyses[column.run - 1].results(column.arm)
+        times = [results.get(cell.id) for cell in cells]
+        yield f"{column.name}, time per call", [show_time(t) if t else unplanned for t in times]
     for pair in versus.pairs:
-        against = f"{pair.other.name} against {pair.base.name}"
-        yield against, [_show_pair(pair, one.id) for one in cells]
+        name, verdicts = pair.other.name, pair.verdicts
+        yield f"{name} against {pair.base.name}", [_show_pair(pair, cell.id) for cell in cells]
         if versus.seed is not None:
-            yield (
-                f"{pair.other.name} reproduces",
-                [Cell("NO" if one.id in pair.differing else "yes") for one in cells],
-            )
-            continue
-        yield from page_parts.list_verdicts(pair.other.name, pair.verdicts, cells)
+            told = ["NO" if cell.id in pair.differing else "yes" for cell in cells]
+            yield f"{name} reproduces", list(map(Cell, told))
+        elif any(isinstance(verdict, Verdict) for verdict in verdicts.values()):
+            yield f"{name} is", [show_verdict(verdicts[cell.id]) for cell in cells]
 
 
 def _show_pair(pair: Pair, identity: str) -> Cell:

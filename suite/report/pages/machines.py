@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Estimate, derive_rate
-from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Versus
+from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Unpriced, Versus
 from suite.report.pages import page_parts
 from suite.report.pictures.picture import Mark, Picture, Scatter
 from suite.report.sections.environment import SOMEWHERE, show_facts
@@ -34,11 +35,12 @@ DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 
 _CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
 
-_EXPLAINED: Mapping[str, str] = {
+_EXPLAINED: Mapping[Unpriced, str] = {
+    "types": "its campaigns contradict each other about its type",
     "contradiction": "the campaigns of a machine contradict each other about its price",
     "currency": "a campaign's own PRICE is in another currency than those of PRICES, and does not count",
 }
-"""Why a machine has no price though its campaigns were told one."""
+"""Why a machine has no price though there is one."""
 
 _SCALES: Mapping[float, str] = {1e6: "a million", 1e9: "a billion", 1e12: "a trillion"}
 """How much work an amount of money is for: one scale a table, so that people can read every row."""
@@ -127,7 +129,7 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     points, told = dict[str, tuple[Mark, Mark]](), []
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
-        cost, time = _scale_cost(entry, scale), _find_fastest(entry)
+        cost, time = _scale_cost(entry, scale), entry.fastest
         rate = derive_rate(ranking.amount, time.value) if time else None
         if cost is None or time is None or rate is None:
             continue
@@ -176,10 +178,6 @@ def _scale_cost(entry: Entry, scale: float) -> Estimate | None:
     return Estimate(value=ends[0] or cost.value, low=ends[1], high=ends[2], n=cost.n)
 
 
-def _find_fastest(entry: Entry) -> Estimate | None:
-    return min(entry.seconds.values(), key=lambda one: one.value, default=None)
-
-
 def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
     """Who is cheapest in a workload; without any price, fastest."""
     first = next((entry for entry in ranking.entries if entry.rank), None)
@@ -192,7 +190,7 @@ def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
     )
     count = show_things(len(choice.instances), "instance")
     called = Strong(f"{name_letter(first.choice)} {_call(choice)}")
-    time = _find_fastest(first)
+    time = first.fastest
     if ranking.priced:
         cost = f"{_show_cost(versus, first, scale)} for {amount} {ranking.unit}s"
         old = (
@@ -254,11 +252,7 @@ def _call(choice: Choice) -> str:
 def _describe(choice: Choice, entry: Entry) -> Cell:
     machine = choice.machine
     needed = f" (±5 % needs {max(entry.needed.values())})" if entry.needed else ""
-    notes = []
-    if choice.labelled:
-        notes.append("its campaign's label says of which type it is")
-    if len(choice.types) > 1:
-        notes.append("its campaigns contradict each other about its type, so that it has no price")
+    notes = ("its campaign's label says of which type it is",) if choice.labelled else ()
     parts = [
         f"{name_letter(entry.choice)} {_call(choice)}",
         show_things(len(choice.instances), "instance") + needed,
@@ -266,17 +260,15 @@ def _describe(choice: Choice, entry: Entry) -> Cell:
         show_bytes(machine.memory_bytes) if machine.memory_bytes else "",
         ", ".join(machine.gpus) or "no GPU",
     ]
-    return Cell("; ".join(filter(None, parts)), tuple(notes))
+    return Cell("; ".join(filter(None, parts)), notes)
 
 
 def _show_price(choice: Choice) -> Cell:
     offer = choice.offer
     if offer is None:
-        name = " or ".join(choice.types) or "a machine without a type"
         if choice.unpriced:
             return say_none(_EXPLAINED[choice.unpriced])
-        if len(choice.types) > 1:
-            return say_none("its campaigns contradict each other about its type")
+        name = " or ".join(choice.types) or "a machine without a type"
         return say_none(f"no price is known for {name}")
     price = show_money(offer.hourly, offer.currency)
     old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
@@ -379,15 +371,13 @@ def _write_differences(page: Page, versus: Versus, by_id: Mapping[str, Analysis]
     for number, choice in enumerate(versus.choices, start=1):
         told: dict[str, dict[str, None]] = {}
         for analysis in (by_id[name] for group in choice.instances for name in group):
-            arms = [analysis.arms[arm] for arm in (analysis.cpu, analysis.gpu) if arm]
             # Of what both arms tell, the CPU's: an image for a GPU differs from it everywhere alike.
-            shown = {n: v for arm in reversed(arms) for n, v in show_facts(arm).items()}
-            for name, value in shown.items():
+            arms = [analysis.arms[arm] for arm in (analysis.gpu, analysis.cpu) if arm]
+            for name, value in dict(chain(*(show_facts(arm).items() for arm in arms))).items():
                 told.setdefault(name, {})[value] = None
         for name, values in told.items():
-            facts.setdefault(name, {}).setdefault(" or ".join(values), []).append(
-                name_letter(number)
-            )
+            letters = facts.setdefault(name, {}).setdefault(" or ".join(values), [])
+            letters.append(name_letter(number))
     rows = [
         {
             "fact": name,
