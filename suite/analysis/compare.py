@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -70,21 +69,16 @@ class Spread(NamedTuple):
 
 
 def compare(
-    base: Iterable[Observation],
-    other: Iterable[Observation],
-    *,
-    by: Sequence[str] = ("cell",),
-    **how: Any,
-) -> dict[Any, Comparison]:
-    """The times of ``other`` over those of ``base``, and what that means.
+    base: Iterable[Observation], other: Iterable[Observation], **how: Any
+) -> dict[str, Comparison]:
+    """By cell, in the order of ``other``, its times there over those in ``base``, and what that means.
 
-    ``by`` names the columns that say which rows belong together: the keys of what is returned are their
-    values (of one column the value itself, of several a tuple), in the order of ``other``.  ``how`` is
-    that of `compare_pairs`.
+    ``how`` is that of `compare_pairs`.
     """
-    sides = _group(base, by), _group(other, by)
-    keys = dict.fromkeys([*sides[1], *sides[0]])
-    pairs = {key: (sides[0].get(key, ()), sides[1].get(key, ())) for key in keys}
+    pairs: dict[str, tuple[list[Observation], list[Observation]]] = {}
+    for side, rows in ((1, other), (0, base)):
+        for row in rows:
+            pairs.setdefault(row.cell, ([], []))[side].append(row)
     return compare_pairs(pairs, **how)
 
 
@@ -159,14 +153,6 @@ def compare_pairs(
         )
         for key, ratio in found.items()
     }
-
-
-def _group(rows: Iterable[Observation], by: Sequence[str]) -> dict[Any, list[Observation]]:
-    take = attrgetter(*by)
-    groups: dict[Any, list[Observation]] = {}
-    for row in rows:
-        groups.setdefault(take(row), []).append(row)
-    return groups
 
 
 def _judge_families(

@@ -93,12 +93,6 @@ def test_blocks_that_agree_by_chance_are_no_equivalence_either() -> None:
     assert verdict.blocks > 5
 
 
-def test_no_verdict_is_given_that_the_cells_own_spread_does_not_carry() -> None:
-    wide = make([0.0, 0.3, -0.2, 0.4, 0.1])
-    family = draw_family([0.001] * 60) | {"wide": wide}
-    assert share_spread(family)["wide"] == wide
-
-
 def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
     pair = draw_family([0.02, 0.02])
     assert share_spread(pair) == pair

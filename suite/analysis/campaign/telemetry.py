@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from suite.analysis.campaign.summarise import Summary
-from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick
+from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick, read_number
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
-from suite.model import CellResult, Document, Scalar, Telemetry
+from suite.model import CellResult, Document, Telemetry
 
 HELD = 0.01
 """A cell that was held back for a smaller share of its time was not."""
@@ -39,8 +39,8 @@ def find_cost(summary: Summary) -> Watching | None:
     used = [
         (cpu, wall)
         for one in _telemetries(summary.loaded.every_document)
-        if (cpu := _number(one.facts.get("sampler.cpu_s"))) is not None
-        and (wall := _number(one.facts.get("sampler.wall_s"))) is not None
+        if (cpu := read_number(one.facts.get("sampler.cpu_s"))) is not None
+        and (wall := read_number(one.facts.get("sampler.wall_s"))) is not None
     ]
     if not used:
         return None
@@ -78,19 +78,21 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
     links = [_gather(watched, name) for name in ("gpu.pcie_generation", "gpu.pcie_width")]
     measured = [one for one in _list_cells(watched) if one.outcome == "measured"]
     generation, lanes = map(max, links) if all(links) else (None, None)
-    most = [_number(facts.get(f"gpu.pcie_{name}_most")) for name in ("generation", "width")]
+    most = [read_number(facts.get(f"gpu.pcie_{name}_most")) for name in ("generation", "width")]
     most_generation, most_lanes = most if None not in most else (None, None)
-    count, silent, on_bus = (_number(facts.get(f"gpu.{n}")) for n in ("count", "silent", "on_bus"))
+    count, silent, on_bus = (
+        read_number(facts.get(f"gpu.{n}")) for n in ("count", "silent", "on_bus")
+    )
     # The driver does not count a GPU that it could not start.
     unlisted = 0.0 if on_bus is None or count is None else max(0.0, on_bus - count)
     return WatchedGpu(
         clock_mhz=_find_span(_gather(watched, "gpu.clock_sm_mhz")),
-        most_clock_mhz=_number(facts.get("gpu.clock_sm_most_mhz")),
-        default_clock_mhz=_number(facts.get("gpu.clock_default_mhz")),
+        most_clock_mhz=read_number(facts.get("gpu.clock_sm_most_mhz")),
+        default_clock_mhz=read_number(facts.get("gpu.clock_default_mhz")),
         power_w=_find_span(_gather(watched, "gpu.power_w")),
-        power_limit_w=_number(facts.get("gpu.power_limit_w")),
-        power_default_w=_number(facts.get("gpu.power_limit_default_w")),
-        power_most_w=_number(facts.get("gpu.power_limit_most_w")),
+        power_limit_w=read_number(facts.get("gpu.power_limit_w")),
+        power_default_w=read_number(facts.get("gpu.power_limit_default_w")),
+        power_most_w=read_number(facts.get("gpu.power_limit_most_w")),
         temperature_c=max(_gather(watched, "gpu.temperature_c"), default=None),
         capped=_count(measured, "gpu.capped_share", over=HELD),
         slowed=_count(measured, "gpu.slowdown_share", over=HELD),
@@ -98,13 +100,13 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
         pcie_lanes=lanes,
         most_pcie_generation=most_generation,
         most_pcie_lanes=most_lanes,
-        memory_bytes=_number(facts.get("gpu.memory_bytes")),
+        memory_bytes=read_number(facts.get("gpu.memory_bytes")),
         shared=_count(measured, "gpu.other_processes"),
         named=not (None in named and False not in named),
         virtualization=None if mode is None else str(mode),
         # A licence can be had at any time, and lost.
         licensed=False if False in licences else (True if True in licences else None),
-        memory_errors=_number(facts.get("gpu.memory_errors")),
+        memory_errors=read_number(facts.get("gpu.memory_errors")),
         remapping_failed=facts.get("gpu.remapping_failed") is True or None,
         count=None if count is None else count + unlisted,
         silent=silent + unlisted if silent is not None else unlisted or None,
@@ -143,7 +145,3 @@ def _list_cells(documents: Iterable[Document]) -> list[CellResult]:
 
 def _telemetries(documents: Iterable[Document]) -> list[Telemetry]:
     return [one.telemetry for one in documents if one.telemetry is not None]
-
-
-def _number(value: Scalar) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -9,6 +9,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+from suite.analysis.documents.telemetry import read_number
 from suite.analysis.result.arms import Death, Spent
 from suite.cells.cell import Cell
 from suite.model import Document, container_seconds, lived_seconds
@@ -80,10 +81,8 @@ def find_timing_costs(cells: Iterable[Cell], documents: Iterable[Document]) -> d
     exempt = {one.id for one in cells if one.one_shot}
     costs: dict[str, float] = {}
     for document in documents:
-        fence = document.facts.get(FENCE)
-        if isinstance(fence, bool) or not isinstance(fence, int | float):
-            continue
-        for one in document.cells:
+        fence = read_number(document.facts.get(FENCE))
+        for one in document.cells if fence is not None else ():
             if one.outcome == "measured" and one.id not in exempt and one.calls_per_sample:
                 sample = one.calls_per_sample * statistics.median(one.samples_s)
                 costs[one.id] = max(costs.get(one.id, 0.0), fence / sample)
