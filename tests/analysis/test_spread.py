@@ -29,27 +29,6 @@ def draw_family(deviations: list[float], blocks: int = 5, seed: int = 1) -> dict
     return {str(place): make(row) for place, row in enumerate(rows.tolist())}
 
 
-def widen(family: dict[str, Ratio]) -> list[tuple[float, float]]:
-    """Each ratio's own spread, and the one that counts."""
-    spreads = [
-        (find_spread(family[name]), find_spread(one)) for name, one in share_spread(family).items()
-    ]
-    return [(own, counts) for own, counts in spreads if own and counts]
-
-
-def test_of_alike_spreads_the_small_ones_become_the_usual_one() -> None:
-    found = widen(draw_family([0.02] * 200))
-    assert len(found) == 200
-    assert all(counts == own or 0.017 < counts < 0.023 for own, counts in found)
-    assert all(counts == own for own, counts in found if own > 0.023)
-    assert all(counts > own for own, counts in found if own < 0.017)
-
-
-def test_unlike_spreads_stay_nearly_as_they_are() -> None:
-    found = widen(draw_family((0.02 * 10 ** np.linspace(-1, 1, 200)).tolist()))
-    assert np.quantile([counts / own for own, counts in found], 0.75) < 1.3
-
-
 def test_the_intervals_and_the_p_value_are_by_the_wider_spread() -> None:
     family = draw_family([0.02] * 60)
     name, one = next((n, r) for n, r in share_spread(family).items() if r != family[n])

@@ -78,12 +78,6 @@ def test_the_last_repeat_stands_for_its_block() -> None:
     assert find([*DOCUMENTS, repeat], "cpu").values[2] == 3.0
 
 
-def test_two_invocations_have_no_interval() -> None:
-    found = find([one for one in DOCUMENTS if one.invocation.block <= 2], "cpu")
-    assert found.estimate
-    assert (found.low, codes(found.flags)) == (None, ["few-blocks"])
-
-
 EXCLUDED = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
 
 
@@ -150,17 +144,6 @@ def test_results_must_agree(*, value: float, tolerance: float | None, agrees: bo
         )
     assert isinstance(tell_ratio(cell.comparisons["cuda"]), Ratio) == agrees
     assert agrees or tell_ratio(cell.comparisons["cuda"]) == raise_flag("no-number")
-
-
-def test_no_common_block() -> None:
-    kept = [
-        one
-        for one in DOCUMENTS
-        if (one.invocation.arm == "cpu") == (one.invocation.block in {1, 2})
-    ]
-    assert tell_ratio(sum_up(CAMPAIGN, kept).cells[0].comparisons["cuda"]) == raise_flag(
-        "no-common-block"
-    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -195,16 +194,6 @@ def test_the_report_tells_clocks_power_heat_and_energy() -> None:
         assert words in text, words
     assert "sampler.cpu" not in text
     assert "Table: energy on cpu" not in text
-
-
-def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
-    cells = [replace(one, work=replace(one.work, unit="<b>x")) for one in synthetic.make_cells()]
-    campaign = synthetic.make_campaign(blocks=3, cells=cells)
-    made = synthetic.make_documents(campaign, samples=60, calibration=False)
-    documents = plant(made, watch, "cuda")
-    text = render_markdown(study(campaign, documents))
-    assert r"\<b>xs/J" in text
-    assert not re.search(r"(?<!\\)<b>", text)
 
 
 def test_the_report_says_what_is_unknown_and_why() -> None:
