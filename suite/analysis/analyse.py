@@ -125,7 +125,7 @@ def look(folder: Path) -> Precision:
     """
     return assess(
         (
-            [one.estimate for one in cell.arms.values() if one.estimate],
+            [result.estimate for result in cell.arms.values() if result.estimate],
             [compared.ratio for compared in cell.comparisons.values() if compared.ratio],
         )
         for cell in summarise(load_campaign(folder)).cells
@@ -164,7 +164,9 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(catalogue, summary.places)
-    arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
+    arms = list(
+        dict.fromkeys([*campaign.arms, *(document.invocation.arm for document in everything)])
+    )
     found = Analysis(
         schema=SCHEMA,
         suite=campaign.suite,
@@ -185,13 +187,14 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         margin=summary.margin,
         noise_floor=find_floor(twins),
         noise_unexplained=find_excess(twins),
-        cells=tuple(_analyse_cell(one, cases.get(one.cell.id)) for one in summary.cells),
+        cells=tuple(_analyse_cell(cell, cases.get(cell.cell.id)) for cell in summary.cells),
         sweeps=tuple(_analyse_sweeps(summary)),
         controls=summary.controls,
         software_differs=tuple(find_differing(builds, summary.base)),
         watching=find_cost(summary),
         spent={
-            arm: add_up([one for one in everything if one.invocation.arm == arm]) for arm in arms
+            arm: add_up([document for document in everything if document.invocation.arm == arm])
+            for arm in arms
         },
         deaths=tuple(find_deaths(everything)),
         findings=(
@@ -211,11 +214,11 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     return hand_over(compare_gpus(found, campaign))
 
 
-def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
-    cell = one.cell
+def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:
+    cell = summary.cell
     # What makes a side INVALID stands with the arm, and in the verdict.
     comparisons = {
-        arm: structs.replace(found, invalid=()) for arm, found in one.comparisons.items()
+        arm: structs.replace(found, invalid=()) for arm, found in summary.comparisons.items()
     }
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)
@@ -224,7 +227,7 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
         | {
             "staged": cell.way is not None,
             "compute": tuple(link.to for link in cell.links.get("compute", ())),
-            "arms": one.arms,
+            "arms": summary.arms,
             "comparisons": comparisons,
         },
         ratio=ratio.value if ratio else None,
@@ -247,11 +250,11 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
     main = pick_main(sweeps)
     base, *others = summary.campaign.arms
     verdicts = {
-        arm: {one.cell.id: tell_verdict(one.comparisons[arm]) for one in summary.cells}
+        arm: {cell.cell.id: tell_verdict(cell.comparisons[arm]) for cell in summary.cells}
         for arm in others
     }
     results = {
-        arm: {one.cell.id: one.arms[arm] for one in summary.cells} for arm in (base, *others)
+        arm: {cell.cell.id: cell.arms[arm] for cell in summary.cells} for arm in (base, *others)
     }
     return [
         SweepAnalysis(
@@ -272,9 +275,9 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
 def _is_troubled(summary: Summary) -> bool:
     """Whether a cell failed in any counted block, its results disagree, or it is INVALID."""
     return any(
-        "failed" in {result.outcome, *(turn.outcome for turn in one.results[arm].values())}
+        "failed" in {result.outcome, *(turn.outcome for turn in cell.results[arm].values())}
         or bool(result.invalid)
         or (result.outcome == "measured" and result.value is None)
-        for one in summary.cells
-        for arm, result in one.arms.items()
+        for cell in summary.cells
+        for arm, result in cell.arms.items()
     )

@@ -244,7 +244,7 @@ def find_welch_spread(base: Iterable[float], other: Iterable[float]) -> Spread |
     if min(map(len, sides)) < FEWEST:
         return None
     variances = [find_moments(side).error ** 2 * len(side) for side in sides]
-    total, squares = math.fsum(variances), math.fsum(one * one for one in variances)
+    total, squares = math.fsum(variances), math.fsum(variance * variance for variance in variances)
     return Spread(math.sqrt(total), total * total / squares if squares > 0 else len(sides))
 
 
@@ -507,7 +507,9 @@ def share_spread(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
     tells (Smyth 2004, section 6.2; empirical Bayes).  The more alike they are, the further each is drawn.
     Ratios without a spread, and all where under three have one, stay as they are.
     """
-    found = {name: (own, one.n - 1) for name, one in ratios.items() if (own := find_spread(one))}
+    found = {
+        name: (own, ratio.n - 1) for name, ratio in ratios.items() if (own := find_spread(ratio))
+    }
     if len(found) < FEWEST_RATIOS:
         return dict(ratios)
     scale, prior = _fit(list(found.values()))
@@ -551,7 +553,7 @@ def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
     ]
     logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
     mean = math.fsum(logs) / len(logs)
-    variance = math.fsum((one - mean) * (one - mean) for one in logs) / (len(logs) - 1)
+    variance = math.fsum((log - mean) * (log - mean) for log in logs) / (len(logs) - 1)
     beyond = variance - math.fsum(special.polygamma(1, halves)) / len(halves)
     if beyond <= 0:
         return math.exp(mean), math.inf

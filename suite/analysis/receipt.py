@@ -28,19 +28,27 @@ def find_receipt(
     loaded = load_campaign(folder)
     # As the analysis sees it: what is not proven to be a GPU's has no samples.
     documents = withhold_unproven(loaded.change(join_document)).documents
-    last = {(one.invocation.arm, one.invocation.block): one.name for one in documents}
+    last = {
+        (document.invocation.arm, document.invocation.block): document.name
+        for document in documents
+    }
     with Folder.open(folder) as door:
-        digests = {name: hash_content(door.read(name)) for name in {one.name for one in documents}}
-    chosen = choose([one.id for one in loaded.campaign.cells])
+        digests = {
+            name: hash_content(door.read(name))
+            for name in {document.name for document in documents}
+        }
+    chosen = choose([cell.id for cell in loaded.campaign.cells])
     receipts = [
         Receipt(
             cell=planned.id,
             question=planned.question,
             scripted=planned.process is not None,
             turns=tuple(
-                _find_turn(one, cell, digests[one.name], last=one.name in last.values())
-                for one in documents
-                for cell in one.cells
+                _find_turn(
+                    document, cell, digests[document.name], last=document.name in last.values()
+                )
+                for document in documents
+                for cell in document.cells
                 if cell.id == planned.id
             ),
         )

@@ -91,9 +91,9 @@ def find_builds(summary: Summary) -> dict[str, Build]:
     builds = {arm: found[arm] for arm in summary.campaign.arms if arm in found}
     return {
         arm: structs.replace(
-            one, others=tuple(n for n, v in usual.items() if one.versions.get(n, v) != v)
+            build, others=tuple(n for n, v in usual.items() if build.versions.get(n, v) != v)
         )
-        for arm, one in builds.items()
+        for arm, build in builds.items()
     }
 
 
@@ -102,27 +102,29 @@ def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
     first = builds.get(base)
     return [
         arm
-        for arm, one in builds.items()
-        if first and (one.others or {first.from_lock, one.from_lock} == {True, False})
+        for arm, build in builds.items()
+        if first and (build.others or {first.from_lock, build.from_lock} == {True, False})
     ]
 
 
 def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis:
     """What is known of an arm beside its cells' numbers."""
-    documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
+    documents = [
+        document for document in summary.loaded.documents if document.invocation.arm == arm
+    ]
     counted, value = summary.counted[arm], summary.campaign.arm(arm)
     plain = replace(value, name=value.of or name_kind(value))
-    images = [one.invocation.image for one in documents]
-    cells = [cell for one in counted.values() for cell in one.cells]
+    images = [document.invocation.image for document in documents]
+    cells = [cell for document in counted.values() for cell in document.cells]
     return ArmAnalysis(
         gpu=value.gpu,
         device=value.device,
         plain=plain.name,
         without_gpu=control_of(plain, "hidden").name if value.gpu else None,
-        blocks={block: one.invocation.status for block, one in counted.items()},
-        calibrated=any(one.invocation.block == 0 for one in documents),
-        image=_gather({name: getattr(one, name) for name in _IMAGE} for one in images),
-        digests=tuple(dict.fromkeys(digest for one in images for digest in one.digests)),
+        blocks={block: document.invocation.status for block, document in counted.items()},
+        calibrated=any(document.invocation.block == 0 for document in documents),
+        image=_gather({name: getattr(image, name) for name in _IMAGE} for image in images),
+        digests=tuple(dict.fromkeys(digest for image in images for digest in image.digests)),
         facts=_gather(map(_list_facts, documents)),
         build=build,
         watched=sum_up(list(counted.values())),
@@ -150,19 +152,21 @@ def _find_placement(results: Iterable[CellResult]) -> dict[str, Placed]:
     """On which devices the work of an arm was seen."""
     nodes: Counter[str] = Counter()
     cells: dict[str, set[str]] = {}
-    for one in results:
-        nodes.update(one.placement)
-        for device in one.placement:
-            cells.setdefault(device, set()).add(one.id)
-    return {one: Placed(cells=len(cells[one]), nodes=nodes[one]) for one in sorted(nodes)}
+    for result in results:
+        nodes.update(result.placement)
+        for device in result.placement:
+            cells.setdefault(device, set()).add(result.id)
+    return {
+        device: Placed(cells=len(cells[device]), nodes=nodes[device]) for device in sorted(nodes)
+    }
 
 
 def _find_elsewhere(results: Iterable[CellResult]) -> dict[str, tuple[str, ...]]:
     """What was seen elsewhere than on a cell's own device, by cell."""
     found: dict[str, set[str]] = {}
-    for one in results:
-        if one.elsewhere:
-            found.setdefault(one.id, set()).update(one.elsewhere)
+    for result in results:
+        if result.elsewhere:
+            found.setdefault(result.id, set()).update(result.elsewhere)
     return {name: tuple(sorted(names)) for name, names in found.items()}
 
 

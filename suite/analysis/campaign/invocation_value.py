@@ -53,11 +53,11 @@ def read(result: CellResult) -> Reading:
 
 def add_outliers(readings: Iterable[Reading]) -> Outliers:
     """Those of all these readings."""
-    every = [one.outliers for one in readings]
+    every = [reading.outliers for reading in readings]
     return Outliers(
-        n=sum(one.n for one in every),
-        mild=sum(one.mild for one in every),
-        far=sum(one.far for one in every),
+        n=sum(reading.n for reading in every),
+        mild=sum(reading.mild for reading in every),
+        far=sum(reading.far for reading in every),
     )
 
 
@@ -70,13 +70,13 @@ def flag_readings(
     """
     every = tuple(readings)
     found = {
-        code: [block for block, one in readings.items() if one.steady.kind == kind]
+        code: [block for block, reading in readings.items() if reading.steady.kind == kind]
         for kind, code in _KINDS.items()
         if not (kind == "too few" and one_shot)
     }
-    modes = [block for block, one in readings.items() if one.bimodal]
+    modes = [block for block, reading in readings.items() if reading.bimodal]
     found["bimodal"] = modes if 2 * len(modes) > len(every) else []
-    if is_bimodal([one.value for one in readings.values()]):
+    if is_bimodal([reading.value for reading in readings.values()]):
         found["bimodal-blocks"] = list(every)
     flags = [
         raise_flag(code, {**where, "blocks": tuple(blocks)}, of=len(every))

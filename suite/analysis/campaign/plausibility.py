@@ -135,18 +135,18 @@ def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
         is_gpu=arm.gpu,
         device=device,
         part=part,
-        products={one.precision: one for one in figures.select(part, "product", "peak")},
+        products={figure.precision: figure for figure in figures.select(part, "product", "peak")},
         memory=next(iter(figures.select(part, "memory", "peak")), None),
         architecture=read_text(known.get("cpu.architecture")),
-        cpus=_most(one.facts.get("cpu.usable") for one in documents),
+        cpus=_most(document.facts.get("cpu.usable") for document in documents),
     )
 
 
 def take_first(documents: Iterable[Document]) -> dict[str, Scalar]:
     """Every fact that is known, from the first document that has it."""
     known: dict[str, Scalar] = {}
-    for one in documents:
-        for name, value in one.facts.items():
+    for document in documents:
+        for name, value in document.facts.items():
             if value is not None:
                 known.setdefault(name, value)
     return known
@@ -159,7 +159,9 @@ def read_text(value: Scalar) -> str | None:
 
 def _most(values: Iterable[Scalar]) -> float | None:
     """The largest of the counts among them."""
-    counts = [one for one in values if isinstance(one, int | float) and 1 <= one < MOST_COUNTED]
+    counts = [
+        value for value in values if isinstance(value, int | float) and 1 <= value < MOST_COUNTED
+    ]
     return max(counts, default=None)
 
 

@@ -110,9 +110,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     excluded = exclude(loaded)
     invalid = judge_campaign(loaded, excluded)
     off_pace = find_off_pace(counted)
-    aside = {one.where["block"] for one in off_pace}
+    aside = {flag.where["block"] for flag in off_pace}
     counted = {
-        arm: {block: one for block, one in documents.items() if block not in aside}
+        arm: {block: document for block, document in documents.items() if block not in aside}
         for arm, documents in counted.items()
     }
     indexed = {arm: _index(documents) for arm, documents in counted.items()}
@@ -125,7 +125,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
             for arm, blocks in indexed.items()
         }
-        disagreement = find_disagreement({arm: find_checked(one) for arm, one in found.items()})
+        disagreement = find_disagreement({arm: find_checked(by) for arm, by in found.items()})
         arms = known[cell.id] = {
             arm: _summarise_arm(
                 campaign,
@@ -144,7 +144,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             table += observe_cell(
                 result, counted[arm], **_place(campaign, cell, arm), flags=result.flags
             )
-    controls = [one for one in loaded.controls if one.invocation.block not in aside]
+    controls = [document for document in loaded.controls if document.invocation.block not in aside]
     cells = {cell.id: cell for cell in campaign.cells}
     checked, comparisons = conclude(
         campaign,
@@ -201,8 +201,8 @@ def _summarise_arm(
     invalid: tuple[Flag, ...],
     place: Place,
 ) -> ArmResult:
-    measured = {block: one for block, one in results.items() if one.outcome == "measured"}
-    on_gpu = any(name.startswith("GPU") for one in results.values() for name in one.placement)
+    measured = {block: result for block, result in results.items() if result.outcome == "measured"}
+    on_gpu = any(name.startswith("GPU") for result in results.values() for name in result.placement)
     if not measured:
         outcome, missing = find_missing(campaign, cell, arm, results, documents)
         return ArmResult(
@@ -218,8 +218,8 @@ def _summarise_arm(
     cold = flag_cold(arm, documents)
     found += cold if cell.one_shot and not cell.by_host else []
     disturbances: dict[str, list[int]] = {}
-    for block, one in measured.items():
-        code = find_whole_disturbance(documents[block]) or find_cell_disturbance(one)
+    for block, result in measured.items():
+        code = find_whole_disturbance(documents[block]) or find_cell_disturbance(result)
         if code is not None:
             disturbances.setdefault(code, []).append(block)
     out = {block for blocks in disturbances.values() for block in blocks}
@@ -235,27 +235,27 @@ def _summarise_arm(
             for code, blocks in disturbances.items()
         )
         if few:
-            kept = {block: one for block, one in measured.items() if block not in out}
+            kept = {block: result for block, result in measured.items() if block not in out}
             found += told
         else:
             invalid = told
     found += flag_labels(where, measured)
     # Numbers of different work are no numbers, so nobody reads them.
-    readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
+    readings = {} if disagreement else {block: read(result) for block, result in kept.items()}
     if readings:
         found += flag_readings(where, readings, one_shot=cell.one_shot)
     contended = [block for block in readings if is_contended(documents[block])]
     if contended:
         here = {**where, "blocks": tuple(contended)}
         found.append(raise_flag("contended-machine", here, of=len(readings)))
-    value = estimate([one.value for one in readings.values()]) if readings else None
+    value = estimate([reading.value for reading in readings.values()]) if readings else None
     # One block that can't be is enough: nobody knows what the others are of.
-    beyond = (find_impossible(arm, cell, place, one.value) for one in readings.values())
+    beyond = (find_impossible(arm, cell, place, reading.value) for reading in readings.values())
     impossible = next(filter(None, beyond), None)
     invalid = (impossible,) if impossible else invalid
-    firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
+    firsts = [result.first_call_s for result in kept.values() if result.first_call_s is not None]
     first = estimate(firsts) if firsts and not disagreement else None
-    work = next(one.work for one in measured.values() if one.work)
+    work = next(result.work for result in measured.values() if result.work)
     told = value.flags if value else ()
     return ArmResult(
         **_spread(value),
@@ -264,10 +264,10 @@ def _summarise_arm(
         rate=derive_rate(work.amount, value.value) if value else None,
         first_call=first and structs.replace(first, flags=(*first.flags, *cold)),
         flags=(*told, *invalid, *found, *([disagreement] if disagreement else [])),
-        values={block: one.value for block, one in readings.items()},
-        steady=Counter(one.steady.kind for one in readings.values()),
+        values={block: reading.value for block, reading in readings.items()},
+        steady=Counter(reading.steady.kind for reading in readings.values()),
         outliers=add_outliers(readings.values()) if readings else None,
-        calls=tuple(sorted({one.calls_per_sample or 0 for one in measured.values()})),
+        calls=tuple(sorted({result.calls_per_sample or 0 for result in measured.values()})),
         check=find_checked(results),
         on_gpu=on_gpu,
         mean_power_w=_mean_power(results[block] for block in readings),
@@ -285,7 +285,7 @@ def _take_work(work: Work) -> Amount:
 
 
 def _mean_power(results: Iterable[CellResult]) -> float | None:
-    seen = (one.evidence.get("gpu.mean_power_w") for one in results)
+    seen = (result.evidence.get("gpu.mean_power_w") for result in results)
     known = [power for power in seen if power is not None and power > 0]
     return statistics.fmean(known) if known else None
 
@@ -306,4 +306,4 @@ def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
 
 
 def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
-    return {block: {one.id: one for one in found.cells} for block, found in documents.items()}
+    return {block: {cell.id: cell for cell in found.cells} for block, found in documents.items()}

@@ -17,13 +17,13 @@ HELD = 0.01
 
 def sum_up(documents: Sequence[Document]) -> Watched:
     """What was seen of the machine in an arm's counted blocks."""
-    watched = [one for one in documents if one.telemetry is not None]
+    watched = [document for document in documents if document.telemetry is not None]
     if not watched:
-        reasons = dict.fromkeys(one.absent.get("telemetry", "") for one in documents)
+        reasons = dict.fromkeys(document.absent.get("telemetry", "") for document in documents)
         return Watched(blocks=0, reasons=tuple(filter(None, reasons)))
     missing: dict[str, str] = {}
-    for one in _telemetries(watched):
-        missing.update(one.absent)
+    for telemetry in _telemetries(watched):
+        missing.update(telemetry.absent)
     return Watched(
         blocks=len(watched),
         gpu=_sum_up_gpu(watched),
@@ -38,9 +38,9 @@ def find_cost(summary: Summary) -> Watching | None:
     """What watching took, and what that did to the numbers; None: nobody watched."""
     used = [
         (cpu, wall)
-        for one in _telemetries(summary.loaded.every_document)
-        if (cpu := read_number(one.facts.get("sampler.cpu_s"))) is not None
-        and (wall := read_number(one.facts.get("sampler.wall_s"))) is not None
+        for telemetry in _telemetries(summary.loaded.every_document)
+        if (cpu := read_number(telemetry.facts.get("sampler.cpu_s"))) is not None
+        and (wall := read_number(telemetry.facts.get("sampler.wall_s"))) is not None
     ]
     if not used:
         return None
@@ -54,12 +54,14 @@ def find_cost(summary: Summary) -> Watching | None:
 def _find_effect(summary: Summary) -> WatchEffect | None:
     campaign, counted = summary.campaign, summary.counted
     base, *others = campaign.arms
-    other = next((one for one in others if campaign.arm(one).control == "again"), None)
-    watched = {arm: any(one.telemetry for one in by.values()) for arm, by in counted.items()}
+    other = next((arm for arm in others if campaign.arm(arm).control == "again"), None)
+    watched = {
+        arm: any(document.telemetry for document in by.values()) for arm, by in counted.items()
+    }
     if other is None or not watched[base] or watched[other]:
         return None
     logs = [
-        math.log(found.value) for one in summary.cells if (found := one.comparisons[other].ratio)
+        math.log(found.value) for cell in summary.cells if (found := cell.comparisons[other].ratio)
     ]
     if len(logs) < 2:
         return None
@@ -69,14 +71,19 @@ def _find_effect(summary: Summary) -> WatchEffect | None:
 
 
 def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
-    facts = {n: v for one in _telemetries(watched) for n, v in one.facts.items() if v is not None}
+    facts = {
+        n: v
+        for telemetry in _telemetries(watched)
+        for n, v in telemetry.facts.items()
+        if v is not None
+    }
     if "gpu.name" not in facts:
         return None
     mode = facts.get("gpu.virtualization")
-    licences = {one.facts.get("gpu.licensed") for one in _telemetries(watched)}
-    named = {one.facts.get(IS_NAMED) for one in _telemetries(watched)}
+    licences = {telemetry.facts.get("gpu.licensed") for telemetry in _telemetries(watched)}
+    named = {telemetry.facts.get(IS_NAMED) for telemetry in _telemetries(watched)}
     links = [_gather(watched, name) for name in ("gpu.pcie_generation", "gpu.pcie_width")]
-    measured = [one for one in _list_cells(watched) if one.outcome == "measured"]
+    measured = [cell for cell in _list_cells(watched) if cell.outcome == "measured"]
     generation, lanes = map(max, links) if all(links) else (None, None)
     most = [read_number(facts.get(f"gpu.pcie_{name}_most")) for name in ("generation", "width")]
     most_generation, most_lanes = most if None not in most else (None, None)
@@ -128,7 +135,7 @@ def _gather(watched: Sequence[Document], name: str) -> list[float]:
 def _count(cells: Iterable[CellResult], *names: str, over: float = 0.0) -> Share:
     """Of what is known of these cells by these names, how much is over a value."""
     known = [
-        value for one in cells for name in names if (value := one.evidence.get(name)) is not None
+        value for cell in cells for name in names if (value := cell.evidence.get(name)) is not None
     ]
     return Share(seen=sum(value > over for value in known), of=len(known))
 
@@ -140,8 +147,8 @@ def _find_span(values: Sequence[float]) -> Span | None:
 
 
 def _list_cells(documents: Iterable[Document]) -> list[CellResult]:
-    return [cell for one in documents for cell in one.cells]
+    return [cell for document in documents for cell in document.cells]
 
 
 def _telemetries(documents: Iterable[Document]) -> list[Telemetry]:
-    return [one.telemetry for one in documents if one.telemetry is not None]
+    return [document.telemetry for document in documents if document.telemetry is not None]

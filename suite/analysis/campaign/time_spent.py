@@ -25,7 +25,11 @@ def itemise(document: Document) -> dict[str, float]:
     """The seconds of an invocation by kind, its own and its cells'; kinds may be unknown ones."""
     spent = _add(document.spent_s, *(cell.spent_s for cell in document.cells))
     if "container_start" not in spent:
-        starts = [one.start_s for one in document.invocation.containers if one.start_s is not None]
+        starts = [
+            container.start_s
+            for container in document.invocation.containers
+            if container.start_s is not None
+        ]
         if starts:
             spent["container_start"] = math.fsum(starts)
     return spent
@@ -53,18 +57,18 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
         invocation = document.invocation
         for index, container in enumerate(invocation.containers):
             after = invocation.containers[index + 1 :]
-            later = [one for one in after if one.process == container.process]
+            later = [other for other in after if other.process == container.process]
             status = container.status
             if not later and status in {None, ENDED_WELL}:
                 continue
-            cells = [one for one in document.cells if one.container == container.id]
+            cells = [cell for cell in document.cells if cell.container == container.id]
             deaths.append(
                 Death(
                     arm=invocation.arm,
                     block=invocation.block,
                     status=status,
                     lived_s=lived_seconds(document, container),
-                    lost=tuple(one.id for one in cells if one.outcome == "failed"),
+                    lost=tuple(cell.id for cell in cells if cell.outcome == "failed"),
                     replaced=bool(later),
                     restart_s=later[0].start_s if later else None,
                 )
@@ -78,12 +82,12 @@ def find_timing_costs(cells: Iterable[Cell], documents: Iterable[Document]) -> d
     One-shot cells are left out: a single call can't be made longer.  So are invocations that do not
     say what a fence costs.
     """
-    exempt = {one.id for one in cells if one.one_shot}
+    exempt = {cell.id for cell in cells if cell.one_shot}
     costs: dict[str, float] = {}
     for document in documents:
         fence = read_number(document.facts.get(FENCE))
-        for one in document.cells if fence is not None else ():
-            if one.outcome == "measured" and one.id not in exempt and one.calls_per_sample:
-                sample = one.calls_per_sample * statistics.median(one.samples_s)
-                costs[one.id] = max(costs.get(one.id, 0.0), fence / sample)
+        for cell in document.cells if fence is not None else ():
+            if cell.outcome == "measured" and cell.id not in exempt and cell.calls_per_sample:
+                sample = cell.calls_per_sample * statistics.median(cell.samples_s)
+                costs[cell.id] = max(costs.get(cell.id, 0.0), fence / sample)
     return costs

@@ -79,7 +79,7 @@ def _find_over(seen: Mapping[str, Scalar], limits: Limits) -> list[str]:
 def find_whole_disturbance(document: Document) -> str | None:
     """What its GPU at the end, or its telemetry, says against a whole invocation: a code, or None."""
     # A container that died in a cell, or an arm without a GPU, does not say how its GPU was at the end.
-    told = [document.facts, *(one.facts for one in document.invocation.containers)]
+    told = [document.facts, *(container.facts for container in document.invocation.containers)]
     if any(facts.get(AT_END, FINE) != FINE for facts in told):
         return "gpu-lost"
     telemetry = document.telemetry.facts if document.telemetry else {}
@@ -95,8 +95,8 @@ def find_disturbance(document: Document) -> str | None:
     whole = find_whole_disturbance(document)
     if whole is not None:
         return whole
-    measured = [one for one in document.cells if one.outcome == "measured"]
-    found = Counter(code for one in measured if (code := find_cell_disturbance(one)))
+    measured = [cell for cell in document.cells if cell.outcome == "measured"]
+    found = Counter(code for result in measured if (code := find_cell_disturbance(result)))
     code, count = next(iter(found.most_common(1)), (None, 0))
     return code if count > MOST_SET_ASIDE * len(measured) else None
 
@@ -155,7 +155,7 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     ``repeated``; the last one of a block is excluded only for what disturbed it, or with its block where
     that is measured again.
     """
-    documents = [one for one in loaded.documents if one.invocation.block >= 1]
+    documents = [document for document in loaded.documents if document.invocation.block >= 1]
     repeats: dict[tuple[str, int], list[int]] = {}
     for document in documents:
         of = document.invocation
@@ -163,9 +163,9 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     flags = []
     for document in documents:
         of = document.invocation
-        later = [one for one in repeats[of.arm, of.block] if one > of.repeat]
-        news = (one for one in loaded.campaign.again if one.block == of.block)
-        again = next((one for one in news if of.repeat < one.repeat), None)
+        later = [repeat for repeat in repeats[of.arm, of.block] if repeat > of.repeat]
+        news = (again for again in loaded.campaign.again if again.block == of.block)
+        again = next((again for again in news if of.repeat < again.repeat), None)
         if again and any(repeat < again.repeat for repeat in later):
             again = None  # it had already given way to its own repeat
         code = find_whole_disturbance(document)
@@ -187,10 +187,10 @@ def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Fl
 
     What was measured again counts neither for it nor against it: the new measurement does.
     """
-    aside = [one for one in excluded if not one.values["repeated"]]
-    count = sum(one.invocation.block >= 1 for one in loaded.documents)
+    aside = [flag for flag in excluded if not flag.values["repeated"]]
+    count = sum(document.invocation.block >= 1 for document in loaded.documents)
     count -= len(excluded) - len(aside)
-    codes = [one.code for one in aside]
+    codes = [flag.code for flag in aside]
     if len(codes) <= MOST_SET_ASIDE * count:
         return ()
     found = tuple(dict.fromkeys(codes))

@@ -164,7 +164,7 @@ def find_margin(twins: Sequence[Family]) -> float:
 def find_honest(cell: Cell, cells: Iterable[Cell]) -> tuple[Cell, float] | None:
     """The honest twin of a known-extra-work cell and the true ratio of their work; None: no such cell."""
     names = [link.to for link in cell.links.get("honest", ())]
-    twin = next((one for one in cells if one.id in names), None)
+    twin = next((cell for cell in cells if cell.id in names), None)
     return None if twin is None or cell.excess is None else (twin, 1 + cell.excess)
 
 

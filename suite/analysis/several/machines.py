@@ -198,7 +198,8 @@ def compare_machines(
     admitted, excluded = admit(analyses, copies)
     cells = _choose_cells(admitted or analyses, workload)
     machines = [
-        _make_machine(one, {offer.type for offer in offers}) for one in group_instances(admitted)
+        _make_machine(instance, {offer.type for offer in offers})
+        for instance in group_instances(admitted)
     ]
     if rows == "type":
         machines = group_types(machines)
@@ -308,7 +309,7 @@ def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[Ce
     sweeps = [sweep for analysis in analyses for sweep in analysis.main_sweeps]
     if not sweeps:
         raise UsageError("the campaigns have no sweep to choose from", "name a cell: WORKLOAD=…")
-    sweep = max(sweeps, key=lambda one: (one.unit == "example", len(one.cells)))
+    sweep = max(sweeps, key=lambda sweep: (sweep.unit == "example", len(sweep.cells)))
     held = {
         name: sum(find_cell(analysis, name) is not None for analysis in analyses)
         for name in sweep.cells
@@ -328,7 +329,9 @@ def _describe(
         types=machine.types,
         labelled=machine.labelled,
         machine=analyses[0].machine,
-        instances=tuple(tuple(one.campaign.id for one in group) for group in machine.instances),
+        instances=tuple(
+            tuple(analysis.campaign.id for analysis in group) for group in machine.instances
+        ),
         known=machine.known,
         offer=offer,
         unpriced=unpriced,
@@ -352,7 +355,9 @@ def _rank(cell: CellAnalysis, choices: Sequence[Priced]) -> Ranking:
         unit="example" if by_example else "call",
         amount=1.0 if by_example else work.amount,
         work="example" if by_example else work.unit,
-        axis=next((sweep.axis for one in every if (sweep := find_sweep(one, cell.id))), None),
+        axis=next(
+            (sweep.axis for reading in every if (sweep := find_sweep(reading, cell.id))), None
+        ),
         priced=priced,
         entries=tuple(_settle(rows, priced=priced)),
     )

@@ -57,7 +57,7 @@ def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
         ValueError: there are no samples.
     """
     usual = statistics.median(samples)
-    return statistics.fmean([one for one in samples if not is_stall(one, usual, calls)])
+    return statistics.fmean([sample for sample in samples if not is_stall(sample, usual, calls)])
 
 
 def is_stall(sample: float, usual: float, calls: int) -> bool:
@@ -129,7 +129,7 @@ def find_moments(logs: Sequence[float]) -> Moments:
     mean = math.fsum(logs) / n
     if n == 1 or max(logs) - min(logs) <= _NO_SPREAD:
         return Moments(mean=mean, error=0.0, freedom=n - 1)
-    variance = math.fsum((one - mean) * (one - mean) for one in logs) / (n - 1)
+    variance = math.fsum((log - mean) * (log - mean) for log in logs) / (n - 1)
     return Moments(mean=mean, error=math.sqrt(variance / n), freedom=n - 1)
 
 

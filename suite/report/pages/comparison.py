@@ -66,7 +66,9 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
         for arm in analysis.arms
     ]
     _write_campaigns(page, analyses)
-    facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
+    facts = {
+        column.name: show_facts(analyses[column.run - 1].arms[column.arm]) for column in columns
+    }
     _write_differences(page, facts)
     page.heading("Tables")
     page.paragraph(
@@ -84,7 +86,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
         columns=partial(_list_columns, versus, analyses, columns),
     )
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
-    pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
+    pairs = " ".join(f"{pair.other.name}/{pair.base.name}" for pair in versus.pairs)
     slower = "" if versus.bound is None else f" SLOWER={100 * versus.bound:g}"
     command = f'make compare RUNS="{folders}" PAIRS="{pairs}"{slower}'
     what = "From the campaigns' documents alone, byte for byte, by:"
@@ -113,11 +115,16 @@ def describe_again(versus: Versus) -> str:
 
 def _explain_again(versus: Versus, analyses: Sequence[Analysis]) -> list[str]:
     unknown = " (not every campaign knows its own)" if None in versus.noise_floors else ""
-    ratios = [one.ratio for pair in versus.pairs for one in pair.cells.values() if one.ratio]
+    ratios = [
+        comparison.ratio
+        for pair in versus.pairs
+        for comparison in pair.cells.values()
+        if comparison.ratio
+    ]
     widths = [ratio.high / ratio.value - 1 for ratio in ratios if ratio.high is not None]
     margin = versus.pairs[0].margin
     reach = f"{100 * max(margin, statistics.median(widths)):.0f} %" if widths else "any size"
-    few = any(len(arm.blocks) < FEWEST for one in analyses for arm in one.arms.values())
+    few = any(len(arm.blocks) < FEWEST for analysis in analyses for arm in analysis.arms.values())
     seed = (versus.seed or "")[:_SEED_SHOWN]
     rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives"
     beyond = f"{show_share(margin)}, the larger of 2 % and the campaigns' noise floors{unknown}"
@@ -177,9 +184,13 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     missing = Counter(
         word(why)
         for pair in versus.pairs
-        for cell, one in pair.cells.items()
-        if cell in work and not one.bound
-        if (why := one.no_verdict or next(iter(one.invalid), None) or one.no_ratio)
+        for cell, comparison in pair.cells.items()
+        if cell in work and not comparison.bound
+        if (
+            why := comparison.no_verdict
+            or next(iter(comparison.invalid), None)
+            or comparison.no_ratio
+        )
     )
     page.bullets(
         [
@@ -218,7 +229,7 @@ def _write_settling(
     analyses: Sequence[Analysis],
 ) -> None:
     """What would settle the undecided ones."""
-    known = [(pair, cell, one.bound.blocks) for pair, cell, one in undecided if one.bound]
+    known = [(pair, cell, row.bound.blocks) for pair, cell, row in undecided if row.bound]
     open_ = [(pair, cell, blocks) for pair, cell, blocks in known if blocks]
     if open_:
         blocks = max(blocks for *_, blocks in open_)
@@ -246,7 +257,7 @@ def _write_settling(
 
 
 def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Comparison]]) -> None:
-    can_settle = any(one.bound and one.bound.blocks for *_, one in cells)
+    can_settle = any(cell.bound and cell.bound.blocks for *_, cell in cells)
     rows = [
         {
             "cell": cell,
@@ -289,7 +300,7 @@ def _explain(pair: Pair) -> str:
         else f" Not every campaign knows its noise floor, so the margin may be too small at "
         f"{show_share(pair.margin)}."
     )
-    way = "".join(f" {end_sentence(one)}" for one in tell(pair.flags))
+    way = "".join(f" {end_sentence(text)}" for text in tell(pair.flags))
     width = (
         "what the campaign's twins show beyond their own intervals"
         if pair.interleaved

@@ -68,11 +68,13 @@ def compose_machines(
 ) -> Page:
     """The page, in no format yet."""
     by_id = {analysis.campaign.id: analysis for analysis in reversed(analyses)}
-    used = [by_id[name] for one in versus.choices for group in one.instances for name in group]
+    used = [
+        by_id[name] for choice in versus.choices for group in choice.instances for name in group
+    ]
     cells = {cell.id: cell for analysis in analyses for cell in analysis.cells}
     among = [cells[ranking.cell] for ranking in versus.rankings]
     names, shared = name_cells(among), list_shared(among)
-    count = len({one.instances for one in versus.choices})
+    count = len({choice.instances for choice in versus.choices})
     page = page_parts.begin_page(
         f"{show_things(count, 'machine')} by what work costs",
         versus,
@@ -140,7 +142,7 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         told.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
     if not points:
         return None
-    currency = next(one.offer.currency for one in versus.choices if one.offer)
+    currency = next(choice.offer.currency for choice in versus.choices if choice.offer)
     banners = name_banners([flag for choice in versus.choices for flag in choice.flags])
     return Picture(
         name=f"compare-{number}",
@@ -165,7 +167,7 @@ def find_scale(ranking: Ranking) -> tuple[float, str]:
     ranked = [entry for entry in ranking.entries if entry.rank] or ranking.entries
     costs = [entry.cost.value for entry in ranked if entry.cost]
     least = min(costs, default=1.0)
-    enough = (one for one in _SCALES if least * one / 1e6 >= _CENT)
+    enough = (scale for scale in _SCALES if least * scale / 1e6 >= _CENT)
     scale = next(enough, max(_SCALES))
     return scale, _SCALES[scale]
 
@@ -322,7 +324,7 @@ def _name_devices(entry: Entry) -> str:
 
 def _judge(versus: Versus, choice: Choice) -> str:
     """Whether a machine's numbers are sound; what all have is told over the table."""
-    common = set.intersection(*(set(name_banners(one.flags)) for one in versus.choices))
+    common = set.intersection(*(set(name_banners(choice.flags)) for choice in versus.choices))
     doubts = [*(page_parts.FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[flag.code] for flag in choice.flags if flag.code in _CAUTIONS]
     told = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
@@ -360,7 +362,7 @@ def _write_instances(page: Page, versus: Versus) -> None:
             }
         )
     page.table("Table: instances, campaigns and prices.", rows)
-    merged = dict.fromkeys(g for one in versus.choices for g in one.instances if len(g) > 1)
+    merged = dict.fromkeys(g for choice in versus.choices for g in choice.instances if len(g) > 1)
     page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
 
 
