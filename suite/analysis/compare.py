@@ -379,15 +379,13 @@ def count_blocks(
     ratio: Ratio,
     margin: float,
     level: float,
-    equivalence: float = EQUIVALENCE,
     *,
     spread: Spread | None = None,
 ) -> int | None:
     """How many blocks in all would decide a cell if its ratio and the spread stay as they are.
 
-    ``level`` is what its own p-value has to be under; ``equivalence`` within what it would be decided as
-    well, 0: by nothing; ``spread`` that of a ratio that is not of pairs.  None: not even `MOST_BLOCKS`
-    would, or the ratio has no interval.
+    ``level`` is what its own p-value has to be under; ``spread`` that of a ratio that is not of pairs.
+    None: not even `MOST_BLOCKS` would, or the ratio has no interval.
     """
     spread = spread or _find_paired_spread(ratio)
     if spread is None:
@@ -396,7 +394,7 @@ def count_blocks(
     for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
         error, freedom = spread.deviation / math.sqrt(blocks), spread.freedom * (blocks - 1)
         reach = find_quantile(freedom, INNER) * error
-        if distance + reach < math.log(1 + equivalence):
+        if distance + reach < math.log(1 + EQUIVALENCE):
             return blocks
         p = 2 * float(special.stdtr(freedom, -distance / error))
         if is_beyond(ratio.value, margin) and p < level:

@@ -86,7 +86,9 @@ def find_timing_costs(cells: Iterable[Cell], documents: Iterable[Document]) -> d
     costs: dict[str, float] = {}
     for document in documents:
         fence = read_number(document.facts.get(FENCE))
-        for cell in document.cells if fence is not None else ():
+        if fence is None:
+            continue
+        for cell in document.cells:
             if cell.outcome == "measured" and cell.id not in exempt and cell.calls_per_sample:
                 sample = cell.calls_per_sample * statistics.median(cell.samples_s)
                 costs[cell.id] = max(costs.get(cell.id, 0.0), fence / sample)

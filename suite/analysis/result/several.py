@@ -60,6 +60,11 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     distance_p95: float | None = None
 
     @property
+    def name(self) -> str:
+        """``2:cuda against 1:cuda``."""
+        return f"{self.other.name} against {self.base.name}"
+
+    @property
     def ratios(self) -> dict[str, Ratio | Flag]:
         """By cell its ratio, or the flag that says why there is none."""
         return {name: tell_ratio(comparison) for name, comparison in self.cells.items()}

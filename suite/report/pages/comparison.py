@@ -166,13 +166,13 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     )
     page.paragraph(Strong(verdict), counted, rule, drift)
     page.bullets(
-        f"{pair.other.name} against {pair.base.name}: not every campaign knows its noise floor, so that what "
+        f"{pair.name}: not every campaign knows its noise floor, so that what "
         "noise makes may be more than the bound."
         for pair in versus.pairs
         if not pair.floor_known and not pair.interleaved
     )
     page.bullets(
-        f"{pair.other.name} against {pair.base.name}: the campaigns' noise is larger than the bound; only "
+        f"{pair.name}: the campaigns' noise is larger than the bound; only "
         f"what is slower by over {show_share(limit)} is shown to be."
         for pair in versus.pairs
         for limit in {row.bound.limit for row in pair.cells.values() if row.bound}
@@ -275,10 +275,9 @@ def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Compa
 
 def _word_pair(pair: Pair) -> str:
     """One comparison in a sentence or three."""
-    against = f"{pair.other.name} against {pair.base.name}"
     counted, number = count_verdicts(pair.verdicts.values())
     words = f"of {show_things(number, 'cell')} {counted}" if number else NO_VERDICTS
-    sentence = f"{against}: {words}."
+    sentence = f"{pair.name}: {words}."
     if pair.distance_median is not None and pair.distance_p95 is not None:
         sentence += (
             f" Over {show_things(len(pair.sound), 'cell')} |ratio − 1| is "
@@ -290,8 +289,7 @@ def _word_pair(pair: Pair) -> str:
 
 def _explain(pair: Pair) -> str:
     """What the verdicts of one comparison rest on."""
-    name = f"{pair.other.name} against {pair.base.name}"
-    if absence := page_parts.explain_absence(pair.verdicts.values(), f" of {name}"):
+    if absence := page_parts.explain_absence(pair.verdicts.values(), f" of {pair.name}"):
         return absence
     test = "paired t test" if pair.interleaved else "Welch's t test"
     floor = (
@@ -307,7 +305,7 @@ def _explain(pair: Pair) -> str:
         else "the campaigns' noise floors"
     )
     return (
-        f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for "
+        f"Verdicts of {pair.name}: faster or slower where {test}, adjusted by Holm for "
         f"cells of work and for all others apart, gives p under {WORK_LEVEL} or {OTHER_LEVEL} "
         f"and the estimate lies beyond {show_share(pair.margin)}, the larger of 2 % and {width}.{floor}{way}"
     )
@@ -364,7 +362,7 @@ def _list_columns(
         yield f"{column.name}, time per call", [show_time(t) if t else unplanned for t in times]
     for pair in versus.pairs:
         name, verdicts = pair.other.name, pair.verdicts
-        yield f"{name} against {pair.base.name}", [_show_pair(pair, cell.id) for cell in cells]
+        yield pair.name, [_show_pair(pair, cell.id) for cell in cells]
         if versus.seed is not None:
             told = ["NO" if cell.id in pair.differing else "yes" for cell in cells]
             yield f"{name} reproduces", list(map(Cell, told))
