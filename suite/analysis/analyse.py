@@ -167,7 +167,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     arms = list(
         dict.fromkeys([*campaign.arms, *(document.invocation.arm for document in everything)])
     )
-    found = Analysis(
+    analysis = Analysis(
         schema=SCHEMA,
         suite=campaign.suite,
         analysed_by=__version__,
@@ -211,14 +211,15 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         hardware=tuple(find_hardware(summary, catalogue)),
         price=price,
     )
-    return hand_over(compare_gpus(found, campaign))
+    return hand_over(compare_gpus(analysis, campaign))
 
 
 def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:
     cell = summary.cell
     # What makes a side INVALID stands with the arm, and in the verdict.
     comparisons = {
-        arm: structs.replace(found, invalid=()) for arm, found in summary.comparisons.items()
+        arm: structs.replace(comparison, invalid=())
+        for arm, comparison in summary.comparisons.items()
     }
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)

@@ -111,7 +111,7 @@ def compare_pairs(
     """
     test = unpaired or find_welch_ratio
     spreads: dict[Key, Spread] = {}
-    found: dict[Key, Ratio | Flag] = {}
+    ratios: dict[Key, Ratio | Flag] = {}
     invalid: dict[Key, tuple[Flag, ...]] = {}
     for key, sides in pairs.items():
         base, other = (values_by_block(rows, measure) for rows in sides)
@@ -119,23 +119,23 @@ def compare_pairs(
         if first := next(filter(None, flags), ()):
             invalid[key] = first
         if not all(sides):
-            found[key] = raise_flag("not-in-both")
+            ratios[key] = raise_flag("not-in-both")
         elif any(flag.code in IMPLAUSIBLE for side in flags for flag in side):
-            found[key] = raise_flag("no-possible-number")
+            ratios[key] = raise_flag("no-possible-number")
         elif not base or not other:
-            found[key] = raise_flag("no-number")
+            ratios[key] = raise_flag("no-number")
         elif refused and key in refused:
-            found[key] = refused[key]
+            ratios[key] = refused[key]
         elif paired:
-            found[key] = find_paired_ratio(base, other) or raise_flag("no-common-block")
+            ratios[key] = find_paired_ratio(base, other) or raise_flag("no-common-block")
         else:
-            found[key] = test(base.values(), other.values()) or raise_flag("no-number")
+            ratios[key] = test(base.values(), other.values()) or raise_flag("no-number")
             if spread := find_welch_spread(base.values(), other.values()):
                 spreads[key] = spread
     first_rows = {key: [rows[0] for rows in sides if rows] for key, sides in pairs.items()}
     profiles = (row.profile for rows in first_rows.values() for row in rows)
     verdicts = _judge_families(
-        found,
+        ratios,
         invalid,
         hasty=None if any_profile else next((p for p in profiles if p not in WITH_VERDICTS), None),
         work={key for key, rows in first_rows.items() if any(row.role == "work" for row in rows)},
@@ -151,7 +151,7 @@ def compare_pairs(
             beside=(beside or {}).get(key, ()) if isinstance(ratio, Ratio) else (),
             invalid=invalid.get(key, ()),
         )
-        for key, ratio in found.items()
+        for key, ratio in ratios.items()
     }
 
 
@@ -505,21 +505,21 @@ def share_spread(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
     tells (Smyth 2004, section 6.2; empirical Bayes).  The more alike they are, the further each is drawn.
     Ratios without a spread, and all where under three have one, stay as they are.
     """
-    found = {
+    spreads = {
         name: (own, ratio.n - 1) for name, ratio in ratios.items() if (own := find_spread(ratio))
     }
-    if len(found) < FEWEST_RATIOS:
+    if len(spreads) < FEWEST_RATIOS:
         return dict(ratios)
-    scale, prior = _fit(list(found.values()))
+    scale, prior = _fit(list(spreads.values()))
     # Nobody knows a spread better than all ratios together do, nor what is usual among them.
-    most = sum(freedom for _, freedom in found.values())
+    most = sum(freedom for _, freedom in spreads.values())
     weight = min(prior, most)
     wider = {}
-    for name, (own, freedom) in found.items():
+    for name, (own, freedom) in spreads.items():
         variance = (weight * scale + freedom * own * own) / (weight + freedom)
         if variance > own * own:
-            known = min(weight + freedom, most)
-            wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), known)
+            certainty = min(weight + freedom, most)
+            wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), certainty)
     return {**ratios, **wider}
 
 
@@ -537,17 +537,17 @@ def _widen(ratio: Ratio, error: float, freedom: float) -> Ratio:
     return structs.replace(ratio, **wider, p=max(p, ratio.p or 0.0))
 
 
-def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
+def _fit(spreads: list[tuple[float, int]]) -> tuple[float, float]:
     """The usual variance and its degrees of freedom, from standard deviations and theirs.
 
     By the mean and the variance of log variances; as many degrees as there can be where these vary no
     more than chance has it.  The smallest tenth counts as the tenth: one cell without a spread would
     otherwise tell that all can be so (as Phipson et al. 2016 winsorize).
     """
-    halves = [freedom / 2 for _, freedom in found]
+    halves = [freedom / 2 for _, freedom in spreads]
     logs = [
         2 * math.log(own) - float(special.digamma(half)) + math.log(half)
-        for (own, _), half in zip(found, halves, strict=True)
+        for (own, _), half in zip(spreads, halves, strict=True)
     ]
     logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
     mean = math.fsum(logs) / len(logs)
@@ -561,11 +561,11 @@ def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
 
 def _invert_trigamma(value: float) -> float:
     """Newton's method on the reciprocal, which is convex, from above (Smyth 2004, appendix)."""
-    found = 0.5 + 1 / value
+    root = 0.5 + 1 / value
     for _ in range(STEPS):
-        trigamma = float(special.polygamma(1, found))
-        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
-        found += step
-        if abs(step) < 1e-8 * found:
+        trigamma = float(special.polygamma(1, root))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, root))
+        root += step
+        if abs(step) < 1e-8 * root:
             break
-    return found
+    return root

@@ -46,8 +46,8 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
 
     Every arm of the plan is there, also one without documents.
     """
-    found = take_counted(loaded.campaign, loaded.documents)
-    return {arm: found.get(arm, {}) for arm in loaded.campaign.arms}
+    counted = take_counted(loaded.campaign, loaded.documents)
+    return {arm: counted.get(arm, {}) for arm in loaded.campaign.arms}
 
 
 def take_counted(
@@ -90,24 +90,24 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
     flags: dict[str, list[Flag]] = {}
     for arm, by_block in by_arm.items():
         documents, where = list(by_block.values()), {"arm": arm}
-        found = flags[arm] = []
+        raised = flags[arm] = []
         if documents and len(contents) > 1:
-            found.append(raise_flag("changed", what="suite"))
+            raised.append(raise_flag("changed", what="suite"))
         images = [document.invocation.image for document in documents]
         if _vary(image.content or image.id for image in images):
-            found.append(raise_flag("changed", where, what="image"))
+            raised.append(raise_flag("changed", where, what="image"))
         facts = _find_changed_facts(documents)
         if facts:
-            found.append(raise_flag("changed", where, what="facts", facts=facts))
+            raised.append(raise_flag("changed", where, what="facts", facts=facts))
         if _vary(document.invocation.isolation for document in documents):
-            found.append(raise_flag("isolation-differs", where))
+            raised.append(raise_flag("isolation-differs", where))
         limits = [document.invocation.limits for document in documents]
         if _vary(tuple(sorted((n, tell_apart(v)) for n, v in limit.items())) for limit in limits):
-            found.append(raise_flag("limits-differ", where))
+            raised.append(raise_flag("limits-differ", where))
         jumps = (document.invocation.clock_jump_s or 0.0 for document in documents)
         jump_s = max(map(abs, jumps), default=0.0)
         if jump_s >= LEAST_JUMP_S:
-            found.append(raise_flag("clock-set", where, most=jump_s))
+            raised.append(raise_flag("clock-set", where, most=jump_s))
     return flags
 
 
@@ -167,16 +167,16 @@ def find_disagreement(checked: Mapping[str, Checked | None]) -> Flag | None:
     Compares what the checks computed, relative to the largest of it, with the widest tolerance that
     one of them declares.
     """
-    known = {arm: check for arm, check in checked.items() if check is not None}
-    if not known:
+    checks = {arm: check for arm, check in checked.items() if check is not None}
+    if not checks:
         return None
-    tolerance = max(check.tolerance for check in known.values())
-    ends = [end for check in known.values() for end in (check.low, check.high)]
+    tolerance = max(check.tolerance for check in checks.values())
+    ends = [end for check in checks.values() for end in (check.low, check.high)]
     # Half of each, so that the largest floats do not overflow.
     if max(ends) / 2 - min(ends) / 2 <= tolerance * max(map(abs, ends)) / 2:
         return None
-    seen = [(arm, check.low, check.high) for arm, check in known.items()]
-    return raise_flag("results-differ", tolerance=tolerance, seen=seen)
+    ranges = [(arm, check.low, check.high) for arm, check in checks.items()]
+    return raise_flag("results-differ", tolerance=tolerance, seen=ranges)
 
 
 def find_missing(
@@ -198,7 +198,7 @@ def find_missing(
                 _find_reason(result) or "",
                 _find_ending(result, documents[block]),
             )
-            alike = next((blocks for known, blocks in endings if known == ending), None)
+            alike = next((blocks for other, blocks in endings if other == ending), None)
             if alike is None:
                 endings.append((ending, [block]))
             else:

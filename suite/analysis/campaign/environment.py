@@ -163,11 +163,11 @@ def _find_placement(results: Iterable[CellResult]) -> dict[str, Placed]:
 
 def _find_elsewhere(results: Iterable[CellResult]) -> dict[str, tuple[str, ...]]:
     """What was seen elsewhere than on a cell's own device, by cell."""
-    found: dict[str, set[str]] = {}
+    elsewhere: dict[str, set[str]] = {}
     for result in results:
         if result.elsewhere:
-            found.setdefault(result.id, set()).update(result.elsewhere)
-    return {name: tuple(sorted(names)) for name, names in found.items()}
+            elsewhere.setdefault(result.id, set()).update(result.elsewhere)
+    return {name: tuple(sorted(names)) for name, names in elsewhere.items()}
 
 
 def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...]]:

@@ -69,18 +69,18 @@ def flag_readings(
     A one-shot cell has one sample an invocation by definition, and is not blamed for it.
     """
     every = tuple(readings)
-    found = {
+    blocks_by_code = {
         code: [block for block, reading in readings.items() if reading.steady.kind == kind]
         for kind, code in _KINDS.items()
         if not (kind == "too few" and one_shot)
     }
     modes = [block for block, reading in readings.items() if reading.bimodal]
-    found["bimodal"] = modes if 2 * len(modes) > len(every) else []
+    blocks_by_code["bimodal"] = modes if 2 * len(modes) > len(every) else []
     if is_bimodal([reading.value for reading in readings.values()]):
-        found["bimodal-blocks"] = list(every)
+        blocks_by_code["bimodal-blocks"] = list(every)
     flags = [
         raise_flag(code, {**where, "blocks": tuple(blocks)}, of=len(every))
-        for code, blocks in found.items()
+        for code, blocks in blocks_by_code.items()
         if blocks
     ]
     outliers = add_outliers(readings.values())

@@ -126,9 +126,9 @@ def _find_impossible_product(
 
 
 def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
-    known = take_first(documents)
-    gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
-    device = read_text((known[gpus[0]] if gpus else None) if arm.gpu else known.get("cpu.model"))
+    facts = take_first(documents)
+    gpus = sorted(name for name in facts if name.startswith("gpu.") and name.endswith(".name"))
+    device = read_text((facts[gpus[0]] if gpus else None) if arm.gpu else facts.get("cpu.model"))
     figures = read_figures()
     part = figures.find_part(device)
     return Place(
@@ -137,19 +137,19 @@ def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
         part=part,
         products={figure.precision: figure for figure in figures.select(part, "product", "peak")},
         memory=next(iter(figures.select(part, "memory", "peak")), None),
-        architecture=read_text(known.get("cpu.architecture")),
+        architecture=read_text(facts.get("cpu.architecture")),
         cpus=_most(document.facts.get("cpu.usable") for document in documents),
     )
 
 
 def take_first(documents: Iterable[Document]) -> dict[str, Scalar]:
     """Every fact that is known, from the first document that has it."""
-    known: dict[str, Scalar] = {}
+    facts: dict[str, Scalar] = {}
     for document in documents:
         for name, value in document.facts.items():
             if value is not None:
-                known.setdefault(name, value)
-    return known
+                facts.setdefault(name, value)
+    return facts
 
 
 def read_text(value: Scalar) -> str | None:

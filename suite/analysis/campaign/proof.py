@@ -164,10 +164,10 @@ def _count(elsewhere: Sequence[str]) -> dict[str, int] | None:
     """How many nodes by device these words name; None: one of them names none."""
     counts: Counter[str] = Counter()
     for text in elsewhere:
-        found = _NODES.fullmatch(text)
-        if found is None:
+        match = _NODES.fullmatch(text)
+        if match is None:
             return None
-        counts[found["device"]] += int(found["count"])
+        counts[match["device"]] += int(match["count"])
     return dict(counts)
 
 

@@ -118,20 +118,20 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     indexed = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted)
     results: dict[str, dict[str, dict[int, CellResult]]] = {}
-    known: dict[str, dict[str, ArmResult]] = {}
+    arms_by_cell: dict[str, dict[str, ArmResult]] = {}
     table: list[Observation] = []
     for cell in campaign.cells:
-        found = results[cell.id] = {
+        by_arm = results[cell.id] = {
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
             for arm, blocks in indexed.items()
         }
-        disagreement = find_disagreement({arm: find_checked(by) for arm, by in found.items()})
-        arms = known[cell.id] = {
+        disagreement = find_disagreement({arm: find_checked(by) for arm, by in by_arm.items()})
+        arms = arms_by_cell[cell.id] = {
             arm: _summarise_arm(
                 campaign,
                 cell,
                 arm,
-                results=found[arm],
+                results=by_arm[arm],
                 documents=counted[arm],
                 flags=flags[arm],
                 disagreement=disagreement,
@@ -173,7 +173,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             CellSummary(
                 cell=cell,
                 results=results[cell.id],
-                arms=known[cell.id],
+                arms=arms_by_cell[cell.id],
                 comparisons={arm: compared[cell.id] for arm, compared in comparisons.items()},
             )
             for cell in campaign.cells
@@ -214,9 +214,9 @@ def _summarise_arm(
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     where = {"arm": arm, "cell": cell.id}
-    found = [*flags, *flag_cell(where, results, planned)]
+    raised = [*flags, *flag_cell(where, results, planned)]
     cold = flag_cold(arm, documents)
-    found += cold if cell.one_shot and not cell.by_host else []
+    raised += cold if cell.one_shot and not cell.by_host else []
     disturbances: dict[str, list[int]] = {}
     for block, result in measured.items():
         code = find_whole_disturbance(documents[block]) or find_cell_disturbance(result)
@@ -226,7 +226,7 @@ def _summarise_arm(
     kept = measured
     if disturbances and not invalid and not find_invalid(flags):
         few = len(out) <= MOST_SET_ASIDE * len(measured)
-        told = tuple(
+        own = tuple(
             raise_flag(
                 *(code, {**where, "blocks": tuple(blocks)}),
                 severity="excluded" if few else "invalid",
@@ -236,18 +236,18 @@ def _summarise_arm(
         )
         if few:
             kept = {block: result for block, result in measured.items() if block not in out}
-            found += told
+            raised += own
         else:
-            invalid = told
-    found += flag_labels(where, measured)
+            invalid = own
+    raised += flag_labels(where, measured)
     # Numbers of different work are no numbers, so nobody reads them.
     readings = {} if disagreement else {block: read(result) for block, result in kept.items()}
     if readings:
-        found += flag_readings(where, readings, one_shot=cell.one_shot)
+        raised += flag_readings(where, readings, one_shot=cell.one_shot)
     contended = [block for block in readings if is_contended(documents[block])]
     if contended:
         here = {**where, "blocks": tuple(contended)}
-        found.append(raise_flag("contended-machine", here, of=len(readings)))
+        raised.append(raise_flag("contended-machine", here, of=len(readings)))
     value = estimate([reading.value for reading in readings.values()]) if readings else None
     # One block that can't be is enough: nobody knows what the others are of.
     beyond = (find_impossible(arm, cell, place, reading.value) for reading in readings.values())
@@ -256,14 +256,14 @@ def _summarise_arm(
     firsts = [result.first_call_s for result in kept.values() if result.first_call_s is not None]
     first = estimate(firsts) if firsts and not disagreement else None
     work = next(result.work for result in measured.values() if result.work)
-    told = value.flags if value else ()
+    own = value.flags if value else ()
     return ArmResult(
         **_spread(value),
         outcome="measured",
         work=_take_work(work),
         rate=derive_rate(work.amount, value.value) if value else None,
         first_call=first and structs.replace(first, flags=(*first.flags, *cold)),
-        flags=(*told, *invalid, *found, *([disagreement] if disagreement else [])),
+        flags=(*own, *invalid, *raised, *([disagreement] if disagreement else [])),
         values={block: reading.value for block, reading in readings.items()},
         steady=Counter(reading.steady.kind for reading in readings.values()),
         outliers=add_outliers(readings.values()) if readings else None,
@@ -274,10 +274,10 @@ def _summarise_arm(
     )
 
 
-def _spread(found: Estimate | None) -> dict[str, Any]:
+def _spread(value: Estimate | None) -> dict[str, Any]:
     """The fields of a number of an arm, or of none."""
-    ends = {name: getattr(found, name, None) for name in ("value", "low", "high")}
-    return {**ends, "n": found.n if found else 0, "unit": UNIT}
+    ends = {name: getattr(value, name, None) for name in ("value", "low", "high")}
+    return {**ends, "n": value.n if value else 0, "unit": UNIT}
 
 
 def _take_work(work: Work) -> Amount:
@@ -285,9 +285,9 @@ def _take_work(work: Work) -> Amount:
 
 
 def _mean_power(results: Iterable[CellResult]) -> float | None:
-    seen = (result.evidence.get("gpu.mean_power_w") for result in results)
-    known = [power for power in seen if power is not None and power > 0]
-    return statistics.fmean(known) if known else None
+    powers = (result.evidence.get("gpu.mean_power_w") for result in results)
+    positive = [power for power in powers if power is not None and power > 0]
+    return statistics.fmean(positive) if positive else None
 
 
 def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
@@ -306,4 +306,6 @@ def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
 
 
 def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
-    return {block: {cell.id: cell for cell in found.cells} for block, found in documents.items()}
+    return {
+        block: {cell.id: cell for cell in document.cells} for block, document in documents.items()
+    }

@@ -61,7 +61,7 @@ def _find_effect(summary: Summary) -> WatchEffect | None:
     if other is None or not watched[base] or watched[other]:
         return None
     logs = [
-        math.log(found.value) for cell in summary.cells if (found := cell.comparisons[other].ratio)
+        math.log(ratio.value) for cell in summary.cells if (ratio := cell.comparisons[other].ratio)
     ]
     if len(logs) < 2:
         return None
@@ -134,10 +134,10 @@ def _gather(watched: Sequence[Document], name: str) -> list[float]:
 
 def _count(cells: Iterable[CellResult], *names: str, over: float = 0.0) -> Share:
     """Of what is known of these cells by these names, how much is over a value."""
-    known = [
+    values = [
         value for cell in cells for name in names if (value := cell.evidence.get(name)) is not None
     ]
-    return Share(seen=sum(value > over for value in known), of=len(known))
+    return Share(seen=sum(value > over for value in values), of=len(values))
 
 
 def _find_span(values: Sequence[float]) -> Span | None:

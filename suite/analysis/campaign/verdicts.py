@@ -75,8 +75,8 @@ def _make_family(base: str, other: str, comparisons: Mapping[str, Comparison]) -
 def _compare_control(arm: str, base: Table, control: str, rows: Table) -> Family:
     """A control's values against an arm of the plan, over the cells that are not INVALID: one family."""
     sound = [row for row in base if not row.invalid]
-    found = compare(sound, rows, margin=MARGIN, level=OTHER_LEVEL, any_profile=True)
-    return _make_family(arm, control, found)
+    comparisons = compare(sound, rows, margin=MARGIN, level=OTHER_LEVEL, any_profile=True)
+    return _make_family(arm, control, comparisons)
 
 
 def _find_hidden(
@@ -114,7 +114,7 @@ def _find_input_only(
     results: Mapping[str, Mapping[str, Mapping[int, CellResult]]],
     comparisons: Mapping[str, Mapping[str, Comparison]],
 ) -> dict[str, dict[str, Verdict]]:
-    found = {}
+    input_only = {}
     for cell in cells:
         every = (result for blocks in results[cell.id].values() for result in blocks.values())
         placements = [result.placement for result in every if result.outcome == "measured"]
@@ -126,8 +126,8 @@ def _find_input_only(
                 if verdict is not None and verdict.name != "INVALID"
             }
             if sound:
-                found[cell.id] = sound
-    return found
+                input_only[cell.id] = sound
+    return input_only
 
 
 def find_floor(families: Iterable[Family]) -> float | None:
@@ -174,11 +174,11 @@ def is_input_only(cell: Cell, placements: Iterable[Mapping[str, Any]]) -> bool:
     ``placements`` are the nodes by device of every measured invocation on every arm; a cell whose
     placement nobody saw is none.
     """
-    known = list(placements)
+    every = list(placements)
     return (
         cell.role == "input"
-        and bool(known)
-        and all(nodes and all("GPU" not in device for device in nodes) for nodes in known)
+        and bool(every)
+        and all(nodes and all("GPU" not in device for device in nodes) for nodes in every)
     )
 
 

@@ -138,24 +138,24 @@ class Controls(Struct, frozen=True, kw_only=True):
     def input_differs(self) -> list[tuple[str, str, Verdict]]:
         """The verdicts that name a winner where no arm's device takes part: cell, other arm, verdict."""
         return [
-            (cell, arm, one)
+            (cell, arm, verdict)
             for cell, arms in self.input_only.items()
-            for arm, one in arms.items()
-            if one.names_winner
+            for arm, verdict in arms.items()
+            if verdict.names_winner
         ]
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The codes of the controls that failed."""
         hidden = (self.cuda_hidden,) if self.cuda_hidden else ()
-        found = {
+        failures = {
             "twins": any(family.flagged for family in self.twins),
             "again": any(family.flagged for family in self.again),
             "hidden": any(family.flagged for family in hidden),
             "extra-work": any(extra.holds is False for extra in self.extra_work),
             "input-only": bool(self.input_differs),
         }
-        return tuple(code for code, failed in found.items() if failed)
+        return tuple(code for code, failed in failures.items() if failed)
 
 
 class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -205,13 +205,13 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def pick(self, answer: str) -> list[tuple[Pair, str, Comparison]]:
         """The cells of all pairs with this answer to ``bound``, the largest ratio first."""
-        found = [
+        answered = [
             (compared.ratio.value, pair, cell, compared)
             for pair in self.pairs
             for cell, compared in pair.cells.items()
             if compared.ratio and compared.bound and compared.bound.answer == answer
         ]
-        return [row[1:] for row in sorted(found, key=lambda row: -row[0])]
+        return [row[1:] for row in sorted(answered, key=lambda row: -row[0])]
 
     @property
     def holds(self) -> bool:

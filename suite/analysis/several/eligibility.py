@@ -43,9 +43,9 @@ def admit(
     return admitted, excluded
 
 
-def _find_usual(found: Sequence[str]) -> str:
+def _find_usual(values: Sequence[str]) -> str:
     """What most have; of several the first."""
-    return Counter(found).most_common(1)[0][0]
+    return Counter(values).most_common(1)[0][0]
 
 
 def _describe_method(analysis: Analysis) -> str:

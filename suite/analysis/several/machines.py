@@ -79,9 +79,9 @@ class Machine:
     @property
     def failed(self) -> tuple[str, ...]:
         """Why its numbers are not to be believed: codes of controls that failed, and invalid."""
-        found = [code for analysis in self.analyses for code in analysis.controls.failed]
-        found += ["invalid" for analysis in self.analyses if analysis.invalid]
-        return tuple(dict.fromkeys(found))
+        codes = [code for analysis in self.analyses for code in analysis.controls.failed]
+        codes += ["invalid" for analysis in self.analyses if analysis.invalid]
+        return tuple(dict.fromkeys(codes))
 
     def observe(self, cell: str, *, by_example: bool) -> list[Observation]:
         """The rows of a cell that are not INVALID, the arms called by their device.
@@ -121,19 +121,21 @@ class Machine:
 
     def cross(self, cell: str) -> Crossover | None:
         """From where on the GPU wins; undecided where its campaigns do not agree."""
-        found = [
+        crossovers = [
             sweep.crossovers[analysis.gpu]
             for analysis in self.analyses
             if analysis.gpu
             and (sweep := find_sweep(analysis, cell))
             and analysis.gpu in sweep.crossovers
         ]
-        if len({(crossover.answer, crossover.rising) for crossover in found}) != 1:
-            return Crossover(answer="undecided") if found else None
-        lows = [crossover.low for crossover in found if crossover.low is not None]
-        highs = [crossover.high for crossover in found if crossover.high is not None]
+        if len({(crossover.answer, crossover.rising) for crossover in crossovers}) != 1:
+            return Crossover(answer="undecided") if crossovers else None
+        lows = [crossover.low for crossover in crossovers if crossover.low is not None]
+        highs = [crossover.high for crossover in crossovers if crossover.high is not None]
         low, high = min(lows, default=None), max(highs, default=None)
-        return Crossover(answer=found[0].answer, low=low, high=high, rising=found[0].rising)
+        return Crossover(
+            answer=crossovers[0].answer, low=low, high=high, rising=crossovers[0].rising
+        )
 
     def price(self, offers: Sequence[Offer]) -> Sequence[tuple[Offer | None, Unpriced | None]]:
         """What it can be had for: by its type, else what its campaigns were told; or why that is no price.
@@ -145,10 +147,10 @@ class Machine:
         if listed := [offer for offer in offers if (offer.type,) == self.types]:
             return [(offer, None) for offer in listed]
         priced = [analysis for analysis in self.analyses if analysis.price]
-        told = {analysis.price for analysis in priced if analysis.price}
-        if len(told) != 1:
-            return [(None, "contradiction" if told else None)]
-        (price,) = told
+        prices = {analysis.price for analysis in priced if analysis.price}
+        if len(prices) != 1:
+            return [(None, "contradiction" if prices else None)]
+        (price,) = prices
         if offers and price.currency not in {offer.currency for offer in offers}:
             return [(None, "currency")]
         own = Offer(
@@ -262,7 +264,7 @@ def group_types(machines: Iterable[Machine]) -> list[Machine]:
 def _make_machine(instance: Instance, types: set[str]) -> Machine:
     """An instance, whatever its campaigns call it: the documents' word counts before a label's."""
     known, analyses = instance
-    told = [
+    types_told = [
         str(value)
         for analysis in analyses
         for arm in analysis.arms.values()
@@ -271,8 +273,8 @@ def _make_machine(instance: Instance, types: set[str]) -> Machine:
     ]
     labels = [label for analysis in analyses if (label := analysis.campaign.label) in types]
     return Machine(
-        types=tuple(dict.fromkeys(told or labels)),
-        labelled=not told and bool(labels),
+        types=tuple(dict.fromkeys(types_told or labels)),
+        labelled=not types_told and bool(labels),
         known=known,
         instances=(tuple(analyses),),
     )
@@ -372,7 +374,9 @@ def _measure(
         device: values_by_block(rows, lambda row: row.seconds_per_work)
         for device, rows in by_device.items()
     }
-    seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
+    seconds = {
+        device: estimate(list(values.values())) for device, values in times.items() if values
+    }
     ratio = find_paired_ratio(times["cpu"], times["gpu"])
     claims: list[tuple[str, Estimate]] = [
         *seconds.items(),

@@ -155,9 +155,11 @@ def find_quantile(freedom: float, confidence: float) -> float:
     of Newton's steps, and then the digits that are the same everywhere (docs/decisions/0045).
     """
     wanted = (1 + confidence) / 2
-    found = float(special.stdtrit(freedom, wanted))
-    below, at, above = (float(special.stdtr(freedom, found + step)) for step in (-_STEP, 0, _STEP))
-    return settle(found - (at - wanted) * 2 * _STEP / (above - below))
+    quantile = float(special.stdtrit(freedom, wanted))
+    below, at, above = (
+        float(special.stdtr(freedom, quantile + step)) for step in (-_STEP, 0, _STEP)
+    )
+    return settle(quantile - (at - wanted) * 2 * _STEP / (above - below))
 
 
 def _exp(value: float) -> float:

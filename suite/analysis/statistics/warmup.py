@@ -115,7 +115,9 @@ def _segment(signal: Array, shortest: int, penalty: float) -> tuple[int, ...]:
     each change the penalty.  Time grows with the square of the length: 10,000 samples take under a second.
     """
     count = len(signal)
-    sums, squares = (np.concatenate(([0.0], np.cumsum(one))) for one in (signal, signal * signal))
+    sums, squares = (
+        np.concatenate(([0.0], np.cumsum(series))) for series in (signal, signal * signal)
+    )
     cost = np.full(count + 1, np.inf)
     cost[0] = -penalty
     before = np.zeros(count + 1, dtype=np.intp)

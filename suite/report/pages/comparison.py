@@ -229,8 +229,8 @@ def _write_settling(
     analyses: Sequence[Analysis],
 ) -> None:
     """What would settle the undecided ones."""
-    known = [(pair, cell, row.bound.blocks) for pair, cell, row in undecided if row.bound]
-    open_ = [(pair, cell, blocks) for pair, cell, blocks in known if blocks]
+    rows = [(pair, cell, row.bound.blocks) for pair, cell, row in undecided if row.bound]
+    open_ = [(pair, cell, blocks) for pair, cell, blocks in rows if blocks]
     if open_:
         blocks = max(blocks for *_, blocks in open_)
         once = all(pair.interleaved for pair, *_ in open_)
@@ -263,12 +263,12 @@ def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Compa
             "cell": cell,
             "arm": pair.other.name,
             "against": pair.base.name,
-            "is": show_relative(one.ratio),
-            "adjusted p": f"{one.bound.p:.2g}",
+            "is": show_relative(row.ratio),
+            "adjusted p": f"{row.bound.p:.2g}",
         }
-        | ({"blocks to settle": str(one.bound.blocks or "")} if can_settle else {})
-        for pair, cell, one in cells
-        if one.ratio and one.bound
+        | ({"blocks to settle": str(row.bound.blocks or "")} if can_settle else {})
+        for pair, cell, row in cells
+        if row.ratio and row.bound
     ]
     page.table(f"Table: {what}.", rows)
 
@@ -364,15 +364,17 @@ def _list_columns(
         name, verdicts = pair.other.name, pair.verdicts
         yield pair.name, [_show_pair(pair, cell.id) for cell in cells]
         if versus.seed is not None:
-            told = ["NO" if cell.id in pair.differing else "yes" for cell in cells]
-            yield f"{name} reproduces", list(map(Cell, told))
+            answers = ["NO" if cell.id in pair.differing else "yes" for cell in cells]
+            yield f"{name} reproduces", list(map(Cell, answers))
         elif any(isinstance(verdict, Verdict) for verdict in verdicts.values()):
             yield f"{name} is", [show_verdict(verdicts[cell.id]) for cell in cells]
 
 
 def _show_pair(pair: Pair, identity: str) -> Cell:
-    found = pair.cells[identity]
+    comparison = pair.cells[identity]
     other, base = pair.other.name, pair.base.name
-    cell = show_comparison(tell_ratio(found), other=other, base=base, invalid=[found.invalid])
-    beside = tell(found.beside) if cell.text != NO_NUMBER else ()
+    cell = show_comparison(
+        tell_ratio(comparison), other=other, base=base, invalid=[comparison.invalid]
+    )
+    beside = tell(comparison.beside) if cell.text != NO_NUMBER else ()
     return replace(cell, notes=(*cell.notes, *beside))

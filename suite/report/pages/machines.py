@@ -128,7 +128,7 @@ def depict_machines(versus: Versus) -> list[Picture]:
 
 def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     scale, amount = find_scale(ranking)
-    points, told = dict[str, tuple[Mark, Mark]](), []
+    points, texts = dict[str, tuple[Mark, Mark]](), []
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
         cost, time = _scale_cost(entry, scale), entry.fastest
@@ -139,7 +139,7 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         failed = bool(choice.failed)
         up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=failed)
         points[name] = Mark(value=rate, struck=failed), up
-        told.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
+        texts.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
     if not points:
         return None
     currency = next(choice.offer.currency for choice in versus.choices if choice.offer)
@@ -149,7 +149,7 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         title=f"{ranking.cell}: cost against rate",
         caption="A mark for each machine, by its letter: further right is faster, further down is cheaper; "
         "full marks have a ★ in the table, crosses are not sound. Both axes are logarithmic.",
-        alt="; ".join(told),
+        alt="; ".join(texts),
         tables=(ranking.cell,),
         arms=(),
         banner=" · ".join(banners),
@@ -200,13 +200,13 @@ def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
             if choice.offer and choice.old
             else ""
         )
-        told = f" ({count}) costs least, {cost}{old} on the {_name_devices(first)}{ties}."
+        sentence = f" ({count}) costs least, {cost}{old} on the {_name_devices(first)}{ties}."
     else:
         took = show_seconds(time) if time else NO_NUMBER
         why = [_EXPLAINED[row.unpriced] for row in versus.choices if row.unpriced]
         none = "; ".join(dict.fromkeys(["no machine has a price", *why]))
-        told = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; {none}."
-    return f"{name}: ", called, told
+        sentence = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; {none}."
+    return f"{name}: ", called, sentence
 
 
 def _describe_unranked(versus: Versus) -> Iterable[str | Runs]:
@@ -327,8 +327,8 @@ def _judge(versus: Versus, choice: Choice) -> str:
     common = set.intersection(*(set(name_banners(choice.flags)) for choice in versus.choices))
     doubts = [*(page_parts.FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[flag.code] for flag in choice.flags if flag.code in _CAUTIONS]
-    told = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
-    return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"
+    doubtful = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
+    return f"NO: {doubtful}" if choice.failed else f"yes, but {doubtful}" if doubtful else "yes"
 
 
 def _show_rank(entry: Entry) -> str:
@@ -371,13 +371,13 @@ def _write_differences(page: Page, versus: Versus, by_id: Mapping[str, Analysis]
     page.heading("What differs between the machines")
     facts: dict[str, dict[str, list[str]]] = {}
     for number, choice in enumerate(versus.choices, start=1):
-        told: dict[str, dict[str, None]] = {}
+        values_by_fact: dict[str, dict[str, None]] = {}
         for analysis in (by_id[name] for group in choice.instances for name in group):
             # Of what both arms tell, the CPU's: an image for a GPU differs from it everywhere alike.
             arms = [analysis.arms[arm] for arm in (analysis.gpu, analysis.cpu) if arm]
             for name, value in dict(chain(*(show_facts(arm).items() for arm in arms))).items():
-                told.setdefault(name, {})[value] = None
-        for name, values in told.items():
+                values_by_fact.setdefault(name, {})[value] = None
+        for name, values in values_by_fact.items():
             letters = facts.setdefault(name, {}).setdefault(" or ".join(values), [])
             letters.append(name_letter(number))
     rows = [

@@ -39,9 +39,9 @@ def begin_page(
         failed = ", ".join(FAILED[code] for code in codes)
         page.paragraph(Strong(f"A control of {name} failed: {failed}."))
     for code, what in _COPIED.items():
-        told = [f"{name}: {word(f)}" for name, f in versus.copied.items() if f.code == code]
-        if told:
-            page.paragraph(Strong(what), f": {'; '.join(told)}.")
+        texts = [f"{name}: {word(f)}" for name, f in versus.copied.items() if f.code == code]
+        if texts:
+            page.paragraph(Strong(what), f": {'; '.join(texts)}.")
     if opening := " ".join(sentences):
         page.paragraph(opening)
     return page
@@ -50,9 +50,9 @@ def begin_page(
 def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:
     """Why there is no verdict at all; empty where there is one."""
     found = list(verdicts)
-    if any(isinstance(one, Verdict) for one in found):
+    if any(isinstance(verdict, Verdict) for verdict in found):
         return ""
-    reasons = dict.fromkeys(word(one) for one in found if isinstance(one, Flag))
+    reasons = dict.fromkeys(word(verdict) for verdict in found if isinstance(verdict, Flag))
     return f"No verdicts{of}: {'; '.join(reasons) or 'there is no cell'}."
 
 

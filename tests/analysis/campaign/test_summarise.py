@@ -234,17 +234,6 @@ def cold(documents: list[Document], arm: str = "cuda") -> list[Cold]:
     return [(one.get("grown", []), one.get("unknown", [])) for one in told]
 
 
-@pytest.mark.parametrize("ends", [(24, 24), (24, 900), (None, 24), (24, None)])
-def test_numbers_that_are_not_cold_say_nothing_of_compiling(
-    ends: tuple[int | None, int | None],
-) -> None:
-    """The driver compiles in the first call, which has a figure of its own; and on any GPU."""
-    filled = fill_cache({0: (0, 0), 1: (0, 24), 2: ends, 3: (24, 24), 4: (24, 24)})
-    for arm in CAMPAIGN.arms:
-        found, same = find(filled, arm), find(DOCUMENTS, arm)
-        assert (found.flags, found.estimate) == (same.flags, same.estimate)
-
-
 FULL: Files = dict.fromkeys((1, 2, 3, 4), (24, 24))
 
 
@@ -256,15 +245,12 @@ FULL: Files = dict.fromkeys((1, 2, 3, 4), (24, 24))
         ({0: (0, 0), **FULL, 1: (0, 24)}, [(24, 1)], []),
         # What it held before says nothing: a cache that is full can lack what is wanted now.
         ({1: (400, 400), 2: (400, 401), 3: (401, 401), 4: (401, 407)}, [(1, 2), (6, 4)], []),
-        # One that starts empty and stays so was not needed.
-        (dict.fromkeys((1, 2, 3, 4), (0, 0)), [], []),
         # CUDA throws the oldest away where there is no more room.
         ({1: (400, 100), 2: (100, 100), 3: (100, 100), 4: (100, 100)}, [], []),
         ({1: (None, 24), 2: (24, 24), 3: (24, None), 4: (None, None)}, [], [1, 3, 4]),
         ({**FULL, 1: (0, 24), 2: (24, None)}, [(24, 1)], [2]),
         # Documents of a suite that did not look.
         ({}, [], []),
-        ({4: (24, 25)}, [(1, 4)], []),
     ],
 )
 def test_cold_figures_say_whether_the_driver_had_to_compile(
