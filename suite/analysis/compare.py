@@ -456,12 +456,13 @@ def _is_under(ratio: Ratio, bound: float) -> bool:
 
 def _test_over(row: Bounded) -> float:
     """The one-sided p-value of being no slower than the limit; 1 where there is no spread to test by."""
-    scale = 1 + row.limit
-    if row.paired:
-        scaled: Ratio | None = scale_ratio(row.ratio, 1 / scale)
-    else:
-        base = [scale * value for value in values_by_block(row.base).values()]
-        scaled = find_welch_ratio(base, values_by_block(row.other).values())
+    base = {block: (1 + row.limit) * s for block, s in values_by_block(row.base).items()}
+    other = values_by_block(row.other)
+    scaled = (
+        find_paired_ratio(base, other)
+        if row.paired
+        else find_welch_ratio(base.values(), other.values())
+    )
     if scaled is None or scaled.p is None:
         return 1.0
     return scaled.p / 2 if scaled.value > 1 else 1 - scaled.p / 2

@@ -43,7 +43,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.observations import Observation, observe_cell
 from suite.analysis.result.campaign import Controls
-from suite.analysis.result.cells import Amount, ArmResult, Comparison
+from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
 from suite.cells.cell import Cell, Work
@@ -125,7 +125,8 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
             for arm, blocks in indexed.items()
         }
-        disagreement = find_disagreement({arm: find_checked(by) for arm, by in by_arm.items()})
+        checked = {arm: find_checked(of_arm) for arm, of_arm in by_arm.items()}
+        disagreement = find_disagreement(checked)
         arms = arms_by_cell[cell.id] = {
             arm: _summarise_arm(
                 campaign,
@@ -134,6 +135,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 results=by_arm[arm],
                 documents=counted[arm],
                 flags=flags[arm],
+                check=checked[arm],
                 disagreement=disagreement,
                 invalid=invalid,
                 place=places[arm],
@@ -146,7 +148,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             )
     controls = [document for document in loaded.controls if document.invocation.block not in aside]
     cells = {cell.id: cell for cell in campaign.cells}
-    checked, comparisons = conclude(
+    own_controls, comparisons = conclude(
         campaign,
         table,
         {
@@ -185,7 +187,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             *excluded,
             *off_pace,
         ),
-        controls=checked,
+        controls=own_controls,
     )
 
 
@@ -197,6 +199,7 @@ def _summarise_arm(
     results: dict[int, CellResult],
     documents: dict[int, Document],
     flags: Sequence[Flag],
+    check: Checked | None,
     disagreement: Flag | None,
     invalid: tuple[Flag, ...],
     place: Place,
@@ -268,7 +271,7 @@ def _summarise_arm(
         steady=Counter(reading.steady.kind for reading in readings.values()),
         outliers=add_outliers(readings.values()) if readings else None,
         calls=tuple(sorted({result.calls_per_sample or 0 for result in measured.values()})),
-        check=find_checked(results),
+        check=check,
         on_gpu=on_gpu,
         mean_power_w=_mean_power(results[block] for block in readings),
     )

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
+from suite.analysis.compare import Rows, compare_pairs
 from suite.analysis.observations import (
     Observation,
     observe,
@@ -377,24 +377,20 @@ def _measure(
     seconds = {
         device: estimate(list(values.values())) for device, values in times.items() if values
     }
-    ratio = find_paired_ratio(times["cpu"], times["gpu"])
-    claims: list[tuple[str, Estimate]] = [
-        *seconds.items(),
-        *([("gpu/cpu", ratio)] if ratio else []),
-    ]
-    needed = {name: count_needed(claim) for name, claim in claims}
-    devices = sorted(seconds, key=lambda device: seconds[device].value)
-    rows = by_device[devices[0]] if devices else []
-    rows = [replace(row, price_hourly=offer.hourly if offer else None) for row in rows]
-    costs = values_by_block(rows, lambda row: row.cost)
-    apart = compare_pairs(
+    compared = compare_pairs(
         {"gpu/cpu": (by_device["cpu"], by_device["gpu"])},
         margin=max(MARGIN, machine.noise),
         level=LEVEL,
         any_profile=True,
         measure=lambda row: row.seconds_per_work,
     )["gpu/cpu"]
-    sure = ratio is None or (apart.verdict is not None and apart.verdict.names_winner)
+    ratio = compared.ratio
+    sure = ratio is None or (compared.verdict is not None and compared.verdict.names_winner)
+    claims: dict[str, Estimate] = {**seconds, **({"gpu/cpu": ratio} if ratio else {})}
+    devices = sorted(seconds, key=lambda device: seconds[device].value)
+    rows = by_device[devices[0]] if devices else []
+    rows = [replace(row, price_hourly=offer.hourly if offer else None) for row in rows]
+    costs = values_by_block(rows, lambda row: row.cost)
     entry = Entry(
         choice=number,
         seconds=seconds,
@@ -405,7 +401,11 @@ def _measure(
         },
         ratio=ratio,
         # The spread of one instance's invocations says nothing of other instances.
-        needed={name: n for name, n in needed.items() if n and len(machine.instances) > 1},
+        needed={
+            name: needed
+            for name, claim in claims.items()
+            if len(machine.instances) > 1 and (needed := count_needed(claim))
+        },
         crossover=machine.cross(cell),
         cheapest=tuple(devices[:1] if sure else devices),
         cost=estimate(list(costs.values())) if costs else None,
