@@ -45,6 +45,7 @@ from suite.analysis.statistics.crossover import find_crossover, find_reach, find
 from suite.analysis.statistics.rounding import hand_over
 from suite.analysis.statistics.stopping import Precision, assess
 from suite.errors import UsageError
+from suite.model import Document
 
 Rows = Literal["cell", "machine", "type"]
 
@@ -164,9 +165,9 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(catalogue, summary.places)
-    arms = list(
-        dict.fromkeys([*campaign.arms, *(document.invocation.arm for document in everything)])
-    )
+    by_arm: dict[str, list[Document]] = {arm: [] for arm in campaign.arms}
+    for document in everything:
+        by_arm.setdefault(document.invocation.arm, []).append(document)
     analysis = Analysis(
         schema=SCHEMA,
         suite=campaign.suite,
@@ -192,10 +193,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         controls=summary.controls,
         software_differs=tuple(find_differing(builds, summary.base)),
         watching=find_cost(summary),
-        spent={
-            arm: add_up([document for document in everything if document.invocation.arm == arm])
-            for arm in arms
-        },
+        spent={arm: add_up(documents) for arm, documents in by_arm.items()},
         deaths=tuple(find_deaths(everything)),
         findings=(
             *find_improvements(catalogue),
@@ -218,8 +216,7 @@ def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:
     cell = summary.cell
     # What makes a side INVALID stands with the arm, and in the verdict.
     comparisons = {
-        arm: structs.replace(comparison, invalid=())
-        for arm, comparison in summary.comparisons.items()
+        arm: structs.replace(row, invalid=()) for arm, row in summary.comparisons.items()
     }
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)

@@ -28,15 +28,9 @@ def find_receipt(
     loaded = load_campaign(folder)
     # As the analysis sees it: what is not proven to be a GPU's has no samples.
     documents = withhold_unproven(loaded.change(join_document)).documents
-    last = {
-        (document.invocation.arm, document.invocation.block): document.name
-        for document in documents
-    }
+    last = {(d.invocation.arm, d.invocation.block): d.name for d in documents}.values()
     with Folder.open(folder) as door:
-        digests = {
-            name: hash_content(door.read(name))
-            for name in {document.name for document in documents}
-        }
+        digests = {d.name: hash_content(door.read(d.name)) for d in documents}
     chosen = choose([cell.id for cell in loaded.campaign.cells])
     receipts = [
         Receipt(
@@ -44,9 +38,7 @@ def find_receipt(
             question=planned.question,
             scripted=planned.process is not None,
             turns=tuple(
-                _find_turn(
-                    document, cell, digests[document.name], last=document.name in last.values()
-                )
+                _find_turn(document, cell, digests[document.name], last=document.name in last)
                 for document in documents
                 for cell in document.cells
                 if cell.id == planned.id

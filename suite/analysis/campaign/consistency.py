@@ -84,14 +84,13 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
     """
     by_arm = counted_documents(loaded)
     planned = loaded.campaign.suite.content
-    contents = {
-        document.suite.content for docs in by_arm.values() for document in docs.values()
-    } | {planned}
+    every = [document for documents in by_arm.values() for document in documents.values()]
+    suite_changed = _vary([planned, *(document.suite.content for document in every)])
     flags: dict[str, list[Flag]] = {}
     for arm, by_block in by_arm.items():
         documents, where = list(by_block.values()), {"arm": arm}
         raised = flags[arm] = []
-        if documents and len(contents) > 1:
+        if documents and suite_changed:
             raised.append(raise_flag("changed", what="suite"))
         images = [document.invocation.image for document in documents]
         if _vary(image.content or image.id for image in images):
@@ -151,9 +150,8 @@ def flag_labels(where: Mapping[str, str], measured: Mapping[int, CellResult]) ->
 
 def find_checked(results: Mapping[int, CellResult]) -> Checked | None:
     """What the checks of a cell's measured invocations on an arm computed; None: nothing."""
-    checks = [
-        result.check for result in results.values() if result.check and result.outcome == "measured"
-    ]
+    measured = [result for result in results.values() if result.outcome == "measured"]
+    checks = [result.check for result in measured if result.check]
     values = [check.value for check in checks if check.value is not None]
     if not values:
         return None
@@ -193,11 +191,8 @@ def find_missing(
         worst = next(name for name in _WORST if name in outcomes)
         endings: list[tuple[tuple[str, str | Evidence, str], list[int]]] = []
         for block, result in results.items():
-            ending = (
-                result.outcome,
-                _find_reason(result) or "",
-                _find_ending(result, documents[block]),
-            )
+            container = _find_ending(result, documents[block])
+            ending = result.outcome, _find_reason(result) or "", container
             alike = next((blocks for other, blocks in endings if other == ending), None)
             if alike is None:
                 endings.append((ending, [block]))

@@ -109,9 +109,7 @@ def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
 
 def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis:
     """What is known of an arm beside its cells' numbers."""
-    documents = [
-        document for document in summary.loaded.documents if document.invocation.arm == arm
-    ]
+    documents = [d for d in summary.loaded.documents if d.invocation.arm == arm]
     counted, value = summary.counted[arm], summary.campaign.arm(arm)
     plain = replace(value, name=value.of or name_kind(value))
     images = [document.invocation.image for document in documents]

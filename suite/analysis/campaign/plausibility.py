@@ -159,10 +159,8 @@ def read_text(value: Scalar) -> str | None:
 
 def _most(values: Iterable[Scalar]) -> float | None:
     """The largest of the counts among them."""
-    counts = [
-        value for value in values if isinstance(value, int | float) and 1 <= value < MOST_COUNTED
-    ]
-    return max(counts, default=None)
+    numbers = (value for value in values if isinstance(value, int | float))
+    return max((number for number in numbers if 1 <= number < MOST_COUNTED), default=None)
 
 
 def _bound_copy(place: Place) -> Bound | None:

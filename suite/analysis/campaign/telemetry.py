@@ -55,9 +55,7 @@ def _find_effect(summary: Summary) -> WatchEffect | None:
     campaign, counted = summary.campaign, summary.counted
     base, *others = campaign.arms
     other = next((arm for arm in others if campaign.arm(arm).control == "again"), None)
-    watched = {
-        arm: any(document.telemetry for document in by.values()) for arm, by in counted.items()
-    }
+    watched = {arm: bool(_telemetries(by_block.values())) for arm, by_block in counted.items()}
     if other is None or not watched[base] or watched[other]:
         return None
     logs = [
@@ -71,17 +69,13 @@ def _find_effect(summary: Summary) -> WatchEffect | None:
 
 
 def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
-    facts = {
-        n: v
-        for telemetry in _telemetries(watched)
-        for n, v in telemetry.facts.items()
-        if v is not None
-    }
+    every = [telemetry.facts for telemetry in _telemetries(watched)]
+    facts = {name: value for of in every for name, value in of.items() if value is not None}
     if "gpu.name" not in facts:
         return None
     mode = facts.get("gpu.virtualization")
-    licences = {telemetry.facts.get("gpu.licensed") for telemetry in _telemetries(watched)}
-    named = {telemetry.facts.get(IS_NAMED) for telemetry in _telemetries(watched)}
+    licences = {of.get("gpu.licensed") for of in every}
+    named = {of.get(IS_NAMED) for of in every}
     links = [_gather(watched, name) for name in ("gpu.pcie_generation", "gpu.pcie_width")]
     measured = [cell for cell in _list_cells(watched) if cell.outcome == "measured"]
     generation, lanes = map(max, links) if all(links) else (None, None)

@@ -67,21 +67,17 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def ratios(self) -> dict[str, Ratio | Flag]:
         """By cell its ratio, or the flag that says why there is none."""
-        return {name: tell_ratio(comparison) for name, comparison in self.cells.items()}
+        return {name: tell_ratio(row) for name, row in self.cells.items()}
 
     @property
     def verdicts(self) -> dict[str, Verdict | Flag]:
         """By cell its verdict, or the flag that says why there is none."""
-        return {name: tell_verdict(comparison) for name, comparison in self.cells.items()}
+        return {name: tell_verdict(row) for name, row in self.cells.items()}
 
     @property
     def sound(self) -> dict[str, Ratio]:
         """The ratios of cells that are not INVALID on any side."""
-        return {
-            n: comparison.ratio
-            for n, comparison in self.cells.items()
-            if comparison.ratio and not comparison.invalid
-        }
+        return {n: row.ratio for n, row in self.cells.items() if row.ratio and not row.invalid}
 
     @property
     def interleaved(self) -> bool:

@@ -7,6 +7,7 @@ each is then one observation.  Pure.
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -24,7 +25,7 @@ from suite.analysis.observations import (
 )
 from suite.analysis.result.campaign import SCHEMA, Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover
 from suite.analysis.result.several import (
     OLD_DAYS,
     Choice,
@@ -93,9 +94,7 @@ class Machine:
         for number, analyses in enumerate(self.instances, start=1):
             rows = []
             for turn, analysis in enumerate(analyses):
-                devices = {
-                    name: device for device in DEVICES if (name := name_arm(analysis, device))
-                }
+                devices = {analysis.cpu: "cpu", analysis.gpu: "gpu"}
                 rows += [
                     replace(
                         row,
@@ -113,21 +112,16 @@ class Machine:
     def explain(self, cell: str, device: Device) -> Flag | None:
         """Why there is no such time; None: it has no such device, or there is one."""
         for analysis in self.analyses:
-            if name := name_arm(analysis, device):
-                planned = find_cell(analysis, cell)
-                flags = planned.arms[name].flags if planned else (raise_flag("not-planned"),)
+            if name := analysis.gpu if device == "gpu" else analysis.cpu:
+                result = analysis.results(name).get(cell)
+                flags = result.flags if result else (raise_flag("not-planned"),)
                 return next(iter((*pick(flags, "missing"), *pick(flags, "invalid"))), None)
         return None
 
     def cross(self, cell: str) -> Crossover | None:
         """From where on the GPU wins; undecided where its campaigns do not agree."""
-        crossovers = [
-            sweep.crossovers[analysis.gpu]
-            for analysis in self.analyses
-            if analysis.gpu
-            and (sweep := find_sweep(analysis, cell))
-            and analysis.gpu in sweep.crossovers
-        ]
+        sweeps = [(analysis.gpu or "", find_sweep(analysis, cell)) for analysis in self.analyses]
+        crossovers = [s.crossovers[gpu] for gpu, s in sweeps if s and gpu in s.crossovers]
         if len({(crossover.answer, crossover.rising) for crossover in crossovers}) != 1:
             return Crossover(answer="undecided") if crossovers else None
         lows = [crossover.low for crossover in crossovers if crossover.low is not None]
@@ -280,16 +274,6 @@ def _make_machine(instance: Instance, types: set[str]) -> Machine:
     )
 
 
-def name_arm(analysis: Analysis, device: Device) -> str | None:
-    """What a campaign calls the arm on a device; None: it has none."""
-    return analysis.gpu if device == "gpu" else analysis.cpu
-
-
-def find_cell(analysis: Analysis, name: str) -> CellAnalysis | None:
-    """A campaign's cell; None: it is not in its plan."""
-    return next((cell for cell in analysis.cells if cell.id == name), None)
-
-
 def find_sweep(analysis: Analysis, cell: str) -> SweepAnalysis | None:
     """The sweep that a cell belongs to."""
     return next((sweep for sweep in analysis.sweeps if cell in sweep.cells), None)
@@ -312,11 +296,9 @@ def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[Ce
     if not sweeps:
         raise UsageError("the campaigns have no sweep to choose from", "name a cell: WORKLOAD=…")
     sweep = max(sweeps, key=lambda sweep: (sweep.unit == "example", len(sweep.cells)))
-    held = {
-        name: sum(find_cell(analysis, name) is not None for analysis in analyses)
-        for name in sweep.cells
-    }
-    common = [name for name, times in held.items() if times == max(held.values())]
+    held = Counter(cell.id for analysis in analyses for cell in analysis.cells)
+    most = max(held[name] for name in sweep.cells)
+    common = [name for name in sweep.cells if held[name] == most]
     return [every[n] for n in dict.fromkeys((common[0], common[len(common) // 2], common[-1]))]
 
 
@@ -386,7 +368,7 @@ def _measure(
     )["gpu/cpu"]
     ratio = compared.ratio
     sure = ratio is None or (compared.verdict is not None and compared.verdict.names_winner)
-    claims: dict[str, Estimate] = {**seconds, **({"gpu/cpu": ratio} if ratio else {})}
+    claims = [*seconds.items(), *([("gpu/cpu", ratio)] if ratio else [])]
     devices = sorted(seconds, key=lambda device: seconds[device].value)
     rows = by_device[devices[0]] if devices else []
     rows = [replace(row, price_hourly=offer.hourly if offer else None) for row in rows]
@@ -403,7 +385,7 @@ def _measure(
         # The spread of one instance's invocations says nothing of other instances.
         needed={
             name: needed
-            for name, claim in claims.items()
+            for name, claim in claims
             if len(machine.instances) > 1 and (needed := count_needed(claim))
         },
         crossover=machine.cross(cell),

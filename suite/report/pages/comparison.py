@@ -66,10 +66,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
         for arm in analysis.arms
     ]
     _write_campaigns(page, analyses)
-    facts = {
-        column.name: show_facts(analyses[column.run - 1].arms[column.arm]) for column in columns
-    }
-    _write_differences(page, facts)
+    _write_differences(page, {c.name: show_facts(analyses[c.run - 1].arms[c.arm]) for c in columns})
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
@@ -115,12 +112,7 @@ def describe_again(versus: Versus) -> str:
 
 def _explain_again(versus: Versus, analyses: Sequence[Analysis]) -> list[str]:
     unknown = " (not every campaign knows its own)" if None in versus.noise_floors else ""
-    ratios = [
-        comparison.ratio
-        for pair in versus.pairs
-        for comparison in pair.cells.values()
-        if comparison.ratio
-    ]
+    ratios = [row.ratio for pair in versus.pairs for row in pair.cells.values() if row.ratio]
     widths = [ratio.high / ratio.value - 1 for ratio in ratios if ratio.high is not None]
     margin = versus.pairs[0].margin
     reach = f"{100 * max(margin, statistics.median(widths)):.0f} %" if widths else "any size"
@@ -184,13 +176,9 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     missing = Counter(
         word(why)
         for pair in versus.pairs
-        for cell, comparison in pair.cells.items()
-        if cell in work and not comparison.bound
-        if (
-            why := comparison.no_verdict
-            or next(iter(comparison.invalid), None)
-            or comparison.no_ratio
-        )
+        for cell, row in pair.cells.items()
+        if cell in work and not row.bound
+        if (why := row.no_verdict or next(iter(row.invalid), None) or row.no_ratio)
     )
     page.bullets(
         [
@@ -313,6 +301,10 @@ def _explain(pair: Pair) -> str:
 
 def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
     """The table of the campaigns, and why one of them is INVALID."""
+    floors = [
+        "unknown" if (floor := analysis.noise_floor) is None else f"{100 * floor:.1f} %"
+        for analysis in analyses
+    ]
     rows = [
         {
             "number": str(number),
@@ -321,13 +313,9 @@ def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
             ),
             "machine": name_machine(analysis.machine),
             "profile": analysis.campaign.profile,
-            "blocks": ", ".join(
-                f"{name}: {len(arm.blocks)}" for name, arm in analysis.arms.items()
-            ),
+            "blocks": ", ".join(f"{n}: {len(arm.blocks)}" for n, arm in analysis.arms.items()),
             "begun": analysis.campaign.created.isoformat(),
-            "noise floor": "unknown"
-            if analysis.noise_floor is None
-            else f"{100 * analysis.noise_floor:.1f} %",
+            "noise floor": floors[number - 1],
         }
         for number, analysis in enumerate(analyses, start=1)
     ]
@@ -371,10 +359,7 @@ def _list_columns(
 
 
 def _show_pair(pair: Pair, identity: str) -> Cell:
-    comparison = pair.cells[identity]
-    other, base = pair.other.name, pair.base.name
-    cell = show_comparison(
-        tell_ratio(comparison), other=other, base=base, invalid=[comparison.invalid]
-    )
-    beside = tell(comparison.beside) if cell.text != NO_NUMBER else ()
+    row, other, base = pair.cells[identity], pair.other.name, pair.base.name
+    cell = show_comparison(tell_ratio(row), other=other, base=base, invalid=[row.invalid])
+    beside = tell(row.beside) if cell.text != NO_NUMBER else ()
     return replace(cell, notes=(*cell.notes, *beside))
