@@ -35,7 +35,7 @@ from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
-from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
+from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
@@ -172,13 +172,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         schema=SCHEMA,
         suite=campaign.suite,
         analysed_by=__version__,
-        campaign=Plan(
-            **_share(campaign, Plan)
-            | {
-                "folder": summary.loaded.folder,
-                "prediction": Predicted(**_share(campaign.prediction, Predicted)),
-            }
-        ),
+        campaign=Plan(**_share(campaign, Plan) | {"folder": summary.loaded.folder}),
         machine=find_machine(summary.loaded),
         arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
         cpu=catalogue.cpu,

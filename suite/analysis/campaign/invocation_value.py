@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from suite.analysis.result.cells import Outliers, SteadyClass
 from suite.analysis.statistics.estimate import reduce_invocation
 from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
-from suite.analysis.statistics.warmup import Steady, find_steady
+from suite.analysis.statistics.warmup import find_steady
 from suite.flags import Flag, raise_flag
 from suite.model import CellResult
 
@@ -26,11 +26,13 @@ _KINDS: Mapping[SteadyClass, str] = {
 class Reading:
     """One invocation's value of a cell in seconds per call: the mean of its steady samples.
 
-    ``outliers`` and ``bimodal`` are about the steady samples, of which stalls alone do not count.
+    ``steady`` is the class of the series, ``start`` the index of the first steady sample.  ``outliers`` and
+    ``bimodal`` are about the steady samples, of which stalls alone do not count.
     """
 
     value: float
-    steady: Steady
+    steady: SteadyClass
+    start: int
     outliers: Outliers
     bimodal: bool
 
@@ -41,11 +43,12 @@ def read(result: CellResult) -> Reading:
     Raises:
         ValueError: it has no samples.
     """
-    steady = find_steady(result.warmup_s, result.samples_s)
-    counted = result.samples_s[steady.start :]
+    steady, start = find_steady(result.warmup_s, result.samples_s)
+    counted = result.samples_s[start:]
     return Reading(
         value=reduce_invocation(counted, result.calls_per_sample or 1),
         steady=steady,
+        start=start,
         outliers=classify_outliers(counted),
         bimodal=is_bimodal(counted),
     )
@@ -70,7 +73,7 @@ def flag_readings(
     """
     every = tuple(readings)
     blocks_by_code = {
-        code: [block for block, reading in readings.items() if reading.steady.kind == kind]
+        code: [block for block, reading in readings.items() if reading.steady == kind]
         for kind, code in _KINDS.items()
         if not (kind == "too few" and one_shot)
     }

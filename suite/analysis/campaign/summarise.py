@@ -268,7 +268,7 @@ def _summarise_arm(
         first_call=first and structs.replace(first, flags=(*first.flags, *cold)),
         flags=(*own, *invalid, *raised, *([disagreement] if disagreement else [])),
         values={block: reading.value for block, reading in readings.items()},
-        steady=Counter(reading.steady.kind for reading in readings.values()),
+        steady=Counter(reading.steady for reading in readings.values()),
         outliers=add_outliers(readings.values()) if readings else None,
         calls=tuple(sorted({result.calls_per_sample or 0 for result in measured.values()})),
         check=check,

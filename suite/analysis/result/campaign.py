@@ -15,20 +15,10 @@ from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, 
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
-from suite.model import SuiteIdentity
+from suite.model import Prediction, SuiteIdentity
 
 SCHEMA = 2
 """The number of ``summary.json`` and its kin, which has a history of its own."""
-
-
-class Predicted(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How long the campaign should take, in container seconds: said before anything ran, after the
-    calibration, and after each finished block; and what it took so far."""
-
-    before_s: float
-    calibrated_s: float | None = None
-    corrected_s: tuple[float, ...] = ()
-    actual_s: float
 
 
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,7 +39,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     measure_s: float
     budget_s: float
     command: str
-    prediction: Predicted
+    prediction: Prediction
     not_run: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
     rechecks: str | None = None
