@@ -115,16 +115,18 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         arm: {block: document for block, document in documents.items() if block not in aside}
         for arm, documents in counted.items()
     }
-    indexed = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted)
-    results: dict[str, dict[str, dict[int, CellResult]]] = {}
+    results: dict[str, dict[str, dict[int, CellResult]]] = {
+        cell.id: {arm: {} for arm in campaign.arms} for cell in campaign.cells
+    }
+    for arm, documents in counted.items():
+        for block, document in documents.items():
+            for of_cell in document.cells:
+                results[of_cell.id][arm][block] = of_cell
     arms_by_cell: dict[str, dict[str, ArmResult]] = {}
     table: list[Observation] = []
     for cell in campaign.cells:
-        by_arm = results[cell.id] = {
-            arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
-            for arm, blocks in indexed.items()
-        }
+        by_arm = results[cell.id]
         checked = {arm: find_checked(of_arm) for arm, of_arm in by_arm.items()}
         disagreement = find_disagreement(checked)
         arms = arms_by_cell[cell.id] = {
@@ -305,10 +307,4 @@ def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
         "family": cell.scenario,
         "profile": campaign.profile,
         "role": cell.role,
-    }
-
-
-def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
-    return {
-        block: {cell.id: cell for cell in document.cells} for block, document in documents.items()
     }

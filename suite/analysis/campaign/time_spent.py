@@ -23,12 +23,7 @@ FENCE = "fence_s"
 
 def itemise(document: Document) -> dict[str, float]:
     """The seconds of an invocation by kind, its own and its cells'; kinds may be unknown ones."""
-    spent = _add(document.spent_s, *(cell.spent_s for cell in document.cells))
-    if "container_start" not in spent:
-        starts = [c.start_s for c in document.invocation.containers if c.start_s is not None]
-        if starts:
-            spent["container_start"] = math.fsum(starts)
-    return spent
+    return _add(document.spent_s, *(cell.spent_s for cell in document.cells))
 
 
 def add_up(documents: Sequence[Document]) -> Spent:

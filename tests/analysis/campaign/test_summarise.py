@@ -192,8 +192,6 @@ def test_time_is_booked_once() -> None:
         sum((cell.calls_per_sample or 0) * sum(cell.samples_s) for cell in document.cells)
     )
     assert spent["container_start"] == 0.8
-    unsaid = {k: v for k, v in document.spent_s.items() if k != "container_start"}
-    assert itemise(replace(document, spent_s=unsaid))["container_start"] == 0.8
     running = [replace(one, ended=None) for one in document.invocation.containers]
     unended = invoke(containers=running)(document)
     assert container_seconds(unended) == pytest.approx(container_seconds(document) - 0.5)
