@@ -1,6 +1,6 @@
 """From samples to values with intervals; pure functions of numbers.
 
-Says how much and how sure; `compare` sets two values side by side, `verdict` says what it means.
+Says how much and how sure; `suite.analysis.compare` sets two values side by side, and says what it means.
 """
 
 from __future__ import annotations
