@@ -43,17 +43,13 @@ def make(
     truth: synthetic.Truth = synthetic.plain_truth,
     host: synthetic.Host = synthetic.QUIET,
     seed: int = 1,
-    *,
-    blocks: int = 6,
-    twins: bool = True,
     **plan: object,
 ) -> Analysis:
     how: dict[str, Any] = {"samples": 60, "host": host, "truth": truth}
-    campaign = synthetic.make_campaign(blocks=blocks, seed=seed, cells=[*WORK, FENCE])
+    campaign = synthetic.make_campaign(blocks=6, seed=seed, cells=[*WORK, FENCE])
     campaign = replace(campaign, id=name, **plan)  # type: ignore[arg-type]
     documents = synthetic.make_documents(campaign, calibration=False, **how)
-    controls = synthetic.make_twins(campaign, **how) if twins else []
-    return analyse(load(campaign, documents, controls))
+    return analyse(load(campaign, documents, synthetic.make_twins(campaign, **how)))
 
 
 @pytest.fixture(scope="module")
