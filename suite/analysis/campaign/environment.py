@@ -45,17 +45,17 @@ _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
 
 def find_machine(loaded: LoadedCampaign) -> Machine:
     """The machine, from the first document that has each fact; the GPUs from the first of each arm on one."""
-    found = take_first(loaded.documents)
-    kind = read_text(found.get("cpu.architecture"))
-    used, count, memory = map(found.get, ("cpu.usable", "cpu.count", "memory.bytes"))
+    first = take_first(loaded.documents)
+    kind = read_text(first.get("cpu.architecture"))
+    used, count, memory = map(first.get, ("cpu.usable", "cpu.count", "memory.bytes"))
     devices: dict[str | None, list[Document]] = {}
     for document in loaded.documents:
         devices.setdefault(loaded.campaign.arm(document.invocation.arm).device, []).append(document)
     # An arm without a device tells of GPUs only where the whole campaign has one.
-    told = [take_first(own) for device, own in devices.items() if device is not None] or [found]
+    told = [take_first(own) for device, own in devices.items() if device is not None] or [first]
     return Machine(
         # Documents of before ARM processors had names have the architecture alone.
-        cpu=read_text(found.get("cpu.model")) or (f"{kind} processor" if kind else None),
+        cpu=read_text(first.get("cpu.model")) or (f"{kind} processor" if kind else None),
         cpus_used=read_text(used),
         cpus=None if count == used else read_text(count),
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
@@ -75,7 +75,7 @@ def find_builds(summary: Summary) -> dict[str, Build]:
     ``others`` are what both it and the first arm have, in different versions; what is known of one alone
     says nothing.
     """
-    found: dict[str, Build] = {}
+    builds: dict[str, Build] = {}
     for document in summary.loaded.documents:
         arm, lock = document.invocation.arm, document.invocation.image.lock
         versions = {
@@ -84,11 +84,10 @@ def find_builds(summary: Summary) -> dict[str, Build]:
             if document.facts.get(name) is not None
         }
         # Where the worker refused or died there are no facts: nothing is known of what it ran.
-        if arm not in found or (versions and not found[arm].versions):
+        if arm not in builds or (versions and not builds[arm].versions):
             from_lock = lock != NOT_FROM_LOCK if lock else None
-            found[arm] = Build(versions=versions, from_lock=from_lock)
-    usual = found[summary.base].versions if summary.base in found else {}
-    builds = {arm: found[arm] for arm in summary.campaign.arms if arm in found}
+            builds[arm] = Build(versions=versions, from_lock=from_lock)
+    usual = builds[summary.base].versions if summary.base in builds else {}
     return {
         arm: structs.replace(
             build, others=tuple(n for n, v in usual.items() if build.versions.get(n, v) != v)

@@ -101,7 +101,6 @@ class Machine:
                         arm=devices[row.arm],
                         block=None if row.block is None else _BLOCKS * turn + row.block,
                         work=row.work if by_example else 1.0,
-                        price_hourly=None,
                     )
                     for row in observe(analysis, {cell})
                     if row.arm in devices and not row.invalid
