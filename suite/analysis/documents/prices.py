@@ -23,9 +23,11 @@ def read_prices(path: Path, today: date) -> list[Offer]:
     try:
         with Folder.open(path.parent) as folder:
             text = folder.read(path.name)
-        offers = msgspec.toml.decode(text, type=dict[Literal["price"], list[Offer]])["price"]
-    except (KeyError, ValueError, RecursionError, DocumentError) as error:
+        table = msgspec.toml.decode(text, type=dict[Literal["price"], list[Offer]])
+    except (ValueError, RecursionError, DocumentError) as error:
         raise _refuse(path, str(error)) from error
+    if not (offers := table.get("price")):
+        raise _refuse(path, "it holds no [[price]]")
     listed = set()
     for number, offer in enumerate(offers):
         if (offer.type, offer.terms) in listed:

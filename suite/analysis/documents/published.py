@@ -66,7 +66,7 @@ def _read_row(row: dict[str, Any]) -> list[Figure]:
     """A row of the file holds the values of several precisions, each a figure or the ends of a range."""
     figures = []
     common = {"caveat": "", **row}
-    for precision, value in common.pop("values").items():
+    for precision, value in msgspec.convert(common.pop("values"), dict[str, Any]).items():
         low, high = value if isinstance(value, list) else (value, value)
         figure = msgspec.convert(
             {**common, "precision": precision, "low": low, "high": high}, Figure
