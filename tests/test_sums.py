@@ -15,8 +15,8 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "analysis/ablation/cell_index.py": (
         "count for device, count in result.placement.items() if kind in device",
     ),
-    "analysis/compare.py": ("counts", "freedom for _, freedom in found.values()"),
-    "analysis/statistics/stopping.py": ("known",),
+    "analysis/compare.py": ("counts", "freedom for _, freedom in spreads.values()"),
+    "analysis/statistics/stopping.py": ("precise",),
     "analysis/causes/plain_cell.py": ("labelled",),
     "host/gpu/nvml.py": ("for i in",),
     "host/telemetry/sampler.py": ("counts",),

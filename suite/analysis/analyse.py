@@ -30,11 +30,12 @@ from suite.analysis.campaign.slow_invocations import find_odd
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
 from suite.analysis.campaign.telemetry import find_cost
 from suite.analysis.campaign.time_spent import add_up, find_deaths
+from suite.analysis.campaign.verdicts import find_excess, find_floor
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
-from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, Predicted, SweepAnalysis
+from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
@@ -44,6 +45,7 @@ from suite.analysis.statistics.crossover import find_crossover, find_reach, find
 from suite.analysis.statistics.rounding import hand_over
 from suite.analysis.statistics.stopping import Precision, assess
 from suite.errors import UsageError
+from suite.model import Document
 
 Rows = Literal["cell", "machine", "type"]
 
@@ -124,7 +126,7 @@ def look(folder: Path) -> Precision:
     """
     return assess(
         (
-            [one.estimate for one in cell.arms.values() if one.estimate],
+            [result.estimate for result in cell.arms.values() if result.estimate],
             [compared.ratio for compared in cell.comparisons.values() if compared.ratio],
         )
         for cell in summarise(load_campaign(folder)).cells
@@ -160,38 +162,32 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     index = index_cells(summary)
     cases = explain(index)
     waterfalls = build_waterfalls(index)
-    campaign, conclusions = summary.campaign, summary.conclusions
+    campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(index, summary.places)
-    arms = list(dict.fromkeys([*campaign.arms, *(one.invocation.arm for one in everything)]))
-    found = Analysis(
+    by_arm: dict[str, list[Document]] = {arm: [] for arm in campaign.arms}
+    for document in everything:
+        by_arm.setdefault(document.invocation.arm, []).append(document)
+    analysis = Analysis(
         schema=SCHEMA,
         suite=campaign.suite,
         analysed_by=__version__,
-        campaign=Plan(
-            **_share(campaign, Plan)
-            | {
-                "folder": summary.loaded.folder,
-                "prediction": Predicted(**_share(campaign.prediction, Predicted)),
-            }
-        ),
+        campaign=Plan(**_share(campaign, Plan) | {"folder": summary.loaded.folder}),
         machine=find_machine(summary.loaded),
         arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
         cpu=index.cpu,
         gpu=index.gpu,
         flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary),
-        margin=conclusions.margin,
-        noise_floor=conclusions.floor,
-        noise_unexplained=conclusions.excess,
-        cells=tuple(_analyse_cell(one, cases.get(one.cell.id)) for one in summary.cells),
+        margin=summary.margin,
+        noise_floor=find_floor(twins),
+        noise_unexplained=find_excess(twins),
+        cells=tuple(_analyse_cell(cell, cases.get(cell.cell.id)) for cell in summary.cells),
         sweeps=tuple(_analyse_sweeps(summary)),
-        controls=conclusions.controls,
+        controls=summary.controls,
         software_differs=tuple(find_differing(builds, summary.base)),
         watching=find_cost(summary),
-        spent={
-            arm: add_up([one for one in everything if one.invocation.arm == arm]) for arm in arms
-        },
+        spent={arm: add_up(documents) for arm, documents in by_arm.items()},
         deaths=tuple(find_deaths(everything)),
         findings=(
             *find_improvements(index),
@@ -207,14 +203,14 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         hardware=tuple(find_hardware(summary, index)),
         price=price,
     )
-    return hand_over(compare_gpus(found, campaign))
+    return hand_over(compare_gpus(analysis, campaign))
 
 
-def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
-    cell = one.cell
+def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:
+    cell = summary.cell
     # What makes a side INVALID stands with the arm, and in the verdict.
     comparisons = {
-        arm: structs.replace(found, invalid=()) for arm, found in one.comparisons.items()
+        arm: structs.replace(row, invalid=()) for arm, row in summary.comparisons.items()
     }
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)
@@ -223,7 +219,7 @@ def _analyse_cell(one: CellSummary, case: Case | None) -> CellAnalysis:
         | {
             "staged": cell.way is not None,
             "compute": tuple(link.to for link in cell.links.get("compute", ())),
-            "arms": one.arms,
+            "arms": summary.arms,
             "comparisons": comparisons,
         },
         ratio=ratio.value if ratio else None,
@@ -246,11 +242,11 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
     main = pick_main(sweeps)
     base, *others = summary.campaign.arms
     verdicts = {
-        arm: {one.cell.id: tell_verdict(one.comparisons[arm]) for one in summary.cells}
+        arm: {cell.cell.id: tell_verdict(cell.comparisons[arm]) for cell in summary.cells}
         for arm in others
     }
     results = {
-        arm: {one.cell.id: one.arms[arm] for one in summary.cells} for arm in (base, *others)
+        arm: {cell.cell.id: cell.arms[arm] for cell in summary.cells} for arm in (base, *others)
     }
     return [
         SweepAnalysis(
@@ -271,9 +267,9 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
 def _is_troubled(summary: Summary) -> bool:
     """Whether a cell failed in any counted block, its results disagree, or it is INVALID."""
     return any(
-        "failed" in {result.outcome, *(turn.outcome for turn in one.results[arm].values())}
+        "failed" in {result.outcome, *(turn.outcome for turn in cell.results[arm].values())}
         or bool(result.invalid)
         or (result.outcome == "measured" and result.value is None)
-        for one in summary.cells
-        for arm, result in one.arms.items()
+        for cell in summary.cells
+        for arm, result in cell.arms.items()
     )

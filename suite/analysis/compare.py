@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -70,21 +69,16 @@ class Spread(NamedTuple):
 
 
 def compare(
-    base: Iterable[Observation],
-    other: Iterable[Observation],
-    *,
-    by: Sequence[str] = ("cell",),
-    **how: Any,
-) -> dict[Any, Comparison]:
-    """The times of ``other`` over those of ``base``, and what that means.
+    base: Iterable[Observation], other: Iterable[Observation], **how: Any
+) -> dict[str, Comparison]:
+    """By cell, in the order of ``other``, its times there over those in ``base``, and what that means.
 
-    ``by`` names the columns that say which rows belong together: the keys of what is returned are their
-    values (of one column the value itself, of several a tuple), in the order of ``other``.  ``how`` is
-    that of `compare_pairs`.
+    ``how`` is that of `compare_pairs`.
     """
-    sides = _group(base, by), _group(other, by)
-    keys = dict.fromkeys([*sides[1], *sides[0]])
-    pairs = {key: (sides[0].get(key, ()), sides[1].get(key, ())) for key in keys}
+    pairs: dict[str, tuple[list[Observation], list[Observation]]] = {}
+    for side, rows in ((1, other), (0, base)):
+        for row in rows:
+            pairs.setdefault(row.cell, ([], []))[side].append(row)
     return compare_pairs(pairs, **how)
 
 
@@ -117,36 +111,31 @@ def compare_pairs(
     """
     test = unpaired or find_welch_ratio
     spreads: dict[Key, Spread] = {}
-    measured: dict[int, dict[int, float]] = {}
-    found: dict[Key, Ratio | Flag] = {}
+    ratios: dict[Key, Ratio | Flag] = {}
     invalid: dict[Key, tuple[Flag, ...]] = {}
     for key, sides in pairs.items():
-        # The same rows are in many pairs where everything is compared with everything.
-        base, other = (
-            measured.get(id(rows)) or measured.setdefault(id(rows), values_by_block(rows, measure))
-            for rows in sides
-        )
+        base, other = (values_by_block(rows, measure) for rows in sides)
         flags = [next((row.invalid for row in rows if row.invalid), ()) for rows in sides]
         if first := next(filter(None, flags), ()):
             invalid[key] = first
         if not all(sides):
-            found[key] = raise_flag("not-in-both")
+            ratios[key] = raise_flag("not-in-both")
         elif any(flag.code in IMPLAUSIBLE for side in flags for flag in side):
-            found[key] = raise_flag("no-possible-number")
+            ratios[key] = raise_flag("no-possible-number")
         elif not base or not other:
-            found[key] = raise_flag("no-number")
+            ratios[key] = raise_flag("no-number")
         elif refused and key in refused:
-            found[key] = refused[key]
+            ratios[key] = refused[key]
         elif paired:
-            found[key] = find_paired_ratio(base, other) or raise_flag("no-common-block")
+            ratios[key] = find_paired_ratio(base, other) or raise_flag("no-common-block")
         else:
-            found[key] = test(base.values(), other.values()) or raise_flag("no-number")
+            ratios[key] = test(base.values(), other.values()) or raise_flag("no-number")
             if spread := find_welch_spread(base.values(), other.values()):
                 spreads[key] = spread
     first_rows = {key: [rows[0] for rows in sides if rows] for key, sides in pairs.items()}
     profiles = (row.profile for rows in first_rows.values() for row in rows)
     verdicts = _judge_families(
-        found,
+        ratios,
         invalid,
         hasty=None if any_profile else next((p for p in profiles if p not in WITH_VERDICTS), None),
         work={key for key, rows in first_rows.items() if any(row.role == "work" for row in rows)},
@@ -162,16 +151,8 @@ def compare_pairs(
             beside=(beside or {}).get(key, ()) if isinstance(ratio, Ratio) else (),
             invalid=invalid.get(key, ()),
         )
-        for key, ratio in found.items()
+        for key, ratio in ratios.items()
     }
-
-
-def _group(rows: Iterable[Observation], by: Sequence[str]) -> dict[Any, list[Observation]]:
-    take = attrgetter(*by)
-    groups: dict[Any, list[Observation]] = {}
-    for row in rows:
-        groups.setdefault(take(row), []).append(row)
-    return groups
 
 
 def _judge_families(
@@ -263,7 +244,7 @@ def find_welch_spread(base: Iterable[float], other: Iterable[float]) -> Spread |
     if min(map(len, sides)) < FEWEST:
         return None
     variances = [find_moments(side).error ** 2 * len(side) for side in sides]
-    total, squares = math.fsum(variances), math.fsum(one * one for one in variances)
+    total, squares = math.fsum(variances), math.fsum(variance * variance for variance in variances)
     return Spread(math.sqrt(total), total * total / squares if squares > 0 else len(sides))
 
 
@@ -398,15 +379,13 @@ def count_blocks(
     ratio: Ratio,
     margin: float,
     level: float,
-    equivalence: float = EQUIVALENCE,
     *,
     spread: Spread | None = None,
 ) -> int | None:
     """How many blocks in all would decide a cell if its ratio and the spread stay as they are.
 
-    ``level`` is what its own p-value has to be under; ``equivalence`` within what it would be decided as
-    well, 0: by nothing; ``spread`` that of a ratio that is not of pairs.  None: not even `MOST_BLOCKS`
-    would, or the ratio has no interval.
+    ``level`` is what its own p-value has to be under; ``spread`` that of a ratio that is not of pairs.
+    None: not even `MOST_BLOCKS` would, or the ratio has no interval.
     """
     spread = spread or _find_paired_spread(ratio)
     if spread is None:
@@ -415,7 +394,7 @@ def count_blocks(
     for blocks in range(ratio.n + 1, MOST_BLOCKS + 1):
         error, freedom = spread.deviation / math.sqrt(blocks), spread.freedom * (blocks - 1)
         reach = find_quantile(freedom, INNER) * error
-        if distance + reach < math.log(1 + equivalence):
+        if distance + reach < math.log(1 + EQUIVALENCE):
             return blocks
         p = 2 * float(special.stdtr(freedom, -distance / error))
         if is_beyond(ratio.value, margin) and p < level:
@@ -477,12 +456,13 @@ def _is_under(ratio: Ratio, bound: float) -> bool:
 
 def _test_over(row: Bounded) -> float:
     """The one-sided p-value of being no slower than the limit; 1 where there is no spread to test by."""
-    scale = 1 + row.limit
-    if row.paired:
-        scaled: Ratio | None = scale_ratio(row.ratio, 1 / scale)
-    else:
-        base = [scale * value for value in values_by_block(row.base).values()]
-        scaled = find_welch_ratio(base, values_by_block(row.other).values())
+    base = {block: (1 + row.limit) * s for block, s in values_by_block(row.base).items()}
+    other = values_by_block(row.other)
+    scaled = (
+        find_paired_ratio(base, other)
+        if row.paired
+        else find_welch_ratio(base.values(), other.values())
+    )
     if scaled is None or scaled.p is None:
         return 1.0
     return scaled.p / 2 if scaled.value > 1 else 1 - scaled.p / 2
@@ -526,19 +506,21 @@ def share_spread(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
     tells (Smyth 2004, section 6.2; empirical Bayes).  The more alike they are, the further each is drawn.
     Ratios without a spread, and all where under three have one, stay as they are.
     """
-    found = {name: (own, one.n - 1) for name, one in ratios.items() if (own := find_spread(one))}
-    if len(found) < FEWEST_RATIOS:
+    spreads = {
+        name: (own, ratio.n - 1) for name, ratio in ratios.items() if (own := find_spread(ratio))
+    }
+    if len(spreads) < FEWEST_RATIOS:
         return dict(ratios)
-    scale, prior = _fit(list(found.values()))
+    scale, prior = _fit(list(spreads.values()))
     # Nobody knows a spread better than all ratios together do, nor what is usual among them.
-    most = sum(freedom for _, freedom in found.values())
+    most = sum(freedom for _, freedom in spreads.values())
     weight = min(prior, most)
     wider = {}
-    for name, (own, freedom) in found.items():
+    for name, (own, freedom) in spreads.items():
         variance = (weight * scale + freedom * own * own) / (weight + freedom)
         if variance > own * own:
-            known = min(weight + freedom, most)
-            wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), known)
+            certainty = min(weight + freedom, most)
+            wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), certainty)
     return {**ratios, **wider}
 
 
@@ -556,21 +538,21 @@ def _widen(ratio: Ratio, error: float, freedom: float) -> Ratio:
     return structs.replace(ratio, **wider, p=max(p, ratio.p or 0.0))
 
 
-def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
+def _fit(spreads: list[tuple[float, int]]) -> tuple[float, float]:
     """The usual variance and its degrees of freedom, from standard deviations and theirs.
 
     By the mean and the variance of log variances; as many degrees as there can be where these vary no
     more than chance has it.  The smallest tenth counts as the tenth: one cell without a spread would
     otherwise tell that all can be so (as Phipson et al. 2016 winsorize).
     """
-    halves = [freedom / 2 for _, freedom in found]
+    halves = [freedom / 2 for _, freedom in spreads]
     logs = [
         2 * math.log(own) - float(special.digamma(half)) + math.log(half)
-        for (own, _), half in zip(found, halves, strict=True)
+        for (own, _), half in zip(spreads, halves, strict=True)
     ]
     logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
     mean = math.fsum(logs) / len(logs)
-    variance = math.fsum((one - mean) * (one - mean) for one in logs) / (len(logs) - 1)
+    variance = math.fsum((log - mean) * (log - mean) for log in logs) / (len(logs) - 1)
     beyond = variance - math.fsum(special.polygamma(1, halves)) / len(halves)
     if beyond <= 0:
         return math.exp(mean), math.inf
@@ -580,11 +562,11 @@ def _fit(found: list[tuple[float, int]]) -> tuple[float, float]:
 
 def _invert_trigamma(value: float) -> float:
     """Newton's method on the reciprocal, which is convex, from above (Smyth 2004, appendix)."""
-    found = 0.5 + 1 / value
+    root = 0.5 + 1 / value
     for _ in range(STEPS):
-        trigamma = float(special.polygamma(1, found))
-        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
-        found += step
-        if abs(step) < 1e-8 * found:
+        trigamma = float(special.polygamma(1, root))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, root))
+        root += step
+        if abs(step) < 1e-8 * root:
             break
-    return found
+    return root

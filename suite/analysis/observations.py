@@ -111,8 +111,8 @@ def values_by_block(
     rows: Iterable[Observation], measure: Measure = take_seconds
 ) -> dict[int, float]:
     """The measured values of the rows of one cell on one arm, by block."""
-    found = ((row.block, measure(row)) for row in rows)
-    return {block: value for block, value in found if block is not None and value is not None}
+    values = ((row.block, measure(row)) for row in rows)
+    return {block: value for block, value in values if block is not None and value is not None}
 
 
 def pool(rows: Iterable[Observation], instance: int) -> list[Observation]:
@@ -190,9 +190,9 @@ def name_machine(analysis: Analysis) -> str:
         ]
         for fact in IDENTITY
     )
-    known = next(filter(None, identities), [])
-    joined = "/".join(sorted({name, *known}))
-    mark = hashlib.sha256(joined.encode()).hexdigest()[:4] if known else ""
+    hashes = next(filter(None, identities), [])
+    joined = "/".join(sorted({name, *hashes}))
+    mark = hashlib.sha256(joined.encode()).hexdigest()[:4] if hashes else ""
     plain = re.sub(r"[^a-z0-9]+", "-", name[:100].lower()).strip("-")
     return "-".join(filter(None, [plain or "unknown", mark]))
 
@@ -220,5 +220,5 @@ def _describe_arm(analysis: Analysis, about: ArmAnalysis) -> dict[str, object]:
 
 def _join_fact(about: ArmAnalysis, name: str) -> str | None:
     """A fact's values, of which there are several where it changed meanwhile."""
-    known: Mapping[str, None] = dict.fromkeys(str(v) for v in about.facts.get(name, ()) if v)
-    return "; ".join(known) or None
+    values: Mapping[str, None] = dict.fromkeys(str(v) for v in about.facts.get(name, ()) if v)
+    return "; ".join(values) or None

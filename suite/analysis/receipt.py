@@ -28,19 +28,19 @@ def find_receipt(
     loaded = load_campaign(folder)
     # As the analysis sees it: what is not proven to be a GPU's has no samples.
     documents = withhold_unproven(loaded.change(join_document)).documents
-    last = {(one.invocation.arm, one.invocation.block): one.name for one in documents}
+    last = {(d.invocation.arm, d.invocation.block): d.name for d in documents}.values()
     with Folder.open(folder) as door:
-        digests = {name: hash_content(door.read(name)) for name in {one.name for one in documents}}
-    chosen = choose([one.id for one in loaded.campaign.cells])
+        digests = {d.name: hash_content(door.read(d.name)) for d in documents}
+    chosen = choose([cell.id for cell in loaded.campaign.cells])
     receipts = [
         Receipt(
             cell=planned.id,
             question=planned.question,
             scripted=planned.process is not None,
             turns=tuple(
-                _find_turn(one, cell, digests[one.name], last=one.name in last.values())
-                for one in documents
-                for cell in one.cells
+                _find_turn(document, cell, digests[document.name], last=document.name in last)
+                for document in documents
+                for cell in document.cells
                 if cell.id == planned.id
             ),
         )
@@ -65,8 +65,8 @@ def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool)
         started=cell.started,
         warmup=tuple(cell.warmup_s),
         samples=tuple(cell.samples_s),
-        start=reading.steady.start if reading else 0,
-        steady=reading.steady.kind if reading else None,
+        start=reading.start if reading else 0,
+        steady=reading.steady if reading else None,
         value=reading.value if reading else None,
         calls=cell.calls_per_sample,
         on=cell.placement,

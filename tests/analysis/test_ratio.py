@@ -98,15 +98,6 @@ def test_welch_needs_values_on_both_sides_and_takes_a_side_without_spread() -> N
     assert codes(still.flags) == ["no-spread"]
 
 
-@given(st.lists(times, min_size=3, max_size=8), st.lists(times, min_size=3, max_size=8))
-def test_welch_turned_round_is_its_inverse(base: list[float], other: list[float]) -> None:
-    there, back = find_welch_ratio(base, other), find_welch_ratio(other, base)
-    assert there is not None
-    assert back is not None
-    assert there.value * back.value == pytest.approx(1)
-    assert there.p == back.p or there.p == pytest.approx(back.p)
-
-
 @given(ps)
 def test_holms_p_values_keep_the_order_and_never_fall(found: list[float]) -> None:
     adjusted = adjust(found)

@@ -29,27 +29,6 @@ def draw_family(deviations: list[float], blocks: int = 5, seed: int = 1) -> dict
     return {str(place): make(row) for place, row in enumerate(rows.tolist())}
 
 
-def widen(family: dict[str, Ratio]) -> list[tuple[float, float]]:
-    """Each ratio's own spread, and the one that counts."""
-    spreads = [
-        (find_spread(family[name]), find_spread(one)) for name, one in share_spread(family).items()
-    ]
-    return [(own, counts) for own, counts in spreads if own and counts]
-
-
-def test_of_alike_spreads_the_small_ones_become_the_usual_one() -> None:
-    found = widen(draw_family([0.02] * 200))
-    assert len(found) == 200
-    assert all(counts == own or 0.017 < counts < 0.023 for own, counts in found)
-    assert all(counts == own for own, counts in found if own > 0.023)
-    assert all(counts > own for own, counts in found if own < 0.017)
-
-
-def test_unlike_spreads_stay_nearly_as_they_are() -> None:
-    found = widen(draw_family((0.02 * 10 ** np.linspace(-1, 1, 200)).tolist()))
-    assert np.quantile([counts / own for own, counts in found], 0.75) < 1.3
-
-
 def test_the_intervals_and_the_p_value_are_by_the_wider_spread() -> None:
     family = draw_family([0.02] * 60)
     name, one = next((n, r) for n, r in share_spread(family).items() if r != family[n])
@@ -93,12 +72,6 @@ def test_blocks_that_agree_by_chance_are_no_equivalence_either() -> None:
     assert verdict.blocks > 5
 
 
-def test_no_verdict_is_given_that_the_cells_own_spread_does_not_carry() -> None:
-    wide = make([0.0, 0.3, -0.2, 0.4, 0.1])
-    family = draw_family([0.001] * 60) | {"wide": wide}
-    assert share_spread(family)["wide"] == wide
-
-
 def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
     pair = draw_family([0.02, 0.02])
     assert share_spread(pair) == pair
@@ -108,6 +81,7 @@ def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
     assert list(found) == list(more)
 
 
+@pytest.mark.method
 @pytest.mark.parametrize("host", ["bimodal", "typical", "never steady"])
 def test_a_table_without_a_difference_has_a_false_verdict_in_under_a_twentieth(host: str) -> None:
     draw, tables, hits = np.random.default_rng(3), 300, 0

@@ -78,8 +78,8 @@ def read_values(logs: Array) -> dict[int, float]:
     """Our invocation values by block, of one cell on one arm."""
     values = {}
     for block, row in enumerate(np.exp(logs).tolist(), 1):
-        steady = find_steady(row[:WARMUP], row[WARMUP:])
-        values[block] = reduce_invocation(row[WARMUP:][steady.start :])
+        _, start = find_steady(row[:WARMUP], row[WARMUP:])
+        values[block] = reduce_invocation(row[WARMUP:][start:])
     return values
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from suite.analysis.statistics.warmup import Steady, find_steady
+from suite.analysis.result.cells import SteadyClass
+from suite.analysis.statistics.warmup import find_steady
 from tests.bench.rates import count
 from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
 
@@ -21,7 +22,7 @@ def draw_all(host: Host, draw: np.random.Generator, count: int = COUNT) -> Array
     return draw_series(host, draw, np.zeros(SERIES), count)
 
 
-def find_all(logs: Array, warmup: int = WARMUP) -> list[Steady]:
+def find_all(logs: Array, warmup: int = WARMUP) -> list[tuple[SteadyClass, int]]:
     return [find_steady(row[:warmup], row[warmup:]) for row in np.exp(logs).tolist()]
 
 
@@ -36,8 +37,8 @@ def find_all(logs: Array, warmup: int = WARMUP) -> list[Steady]:
 def test_a_step_is_found(host: Host, size: float, share: float) -> None:
     draw = np.random.default_rng(10)
     logs, places = draw_all(host, draw), draw.integers(50, 81, SERIES)
-    series = find_all(logs + size * (np.arange(COUNT) >= places[:, np.newaxis]))
-    rate = count([steady.kind != "flat" for steady in series])
+    found = find_all(logs + size * (np.arange(COUNT) >= places[:, np.newaxis]))
+    rate = count([kind != "flat" for kind, _ in found])
     assert rate.is_at_least(share), str(rate)
 
 
@@ -45,7 +46,7 @@ def test_a_step_is_found(host: Host, size: float, share: float) -> None:
 def test_a_drift_is_found(size: float) -> None:
     draw = np.random.default_rng(11)
     logs = draw_all(PLAIN, draw, 100) + np.linspace(0, size, 100)
-    rate = count([steady.kind != "flat" for steady in find_all(logs)])
+    rate = count([kind != "flat" for kind, _ in find_all(logs)])
     assert rate.is_at_least(0.95), str(rate)
 
 
@@ -56,7 +57,7 @@ def test_a_steady_series_is_left_alone(spikes: float, samples: int) -> None:
     for within in (0.002, 0.01, 0.02):
         draw = np.random.default_rng(12)
         logs = draw_all(Host(between=0.0, within=within, spikes=spikes), draw, samples)
-        rates += [steady.kind != "flat" for steady in find_all(logs)]
+        rates += [kind != "flat" for kind, _ in find_all(logs)]
     assert count(rates).is_at_most(0.02), str(count(rates))
 
 
@@ -68,8 +69,8 @@ def test_the_steady_median_is_hardly_biased(name: str, start: int) -> None:
     host = replace(HOSTS[name], spikes=0.03) if name in HOSTS else SPIKY
     draw = np.random.default_rng(13)
     logs = draw_all(host, draw)
-    series = find_all(logs, warmup=0)
-    ours = [np.median(row[steady.start :]) for row, steady in zip(logs, series, strict=True)]
+    found = find_all(logs, warmup=0)
+    ours = [np.median(row[start:]) for row, (_, start) in zip(logs, found, strict=True)]
     assert np.quantile(np.abs(ours - np.median(logs[:, start:], axis=1)), 0.95) <= 0.003
     if name == "slowing down":
         # What a fixed discard of the first 30 samples would report.
@@ -91,21 +92,21 @@ def test_the_steady_median_is_hardly_biased(name: str, start: int) -> None:
 )
 def test_every_host_is_told_by_its_class(name: str, kinds: set[str]) -> None:
     draw = np.random.default_rng(14)
-    series = find_all(draw_all(HOSTS[name], draw))
-    rate = count([steady.kind in kinds for steady in series])
-    assert rate.is_at_least(0.9), f"{rate}: { {steady.kind for steady in series} }"
+    found = find_all(draw_all(HOSTS[name], draw))
+    rate = count([kind in kinds for kind, _ in found])
+    assert rate.is_at_least(0.9), f"{rate}: { {kind for kind, _ in found} }"
 
 
 def test_too_few_samples_are_too_few() -> None:
-    assert find_steady([1.0] * 19, [2.0] * 30).kind == "too few"
-    assert find_steady([1.0] * 20, [2.0] * 30) == Steady(kind="slowdown", start=0)
-    assert find_steady([1.0] * 60, []).kind == "too few"
-    assert find_steady([], [1.0] * 60).kind == "flat"
+    assert find_steady([1.0] * 19, [2.0] * 30) == ("too few", 0)
+    assert find_steady([1.0] * 20, [2.0] * 30) == ("slowdown", 0)
+    assert find_steady([1.0] * 60, []) == ("too few", 0)
+    assert find_steady([], [1.0] * 60) == ("flat", 0)
 
 
 def test_only_the_steady_samples_count() -> None:
-    steady = find_steady([1.0] * 30, [1.0] * 20 + [1.1] * 50)
-    assert steady == Steady(kind="slowdown", start=20)
-    steady = find_steady([1.5] * 30, [1.2] * 20 + [1.0] * 50)
-    assert (steady.kind, steady.start) == ("warmup", 20)
-    assert find_steady([1.0] * 30, [1.0] * 60 + [1.1] * 10).start == 0
+    found = find_steady([1.0] * 30, [1.0] * 20 + [1.1] * 50)
+    assert found == ("slowdown", 20)
+    found = find_steady([1.5] * 30, [1.2] * 20 + [1.0] * 50)
+    assert found == ("warmup", 20)
+    assert find_steady([1.0] * 30, [1.0] * 60 + [1.1] * 10)[1] == 0

@@ -189,7 +189,7 @@ def index_cells(summary: Summary) -> CellIndex:
         arms=tuple(plan.arms),
         cpu=cpu.name if cpu else None,
         gpu=gpu.name if gpu else None,
-        margin=summary.conclusions.margin,
+        margin=summary.margin,
         gives_verdicts=plan.profile in WITH_VERDICTS,
         traces=traces,
     )

@@ -46,8 +46,8 @@ def counted_documents(loaded: LoadedCampaign) -> dict[str, dict[int, Document]]:
 
     Every arm of the plan is there, also one without documents.
     """
-    found = take_counted(loaded.campaign, loaded.documents)
-    return {arm: found.get(arm, {}) for arm in loaded.campaign.arms}
+    counted = take_counted(loaded.campaign, loaded.documents)
+    return {arm: counted.get(arm, {}) for arm in loaded.campaign.arms}
 
 
 def take_counted(
@@ -55,10 +55,10 @@ def take_counted(
 ) -> dict[str, dict[int, Document]]:
     """The same of some of a campaign's documents, by the arms that have any."""
     counted: dict[str, dict[int, Document]] = {}
-    for one in documents:
-        of = one.invocation
+    for document in documents:
+        of = document.invocation
         if of.block >= 1 and of.repeat >= campaign.first_counted(of.block):
-            counted.setdefault(of.arm, {})[of.block] = one
+            counted.setdefault(of.arm, {})[of.block] = document
     return counted
 
 
@@ -66,7 +66,7 @@ def flag_campaign(loaded: LoadedCampaign) -> list[Flag]:
     """What has to be said over everything."""
     campaign = loaded.campaign
     stand_in = any(map(is_simulated, loaded.every_document))
-    isolations = {one.invocation.isolation for one in loaded.documents}
+    isolations = {document.invocation.isolation for document in loaded.documents}
     holds = {
         "stand-in": stand_in,
         "simulated": campaign.simulated and not stand_in,
@@ -84,26 +84,29 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
     """
     by_arm = counted_documents(loaded)
     planned = loaded.campaign.suite.content
-    contents = {one.suite.content for docs in by_arm.values() for one in docs.values()} | {planned}
+    every = [document for documents in by_arm.values() for document in documents.values()]
+    suite_changed = _vary([planned, *(document.suite.content for document in every)])
     flags: dict[str, list[Flag]] = {}
     for arm, by_block in by_arm.items():
         documents, where = list(by_block.values()), {"arm": arm}
-        found = flags[arm] = []
-        if documents and len(contents) > 1:
-            found.append(raise_flag("changed", what="suite"))
-        if len({one.invocation.image.content or one.invocation.image.id for one in documents}) > 1:
-            found.append(raise_flag("changed", where, what="image"))
+        raised = flags[arm] = []
+        if documents and suite_changed:
+            raised.append(raise_flag("changed", what="suite"))
+        images = [document.invocation.image for document in documents]
+        if _vary(image.content or image.id for image in images):
+            raised.append(raise_flag("changed", where, what="image"))
         facts = _find_changed_facts(documents)
         if facts:
-            found.append(raise_flag("changed", where, what="facts", facts=facts))
-        if len({one.invocation.isolation for one in documents}) > 1:
-            found.append(raise_flag("isolation-differs", where))
-        limits = [one.invocation.limits for one in documents]
-        if len({tuple(sorted((n, tell_apart(v)) for n, v in one.items())) for one in limits}) > 1:
-            found.append(raise_flag("limits-differ", where))
-        jump_s = max((abs(one.invocation.clock_jump_s or 0.0) for one in documents), default=0.0)
+            raised.append(raise_flag("changed", where, what="facts", facts=facts))
+        if _vary(document.invocation.isolation for document in documents):
+            raised.append(raise_flag("isolation-differs", where))
+        limits = [document.invocation.limits for document in documents]
+        if _vary(tuple(sorted((n, tell_apart(v)) for n, v in limit.items())) for limit in limits):
+            raised.append(raise_flag("limits-differ", where))
+        jumps = (document.invocation.clock_jump_s or 0.0 for document in documents)
+        jump_s = max(map(abs, jumps), default=0.0)
         if jump_s >= LEAST_JUMP_S:
-            found.append(raise_flag("clock-set", where, most=jump_s))
+            raised.append(raise_flag("clock-set", where, most=jump_s))
     return flags
 
 
@@ -112,45 +115,47 @@ def flag_cell(
 ) -> list[Flag]:
     """What stands beside one cell's number on one arm, from what each block has of it."""
     flags = []
-    measured = {block: one for block, one in results.items() if one.outcome == "measured"}
+    measured = {block: result for block, result in results.items() if result.outcome == "measured"}
     if len(measured) < len(results):
         missing = [
-            (one.outcome, block, _find_reason(one))
-            for block, one in results.items()
-            if not one.samples_s
+            (result.outcome, block, _find_reason(result))
+            for block, result in results.items()
+            if not result.samples_s
         ]
         some, every = len(measured), len(results)
         flags.append(
             raise_flag("blocks-missing", where, missing=missing, measured=some, every=every)
         )
-    calls = {one.calls_per_sample for one in measured.values()}
+    calls = {result.calls_per_sample for result in measured.values()}
     calls |= {planned_calls} if planned_calls is not None else set()
     if len(calls) > 1:
         flags.append(raise_flag("calls-differ", where))
-    if len({(one.work.amount, one.work.unit) for one in measured.values() if one.work}) > 1:
+    works = [result.work for result in measured.values() if result.work]
+    if _vary((work.amount, work.unit) for work in works):
         flags.append(raise_flag("work-differs", where))
     return flags
 
 
 def flag_labels(where: Mapping[str, str], measured: Mapping[int, CellResult]) -> list[Flag]:
     """What the documents say beside one cell's numbers on one arm."""
-    found: dict[tuple[str, str], dict[int, None]] = {}
-    for block, one in measured.items():
-        for told in find_labels(one):
-            found.setdefault(told, {})[block] = None
+    labels: dict[tuple[str, str], dict[int, None]] = {}
+    for block, result in measured.items():
+        for label in find_labels(result):
+            labels.setdefault(label, {})[block] = None
     return [
         raise_flag(code, {**where, "blocks": tuple(blocks)}, of=len(measured), label=label)
-        for (code, label), blocks in found.items()
+        for (code, label), blocks in labels.items()
     ]
 
 
 def find_checked(results: Mapping[int, CellResult]) -> Checked | None:
     """What the checks of a cell's measured invocations on an arm computed; None: nothing."""
-    checks = [one.check for one in results.values() if one.check and one.outcome == "measured"]
-    values = [one.value for one in checks if one.value is not None]
+    measured = [result for result in results.values() if result.outcome == "measured"]
+    checks = [result.check for result in measured if result.check]
+    values = [check.value for check in checks if check.value is not None]
     if not values:
         return None
-    tolerance = max(one.tolerance or 0.0 for one in checks)
+    tolerance = max(check.tolerance or 0.0 for check in checks)
     return Checked(low=min(values), high=max(values), tolerance=tolerance)
 
 
@@ -160,16 +165,16 @@ def find_disagreement(checked: Mapping[str, Checked | None]) -> Flag | None:
     Compares what the checks computed, relative to the largest of it, with the widest tolerance that
     one of them declares.
     """
-    known = {arm: one for arm, one in checked.items() if one is not None}
-    if not known:
+    checks = {arm: check for arm, check in checked.items() if check is not None}
+    if not checks:
         return None
-    tolerance = max(one.tolerance for one in known.values())
-    ends = [end for one in known.values() for end in (one.low, one.high)]
+    tolerance = max(check.tolerance for check in checks.values())
+    ends = [end for check in checks.values() for end in (check.low, check.high)]
     # Half of each, so that the largest floats do not overflow.
     if max(ends) / 2 - min(ends) / 2 <= tolerance * max(map(abs, ends)) / 2:
         return None
-    seen = [(arm, one.low, one.high) for arm, one in known.items()]
-    return raise_flag("results-differ", tolerance=tolerance, seen=seen)
+    ranges = [(arm, check.low, check.high) for arm, check in checks.items()]
+    return raise_flag("results-differ", tolerance=tolerance, seen=ranges)
 
 
 def find_missing(
@@ -182,12 +187,13 @@ def find_missing(
     """Why an arm has no number for a cell: the outcome that says most, and what every block has of it."""
     where = {"arm": arm, "cell": cell.id}
     if results:
-        outcomes = {one.outcome for one in results.values()}
+        outcomes = {result.outcome for result in results.values()}
         worst = next(name for name in _WORST if name in outcomes)
         endings: list[tuple[tuple[str, str | Evidence, str], list[int]]] = []
-        for block, one in results.items():
-            ending = one.outcome, _find_reason(one) or "", _find_ending(one, documents[block])
-            alike = next((blocks for known, blocks in endings if known == ending), None)
+        for block, result in results.items():
+            container = _find_ending(result, documents[block])
+            ending = result.outcome, _find_reason(result) or "", container
+            alike = next((blocks for other, blocks in endings if other == ending), None)
             if alike is None:
                 endings.append((ending, [block]))
             else:
@@ -207,8 +213,8 @@ def find_missing(
 
 def _find_changed_facts(documents: Sequence[Document]) -> list[str]:
     """The facts of another driver or machine."""
-    facts = [one.facts for one in documents]
-    watched = [one.telemetry.facts for one in documents if one.telemetry]
+    facts = [document.facts for document in documents]
+    watched = [document.telemetry.facts for document in documents if document.telemetry]
     return [
         *_find_varying(facts, _IDENTITY, known=False),
         *_find_varying(facts, _GPU),
@@ -237,9 +243,9 @@ def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:
     Only what the documents bear out: a cache that grew, or one that could not be read.
     """
     compiled = {
-        block: count_compiled(one)
-        for block, one in sorted(documents.items())
-        if f"{CACHE}.at_start.files" in one.facts
+        block: count_compiled(document)
+        for block, document in sorted(documents.items())
+        if f"{CACHE}.at_start.files" in document.facts
     }
     grown = [(count, block) for block, count in compiled.items() if count]
     unknown = [block for block, count in compiled.items() if count is None]
@@ -254,11 +260,16 @@ def _find_reason(result: CellResult) -> str | Evidence | None:
 
 def _find_ending(result: CellResult, document: Document) -> str:
     """How the container ended in which a cell failed, where the cell's reason does not say it."""
-    endings = {one.id: one.status for one in document.invocation.containers}
+    endings = {container.id: container.status for container in document.invocation.containers}
     ending = endings.get(result.container or "")
     if result.outcome != "failed" or not ending or ending == ENDED_WELL:
         return ""
     return "" if ending in f"failed: {result.reason}" else ending
+
+
+def _vary(values: Iterable[object]) -> bool:
+    """Whether they are not all the same."""
+    return len(set(values)) > 1
 
 
 def tell_apart(value: Scalar) -> tuple[str, Scalar]:

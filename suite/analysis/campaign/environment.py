@@ -45,17 +45,17 @@ _IMAGE = ("content", "base", "lock", "origin", "id", "size_bytes")
 
 def find_machine(loaded: LoadedCampaign) -> Machine:
     """The machine, from the first document that has each fact; the GPUs from the first of each arm on one."""
-    found = take_first(loaded.documents)
-    kind = read_text(found.get("cpu.architecture"))
-    used, count, memory = map(found.get, ("cpu.usable", "cpu.count", "memory.bytes"))
+    first = take_first(loaded.documents)
+    kind = read_text(first.get("cpu.architecture"))
+    used, count, memory = map(first.get, ("cpu.usable", "cpu.count", "memory.bytes"))
     devices: dict[str | None, list[Document]] = {}
     for document in loaded.documents:
         devices.setdefault(loaded.campaign.arm(document.invocation.arm).device, []).append(document)
     # An arm without a device tells of GPUs only where the whole campaign has one.
-    told = [take_first(own) for device, own in devices.items() if device is not None] or [found]
+    told = [take_first(own) for device, own in devices.items() if device is not None] or [first]
     return Machine(
         # Documents of before ARM processors had names have the architecture alone.
-        cpu=read_text(found.get("cpu.model")) or (f"{kind} processor" if kind else None),
+        cpu=read_text(first.get("cpu.model")) or (f"{kind} processor" if kind else None),
         cpus_used=read_text(used),
         cpus=None if count == used else read_text(count),
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
@@ -75,7 +75,7 @@ def find_builds(summary: Summary) -> dict[str, Build]:
     ``others`` are what both it and the first arm have, in different versions; what is known of one alone
     says nothing.
     """
-    found: dict[str, Build] = {}
+    builds: dict[str, Build] = {}
     for document in summary.loaded.documents:
         arm, lock = document.invocation.arm, document.invocation.image.lock
         versions = {
@@ -84,16 +84,15 @@ def find_builds(summary: Summary) -> dict[str, Build]:
             if document.facts.get(name) is not None
         }
         # Where the worker refused or died there are no facts: nothing is known of what it ran.
-        if arm not in found or (versions and not found[arm].versions):
+        if arm not in builds or (versions and not builds[arm].versions):
             from_lock = lock != NOT_FROM_LOCK if lock else None
-            found[arm] = Build(versions=versions, from_lock=from_lock)
-    usual = found[summary.base].versions if summary.base in found else {}
-    builds = {arm: found[arm] for arm in summary.campaign.arms if arm in found}
+            builds[arm] = Build(versions=versions, from_lock=from_lock)
+    usual = builds[summary.base].versions if summary.base in builds else {}
     return {
         arm: structs.replace(
-            one, others=tuple(n for n, v in usual.items() if one.versions.get(n, v) != v)
+            build, others=tuple(n for n, v in usual.items() if build.versions.get(n, v) != v)
         )
-        for arm, one in builds.items()
+        for arm, build in builds.items()
     }
 
 
@@ -102,27 +101,27 @@ def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
     first = builds.get(base)
     return [
         arm
-        for arm, one in builds.items()
-        if first and (one.others or {first.from_lock, one.from_lock} == {True, False})
+        for arm, build in builds.items()
+        if first and (build.others or {first.from_lock, build.from_lock} == {True, False})
     ]
 
 
 def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis:
     """What is known of an arm beside its cells' numbers."""
-    documents = [one for one in summary.loaded.documents if one.invocation.arm == arm]
+    documents = [d for d in summary.loaded.documents if d.invocation.arm == arm]
     counted, value = summary.counted[arm], summary.campaign.arm(arm)
     plain = replace(value, name=value.of or name_kind(value))
-    images = [one.invocation.image for one in documents]
-    cells = [cell for one in counted.values() for cell in one.cells]
+    images = [document.invocation.image for document in documents]
+    cells = [cell for document in counted.values() for cell in document.cells]
     return ArmAnalysis(
         gpu=value.gpu,
         device=value.device,
         plain=plain.name,
         without_gpu=control_of(plain, "hidden").name if value.gpu else None,
-        blocks={block: one.invocation.status for block, one in counted.items()},
-        calibrated=any(one.invocation.block == 0 for one in documents),
-        image=_gather({name: getattr(one, name) for name in _IMAGE} for one in images),
-        digests=tuple(dict.fromkeys(digest for one in images for digest in one.digests)),
+        blocks={block: document.invocation.status for block, document in counted.items()},
+        calibrated=any(document.invocation.block == 0 for document in documents),
+        image=_gather({name: getattr(image, name) for name in _IMAGE} for image in images),
+        digests=tuple(dict.fromkeys(digest for image in images for digest in image.digests)),
         facts=_gather(map(_list_facts, documents)),
         build=build,
         watched=sum_up(list(counted.values())),
@@ -150,20 +149,22 @@ def _find_placement(results: Iterable[CellResult]) -> dict[str, Placed]:
     """On which devices the work of an arm was seen."""
     nodes: Counter[str] = Counter()
     cells: dict[str, set[str]] = {}
-    for one in results:
-        nodes.update(one.placement)
-        for device in one.placement:
-            cells.setdefault(device, set()).add(one.id)
-    return {one: Placed(cells=len(cells[one]), nodes=nodes[one]) for one in sorted(nodes)}
+    for result in results:
+        nodes.update(result.placement)
+        for device in result.placement:
+            cells.setdefault(device, set()).add(result.id)
+    return {
+        device: Placed(cells=len(cells[device]), nodes=nodes[device]) for device in sorted(nodes)
+    }
 
 
 def _find_elsewhere(results: Iterable[CellResult]) -> dict[str, tuple[str, ...]]:
     """What was seen elsewhere than on a cell's own device, by cell."""
-    found: dict[str, set[str]] = {}
-    for one in results:
-        if one.elsewhere:
-            found.setdefault(one.id, set()).update(one.elsewhere)
-    return {name: tuple(sorted(names)) for name, names in found.items()}
+    elsewhere: dict[str, set[str]] = {}
+    for result in results:
+        if result.elsewhere:
+            elsewhere.setdefault(result.id, set()).update(result.elsewhere)
+    return {name: tuple(sorted(names)) for name, names in elsewhere.items()}
 
 
 def _gather(told: Iterable[Mapping[str, Scalar]]) -> dict[str, tuple[Scalar, ...]]:

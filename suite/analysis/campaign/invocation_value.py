@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from suite.analysis.result.cells import Outliers, SteadyClass
 from suite.analysis.statistics.estimate import reduce_invocation
 from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
-from suite.analysis.statistics.warmup import Steady, find_steady
+from suite.analysis.statistics.warmup import find_steady
 from suite.flags import Flag, raise_flag
 from suite.model import CellResult
 
@@ -26,11 +26,13 @@ _KINDS: Mapping[SteadyClass, str] = {
 class Reading:
     """One invocation's value of a cell in seconds per call: the mean of its steady samples.
 
-    ``outliers`` and ``bimodal`` are about the steady samples, of which stalls alone do not count.
+    ``steady`` is the class of the series, ``start`` the index of the first steady sample.  ``outliers`` and
+    ``bimodal`` are about the steady samples, of which stalls alone do not count.
     """
 
     value: float
-    steady: Steady
+    steady: SteadyClass
+    start: int
     outliers: Outliers
     bimodal: bool
 
@@ -41,11 +43,12 @@ def read(result: CellResult) -> Reading:
     Raises:
         ValueError: it has no samples.
     """
-    steady = find_steady(result.warmup_s, result.samples_s)
-    counted = result.samples_s[steady.start :]
+    steady, start = find_steady(result.warmup_s, result.samples_s)
+    counted = result.samples_s[start:]
     return Reading(
         value=reduce_invocation(counted, result.calls_per_sample or 1),
         steady=steady,
+        start=start,
         outliers=classify_outliers(counted),
         bimodal=is_bimodal(counted),
     )
@@ -53,11 +56,11 @@ def read(result: CellResult) -> Reading:
 
 def add_outliers(readings: Iterable[Reading]) -> Outliers:
     """Those of all these readings."""
-    every = [one.outliers for one in readings]
+    every = [reading.outliers for reading in readings]
     return Outliers(
-        n=sum(one.n for one in every),
-        mild=sum(one.mild for one in every),
-        far=sum(one.far for one in every),
+        n=sum(reading.n for reading in every),
+        mild=sum(reading.mild for reading in every),
+        far=sum(reading.far for reading in every),
     )
 
 
@@ -69,18 +72,18 @@ def flag_readings(
     A one-shot cell has one sample an invocation by definition, and is not blamed for it.
     """
     every = tuple(readings)
-    found = {
-        code: [block for block, one in readings.items() if one.steady.kind == kind]
+    blocks_by_code = {
+        code: [block for block, reading in readings.items() if reading.steady == kind]
         for kind, code in _KINDS.items()
         if not (kind == "too few" and one_shot)
     }
-    modes = [block for block, one in readings.items() if one.bimodal]
-    found["bimodal"] = modes if 2 * len(modes) > len(every) else []
-    if is_bimodal([one.value for one in readings.values()]):
-        found["bimodal-blocks"] = list(every)
+    modes = [block for block, reading in readings.items() if reading.bimodal]
+    blocks_by_code["bimodal"] = modes if 2 * len(modes) > len(every) else []
+    if is_bimodal([reading.value for reading in readings.values()]):
+        blocks_by_code["bimodal-blocks"] = list(every)
     flags = [
         raise_flag(code, {**where, "blocks": tuple(blocks)}, of=len(every))
-        for code, blocks in found.items()
+        for code, blocks in blocks_by_code.items()
         if blocks
     ]
     outliers = add_outliers(readings.values())

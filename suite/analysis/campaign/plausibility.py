@@ -5,9 +5,8 @@ A bound is what nothing can beat: a number under it is wrong, and wins nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from suite.analysis.documents.published import read_figures
@@ -45,6 +44,16 @@ through the GPU's L2 cache, which takes 0.1 µs (222 to 339 cycles on an L40, ar
 be launched besides: kernels that wait for each other usually take 1 to 2 µs, even in a CUDA graph."""
 
 
+LEAST: Mapping[OverheadName | None, tuple[str, float]] = {
+    **dict.fromkeys(("eager", "graph", "xla"), ("below-call", CALL)),
+    "operation": ("below-operation", OPERATION),
+    # A copy is a call as well, however small.
+    **dict.fromkeys(("copy-in", "copy-out"), ("below-copy", CALL)),
+}
+"""By price the fewest seconds of a unit of work on a GPU, and the code of the flag for fewer.  A fence and a
+start can take any time above zero, which `rules` asks of all."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """What an arm's numbers were made on, as its documents tell it; None: none of them does.
@@ -61,17 +70,6 @@ class Place:
     memory: Figure | None
     architecture: str | None
     cpus: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bound:
-    """The fewest ``seconds`` that a unit of work (``per_byte``: a byte) takes; ``code`` and ``values`` are
-    those of the flag for a number under it."""
-
-    code: str
-    seconds: float
-    per_byte: bool = False
-    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_places(
@@ -94,18 +92,18 @@ def find_impossible(arm: str, cell: Cell, place: Place, seconds: float) -> Flag 
         return None
     if cell.work.unit == "FLOP":
         return _find_impossible_product(where, cell, place, seconds)
-    find_bound = BOUNDS.get(cell.price)
-    bound = find_bound(place) if find_bound else None
-    amount = cell.work.bytes if bound and bound.per_byte else cell.work.amount
-    if bound is None or not amount or seconds / amount >= bound.seconds:
-        # A copy to a GPU or from it is a call as well, however small.
-        copies = place.is_gpu and find_bound is _bound_copy and seconds < CALL
-        return raise_flag("below-copy", where, seconds=seconds, least=CALL) if copies else None
-    if bound.per_byte:
-        rate, most = derive_rate(amount, seconds), 1 / bound.seconds
-        return raise_flag(bound.code, where, rate=rate, most=most, **bound.values)
-    each, unit = seconds / amount, cell.work.unit
-    return raise_flag(bound.code, where, seconds=each, unit=unit, least=bound.seconds)
+    most = _find_most(cell, place)
+    if most is not None and cell.work.bytes and seconds < cell.work.bytes / most[1]:
+        code, limit, values = most
+        rate = derive_rate(cell.work.bytes, seconds)
+        return raise_flag(code, where, rate=rate, most=limit, **values)
+    # On a GPU alone: nothing that is published bounds a CPU's calls from below.
+    if place.is_gpu and cell.price in LEAST and cell.work.amount:
+        code, least = LEAST[cell.price]
+        each = seconds / cell.work.amount
+        if each < least:
+            return raise_flag(code, where, seconds=each, unit=cell.work.unit, least=least)
+    return None
 
 
 def _find_impossible_product(
@@ -126,30 +124,30 @@ def _find_impossible_product(
 
 
 def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
-    known = take_first(documents)
-    gpus = sorted(name for name in known if name.startswith("gpu.") and name.endswith(".name"))
-    device = read_text((known[gpus[0]] if gpus else None) if arm.gpu else known.get("cpu.model"))
+    facts = take_first(documents)
+    gpus = sorted(name for name in facts if name.startswith("gpu.") and name.endswith(".name"))
+    device = read_text((facts[gpus[0]] if gpus else None) if arm.gpu else facts.get("cpu.model"))
     figures = read_figures()
     part = figures.find_part(device)
     return Place(
         is_gpu=arm.gpu,
         device=device,
         part=part,
-        products={one.precision: one for one in figures.select(part, "product", "peak")},
+        products={figure.precision: figure for figure in figures.select(part, "product", "peak")},
         memory=next(iter(figures.select(part, "memory", "peak")), None),
-        architecture=read_text(known.get("cpu.architecture")),
-        cpus=_most(one.facts.get("cpu.usable") for one in documents),
+        architecture=read_text(facts.get("cpu.architecture")),
+        cpus=_most(document.facts.get("cpu.usable") for document in documents),
     )
 
 
 def take_first(documents: Iterable[Document]) -> dict[str, Scalar]:
     """Every fact that is known, from the first document that has it."""
-    known: dict[str, Scalar] = {}
-    for one in documents:
-        for name, value in one.facts.items():
+    facts: dict[str, Scalar] = {}
+    for document in documents:
+        for name, value in document.facts.items():
             if value is not None:
-                known.setdefault(name, value)
-    return known
+                facts.setdefault(name, value)
+    return facts
 
 
 def read_text(value: Scalar) -> str | None:
@@ -159,46 +157,28 @@ def read_text(value: Scalar) -> str | None:
 
 def _most(values: Iterable[Scalar]) -> float | None:
     """The largest of the counts among them."""
-    counts = [one for one in values if isinstance(one, int | float) and 1 <= one < MOST_COUNTED]
-    return max(counts, default=None)
+    numbers = (value for value in values if isinstance(value, int | float))
+    return max((number for number in numbers if 1 <= number < MOST_COUNTED), default=None)
 
 
-def _bound_copy(place: Place) -> Bound | None:
-    """On a GPU by one direction of the fastest link that there is; on the CPU by what the cores write.
+def _find_most(cell: Cell, place: Place) -> tuple[str, float, Mapping[str, Any]] | None:
+    """The most bytes a second that a sum or a copy can move there, with the code and the values of the flag
+    for a rate above it.
 
-    Not by the link that the driver tells: in a virtual machine it can tell a slower one than there is.
+    A sum by the memory of a known part; what a GPU's caches hold is a small share of the arrays.  A copy on a
+    GPU by one direction of the fastest link that there is, not by the one that the driver tells: in a virtual
+    machine it can tell a slower one.  A copy on the CPU by what its cores write.
     """
+    if cell.price == "memory":
+        if place.part is None or place.memory is None:
+            return None
+        named = {"part": place.part.name, "source": place.memory.source}
+        return "above-memory", place.memory.high, named
+    if cell.price not in {"copy-in", "copy-out"}:
+        return None
     if not place.is_gpu:
         cpus = place.cpus
-        return _bound_rate("above-cores", CORE * cpus, cpus=cpus) if cpus else None
+        return ("above-cores", CORE * cpus, {"cpus": cpus}) if cpus else None
     if place.architecture not in {None, "x86_64", "amd64"}:
-        return _bound_rate("above-nvlink", C2C)
-    return _bound_rate("above-pcie", PCIE)
-
-
-def _bound_sum(place: Place) -> Bound | None:
-    """By the memory of a known part; what a GPU's caches hold is a small share of the arrays."""
-    if place.part is None or place.memory is None:
-        return None
-    named = {"part": place.part.name, "source": place.memory.source}
-    return _bound_rate("above-memory", place.memory.high, **named)
-
-
-def _bound_rate(code: str, rate: float, **values: Scalar) -> Bound:
-    return Bound(code=code, seconds=1 / rate, per_byte=True, values=values)
-
-
-def _bound_launch(code: str, seconds: float, place: Place) -> Bound | None:
-    """On a GPU alone: nothing that is published bounds a CPU's calls from below."""
-    return Bound(code=code, seconds=seconds) if place.is_gpu else None
-
-
-BOUNDS: Mapping[OverheadName | None, Callable[[Place], Bound | None]] = {
-    "copy-in": _bound_copy,
-    "copy-out": _bound_copy,
-    "memory": _bound_sum,
-    **dict.fromkeys(("eager", "graph", "xla"), partial(_bound_launch, "below-call", CALL)),
-    "operation": partial(_bound_launch, "below-operation", OPERATION),
-}
-"""By price what bounds it.  A fence and a start can take any time above
-zero, which `rules` asks of all."""
+        return "above-nvlink", C2C, {}
+    return "above-pcie", PCIE, {}

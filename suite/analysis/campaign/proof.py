@@ -69,9 +69,11 @@ class Withheld(CellResult):
 def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
     plan = loaded.campaign
-    cells = {one.id: one for one in plan.cells}
+    cells = {cell.id: cell for cell in plan.cells}
     return loaded.change(
-        lambda one: withhold_unproven_document(one, plan.arm(one.invocation.arm), cells)
+        lambda document: withhold_unproven_document(
+            document, plan.arm(document.invocation.arm), cells
+        )
     )
 
 
@@ -85,28 +87,28 @@ def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str,
     simulated = is_simulated(document)
     # Each cell by what its own container saw: that the next one was well proves nothing of it.
     unproven = {
-        (one.container, posted): find_unproven(
-            facts_of(document, one.container), uuid=arm.uuid, posted=posted
+        (cell.container, posted): find_unproven(
+            facts_of(document, cell.container), uuid=arm.uuid, posted=posted
         )
-        for one in document.cells
+        for cell in document.cells
         for posted in (False, True)
     }
 
-    def prove(one: CellResult) -> CellResult:
-        if one.outcome != "measured":
-            return one
+    def prove(cell: CellResult) -> CellResult:
+        if cell.outcome != "measured":
+            return cell
         if simulated:
-            return _withhold(one, "skipped", cite("stand-in-driver"))
-        planned = cells[one.id]
-        why = unproven[one.container, planned.process is not None] or find_misplaced(one, planned)
-        return _withhold(one, "failed", why) if why else one
+            return _withhold(cell, "skipped", cite("stand-in-driver"))
+        planned = cells[cell.id]
+        why = unproven[cell.container, planned.process is not None] or find_misplaced(cell, planned)
+        return _withhold(cell, "failed", why) if why else cell
 
     return replace(document, cells=list(map(prove, document.cells)))
 
 
 def is_simulated(document: Document) -> bool:
     """Whether some container of an invocation had a driver that is a stand-in without a GPU."""
-    places = {one.container for one in document.cells}
+    places = {cell.container for cell in document.cells}
     return any(facts_of(document, place).get(SIMULATED) is True for place in places)
 
 
@@ -162,10 +164,10 @@ def _count(elsewhere: Sequence[str]) -> dict[str, int] | None:
     """How many nodes by device these words name; None: one of them names none."""
     counts: Counter[str] = Counter()
     for text in elsewhere:
-        found = _NODES.fullmatch(text)
-        if found is None:
+        match = _NODES.fullmatch(text)
+        if match is None:
             return None
-        counts[found["device"]] += int(found["count"])
+        counts[match["device"]] += int(match["count"])
     return dict(counts)
 
 

@@ -42,7 +42,7 @@ def find_off_pace(counted: Mapping[str, Mapping[int, Document]]) -> list[Flag]:
     if not paces:
         return []
     spread = statistics.median(map(abs, paces.values()))
-    off = {place: one for place, one in paces.items() if abs(one) > max(LEAST, SPREADS * spread)}
+    off = {place: pace for place, pace in paces.items() if abs(pace) > max(LEAST, SPREADS * spread)}
     blocks = {block for documents in counted.values() for block in documents}
     if len({block for _, block in off}) > MOST_SET_ASIDE * len(blocks):
         return []
@@ -65,8 +65,8 @@ def find_odd(
     odd = find_off_pace(counted)
     if not odd:
         return None
-    one = max(odd, key=lambda flag: abs(math.log(flag.values["pace"])))
-    return one.where["arm"], one.where["block"], one.values["pace"]
+    flag = max(odd, key=lambda flag: abs(math.log(flag.values["pace"])))
+    return flag.where["arm"], flag.where["block"], flag.values["pace"]
 
 
 def _find_paces(documents: Mapping[int, Document]) -> dict[int, float]:
@@ -75,17 +75,19 @@ def _find_paces(documents: Mapping[int, Document]) -> dict[int, float]:
         return {}
     times = {
         block: {
-            one.id: math.log(statistics.median(one.samples_s))
-            for one in document.cells
-            if one.outcome == "measured" and one.samples_s
+            cell.id: math.log(statistics.median(cell.samples_s))
+            for cell in document.cells
+            if cell.outcome == "measured" and cell.samples_s
         }
         for block, document in documents.items()
     }
-    common = set.intersection(*(set(one) for one in times.values()))
+    common = set.intersection(*map(set, times.values()))
     if len(common) < FEWEST_CELLS:
         return {}
-    usual = {name: statistics.median(one[name] for one in times.values()) for name in common}
+    usual = {
+        name: statistics.median(by_cell[name] for by_cell in times.values()) for name in common
+    }
     return {
-        block: statistics.median(one[name] - usual[name] for name in common)
-        for block, one in times.items()
+        block: statistics.median(by_cell[name] - usual[name] for name in common)
+        for block, by_cell in times.items()
     }

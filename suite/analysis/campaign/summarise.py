@@ -37,12 +37,13 @@ from suite.analysis.campaign.validity import (
     is_contended,
     judge_campaign,
 )
-from suite.analysis.campaign.verdicts import Conclusions, conclude, read_control
+from suite.analysis.campaign.verdicts import conclude, find_margin, read_control
 from suite.analysis.documents.busy import find_idle
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.observations import Observation, observe_cell
-from suite.analysis.result.cells import Amount, ArmResult, Comparison
+from suite.analysis.result.campaign import Controls
+from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
 from suite.cells.cell import Cell, Work
@@ -82,12 +83,17 @@ class Summary:
     table: Sequence[Observation]
     cells: tuple[CellSummary, ...]
     flags: tuple[Flag, ...]
-    conclusions: Conclusions
+    controls: Controls
 
     @property
     def campaign(self) -> Campaign:
         """The plan that was carried out."""
         return self.loaded.campaign
+
+    @property
+    def margin(self) -> float:
+        """What a difference must exceed to count."""
+        return find_margin(self.controls.twins)
 
     @property
     def base(self) -> str:
@@ -104,30 +110,34 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     excluded = exclude(loaded)
     invalid = judge_campaign(loaded, excluded)
     off_pace = find_off_pace(counted)
-    aside = {one.where["block"] for one in off_pace}
+    aside = {flag.where["block"] for flag in off_pace}
     counted = {
-        arm: {block: one for block, one in documents.items() if block not in aside}
+        arm: {block: document for block, document in documents.items() if block not in aside}
         for arm, documents in counted.items()
     }
-    indexed = {arm: _index(documents) for arm, documents in counted.items()}
     places = find_places(campaign, counted)
-    results: dict[str, dict[str, dict[int, CellResult]]] = {}
-    known: dict[str, dict[str, ArmResult]] = {}
+    results: dict[str, dict[str, dict[int, CellResult]]] = {
+        cell.id: {arm: {} for arm in campaign.arms} for cell in campaign.cells
+    }
+    for arm, documents in counted.items():
+        for block, document in documents.items():
+            for of_cell in document.cells:
+                results[of_cell.id][arm][block] = of_cell
+    arms_by_cell: dict[str, dict[str, ArmResult]] = {}
     table: list[Observation] = []
     for cell in campaign.cells:
-        found = results[cell.id] = {
-            arm: {block: by_id[cell.id] for block, by_id in blocks.items() if cell.id in by_id}
-            for arm, blocks in indexed.items()
-        }
-        disagreement = find_disagreement({arm: find_checked(one) for arm, one in found.items()})
-        arms = known[cell.id] = {
+        by_arm = results[cell.id]
+        checked = {arm: find_checked(of_arm) for arm, of_arm in by_arm.items()}
+        disagreement = find_disagreement(checked)
+        arms = arms_by_cell[cell.id] = {
             arm: _summarise_arm(
                 campaign,
                 cell,
                 arm,
-                results=found[arm],
+                results=by_arm[arm],
                 documents=counted[arm],
                 flags=flags[arm],
+                check=checked[arm],
                 disagreement=disagreement,
                 invalid=invalid,
                 place=places[arm],
@@ -138,9 +148,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             table += observe_cell(
                 result, counted[arm], **_place(campaign, cell, arm), flags=result.flags
             )
-    controls = [one for one in loaded.controls if one.invocation.block not in aside]
+    controls = [document for document in loaded.controls if document.invocation.block not in aside]
     cells = {cell.id: cell for cell in campaign.cells}
-    conclusions = conclude(
+    own_controls, comparisons = conclude(
         campaign,
         table,
         {
@@ -167,10 +177,8 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             CellSummary(
                 cell=cell,
                 results=results[cell.id],
-                arms=known[cell.id],
-                comparisons={
-                    arm: compared[cell.id] for arm, compared in conclusions.comparisons.items()
-                },
+                arms=arms_by_cell[cell.id],
+                comparisons={arm: compared[cell.id] for arm, compared in comparisons.items()},
             )
             for cell in campaign.cells
         ),
@@ -181,7 +189,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             *excluded,
             *off_pace,
         ),
-        conclusions=conclusions,
+        controls=own_controls,
     )
 
 
@@ -193,12 +201,13 @@ def _summarise_arm(
     results: dict[int, CellResult],
     documents: dict[int, Document],
     flags: Sequence[Flag],
+    check: Checked | None,
     disagreement: Flag | None,
     invalid: tuple[Flag, ...],
     place: Place,
 ) -> ArmResult:
-    measured = {block: one for block, one in results.items() if one.outcome == "measured"}
-    on_gpu = any(name.startswith("GPU") for one in results.values() for name in one.placement)
+    measured = {block: result for block, result in results.items() if result.outcome == "measured"}
+    on_gpu = any(name.startswith("GPU") for result in results.values() for name in result.placement)
     if not measured:
         outcome, missing = find_missing(campaign, cell, arm, results, documents)
         return ArmResult(
@@ -210,19 +219,19 @@ def _summarise_arm(
         )
     planned = campaign.calls.get(arm, {}).get(cell.id)
     where = {"arm": arm, "cell": cell.id}
-    found = [*flags, *flag_cell(where, results, planned)]
+    raised = [*flags, *flag_cell(where, results, planned)]
     cold = flag_cold(arm, documents)
-    found += cold if cell.one_shot and not cell.by_host else []
+    raised += cold if cell.one_shot and not cell.by_host else []
     disturbances: dict[str, list[int]] = {}
-    for block, one in measured.items():
-        code = find_whole_disturbance(documents[block]) or find_cell_disturbance(one)
+    for block, result in measured.items():
+        code = find_whole_disturbance(documents[block]) or find_cell_disturbance(result)
         if code is not None:
             disturbances.setdefault(code, []).append(block)
     out = {block for blocks in disturbances.values() for block in blocks}
     kept = measured
     if disturbances and not invalid and not find_invalid(flags):
         few = len(out) <= MOST_SET_ASIDE * len(measured)
-        told = tuple(
+        own = tuple(
             raise_flag(
                 *(code, {**where, "blocks": tuple(blocks)}),
                 severity="excluded" if few else "invalid",
@@ -231,49 +240,49 @@ def _summarise_arm(
             for code, blocks in disturbances.items()
         )
         if few:
-            kept = {block: one for block, one in measured.items() if block not in out}
-            found += told
+            kept = {block: result for block, result in measured.items() if block not in out}
+            raised += own
         else:
-            invalid = told
-    found += flag_labels(where, measured)
+            invalid = own
+    raised += flag_labels(where, measured)
     # Numbers of different work are no numbers, so nobody reads them.
-    readings = {} if disagreement else {block: read(one) for block, one in kept.items()}
+    readings = {} if disagreement else {block: read(result) for block, result in kept.items()}
     if readings:
-        found += flag_readings(where, readings, one_shot=cell.one_shot)
+        raised += flag_readings(where, readings, one_shot=cell.one_shot)
     contended = [block for block in readings if is_contended(documents[block])]
     if contended:
         here = {**where, "blocks": tuple(contended)}
-        found.append(raise_flag("contended-machine", here, of=len(readings)))
-    value = estimate([one.value for one in readings.values()]) if readings else None
+        raised.append(raise_flag("contended-machine", here, of=len(readings)))
+    value = estimate([reading.value for reading in readings.values()]) if readings else None
     # One block that can't be is enough: nobody knows what the others are of.
-    beyond = (find_impossible(arm, cell, place, one.value) for one in readings.values())
+    beyond = (find_impossible(arm, cell, place, reading.value) for reading in readings.values())
     impossible = next(filter(None, beyond), None)
     invalid = (impossible,) if impossible else invalid
-    firsts = [one.first_call_s for one in kept.values() if one.first_call_s is not None]
+    firsts = [result.first_call_s for result in kept.values() if result.first_call_s is not None]
     first = estimate(firsts) if firsts and not disagreement else None
-    work = next(one.work for one in measured.values() if one.work)
-    told = value.flags if value else ()
+    work = next(result.work for result in measured.values() if result.work)
+    own = value.flags if value else ()
     return ArmResult(
         **_spread(value),
         outcome="measured",
         work=_take_work(work),
         rate=derive_rate(work.amount, value.value) if value else None,
         first_call=first and structs.replace(first, flags=(*first.flags, *cold)),
-        flags=(*told, *invalid, *found, *([disagreement] if disagreement else [])),
-        values={block: one.value for block, one in readings.items()},
-        steady=Counter(one.steady.kind for one in readings.values()),
+        flags=(*own, *invalid, *raised, *([disagreement] if disagreement else [])),
+        values={block: reading.value for block, reading in readings.items()},
+        steady=Counter(reading.steady for reading in readings.values()),
         outliers=add_outliers(readings.values()) if readings else None,
-        calls=tuple(sorted({one.calls_per_sample or 0 for one in measured.values()})),
-        check=find_checked(results),
+        calls=tuple(sorted({result.calls_per_sample or 0 for result in measured.values()})),
+        check=check,
         on_gpu=on_gpu,
         mean_power_w=_mean_power(results[block] for block in readings),
     )
 
 
-def _spread(found: Estimate | None) -> dict[str, Any]:
+def _spread(value: Estimate | None) -> dict[str, Any]:
     """The fields of a number of an arm, or of none."""
-    ends = {name: getattr(found, name, None) for name in ("value", "low", "high")}
-    return {**ends, "n": found.n if found else 0, "unit": UNIT}
+    ends = {name: getattr(value, name, None) for name in ("value", "low", "high")}
+    return {**ends, "n": value.n if value else 0, "unit": UNIT}
 
 
 def _take_work(work: Work) -> Amount:
@@ -281,9 +290,9 @@ def _take_work(work: Work) -> Amount:
 
 
 def _mean_power(results: Iterable[CellResult]) -> float | None:
-    seen = (one.evidence.get("gpu.mean_power_w") for one in results)
-    known = [power for power in seen if power is not None and power > 0]
-    return statistics.fmean(known) if known else None
+    powers = (result.evidence.get("gpu.mean_power_w") for result in results)
+    positive = [power for power in powers if power is not None and power > 0]
+    return statistics.fmean(positive) if positive else None
 
 
 def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
@@ -299,7 +308,3 @@ def _place(campaign: Campaign, cell: Cell, arm: str) -> dict[str, Any]:
         "profile": campaign.profile,
         "role": cell.role,
     }
-
-
-def _index(documents: Mapping[int, Document]) -> dict[int, dict[str, CellResult]]:
-    return {block: {one.id: one for one in found.cells} for block, found in documents.items()}

@@ -9,6 +9,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+from suite.analysis.documents.telemetry import read_number
 from suite.analysis.result.arms import Death, Spent
 from suite.cells.cell import Cell
 from suite.model import Document, container_seconds, lived_seconds
@@ -22,12 +23,7 @@ FENCE = "fence_s"
 
 def itemise(document: Document) -> dict[str, float]:
     """The seconds of an invocation by kind, its own and its cells'; kinds may be unknown ones."""
-    spent = _add(document.spent_s, *(cell.spent_s for cell in document.cells))
-    if "container_start" not in spent:
-        starts = [one.start_s for one in document.invocation.containers if one.start_s is not None]
-        if starts:
-            spent["container_start"] = math.fsum(starts)
-    return spent
+    return _add(document.spent_s, *(cell.spent_s for cell in document.cells))
 
 
 def add_up(documents: Sequence[Document]) -> Spent:
@@ -52,18 +48,18 @@ def find_deaths(documents: Iterable[Document]) -> list[Death]:
         invocation = document.invocation
         for index, container in enumerate(invocation.containers):
             after = invocation.containers[index + 1 :]
-            later = [one for one in after if one.process == container.process]
+            later = [other for other in after if other.process == container.process]
             status = container.status
             if not later and status in {None, ENDED_WELL}:
                 continue
-            cells = [one for one in document.cells if one.container == container.id]
+            cells = [cell for cell in document.cells if cell.container == container.id]
             deaths.append(
                 Death(
                     arm=invocation.arm,
                     block=invocation.block,
                     status=status,
                     lived_s=lived_seconds(document, container),
-                    lost=tuple(one.id for one in cells if one.outcome == "failed"),
+                    lost=tuple(cell.id for cell in cells if cell.outcome == "failed"),
                     replaced=bool(later),
                     restart_s=later[0].start_s if later else None,
                 )
@@ -77,14 +73,14 @@ def find_timing_costs(cells: Iterable[Cell], documents: Iterable[Document]) -> d
     One-shot cells are left out: a single call can't be made longer.  So are invocations that do not
     say what a fence costs.
     """
-    exempt = {one.id for one in cells if one.one_shot}
+    exempt = {cell.id for cell in cells if cell.one_shot}
     costs: dict[str, float] = {}
     for document in documents:
-        fence = document.facts.get(FENCE)
-        if isinstance(fence, bool) or not isinstance(fence, int | float):
+        fence = read_number(document.facts.get(FENCE))
+        if fence is None:
             continue
-        for one in document.cells:
-            if one.outcome == "measured" and one.id not in exempt and one.calls_per_sample:
-                sample = one.calls_per_sample * statistics.median(one.samples_s)
-                costs[one.id] = max(costs.get(one.id, 0.0), fence / sample)
+        for cell in document.cells:
+            if cell.outcome == "measured" and cell.id not in exempt and cell.calls_per_sample:
+                sample = cell.calls_per_sample * statistics.median(cell.samples_s)
+                costs[cell.id] = max(costs.get(cell.id, 0.0), fence / sample)
     return costs

@@ -67,20 +67,20 @@ TOLD = {
 """The code for each label that the worker gives a cell."""
 
 
-def _find_over(seen: Mapping[str, Scalar], limits: Limits) -> list[str]:
+def _find_over(values: Mapping[str, Scalar], limits: Limits) -> list[str]:
     """The codes of what is over its limit; what is unknown is not."""
     return [
         code
         for name, most, code in limits
-        if isinstance(value := seen.get(name), int | float) and value > most
+        if isinstance(value := values.get(name), int | float) and value > most
     ]
 
 
 def find_whole_disturbance(document: Document) -> str | None:
     """What its GPU at the end, or its telemetry, says against a whole invocation: a code, or None."""
     # A container that died in a cell, or an arm without a GPU, does not say how its GPU was at the end.
-    told = [document.facts, *(one.facts for one in document.invocation.containers)]
-    if any(facts.get(AT_END, FINE) != FINE for facts in told):
+    places = [document.facts, *(container.facts for container in document.invocation.containers)]
+    if any(facts.get(AT_END, FINE) != FINE for facts in places):
         return "gpu-lost"
     telemetry = document.telemetry.facts if document.telemetry else {}
     other = ["gpu-other"] if telemetry.get(IS_NAMED) is False else []
@@ -95,9 +95,9 @@ def find_disturbance(document: Document) -> str | None:
     whole = find_whole_disturbance(document)
     if whole is not None:
         return whole
-    measured = [one for one in document.cells if one.outcome == "measured"]
-    found = Counter(code for one in measured if (code := find_cell_disturbance(one)))
-    code, count = next(iter(found.most_common(1)), (None, 0))
+    measured = [cell for cell in document.cells if cell.outcome == "measured"]
+    counts = Counter(code for result in measured if (code := find_cell_disturbance(result)))
+    code, count = next(iter(counts.most_common(1)), (None, 0))
     return code if count > MOST_SET_ASIDE * len(measured) else None
 
 
@@ -119,12 +119,12 @@ def find_cell_disturbance(result: CellResult) -> str | None:
 def find_labels(result: CellResult) -> list[tuple[str, str]]:
     """What stands beside a cell's number, each with its code: the worker's labels, in its own words, and
     what the evidence says, in none."""
-    told = [
+    labels = [
         (TOLD.get(label, "labelled"), label) for label in result.labels if label not in OF_CELLS
     ]
-    seen = _find_over(result.evidence, LABELLED)
-    seen += ["stalled"] if _is_stalled(result) else []
-    return [*told, *((code, "") for code in dict.fromkeys(seen))]
+    codes = _find_over(result.evidence, LABELLED)
+    codes += ["stalled"] if _is_stalled(result) else []
+    return [*labels, *((code, "") for code in dict.fromkeys(codes))]
 
 
 def _is_stalled(result: CellResult) -> bool:
@@ -155,7 +155,7 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     ``repeated``; the last one of a block is excluded only for what disturbed it, or with its block where
     that is measured again.
     """
-    documents = [one for one in loaded.documents if one.invocation.block >= 1]
+    documents = [document for document in loaded.documents if document.invocation.block >= 1]
     repeats: dict[tuple[str, int], list[int]] = {}
     for document in documents:
         of = document.invocation
@@ -163,9 +163,9 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
     flags = []
     for document in documents:
         of = document.invocation
-        later = [one for one in repeats[of.arm, of.block] if one > of.repeat]
-        news = (one for one in loaded.campaign.again if one.block == of.block)
-        again = next((one for one in news if of.repeat < one.repeat), None)
+        later = [repeat for repeat in repeats[of.arm, of.block] if repeat > of.repeat]
+        news = (again for again in loaded.campaign.again if again.block == of.block)
+        again = next((again for again in news if of.repeat < again.repeat), None)
         if again and any(repeat < again.repeat for repeat in later):
             again = None  # it had already given way to its own repeat
         code = find_whole_disturbance(document)
@@ -177,8 +177,8 @@ def exclude(loaded: LoadedCampaign) -> list[Flag]:
             code = _explain_repeat(document)
         if code is not None:
             where = {name: getattr(of, name) for name in ("arm", "block", "repeat")}
-            seen: dict[str, Any] = {"pace": again.pace, "odd": again.arm} if again else {}
-            flags.append(raise_flag(code, where, repeated=bool(later), status=of.status, **seen))
+            values: dict[str, Any] = {"pace": again.pace, "odd": again.arm} if again else {}
+            flags.append(raise_flag(code, where, repeated=bool(later), status=of.status, **values))
     return flags
 
 
@@ -187,14 +187,14 @@ def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Fl
 
     What was measured again counts neither for it nor against it: the new measurement does.
     """
-    aside = [one for one in excluded if not one.values["repeated"]]
-    count = sum(one.invocation.block >= 1 for one in loaded.documents)
+    aside = [flag for flag in excluded if not flag.values["repeated"]]
+    count = sum(document.invocation.block >= 1 for document in loaded.documents)
     count -= len(excluded) - len(aside)
-    codes = [one.code for one in aside]
+    codes = [flag.code for flag in aside]
     if len(codes) <= MOST_SET_ASIDE * count:
         return ()
-    found = tuple(dict.fromkeys(codes))
-    return (raise_flag("set-aside", disturbed=len(codes), invocations=count, codes=found),)
+    distinct = tuple(dict.fromkeys(codes))
+    return (raise_flag("set-aside", disturbed=len(codes), invocations=count, codes=distinct),)
 
 
 def _explain_repeat(document: Document) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,30 +23,15 @@ FLOOR_SHARE = 95.0
 Table = Sequence[Observation]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conclusions:
-    """What a campaign says.
-
-    ``margin`` is what a difference must exceed to count.  ``floor`` is the noise floor, None where no
-    twin ran; ``excess`` is what of it the twins' own intervals do not explain.  ``comparisons`` are by
-    arm, the first one excepted, and by cell.
-    """
-
-    margin: float
-    floor: float | None
-    excess: float | None
-    controls: Controls
-    comparisons: Mapping[str, Mapping[str, Comparison]]
-
-
 def conclude(
     campaign: Campaign,
     table: Table,
     controls: Mapping[str, Table],
     *,
     results: Mapping[str, Mapping[str, Mapping[int, CellResult]]],
-) -> Conclusions:
-    """The conclusions of a campaign; deterministic.
+) -> tuple[Controls, dict[str, dict[str, Comparison]]]:
+    """What a campaign says about itself; and by arm, the first one excepted, and by cell its time over the
+    first arm's, and what that means.
 
     Args:
         campaign: the plan.
@@ -61,27 +45,21 @@ def conclude(
         for arm in campaign.every_arm
         if arm.control == "twin" and arm.of is not None and arm.name in controls
     )
-    excess = find_excess(twins)
-    margin = max(MARGIN, excess or 0.0)
+    margin = find_margin(twins)
     base, *others = campaign.arms
     comparisons = {other: compare(arms[base], arms[other], margin=margin) for other in others}
-    return Conclusions(
-        margin=margin,
-        floor=find_floor(twins),
-        excess=excess,
-        controls=Controls(
-            twins=twins,
-            cuda_hidden=_find_hidden(campaign, arms, controls),
-            again=tuple(
-                _make_family(base, other, comparisons[other])
-                for other in others
-                if campaign.arm(other).control == "again" and campaign.arm(other).of == base
-            ),
-            extra_work=tuple(_compare_extra(campaign, arms)),
-            input_only=_find_input_only(campaign.cells, results, comparisons),
+    checked = Controls(
+        twins=twins,
+        cuda_hidden=_find_hidden(campaign, arms, controls),
+        again=tuple(
+            _make_family(base, other, comparisons[other])
+            for other in others
+            if campaign.arm(other).control == "again" and campaign.arm(other).of == base
         ),
-        comparisons=comparisons,
+        extra_work=tuple(_compare_extra(campaign, arms)),
+        input_only=_find_input_only(campaign.cells, results, comparisons),
     )
+    return checked, comparisons
 
 
 def _make_family(base: str, other: str, comparisons: Mapping[str, Comparison]) -> Family:
@@ -97,8 +75,8 @@ def _make_family(base: str, other: str, comparisons: Mapping[str, Comparison]) -
 def _compare_control(arm: str, base: Table, control: str, rows: Table) -> Family:
     """A control's values against an arm of the plan, over the cells that are not INVALID: one family."""
     sound = [row for row in base if not row.invalid]
-    found = compare(sound, rows, margin=MARGIN, level=OTHER_LEVEL, any_profile=True)
-    return _make_family(arm, control, found)
+    comparisons = compare(sound, rows, margin=MARGIN, level=OTHER_LEVEL, any_profile=True)
+    return _make_family(arm, control, comparisons)
 
 
 def _find_hidden(
@@ -136,7 +114,7 @@ def _find_input_only(
     results: Mapping[str, Mapping[str, Mapping[int, CellResult]]],
     comparisons: Mapping[str, Mapping[str, Comparison]],
 ) -> dict[str, dict[str, Verdict]]:
-    found = {}
+    input_only = {}
     for cell in cells:
         every = (result for blocks in results[cell.id].values() for result in blocks.values())
         placements = [result.placement for result in every if result.outcome == "measured"]
@@ -148,8 +126,8 @@ def _find_input_only(
                 if verdict is not None and verdict.name != "INVALID"
             }
             if sound:
-                found[cell.id] = sound
-    return found
+                input_only[cell.id] = sound
+    return input_only
 
 
 def find_floor(families: Iterable[Family]) -> float | None:
@@ -178,10 +156,15 @@ def find_excess(families: Iterable[Family]) -> float | None:
     return float(np.percentile(misses, FLOOR_SHARE)) if misses else None
 
 
+def find_margin(twins: Sequence[Family]) -> float:
+    """What a difference must exceed to count: the larger of 2 % and what the twins' intervals miss."""
+    return max(MARGIN, find_excess(twins) or 0.0)
+
+
 def find_honest(cell: Cell, cells: Iterable[Cell]) -> tuple[Cell, float] | None:
     """The honest twin of a known-extra-work cell and the true ratio of their work; None: no such cell."""
     names = [link.to for link in cell.links.get("honest", ())]
-    twin = next((one for one in cells if one.id in names), None)
+    twin = next((cell for cell in cells if cell.id in names), None)
     return None if twin is None or cell.extra_work is None else (twin, 1 + cell.extra_work)
 
 
@@ -191,11 +174,11 @@ def is_input_only(cell: Cell, placements: Iterable[Mapping[str, Any]]) -> bool:
     ``placements`` are the nodes by device of every measured invocation on every arm; a cell whose
     placement nobody saw is none.
     """
-    known = list(placements)
+    every = list(placements)
     return (
         cell.role == "input"
-        and bool(known)
-        and all(nodes and all("GPU" not in device for device in nodes) for nodes in known)
+        and bool(every)
+        and all(nodes and all("GPU" not in device for device in nodes) for nodes in every)
     )
 
 

@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 
+from suite.analysis.documents.telemetry import read_number
 from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
 from suite.model import Campaign, CellResult, Document, Scalar
@@ -82,7 +83,7 @@ def _find_bound(documents: Iterable[Document]) -> tuple[float, float] | None:
     or not known."""
     for document in documents:
         engine = document.invocation.engine
-        given, withheld = (_number(engine.get(name)) for name in ("cores", "cores_withheld"))
+        given, withheld = (read_number(engine.get(name)) for name in ("cores", "cores_withheld"))
         if given and withheld and withheld >= MOST_WITHHELD * given:
             return given - withheld, given
     return None
@@ -91,7 +92,7 @@ def _find_bound(documents: Iterable[Document]) -> tuple[float, float] | None:
 def count_cores(facts: Mapping[str, Scalar]) -> float | None:
     """The cores that a worker may use, of a quota as many; where the kernel did not tell, at least so many.
     None: unknown."""
-    usable, cores = (_number(facts.get(f"cpu.{name}")) for name in ("usable", "cores_usable"))
+    usable, cores = (read_number(facts.get(f"cpu.{name}")) for name in ("usable", "cores_usable"))
     if usable is None:
         return None
     return min(usable, cores or max(1.0, usable / THREADS_A_CORE), read_quota(facts) or math.inf)
@@ -108,10 +109,6 @@ def read_quota(facts: Mapping[str, Scalar]) -> float | None:
 
 def _find_taken(cell: CellResult, facts: Mapping[str, Scalar]) -> float:
     """The CPUs that others had meanwhile, which is told elsewhere."""
-    usable = _number(facts.get("cpu.usable")) or 0.0
+    usable = read_number(facts.get("cpu.usable")) or 0.0
     stolen = usable * (cell.evidence.get("steal_share") or 0.0)
     return (cell.evidence.get("foreign_cpus") or 0.0) + stolen
-
-
-def _number(value: Scalar) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from suite.analysis.result.several import Offer
 from suite.errors import DocumentError
 from suite.safe_folder import Folder
-
-
-class _Prices(msgspec.Struct, forbid_unknown_fields=True):
-    price: list[Offer]
 
 
 def read_prices(path: Path, today: date) -> list[Offer]:
@@ -25,9 +22,12 @@ def read_prices(path: Path, today: date) -> list[Offer]:
     """
     try:
         with Folder.open(path.parent) as folder:
-            offers = msgspec.toml.decode(folder.read(path.name), type=_Prices).price
+            text = folder.read(path.name)
+        table = msgspec.toml.decode(text, type=dict[Literal["price"], list[Offer]])
     except (ValueError, RecursionError, DocumentError) as error:
         raise _refuse(path, str(error)) from error
+    if not (offers := table.get("price")):
+        raise _refuse(path, "it holds no [[price]]")
     listed = set()
     for number, offer in enumerate(offers):
         if (offer.type, offer.terms) in listed:

@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from suite.analysis.result.limits import Figure, FigureKind, Part, Quantity
 from suite.errors import DocumentError
@@ -44,23 +44,6 @@ class Figures:
         ]
 
 
-class _Row(msgspec.Struct):
-    parts: tuple[str, ...]
-    quantity: Quantity
-    kind: FigureKind
-    values: dict[str, float | tuple[float, float]]
-    unit: str
-    source: str
-    date: str
-    n: float | None = None
-    caveat: str = ""
-
-
-class _Table(msgspec.Struct):
-    part: list[Part]
-    figure: list[_Row]
-
-
 @lru_cache(maxsize=4)
 def read_figures(path: Path = FIGURES) -> Figures:
     """The figures of a file.
@@ -69,24 +52,26 @@ def read_figures(path: Path = FIGURES) -> Figures:
         DocumentError: the file is not what it should be.
     """
     try:
-        table = msgspec.toml.decode(path.read_bytes(), type=_Table)
-        figures = tuple(figure for row in table.figure for figure in _read_row(row))
-    except (OSError, ValueError, RecursionError) as error:
+        table = msgspec.toml.decode(path.read_bytes())
+        figures = tuple(figure for row in table["figure"] for figure in _read_row(row))
+        return Figures(parts=msgspec.convert(table["part"], tuple[Part, ...]), figures=figures)
+    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise DocumentError(
             f"{path} does not say what was published: {error}",
             "a clean checkout has it (`git status` shows what differs)",
         ) from error
-    return Figures(parts=tuple(table.part), figures=figures)
 
 
-def _read_row(row: _Row) -> list[Figure]:
-    """A row of the file holds the values of several precisions."""
+def _read_row(row: dict[str, Any]) -> list[Figure]:
+    """A row of the file holds the values of several precisions, each a figure or the ends of a range."""
     figures = []
-    common = structs.asdict(row)
-    del common["values"]
-    for precision, value in row.values.items():
-        low, high = value if isinstance(value, tuple) else (value, value)
-        if not 0 <= low <= high < math.inf:
-            raise ValueError(f"{low} to {high} {row.unit} is not a range of figures")
-        figures.append(Figure(**common, precision=precision, low=low, high=high))
+    common = {"caveat": "", **row}
+    for precision, value in msgspec.convert(common.pop("values"), dict[str, Any]).items():
+        low, high = value if isinstance(value, list) else (value, value)
+        figure = msgspec.convert(
+            {**common, "precision": precision, "low": low, "high": high}, Figure
+        )
+        if not 0 <= figure.low <= figure.high < math.inf:
+            raise ValueError(f"{low} to {high} {figure.unit} is not a range of figures")
+        figures.append(figure)
     return figures

@@ -25,6 +25,11 @@ Window = tuple[float, float]
 """From and to, in seconds after the telemetry's start."""
 
 
+def read_number(value: Scalar) -> float | None:
+    """A fact as a number; None: it is none, or not known."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
 def join_document(document: Document) -> Document:
     """The document with what its telemetry says beside each cell, and of its GPU, if it has any."""
     telemetry = document.telemetry

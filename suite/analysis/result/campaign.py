@@ -15,20 +15,10 @@ from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, 
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
-from suite.model import SuiteIdentity
+from suite.model import Prediction, SuiteIdentity
 
 SCHEMA = 2
 """The number of ``summary.json`` and its kin, which has a history of its own."""
-
-
-class Predicted(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How long the campaign should take, in container seconds: said before anything ran, after the
-    calibration, and after each finished block; and what it took so far."""
-
-    before_s: float
-    calibrated_s: float | None = None
-    corrected_s: tuple[float, ...] = ()
-    actual_s: float
 
 
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,7 +39,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     measure_s: float
     budget_s: float
     command: str
-    prediction: Predicted
+    prediction: Prediction
     not_run: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
     rechecks: str | None = None
@@ -87,13 +77,13 @@ class Family(Struct, frozen=True, kw_only=True):
     @property
     def flagged(self) -> list[str]:
         """The cells with a verdict FASTER or SLOWER."""
-        return [name for name, one in self.verdicts.items() if one.names_winner]
+        return [name for name, verdict in self.verdicts.items() if verdict.names_winner]
 
     @property
     def signs(self) -> tuple[int, int]:
         """In how many cells the other was faster and slower, whatever the verdict."""
         values = [ratio.value for ratio in self.ratios.values()]
-        return sum(one < 1 for one in values), sum(one > 1 for one in values)
+        return sum(value < 1 for value in values), sum(value > 1 for value in values)
 
 
 class ExtraWork(Struct, frozen=True, kw_only=True):
@@ -138,24 +128,24 @@ class Controls(Struct, frozen=True, kw_only=True):
     def input_differs(self) -> list[tuple[str, str, Verdict]]:
         """The verdicts that name a winner where no arm's device takes part: cell, other arm, verdict."""
         return [
-            (cell, arm, one)
+            (cell, arm, verdict)
             for cell, arms in self.input_only.items()
-            for arm, one in arms.items()
-            if one.names_winner
+            for arm, verdict in arms.items()
+            if verdict.names_winner
         ]
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The codes of the controls that failed."""
         hidden = (self.cuda_hidden,) if self.cuda_hidden else ()
-        found = {
+        failures = {
             "twins": any(family.flagged for family in self.twins),
             "again": any(family.flagged for family in self.again),
-            "hidden": any(one.flagged for one in hidden),
+            "hidden": any(family.flagged for family in hidden),
             "extra-work": any(extra.holds is False for extra in self.extra_work),
             "input-only": bool(self.input_differs),
         }
-        return tuple(code for code, failed in found.items() if failed)
+        return tuple(code for code, failed in failures.items() if failed)
 
 
 class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -231,8 +221,8 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         that GPU's arm, or where there is one GPU.
         """
         views = []
-        for first in dict.fromkeys(one.first_gpu for one in self.arms.values() if one.first_gpu):
-            others = [name for name, one in self.arms.items() if one.first_gpu == first]
+        for first in dict.fromkeys(arm.first_gpu for arm in self.arms.values() if arm.first_gpu):
+            others = [name for name, arm in self.arms.items() if arm.first_gpu == first]
             cells = (
                 structs.replace(cell, comparisons={arm: cell.gpus[arm] for arm in others})
                 for cell in self.cells
@@ -243,12 +233,12 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def results(self, arm: str) -> dict[str, ArmResult]:
         """What is known of the cells on one arm, by their ids."""
-        return {one.id: one.arms[arm] for one in self.cells}
+        return {cell.id: cell.arms[arm] for cell in self.cells}
 
     @property
     def work(self) -> list[CellAnalysis]:
         """The cells that people come for: neither prices nor inputs, controls or references."""
-        return [one for one in self.cells if one.role == "work"]
+        return [cell for cell in self.cells if cell.role == "work"]
 
     @property
     def main_sweeps(self) -> list[SweepAnalysis]:
@@ -258,7 +248,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def compares(self, sweep: SweepAnalysis, other: str) -> bool:
         """Whether any cell of the sweep has a ratio of that arm to the first."""
         return any(
-            one.id in sweep.cells and isinstance(one.ratios[other], Ratio) for one in self.cells
+            cell.id in sweep.cells and isinstance(cell.ratios[other], Ratio) for cell in self.cells
         )
 
     @property

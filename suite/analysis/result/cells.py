@@ -170,22 +170,22 @@ class CellAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def ratios(self) -> dict[str, Ratio | Flag]:
         """By arm its ratio, or the flag that says why there is none."""
-        return {arm: tell_ratio(one) for arm, one in self.comparisons.items()}
+        return {arm: tell_ratio(comparison) for arm, comparison in self.comparisons.items()}
 
     @property
     def verdicts(self) -> dict[str, Verdict | Flag]:
-        """The same of verdicts."""
-        return {arm: tell_verdict(one) for arm, one in self.comparisons.items()}
+        """By arm its verdict, or the flag that says why there is none."""
+        return {arm: tell_verdict(comparison) for arm, comparison in self.comparisons.items()}
 
 
-def tell_ratio(one: Comparison) -> Ratio | Flag:
+def tell_ratio(comparison: Comparison) -> Ratio | Flag:
     """The ratio, or why there is none."""
-    return one.ratio or one.no_ratio or _demand()
+    return comparison.ratio or comparison.no_ratio or _demand()
 
 
-def tell_verdict(one: Comparison) -> Verdict | Flag:
+def tell_verdict(comparison: Comparison) -> Verdict | Flag:
     """The verdict, or why there is none."""
-    return one.verdict or one.no_verdict or _demand()
+    return comparison.verdict or comparison.no_verdict or _demand()
 
 
 def _demand() -> Flag:

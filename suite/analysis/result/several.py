@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
 from suite.analysis.result.arms import Machine
-from suite.analysis.result.campaign import Plan
+from suite.analysis.result.campaign import Analysis, Plan
 from suite.analysis.result.cells import Comparison, tell_ratio, tell_verdict
 from suite.analysis.result.numbers import Crossover, Estimate, Ratio, Verdict
 from suite.flags import Flag
@@ -18,6 +18,8 @@ from suite.input_limits import LONGEST_NAME, RANGES
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 
 Device = Literal["cpu", "gpu"]
+
+Unpriced = Literal["types", "contradiction", "currency"]
 
 OLD_DAYS = 90
 """A price of more days ago is marked."""
@@ -41,7 +43,8 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``margin`` is what a difference must exceed: the largest of 2 % and the noise floors of the campaigns
     that it rests on; ``floor_known`` is whether all of them have one.  Verdicts are about ``other``.
     ``lost`` are, where a bound was asked about, the cells of work with sound numbers in the base and none in
-    the other, too few to be judged, or not of the same work.  ``flags`` stand beside every ratio.
+    the other, too few to be judged, or not of the same work; ``differing``, where cells were measured again,
+    those that do not reproduce.  ``flags`` stand beside every ratio.
     ``distance_median`` and ``distance_p95`` are of |ratio - 1| over the sound cells.
     """
 
@@ -51,24 +54,30 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     other: Column
     floor_known: bool
     lost: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
     distance_median: float | None = None
     distance_p95: float | None = None
 
     @property
+    def name(self) -> str:
+        """``2:cuda against 1:cuda``."""
+        return f"{self.other.name} against {self.base.name}"
+
+    @property
     def ratios(self) -> dict[str, Ratio | Flag]:
         """By cell its ratio, or the flag that says why there is none."""
-        return {name: tell_ratio(one) for name, one in self.cells.items()}
+        return {name: tell_ratio(row) for name, row in self.cells.items()}
 
     @property
     def verdicts(self) -> dict[str, Verdict | Flag]:
         """By cell its verdict, or the flag that says why there is none."""
-        return {name: tell_verdict(one) for name, one in self.cells.items()}
+        return {name: tell_verdict(row) for name, row in self.cells.items()}
 
     @property
     def sound(self) -> dict[str, Ratio]:
         """The ratios of cells that are not INVALID on any side."""
-        return {n: one.ratio for n, one in self.cells.items() if one.ratio and not one.invalid}
+        return {n: row.ratio for n, row in self.cells.items() if row.ratio and not row.invalid}
 
     @property
     def interleaved(self) -> bool:
@@ -94,8 +103,8 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``instances`` are the ids of its campaigns by instance: three or more are of a type, which is then what
     the row is about.  ``known``: it is told apart from other instances.  ``types`` are what its documents,
     or else its campaigns' labels (``labelled``), call its type: one, unless they contradict each other.
-    ``old``: the price is.  ``unpriced`` says why it has none though its campaigns were told one: these
-    contradict each other, or it is in another currency than the prices that were given.
+    ``old``: the price is.  ``unpriced`` says why it has none though there is one: its campaigns contradict
+    each other about its type or its price, or this is in another currency than the prices that were given.
     ``failed`` are the codes of controls that failed, and ``invalid`` where nothing is to be believed;
     ``flags`` are what else has to be said of it.
     """
@@ -107,7 +116,7 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     known: bool
     offer: Offer | None = None
     old: bool = False
-    unpriced: Literal["contradiction", "currency"] | None = None
+    unpriced: Unpriced | None = None
     failed: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
 
@@ -137,6 +146,11 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cheapest: tuple[Device, ...] = ()
     cost: Estimate | None = None
 
+    @property
+    def fastest(self) -> Estimate | None:
+        """The time on the faster device; None: there is none."""
+        return min(self.seconds.values(), key=lambda time: time.value, default=None)
+
 
 class Ranking(Struct, frozen=True, kw_only=True):
     """The choices by what they cost at one cell; ``priced``: some have a price, else they go by time.
@@ -154,23 +168,6 @@ class Ranking(Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
 
 
-class Exclusion(Struct, frozen=True, kw_only=True):
-    """A campaign that counts for no machine, by its number as it was named, and why."""
-
-    run: int
-    campaign: str
-    flag: Flag
-
-
-class Again(Struct, frozen=True, kw_only=True):
-    """Cells of the first campaign that the second has measured again: ``seed`` drew the ``drawn``
-    ones, of which ``differing`` are by arm those that do not reproduce."""
-
-    seed: str
-    drawn: tuple[str, ...]
-    differing: Mapping[str, tuple[str, ...]]
-
-
 class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Several campaigns side by side, with the noise floor of each (None: not known) and the controls that
     failed, by campaign.
@@ -179,9 +176,10 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     machines (and types of machines), with the ``choices`` and their ``rankings``.  ``bound`` is how much
     slower cells may be, a share, where somebody asked, and ``lacking`` the columns that are then missing.
     ``copied`` says, by campaign, why its values are another's as well.
-    ``again`` is there where one campaign measured cells of the other once more.
-    ``excluded`` (in the file: ``aside``) are the campaigns that count for no machine; ``asked`` is the day
-    by which a price is old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.
+    ``seed`` is what drew the cells where the second campaign measured some of the first once more.
+    ``excluded`` (in the file: ``aside``) say why campaigns count for no machine; ``where`` has each one's
+    number as it was named, ``run``, and its id, ``campaign``.  ``asked`` is the day by which a price is
+    old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.
     """
 
     schema: int
@@ -193,23 +191,23 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bound: float | None = None
     lacking: tuple[str, ...] = ()
     copied: Mapping[str, Flag] = field(default_factory=dict)
-    again: Again | None = None
+    seed: str | None = None
     asked: dt.date | None = None
     listed: bool = False
     workload: str | None = None
     choices: tuple[Choice, ...] = ()
     rankings: tuple[Ranking, ...] = ()
-    excluded: tuple[Exclusion, ...] = field(default=(), name="aside")
+    excluded: tuple[Flag, ...] = field(default=(), name="aside")
 
     def pick(self, answer: str) -> list[tuple[Pair, str, Comparison]]:
         """The cells of all pairs with this answer to ``bound``, the largest ratio first."""
-        found = [
+        answered = [
             (compared.ratio.value, pair, cell, compared)
             for pair in self.pairs
             for cell, compared in pair.cells.items()
             if compared.ratio and compared.bound and compared.bound.answer == answer
         ]
-        return [row[1:] for row in sorted(found, key=lambda row: -row[0])]
+        return [row[1:] for row in sorted(answered, key=lambda row: -row[0])]
 
     @property
     def holds(self) -> bool:
@@ -221,14 +219,18 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """
         if self.rows != "cell":
             return bool(self.choices)
-        if self.again is None and self.bound is None:
+        if self.seed is None and self.bound is None:
             return True
-        if self.failed or self.copied:
-            return False
-        if self.again is not None and any(self.again.differing.values()):
+        if self.failed or self.copied or any(pair.differing for pair in self.pairs):
             return False
         if self.bound is None:
             return True
         judged = [*self.pick("passed"), *self.pick("undecided")]
         missing = self.lacking or any(pair.lost for pair in self.pairs)
         return bool(judged) and not missing and not self.pick("slower")
+
+
+def list_failed(analyses: Iterable[Analysis]) -> dict[str, tuple[str, ...]]:
+    """By campaign the controls that failed, of those where one did."""
+    failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
+    return {name: codes for name, codes in failed.items() if codes}

@@ -23,9 +23,9 @@ from suite.analysis.compare import (
 )
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
-from suite.analysis.result.cells import ArmResult, Comparison
+from suite.analysis.result.cells import Comparison
 from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN
-from suite.analysis.result.several import Again, Column, Pair, Versus
+from suite.analysis.result.several import Column, Pair, Versus, list_failed
 from suite.analysis.several.eligibility import find_copies
 from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
@@ -35,7 +35,8 @@ CLOSE_SHARE = 95.0
 
 _COLUMN = re.compile(r"([0-9]+):(\S+)")
 
-Compared = Mapping[str, Comparison]
+Sides = Mapping[str, tuple[Rows, Rows]]
+"""By cell the base's observations and the other's; none: it is not in that campaign's plan."""
 
 
 def compare_cells(
@@ -67,21 +68,38 @@ def compare_cells(
     # The same one twice would count twice in a family of tests.
     named = dict.fromkeys(wanted)
     chosen = [_find_pair(text, columns) for text in named] or _choose_pairs(columns)
-    tables = _Tables(analyses)
-    again = None
+    table: dict[tuple[int, str, str], list[Observation]] = {}
+    for run, analysis in enumerate(analyses, start=1):
+        for row in observe(analysis):
+            table.setdefault((run, row.arm, row.cell), []).append(row)
+    planned = analyses if seed is None else analyses[1:]
+    cells = list(dict.fromkeys(cell.id for analysis in planned for cell in analysis.cells))
+    sides: list[Sides] = [
+        {
+            cell: (
+                table.get((base.run, base.arm, cell), ()),
+                table.get((other.run, other.arm, cell), ()),
+            )
+            for cell in cells
+        }
+        for base, other in chosen
+    ]
+    refused = [_refuse(analyses, base, other) for base, other in chosen]
     if seed is None:
-        pairs = [tables.compare(base, other) for other, base in chosen]
+        pairs = [
+            _compare(analyses, base, other, rows, flags)
+            for (base, other), rows, flags in zip(chosen, sides, refused, strict=True)
+        ]
     else:
-        pairs, again = tables.compare_again([(base, other) for other, base in chosen], seed)
+        pairs = _compare_again(analyses, chosen, sides, refused)
     if bound is not None:
-        pairs = tables.judge_bound(pairs, bound)
-    failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
+        pairs = _judge_bound(analyses, pairs, sides, refused, bound)
     versus = Versus(
         schema=SCHEMA,
         rows="cell",
         campaigns=tuple(analysis.campaign for analysis in analyses),
         noise_floors=tuple(analysis.noise_floor for analysis in analyses),
-        failed={name: codes for name, codes in failed.items() if codes},
+        failed=list_failed(analyses),
         pairs=tuple(pairs),
         bound=bound,
         lacking=tuple(
@@ -91,169 +109,156 @@ def compare_cells(
             if arm not in analysis.arms and bound is not None and not wanted
         ),
         copied=find_copies(analyses),
-        again=again,
+        seed=seed,
     )
     return hand_over(versus)
 
 
-class _Tables:
-    """The observations of some campaigns, by column, and what is known of their cells beside them."""
+def _compare(
+    analyses: Sequence[Analysis],
+    base: Column,
+    other: Column,
+    sides: Sides,
+    refused: Mapping[str, Flag],
+) -> Pair:
+    """Two columns, as the family of tests that a pair of arms is."""
+    results = analyses[base.run - 1].results(base.arm), analyses[other.run - 1].results(other.arm)
+    # Each campaign finds its own; timing costs at most 0.5 % of a sample whichever it is.
+    differing = {
+        cell: (raise_flag("other-calls"),)
+        for cell in results[0].keys() & results[1].keys()
+        if len({call for of in results for call in of[cell].calls}) > 1
+    }
+    cells = compare_pairs(
+        sides,
+        margin=_find_margin(analyses, base, other),
+        paired=base.run == other.run,
+        refused=refused,
+        beside=differing,
+    )
+    return _make_pair(analyses, base, other, cells)
 
-    def __init__(self, analyses: Sequence[Analysis]) -> None:
-        self.analyses = analyses
-        self.names = list(dict.fromkeys(cell.id for one in analyses for cell in one.cells))
-        self.rows: dict[tuple[int, str, str], list[Observation]] = {}
-        self.results: dict[tuple[int, str, str], ArmResult] = {}
-        for run, analysis in enumerate(analyses, start=1):
-            for row in observe(analysis):
-                self.rows.setdefault((run, row.arm, row.cell), []).append(row)
-            for cell in analysis.cells:
-                for arm, result in cell.arms.items():
-                    self.results[run, arm, cell.id] = result
 
-    def find_rows(self, column: Column, cell: str) -> Rows:
-        """The observations of a cell in a column; none: it is not in that campaign's plan."""
-        return self.rows.get((column.run, column.arm, cell), ())
+def _compare_again(
+    analyses: Sequence[Analysis],
+    chosen: Sequence[tuple[Column, Column]],
+    sides: Sequence[Sides],
+    refused: Sequence[Mapping[str, Flag]],
+) -> list[Pair]:
+    """What the second campaign has measured again: a reader can doubt any cell on any arm, so that all
+    are one family."""
+    margin = _find_margin(analyses, *chosen[0])
+    compared = compare_pairs(
+        {(n, cell): rows for n, of in enumerate(sides) for cell, rows in of.items()},
+        margin=margin,
+        paired=False,
+        level=LEVEL,
+        any_profile=True,
+        unpaired=find_pooled_ratio,
+        refused={(n, cell): flag for n, of in enumerate(refused) for cell, flag in of.items()},
+    )
+    pairs = []
+    for n, columns in enumerate(chosen):
+        cells = {cell: compared[n, cell] for cell in sides[n]}
+        differing = tuple(cell for cell, row in cells.items() if not _reproduces(row, margin))
+        pair = _make_pair(analyses, *columns, cells)
+        pairs.append(structs.replace(pair, differing=differing))
+    return pairs
 
-    def compare(self, base: Column, other: Column) -> Pair:
-        """Two columns, as the family of tests that a pair of arms is."""
-        refused, beside = self._find_obstacles(base, other)
-        interleaved = base.run == other.run
-        first = self.analyses[base.run - 1]
-        margin = first.margin if interleaved else self._find_margin(base, other)
-        cells = compare_pairs(
-            {
-                cell: (self.find_rows(base, cell), self.find_rows(other, cell))
-                for cell in self.names
-            },
-            margin=margin,
-            paired=interleaved,
-            refused=refused,
-            beside=beside,
-        )
-        return self._make_pair(base, other, margin, cells)
 
-    def compare_again(
-        self, chosen: Sequence[tuple[Column, Column]], seed: str
-    ) -> tuple[list[Pair], Again]:
-        """What the second campaign has measured again: a reader can doubt any cell on any arm, so that all
-        are one family."""
-        drawn = [cell.id for cell in self.analyses[1].cells]
-        margin = self._find_margin(*chosen[0])
-        keyed: dict[tuple[str, str], tuple[Rows, Rows]] = {}
-        refused: dict[tuple[str, str], Flag] = {}
-        for base, other in chosen:
-            obstacles, _ = self._find_obstacles(base, other)
-            refused |= {(other.arm, cell): flag for cell, flag in obstacles.items()}
-            for cell in drawn:
-                keyed[other.arm, cell] = self.find_rows(base, cell), self.find_rows(other, cell)
-        compared = compare_pairs(
-            keyed,
-            margin=margin,
-            paired=False,
-            level=LEVEL,
-            any_profile=True,
-            unpaired=find_pooled_ratio,
-            refused=refused,
-        )
-        pairs, differing = [], {}
-        for base, other in chosen:
-            cells = {cell: compared[other.arm, cell] for cell in drawn}
-            pairs.append(self._make_pair(base, other, margin, cells))
-            differing[other.arm] = tuple(
-                cell for cell, found in cells.items() if not _reproduces(found, margin)
-            )
-        return pairs, Again(seed=seed, drawn=tuple(drawn), differing=differing)
-
-    def judge_bound(self, pairs: Sequence[Pair], bound: float) -> list[Pair]:
-        """The pairs with an answer for each cell of work: one exit status is one claim, so that all arms
-        are one family."""
-        tested = {
-            (number, cell): Bounded(
-                found.ratio,
-                self.find_rows(pair.base, cell),
-                self.find_rows(pair.other, cell),
-                max(bound, self._find_noise(pair)),
+def _judge_bound(
+    analyses: Sequence[Analysis],
+    pairs: Sequence[Pair],
+    sides: Sequence[Sides],
+    refused: Sequence[Mapping[str, Flag]],
+    bound: float,
+) -> list[Pair]:
+    """The pairs with an answer for each cell of work: one exit status is one claim, so that all arms
+    are one family."""
+    answers = judge_bound(
+        {
+            (n, cell): Bounded(
+                row.ratio,
+                *sides[n][cell],
+                max(bound, _find_noise(analyses, pair)),
                 pair.interleaved,
             )
-            for number, pair in enumerate(pairs)
-            for cell, found in pair.cells.items()
-            if found.ratio
-            and found.verdict
-            and not found.invalid
-            and self.find_rows(pair.other, cell)[0].role == "work"
-        }
-        answers = judge_bound(tested, bound)
-        return [
-            structs.replace(
-                pair,
-                cells={
-                    cell: structs.replace(found, bound=answers.get((number, cell)))
-                    for cell, found in pair.cells.items()
-                },
-                lost=tuple(self._find_lost(pair)),
-            )
-            for number, pair in enumerate(pairs)
-        ]
+            for n, pair in enumerate(pairs)
+            for cell, row in pair.cells.items()
+            if row.ratio and row.verdict and not row.invalid and sides[n][cell][1][0].role == "work"
+        },
+        bound,
+    )
+    return [
+        structs.replace(
+            pair,
+            cells={
+                cell: structs.replace(row, bound=answers.get((n, cell)))
+                for cell, row in pair.cells.items()
+            },
+            lost=tuple(_find_lost(sides[n], refused[n])),
+        )
+        for n, pair in enumerate(pairs)
+    ]
 
-    def _find_lost(self, pair: Pair) -> Iterator[str]:
-        """The cells of work that have a sound number in the base, and nothing to set beside it."""
-        refused, _ = self._find_obstacles(pair.base, pair.other)
-        for cell in pair.cells:
-            base, other = self.find_rows(pair.base, cell), self.find_rows(pair.other, cell)
-            if not base or base[0].role != "work" or not _is_sound(base):
-                continue
-            few = _has_enough(base) and not _has_enough(other)
+
+def _find_lost(sides: Sides, refused: Mapping[str, Flag]) -> Iterator[str]:
+    """The cells of work that have a sound number in the base, and nothing to set beside it."""
+    for cell, (base, other) in sides.items():
+        if base and base[0].role == "work" and _is_sound(base):
+            few = len(values_by_block(other)) < FEWEST <= len(values_by_block(base))
             if few or not _is_sound(other) or cell in refused:
                 yield cell
 
-    def _find_noise(self, pair: Pair) -> float:
-        """What noise makes of nothing, a share: of one campaign, what its intervals do not cover."""
-        if pair.interleaved:
-            return self.analyses[pair.base.run - 1].noise_unexplained or 0.0
-        columns = pair.base, pair.other
-        return max(self.analyses[column.run - 1].noise_floor or 0.0 for column in columns)
 
-    def _find_margin(self, *columns: Column) -> float:
-        """Nothing is paired between campaigns, so that what a machine makes of nothing is not in the
-        intervals."""
-        return max(MARGIN, *(self.analyses[one.run - 1].noise_floor or 0.0 for one in columns))
+def _find_noise(analyses: Sequence[Analysis], pair: Pair) -> float:
+    """What noise makes of nothing, a share: of one campaign, what its intervals do not cover."""
+    if pair.interleaved:
+        return analyses[pair.base.run - 1].noise_unexplained or 0.0
+    return max(analyses[column.run - 1].noise_floor or 0.0 for column in (pair.base, pair.other))
 
-    def _find_obstacles(
-        self, base: Column, other: Column
-    ) -> tuple[dict[str, Flag], dict[str, tuple[Flag, ...]]]:
-        """Why cells must not be compared, and what stands beside their ratios."""
-        refused: dict[str, Flag] = {}
-        beside: dict[str, tuple[Flag, ...]] = {}
-        for cell in self.names:
-            first = self.results.get((base.run, base.arm, cell))
-            second = self.results.get((other.run, other.arm, cell))
-            if first is None or second is None:
-                continue
-            disagreement = find_disagreement({base.name: first.check, other.name: second.check})
-            if disagreement is not None:
-                refused[cell] = replace(disagreement, code="other-results", scope="comparison")
-            elif (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit):
-                refused[cell] = raise_flag("other-work")
-            # Each campaign finds its own; timing costs at most 0.5 % of a sample whichever it is.
-            elif len({*first.calls, *second.calls}) > 1:
-                beside[cell] = (raise_flag("other-calls"),)
-        return refused, beside
 
-    def _make_pair(self, base: Column, other: Column, margin: float, cells: Compared) -> Pair:
-        floors = [self.analyses[one.run - 1].noise_floor for one in (base, other)]
-        off = [abs(one.ratio.value - 1) for one in cells.values() if one.ratio and not one.invalid]
-        return Pair(
-            base=base,
-            other=other,
-            margin=margin,
-            floor_known=None not in floors,
-            flags=() if base.run == other.run else (raise_flag("not-interleaved"),),
-            # Linear between order statistics (numpy's default).
-            distance_median=float(np.median(off)) if off else None,
-            distance_p95=float(np.percentile(off, CLOSE_SHARE)) if off else None,
-            cells=cells,
-        )
+def _find_margin(analyses: Sequence[Analysis], base: Column, other: Column) -> float:
+    """Nothing is paired between campaigns, so that what a machine makes of nothing is not in the
+    intervals."""
+    first, second = analyses[base.run - 1], analyses[other.run - 1]
+    if first is second:
+        return first.margin
+    return max(MARGIN, first.noise_floor or 0.0, second.noise_floor or 0.0)
+
+
+def _refuse(analyses: Sequence[Analysis], base: Column, other: Column) -> dict[str, Flag]:
+    """Why cells must not be compared."""
+    refused: dict[str, Flag] = {}
+    results = analyses[other.run - 1].results(other.arm)
+    for cell, first in analyses[base.run - 1].results(base.arm).items():
+        second = results.get(cell)
+        if second is None:
+            continue
+        disagreement = find_disagreement({base.name: first.check, other.name: second.check})
+        if disagreement is not None:
+            refused[cell] = replace(disagreement, code="other-results", scope="comparison")
+        elif (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit):
+            refused[cell] = raise_flag("other-work")
+    return refused
+
+
+def _make_pair(
+    analyses: Sequence[Analysis], base: Column, other: Column, cells: Mapping[str, Comparison]
+) -> Pair:
+    floors = [analyses[column.run - 1].noise_floor for column in (base, other)]
+    off = [abs(row.ratio.value - 1) for row in cells.values() if row.ratio and not row.invalid]
+    return Pair(
+        base=base,
+        other=other,
+        margin=_find_margin(analyses, base, other),
+        floor_known=None not in floors,
+        flags=() if base.run == other.run else (raise_flag("not-interleaved"),),
+        # Linear between order statistics (numpy's default).
+        distance_median=float(np.median(off)) if off else None,
+        distance_p95=float(np.percentile(off, CLOSE_SHARE)) if off else None,
+        cells=cells,
+    )
 
 
 def _is_sound(rows: Rows) -> bool:
@@ -261,18 +266,13 @@ def _is_sound(rows: Rows) -> bool:
     return bool(values_by_block(rows)) and not any(row.invalid for row in rows)
 
 
-def _has_enough(rows: Rows) -> bool:
-    """Whether there are as many numbers as a verdict needs."""
-    return len(values_by_block(rows)) >= FEWEST
-
-
-def _reproduces(found: Comparison, margin: float) -> bool:
-    if found.ratio is None or found.invalid:
+def _reproduces(comparison: Comparison, margin: float) -> bool:
+    if comparison.ratio is None or comparison.invalid:
         return False
-    if found.verdict is None or found.ratio.p is None:
+    if comparison.verdict is None or comparison.ratio.p is None:
         # Without any spread there is no test: then the margin is what noise makes.
-        return not is_beyond(found.ratio.value, margin)
-    return not found.verdict.names_winner
+        return not is_beyond(comparison.ratio.value, margin)
+    return not comparison.verdict.names_winner
 
 
 def _demand_comparable(analyses: Sequence[Analysis]) -> None:
@@ -295,13 +295,11 @@ def _demand_comparable(analyses: Sequence[Analysis]) -> None:
 
 
 def _choose_pairs(columns: Sequence[Column]) -> list[tuple[Column, Column]]:
-    """Every arm against the same arm of the first campaign that has it."""
+    """Every arm against the same arm of the first campaign that has it: the base, and the other."""
     first: dict[str, Column] = {}
-    pairs = []
     for column in columns:
-        base = first.setdefault(column.arm, column)
-        if base is not column:
-            pairs.append((column, base))
+        first.setdefault(column.arm, column)
+    pairs = [(first[column.arm], column) for column in columns if column is not first[column.arm]]
     if not pairs:
         raise UsageError(
             "the campaigns have no arm in common: " + ", ".join(column.name for column in columns),
@@ -325,4 +323,4 @@ def _find_pair(text: str, columns: Sequence[Column]) -> tuple[Column, Column]:
             + (f"no column {unknown}" if unknown is not None else "one column twice"),
             f"there are {', '.join(by_name)}",
         )
-    return by_name[names[0]], by_name[names[1]]
+    return by_name[names[1]], by_name[names[0]]

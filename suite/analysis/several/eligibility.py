@@ -6,10 +6,10 @@ Recognised by what their documents hold: ids, values, and the hashes of machines
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.several import Exclusion
 from suite.flags import Flag, raise_flag
 
 COPIED = 0.05
@@ -19,14 +19,15 @@ Instance = tuple[bool, list[Analysis]]
 """Whether it is known which instance it is, and its campaigns."""
 
 
-def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]]:
-    """The campaigns that most others can stand beside, and the rest with the reason.
+def admit(
+    analyses: Sequence[Analysis], copies: Mapping[str, Flag]
+) -> tuple[list[Analysis], list[Flag]]:
+    """The campaigns that most others can stand beside, and why the rest can't; ``copies`` is `find_copies`.
 
     Of the same values under two identities one is a copy, and nobody can tell which: neither counts.
     """
     content = _find_usual([analysis.suite.content for analysis in analyses])
     method = _find_usual([_describe_method(analysis) for analysis in analyses])
-    copies = find_copies(analyses)
     admitted: list[Analysis] = []
     excluded = []
     names: set[str] = set()
@@ -38,13 +39,13 @@ def admit(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[Exclusion]
         if flag is None:
             admitted.append(analysis)
         else:
-            excluded.append(Exclusion(run=run, campaign=name, flag=flag))
+            excluded.append(replace(flag, where={"run": run, "campaign": name}))
     return admitted, excluded
 
 
-def _find_usual(found: Sequence[str]) -> str:
+def _find_usual(values: Sequence[str]) -> str:
     """What most have; of several the first."""
-    return Counter(found).most_common(1)[0][0]
+    return Counter(values).most_common(1)[0][0]
 
 
 def _describe_method(analysis: Analysis) -> str:
@@ -86,7 +87,7 @@ def find_copies(analyses: Sequence[Analysis]) -> dict[str, Flag]:
                 code = "contradicts" if all(marks) else "copied-somewhere"
                 for mine, theirs in ((name, other), (other, name)):
                     flags[mine] = raise_flag(code, share=share, campaign=theirs)
-    return flags
+    return {name: flags[name] for name in by_name if name in flags}
 
 
 def _find_other(analysis: Analysis, content: str, method: str) -> Flag | None:

@@ -7,14 +7,15 @@ each is then one observation.  Pure.
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
+from suite.analysis.compare import Rows, compare_pairs
 from suite.analysis.observations import (
     Observation,
     observe,
@@ -24,8 +25,7 @@ from suite.analysis.observations import (
 )
 from suite.analysis.result.campaign import SCHEMA, Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.limits import Price
-from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover, Estimate
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, Crossover
 from suite.analysis.result.several import (
     OLD_DAYS,
     Choice,
@@ -33,9 +33,11 @@ from suite.analysis.result.several import (
     Entry,
     Offer,
     Ranking,
+    Unpriced,
     Versus,
+    list_failed,
 )
-from suite.analysis.several.eligibility import Instance, admit, group_instances
+from suite.analysis.several.eligibility import Instance, admit, find_copies, group_instances
 from suite.analysis.statistics.estimate import count_needed, estimate
 from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
@@ -78,9 +80,9 @@ class Machine:
     @property
     def failed(self) -> tuple[str, ...]:
         """Why its numbers are not to be believed: codes of controls that failed, and invalid."""
-        found = [code for analysis in self.analyses for code in analysis.controls.failed]
-        found += ["invalid" for analysis in self.analyses if analysis.invalid]
-        return tuple(dict.fromkeys(found))
+        codes = [code for analysis in self.analyses for code in analysis.controls.failed]
+        codes += ["invalid" for analysis in self.analyses if analysis.invalid]
+        return tuple(dict.fromkeys(codes))
 
     def observe(self, cell: str, *, by_example: bool) -> list[Observation]:
         """The rows of a cell that are not INVALID, the arms called by their device.
@@ -92,16 +94,13 @@ class Machine:
         for number, analyses in enumerate(self.instances, start=1):
             rows = []
             for turn, analysis in enumerate(analyses):
-                devices = {
-                    name: device for device in DEVICES if (name := name_arm(analysis, device))
-                }
+                devices = {analysis.cpu: "cpu", analysis.gpu: "gpu"}
                 rows += [
                     replace(
                         row,
                         arm=devices[row.arm],
                         block=None if row.block is None else _BLOCKS * turn + row.block,
                         work=row.work if by_example else 1.0,
-                        price_hourly=None,
                     )
                     for row in observe(analysis, {cell})
                     if row.arm in devices and not row.invalid
@@ -112,67 +111,56 @@ class Machine:
     def explain(self, cell: str, device: Device) -> Flag | None:
         """Why there is no such time; None: it has no such device, or there is one."""
         for analysis in self.analyses:
-            if name := name_arm(analysis, device):
-                planned = find_cell(analysis, cell)
-                flags = planned.arms[name].flags if planned else (raise_flag("not-planned"),)
+            if name := analysis.gpu if device == "gpu" else analysis.cpu:
+                result = analysis.results(name).get(cell)
+                flags = result.flags if result else (raise_flag("not-planned"),)
                 return next(iter((*pick(flags, "missing"), *pick(flags, "invalid"))), None)
         return None
 
     def cross(self, cell: str) -> Crossover | None:
         """From where on the GPU wins; undecided where its campaigns do not agree."""
-        found = [
-            sweep.crossovers[analysis.gpu]
-            for analysis in self.analyses
-            if analysis.gpu
-            and (sweep := find_sweep(analysis, cell))
-            and analysis.gpu in sweep.crossovers
-        ]
-        if len({(crossover.answer, crossover.rising) for crossover in found}) != 1:
-            return Crossover(answer="undecided") if found else None
-        lows = [crossover.low for crossover in found if crossover.low is not None]
-        highs = [crossover.high for crossover in found if crossover.high is not None]
+        sweeps = [(analysis.gpu or "", find_sweep(analysis, cell)) for analysis in self.analyses]
+        crossovers = [s.crossovers[gpu] for gpu, s in sweeps if s and gpu in s.crossovers]
+        if len({(crossover.answer, crossover.rising) for crossover in crossovers}) != 1:
+            return Crossover(answer="undecided") if crossovers else None
+        lows = [crossover.low for crossover in crossovers if crossover.low is not None]
+        highs = [crossover.high for crossover in crossovers if crossover.high is not None]
         low, high = min(lows, default=None), max(highs, default=None)
-        return Crossover(answer=found[0].answer, low=low, high=high, rising=found[0].rising)
+        return Crossover(
+            answer=crossovers[0].answer, low=low, high=high, rising=crossovers[0].rising
+        )
 
-    def price(self, offers: Sequence[Offer]) -> list[Offer | None]:
-        """What it can be had for: by its type, else what its campaigns were told; None: `find_unpriced`
-        says why."""
+    def price(self, offers: Sequence[Offer]) -> Sequence[tuple[Offer | None, Unpriced | None]]:
+        """What it can be had for: by its type, else what its campaigns were told; or why that is no price.
+
+        Beside prices that somebody gives for others, only one in their currency counts.
+        """
         if len(self.types) > 1:
-            return [None]
-        listed: list[Offer | None] = [offer for offer in offers if (offer.type,) == self.types]
-        if listed or not self.told or self.find_unpriced(offers):
-            return listed or [None]
-        (price,) = self.told
-        day = max(analysis.campaign.created for analysis in self.analyses if analysis.price)
+            return [(None, "types")]
+        if listed := [offer for offer in offers if (offer.type,) == self.types]:
+            return [(offer, None) for offer in listed]
+        priced = [analysis for analysis in self.analyses if analysis.price]
+        prices = {analysis.price for analysis in priced if analysis.price}
+        if len(prices) != 1:
+            return [(None, "contradiction" if prices else None)]
+        (price,) = prices
+        if offers and price.currency not in {offer.currency for offer in offers}:
+            return [(None, "currency")]
         own = Offer(
             type=self.types[0] if self.types else OWN,
             terms=OWN,
             hourly=price.hourly,
             currency=price.currency,
             source=OWN,
-            date=day.date(),
+            date=max(analysis.campaign.created for analysis in priced).date(),
         )
-        return [own]
-
-    @property
-    def told(self) -> set[Price]:
-        """What its campaigns were told that it costs."""
-        return {analysis.price for analysis in self.analyses if analysis.price}
-
-    def find_unpriced(self, offers: Iterable[Offer]) -> Literal["contradiction", "currency"] | None:
-        """Why what its campaigns were told is no price; None: it is one, or they were told none.
-
-        Beside prices that somebody gives for others, only one in their currency counts.
-        """
-        if len(self.told) > 1:
-            return "contradiction"
-        currencies = {offer.currency for offer in offers}
-        foreign = currencies and any(price.currency not in currencies for price in self.told)
-        return "currency" if foreign else None
+        return [(own, None)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Row:
+Priced = tuple[Machine, Offer | None]
+
+
+class _Row(NamedTuple):
     """An entry with the observations behind it, on the fastest device and at the choice's price."""
 
     machine: Machine
@@ -201,15 +189,17 @@ def compare_machines(
     Raises:
         UsageError: no cell is meant, or too many; or the prices are in several currencies.
     """
-    admitted, excluded = admit(analyses)
+    copies = find_copies(analyses)
+    admitted, excluded = admit(analyses, copies)
     cells = _choose_cells(admitted or analyses, workload)
     machines = [
-        _make_machine(one, {offer.type for offer in offers}) for one in group_instances(admitted)
+        _make_machine(instance, {offer.type for offer in offers})
+        for instance in group_instances(admitted)
     ]
     if rows == "type":
         machines = group_types(machines)
-    choices = [(machine, offer) for machine in machines for offer in machine.price(offers)]
-    currencies = {offer.currency for _, offer in choices if offer}
+    prices = [(machine, *price) for machine in machines for price in machine.price(offers)]
+    currencies = {offer.currency for _, offer, _ in prices if offer}
     if len(currencies) > 1:
         many = " and ".join(sorted(currencies))
         raise UsageError(
@@ -217,18 +207,20 @@ def compare_machines(
             "give all of them in one currency with PRICES=, or compare without prices: ROWS=cell",
         )
     # Numbered as the first table has them.
-    choices = [choices[entry.choice - 1] for entry in _rank(cells[0], choices).entries]
-    failed = {analysis.campaign.id: analysis.controls.failed for analysis in analyses}
+    first = _rank(cells[0], [(machine, offer) for machine, offer, _ in prices])
+    prices = [prices[entry.choice - 1] for entry in first.entries]
+    choices = [(machine, offer) for machine, offer, _ in prices]
     versus = Versus(
         schema=SCHEMA,
         rows=rows,
         campaigns=tuple(analysis.campaign for analysis in analyses),
         noise_floors=tuple(analysis.noise_floor for analysis in analyses),
-        failed={name: codes for name, codes in failed.items() if codes},
+        failed=list_failed(analyses),
+        copied=copies,
         asked=asked,
         listed=bool(offers),
         workload=workload,
-        choices=tuple(_describe(*choice, offers, asked) for choice in choices),
+        choices=tuple(_describe(*price, asked) for price in prices),
         rankings=tuple(_rank(cell, choices) for cell in cells),
         excluded=tuple(excluded),
     )
@@ -265,7 +257,7 @@ def group_types(machines: Iterable[Machine]) -> list[Machine]:
 def _make_machine(instance: Instance, types: set[str]) -> Machine:
     """An instance, whatever its campaigns call it: the documents' word counts before a label's."""
     known, analyses = instance
-    told = [
+    types_told = [
         str(value)
         for analysis in analyses
         for arm in analysis.arms.values()
@@ -274,21 +266,11 @@ def _make_machine(instance: Instance, types: set[str]) -> Machine:
     ]
     labels = [label for analysis in analyses if (label := analysis.campaign.label) in types]
     return Machine(
-        types=tuple(dict.fromkeys(told or labels)),
-        labelled=not told and bool(labels),
+        types=tuple(dict.fromkeys(types_told or labels)),
+        labelled=not types_told and bool(labels),
         known=known,
         instances=(tuple(analyses),),
     )
-
-
-def name_arm(analysis: Analysis, device: Device) -> str | None:
-    """What a campaign calls the arm on a device; None: it has none."""
-    return analysis.gpu if device == "gpu" else analysis.cpu
-
-
-def find_cell(analysis: Analysis, name: str) -> CellAnalysis | None:
-    """A campaign's cell; None: it is not in its plan."""
-    return next((cell for cell in analysis.cells if cell.id == name), None)
 
 
 def find_sweep(analysis: Analysis, cell: str) -> SweepAnalysis | None:
@@ -312,34 +294,37 @@ def _choose_cells(analyses: Sequence[Analysis], workload: str | None) -> list[Ce
     sweeps = [sweep for analysis in analyses for sweep in analysis.main_sweeps]
     if not sweeps:
         raise UsageError("the campaigns have no sweep to choose from", "name a cell: CELL=…")
-    sweep = max(sweeps, key=lambda one: (one.unit == "example", len(one.cells)))
-    held = {
-        name: sum(find_cell(analysis, name) is not None for analysis in analyses)
-        for name in sweep.cells
-    }
-    common = [name for name, times in held.items() if times == max(held.values())]
+    sweep = max(sweeps, key=lambda sweep: (sweep.unit == "example", len(sweep.cells)))
+    held = Counter(cell.id for analysis in analyses for cell in analysis.cells)
+    most = max(held[name] for name in sweep.cells)
+    common = [name for name in sweep.cells if held[name] == most]
     return [every[n] for n in dict.fromkeys((common[0], common[len(common) // 2], common[-1]))]
 
 
 def _describe(
-    machine: Machine, offer: Offer | None, offers: Sequence[Offer], asked: dt.date
+    machine: Machine,
+    offer: Offer | None,
+    unpriced: Unpriced | None,
+    asked: dt.date,
 ) -> Choice:
     analyses = machine.analyses
     return Choice(
         types=machine.types,
         labelled=machine.labelled,
         machine=analyses[0].machine,
-        instances=tuple(tuple(one.campaign.id for one in group) for group in machine.instances),
+        instances=tuple(
+            tuple(analysis.campaign.id for analysis in group) for group in machine.instances
+        ),
         known=machine.known,
         offer=offer,
-        unpriced=machine.find_unpriced(offers) if offer is None else None,
+        unpriced=unpriced,
         old=offer is not None and (asked - offer.date).days > OLD_DAYS,
         failed=machine.failed,
         flags=tuple(flag for analysis in analyses for flag in pick(analysis.flags, "caution")),
     )
 
 
-def _rank(cell: CellAnalysis, choices: Sequence[tuple[Machine, Offer | None]]) -> Ranking:
+def _rank(cell: CellAnalysis, choices: Sequence[Priced]) -> Ranking:
     work = next(iter(cell.arms.values())).work
     by_example = work.unit in {"example", "element"} and cell.kind.startswith("training")
     every = [analysis for machine, _ in choices for analysis in machine.analyses]
@@ -353,7 +338,9 @@ def _rank(cell: CellAnalysis, choices: Sequence[tuple[Machine, Offer | None]]) -
         unit="example" if by_example else "call",
         amount=1.0 if by_example else work.amount,
         work="example" if by_example else work.unit,
-        axis=next((sweep.axis for one in every if (sweep := find_sweep(one, cell.id))), None),
+        axis=next(
+            (sweep.axis for reading in every if (sweep := find_sweep(reading, cell.id))), None
+        ),
         priced=priced,
         entries=tuple(_settle(rows, priced=priced)),
     )
@@ -368,91 +355,83 @@ def _measure(
         device: values_by_block(rows, lambda row: row.seconds_per_work)
         for device, rows in by_device.items()
     }
-    seconds = {device: estimate(list(one.values())) for device, one in times.items() if one}
-    ratio = find_paired_ratio(times["cpu"], times["gpu"])
-    claims: list[tuple[str, Estimate]] = [
-        *seconds.items(),
-        *([("gpu/cpu", ratio)] if ratio else []),
-    ]
-    needed = {name: count_needed(claim) for name, claim in claims}
-    devices = sorted(seconds, key=lambda device: seconds[device].value)
-    rows = by_device[devices[0]] if devices else []
-    rows = [replace(row, price_hourly=offer.hourly if offer else None) for row in rows]
-    costs = values_by_block(rows, lambda row: row.cost)
-    apart = compare_pairs(
+    seconds = {
+        device: estimate(list(values.values())) for device, values in times.items() if values
+    }
+    compared = compare_pairs(
         {"gpu/cpu": (by_device["cpu"], by_device["gpu"])},
         margin=max(MARGIN, machine.noise),
         level=LEVEL,
         any_profile=True,
         measure=lambda row: row.seconds_per_work,
     )["gpu/cpu"]
-    sure = ratio is None or (apart.verdict is not None and apart.verdict.names_winner)
-    return _Row(
-        machine=machine,
-        rows=rows,
-        entry=Entry(
-            choice=number,
-            seconds=seconds,
-            missing={
-                device: flag
-                for device in DEVICES
-                if device not in seconds and (flag := machine.explain(cell, device))
-            },
-            ratio=ratio,
-            # The spread of one instance's invocations says nothing of other instances.
-            needed={n: one for n, one in needed.items() if one and len(machine.instances) > 1},
-            crossover=machine.cross(cell),
-            cheapest=tuple(devices[:1] if sure else devices),
-            cost=estimate(list(costs.values())) if costs else None,
-        ),
+    ratio = compared.ratio
+    sure = ratio is None or (compared.verdict is not None and compared.verdict.names_winner)
+    claims = [*seconds.items(), *([("gpu/cpu", ratio)] if ratio else [])]
+    devices = sorted(seconds, key=lambda device: seconds[device].value)
+    rows = by_device[devices[0]] if devices else []
+    rows = [replace(row, price_hourly=offer.hourly if offer else None) for row in rows]
+    costs = values_by_block(rows, lambda row: row.cost)
+    entry = Entry(
+        choice=number,
+        seconds=seconds,
+        missing={
+            device: flag
+            for device in DEVICES
+            if device not in seconds and (flag := machine.explain(cell, device))
+        },
+        ratio=ratio,
+        # The spread of one instance's invocations says nothing of other instances.
+        needed={
+            name: needed
+            for name, claim in claims
+            if len(machine.instances) > 1 and (needed := count_needed(claim))
+        },
+        crossover=machine.cross(cell),
+        cheapest=tuple(devices[:1] if sure else devices),
+        cost=estimate(list(costs.values())) if costs else None,
     )
+    return _Row(machine, entry, rows)
 
 
 def _settle(rows: Sequence[_Row], *, priced: bool) -> list[Entry]:
     """The entries, the cheapest first (without any price the fastest), with ranks, ties and stars."""
     # Without a rank: no number or no interval, or a control that failed.
-    bound = {
-        row.entry.choice: one for row in rows if (one := _find_score(row.entry, priced=priced))
+    scores = {
+        row.entry.choice: score.value
+        for row in rows
+        if (score := row.entry.cost if priced else row.entry.fastest)
+        and score.low is not None
+        and not row.machine.failed
     }
-    ranked = [row for row in rows if row.entry.choice in bound and not row.machine.failed]
-    ranked.sort(key=lambda row: bound[row.entry.choice].value)
+    ranked = [row for row in rows if row.entry.choice in scores]
+    ranked.sort(key=lambda row: scores[row.entry.choice])
     less = _find_less(ranked, priced=priced)
     settled = []
     for row in ranked:
         mine = row.entry.choice
-        beaten = [one for one in ranked if (one.entry.choice, mine) in less]
-        ties = [
-            one.entry.choice
-            for one in ranked
-            if one is not row and not {(one.entry.choice, mine), (mine, one.entry.choice)} & less
-        ]
+        beaten = [other for other in ranked if (other.entry.choice, mine) in less]
+        ties = (choice for choice in scores if not {(choice, mine), (mine, choice)} & less)
         settled.append(
             structs.replace(
                 row.entry,
                 rank=1 + len(beaten),
-                ties=tuple(sorted(ties)),
-                best=not any(_is_as_fast(one, row) for one in beaten),
+                ties=tuple(sorted(choice for choice in ties if choice != mine)),
+                best=not any(_is_as_fast(other, row) for other in beaten),
             )
         )
-    return [*settled, *(row.entry for row in rows if row not in ranked)]
-
-
-def _find_score(entry: Entry, *, priced: bool) -> Estimate | None:
-    """What a machine is ranked by; None: there is none, or no interval."""
-    times = sorted(entry.seconds.values(), key=lambda one: one.value)
-    found = entry.cost if priced else next(iter(times), None)
-    return found if found is not None and found.low is not None else None
+    return [*settled, *(row.entry for row in rows if row.entry.choice not in scores)]
 
 
 def _find_less(rows: Sequence[_Row], *, priced: bool) -> set[tuple[int, int]]:
     """The pairs of which the first is cheaper, or faster, than the second beyond doubt: one family."""
-    found, pairs, margins = set(), {}, {}
+    less, pairs, margins = set(), {}, {}
     for first, second in combinations(rows, 2):
         key = first.entry.choice, second.entry.choice
         if first.machine is second.machine:
             # The same values at two prices: nothing is uncertain about them.
-            costs = [one.entry.cost.value if one.entry.cost else 0.0 for one in (first, second)]
-            found |= {key} if costs[0] < costs[1] else {key[::-1]} if costs[1] < costs[0] else set()
+            costs = [row.entry.cost.value if row.entry.cost else 0.0 for row in (first, second)]
+            less |= {key} if costs[0] < costs[1] else {key[::-1]} if costs[1] < costs[0] else set()
         else:
             pairs[key] = first.rows, second.rows
             margins[key] = _find_margin(first, second)
@@ -464,17 +443,17 @@ def _find_less(rows: Sequence[_Row], *, priced: bool) -> set[tuple[int, int]]:
         any_profile=True,
         measure=(lambda row: row.cost) if priced else (lambda row: row.seconds_per_work),
     )
-    for key, one in compared.items():
-        if one.verdict and one.verdict.names_winner:
-            found.add(key if one.verdict.name == "SLOWER" else key[::-1])
-    return found
+    for key, comparison in compared.items():
+        if comparison.verdict and comparison.verdict.names_winner:
+            less.add(key if comparison.verdict.name == "SLOWER" else key[::-1])
+    return less
 
 
 def _find_margin(first: _Row, second: _Row) -> float:
     return max(MARGIN, first.machine.noise, second.machine.noise)
 
 
-def _is_as_fast(one: _Row, other: _Row) -> bool:
+def _is_as_fast(first: _Row, second: _Row) -> bool:
     """Whether a machine is as fast as another, within the margin."""
-    times = [min(value.value for value in row.entry.seconds.values()) for row in (one, other)]
-    return times[0] <= (1 + _find_margin(one, other)) * times[1]
+    times = [min(time.value for time in row.entry.seconds.values()) for row in (first, second)]
+    return times[0] <= (1 + _find_margin(first, second)) * times[1]

@@ -76,7 +76,11 @@ def find_crossover(sweep: Sweep, verdicts: Mapping[str, Verdict | Flag]) -> Cros
     """
     sizes = {_size(cell) or 0.0: verdicts.get(cell.id) for cell in sweep.cells}
     wins, loses, equal = (
-        tuple(size for size, one in sizes.items() if isinstance(one, Verdict) and one.name == name)
+        tuple(
+            size
+            for size, verdict in sizes.items()
+            if isinstance(verdict, Verdict) and verdict.name == name
+        )
         for name in ("FASTER", "SLOWER", "EQUIVALENT")
     )
     called = {size: size in wins for size in sizes if size in wins or size in loses}
@@ -114,7 +118,7 @@ def find_reach(sweep: Sweep, results: Mapping[str, ArmResult]) -> Reach | None:
             unit = result.work.unit
     if len(rates) < 2:
         return None
-    best_at, best = max(rates, key=lambda one: one[1])
+    best_at, best = max(rates, key=lambda point: point[1])
     short = None
     for size, rate in rates:
         if rate >= FAR_BELOW * best:

@@ -1,6 +1,6 @@
 """From samples to values with intervals; pure functions of numbers.
 
-Says how much and how sure; `compare` sets two values side by side, `verdict` says what it means.
+Says how much and how sure; `suite.analysis.compare` sets two values side by side, and says what it means.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
         ValueError: there are no samples.
     """
     usual = statistics.median(samples)
-    return statistics.fmean([one for one in samples if not is_stall(one, usual, calls)])
+    return statistics.fmean([sample for sample in samples if not is_stall(sample, usual, calls)])
 
 
 def is_stall(sample: float, usual: float, calls: int) -> bool:
@@ -129,7 +129,7 @@ def find_moments(logs: Sequence[float]) -> Moments:
     mean = math.fsum(logs) / n
     if n == 1 or max(logs) - min(logs) <= _NO_SPREAD:
         return Moments(mean=mean, error=0.0, freedom=n - 1)
-    variance = math.fsum((one - mean) * (one - mean) for one in logs) / (n - 1)
+    variance = math.fsum((log - mean) * (log - mean) for log in logs) / (n - 1)
     return Moments(mean=mean, error=math.sqrt(variance / n), freedom=n - 1)
 
 
@@ -155,9 +155,11 @@ def find_quantile(freedom: float, confidence: float) -> float:
     of Newton's steps, and then the digits that are the same everywhere (docs/decisions/0045).
     """
     wanted = (1 + confidence) / 2
-    found = float(special.stdtrit(freedom, wanted))
-    below, at, above = (float(special.stdtr(freedom, found + step)) for step in (-_STEP, 0, _STEP))
-    return settle(found - (at - wanted) * 2 * _STEP / (above - below))
+    quantile = float(special.stdtrit(freedom, wanted))
+    below, at, above = (
+        float(special.stdtr(freedom, quantile + step)) for step in (-_STEP, 0, _STEP)
+    )
+    return settle(quantile - (at - wanted) * 2 * _STEP / (above - below))
 
 
 def _exp(value: float) -> float:

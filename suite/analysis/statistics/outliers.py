@@ -82,18 +82,18 @@ def is_bimodal(values: Sequence[float]) -> bool:
     best = int(np.argmin(within[allowed])) + fewest - 1
     size = best + 1
     gap = (total - sums[best]) / (count - size) - sums[best] / size
-    one, two = squares - total**2 / count, float(within[best])
-    if gap < SEPARATION or one <= 0:
+    single, two = squares - total**2 / count, float(within[best])
+    if gap < SEPARATION or single <= 0:
         return False
     valley = sums[best] / size + gap * np.array([1 / 3, 2 / 3])
     begin, end = np.searchsorted(logs, valley)
     if end - begin > VALLEY * count:
         return False
     # A timer's step is not a spread, but it is not none either.
-    two = max(two, 1e-6 * one)
+    two = max(two, 1e-6 * single)
     share = size / count
     overlap = share * math.log(share) + (1 - share) * math.log(1 - share)
-    gain = count * math.log(one / two) + 2 * count * overlap - 2 * math.log(count)
+    gain = count * math.log(single / two) + 2 * count * overlap - 2 * math.log(count)
     return gain > EVIDENCE
 
 

@@ -37,5 +37,5 @@ def _settle(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _settle(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_settle(one) for one in value]
+        return [_settle(item) for item in value]
     return value

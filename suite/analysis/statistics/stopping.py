@@ -49,14 +49,14 @@ def assess(cells: Iterable[tuple[Sequence[Estimate], Sequence[Ratio]]]) -> Preci
 
     Cells without any number have nothing to learn from more blocks and do not count.
     """
-    known = [is_precise(estimates, ratios) for estimates, ratios in cells if estimates]
-    return Precision(precise=sum(known), cells=len(known))
+    precise = [is_precise(estimates, ratios) for estimates, ratios in cells if estimates]
+    return Precision(precise=sum(precise), cells=len(precise))
 
 
-def _is_narrow(found: Estimate) -> bool:
-    if found.low is None or found.high is None:
+def _is_narrow(estimate: Estimate) -> bool:
+    if estimate.low is None or estimate.high is None:
         return False
-    return max(found.high / found.value, found.value / found.low) - 1 <= HALF_WIDTH
+    return max(estimate.high / estimate.value, estimate.value / estimate.low) - 1 <= HALF_WIDTH
 
 
 def _is_clear(ratio: Ratio) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -48,28 +47,16 @@ _MAD = 0.6744897501960817 * math.sqrt(2)
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Steady:
-    """What was found in one invocation's series of one cell.
-
-    ``kind`` is one of
+def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> tuple[SteadyClass, int]:
+    """The steady part of one invocation's samples of a cell: its class, and the index of the first sample
+    (the warm-up is not counted) that belongs to it; 0 where the whole counts.  Both series in seconds, all
+    positive.
 
     - ``flat``: one level from the first sample of the warm-up to the last;
     - ``warmup``: the steady part begins later, and nothing before it was faster;
     - ``slowdown``: the steady part begins later, and something before it was faster by over 1 %;
-    - ``unsteady``: the last level holds for less than a quarter of the series;
+    - ``unsteady``: the last level holds for less than a quarter of the series, so the whole counts;
     - ``too few``: under 50 samples, so nothing was looked for.
-
-    ``start`` is the index of the first counted sample (the warm-up is not counted) that belongs to
-    the steady part; 0 where the whole counts, as it does where no steady part was found.
-    """
-
-    kind: SteadyClass
-    start: int
-
-
-def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
-    """The steady part of one invocation's samples; both series in seconds, all positive.
 
     Change points of the logarithms, warm-up included, on a copy in which spikes are clipped; then back
     from the last segment through those whose medians agree with its own within 1 % (Barrett et al. 2017;
@@ -77,7 +64,7 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
     """
     count = len(warmup) + len(samples)
     if count < FEWEST_SAMPLES or not samples:
-        return Steady(kind="too few", start=0)
+        return "too few", 0
     logs = np.log(np.array([*warmup, *samples], dtype=np.float64))
     changes = find_changes(clip_spikes(logs), penalty=PENALTY, shortest=SHORTEST)
     edges = [0, *changes, count]
@@ -87,12 +74,12 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> Steady:
         first -= 1
     begin = edges[first]
     if begin == 0:
-        return Steady(kind="flat", start=0)
+        return "flat", 0
     counted = max(0, begin - len(warmup))
     if count - begin < _UNSTEADY_SHARE * count or len(samples) - counted < SHORTEST:
-        return Steady(kind="unsteady", start=0)
+        return "unsteady", 0
     faster = min(levels[:first]) < _middle(logs[begin:]) - AGREEMENT
-    return Steady(kind="slowdown" if faster else "warmup", start=counted)
+    return "slowdown" if faster else "warmup", counted
 
 
 def find_changes(logs: Array, *, penalty: float, shortest: int) -> tuple[int, ...]:
@@ -115,7 +102,9 @@ def _segment(signal: Array, shortest: int, penalty: float) -> tuple[int, ...]:
     each change the penalty.  Time grows with the square of the length: 10,000 samples take under a second.
     """
     count = len(signal)
-    sums, squares = (np.concatenate(([0.0], np.cumsum(one))) for one in (signal, signal * signal))
+    sums, squares = (
+        np.concatenate(([0.0], np.cumsum(series))) for series in (signal, signal * signal)
+    )
     cost = np.full(count + 1, np.inf)
     cost[0] = -penalty
     before = np.zeros(count + 1, dtype=np.intp)

@@ -14,17 +14,24 @@ from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, Comparison, tell_ratio
-from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL
+from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.analysis.result.several import Column, Pair, Versus
 from suite.cells.traits import PROFILES
 from suite.report.pages import page_parts
 from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
-from suite.report.sections.tables.cells import show_comparison
+from suite.report.sections.tables.cells import show_comparison, show_time, show_verdict
 from suite.report.sections.tables.families import Columns, write_family_tables
-from suite.report.text.page import NO_NUMBER, Cell, Page, Strong
+from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
 from suite.report.text.units import end_sentence, join_first, show_relative, show_share, show_things
-from suite.report.text.wording import NO_VERDICTS, count_verdicts, name_banners, tell, word
+from suite.report.text.wording import (
+    NO_VERDICTS,
+    count_verdicts,
+    name_banners,
+    tell,
+    word,
+    word_invalid,
+)
 
 _INSTANCES = (
     "This compares the machines as they were when they were measured. A statement about types "
@@ -40,12 +47,11 @@ _SEED_SHOWN = 12
 
 def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     """The report over several campaigns, in no format yet."""
-    again = versus.again
+    again = versus.seed is not None
     flags = [flag for analysis in analyses for flag in analysis.flags]
-    if again is not None:
-        title = (
-            f"{show_things(len(again.drawn), 'cell')} of {versus.campaigns[0].id} measured again"
-        )
+    if again:
+        drawn = show_things(len(versus.pairs[0].cells), "cell")
+        title = f"{drawn} of {versus.campaigns[0].id} measured again"
         said = [describe_again(versus), *_explain_again(versus, analyses)]
     else:
         title = f"{len(analyses)} campaigns side by side"
@@ -60,28 +66,28 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
         for arm in analysis.arms
     ]
     _write_campaigns(page, analyses)
-    facts = {one.name: show_facts(analyses[one.run - 1].arms[one.arm]) for one in columns}
-    write_differences(page, facts)
+    _write_differences(page, {c.name: show_facts(analyses[c.run - 1].arms[c.arm]) for c in columns})
     page.heading("Tables")
     page.paragraph(
         "A column is an arm of a campaign, by its number in the table above. "
-        f"{page_parts.TIME.format('invocations')} Ratios between campaigns are Welch's, on logarithms."
+        "A time is the geometric mean over invocations of the mean time per call, ± half of its 95 % "
+        "confidence interval (CI). Ratios between campaigns are Welch's, on logarithms."
     )
-    for pair in versus.pairs if again is None else ():
+    for pair in () if again else versus.pairs:
         page.paragraph(_explain(pair))
-    cells = page_parts.list_cells(analyses)
+    cells = {cell.id: cell for analysis in analyses for cell in analysis.cells}
     write_family_tables(
         page,
-        cells if again is None else [cell for cell in cells if cell.id in again.drawn],
+        [cell for name, cell in cells.items() if name in versus.pairs[0].cells],
         caption="Table: {}. Time per call and its 95 % CI.".format,
         columns=partial(_list_columns, versus, analyses, columns),
     )
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
-    pairs = " ".join(f"{one.other.name}/{one.base.name}" for one in versus.pairs)
+    pairs = " ".join(f"{pair.other.name}/{pair.base.name}" for pair in versus.pairs)
     slower = "" if versus.bound is None else f" SLOWER={100 * versus.bound:g}"
     command = f'make compare RUN="{folders}" PAIRS="{pairs}"{slower}'
     what = "From the campaigns' documents alone, byte for byte, by:"
-    if again is not None:
+    if again:
         what = "Both campaigns in full, side by side:"
         command = f'make compare RUN="{folders}" ROWS=cell'
     page_parts.end_page(page, {what: command})
@@ -90,11 +96,9 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
 
 def describe_again(versus: Versus) -> str:
     """Whether the cells that were measured again reproduce, in a sentence."""
-    again = versus.again
-    if again is None:
-        raise ValueError("no cell was measured again")
-    failed = list(dict.fromkeys(cell for cells in again.differing.values() for cell in cells))
-    of = f"{len(again.drawn) - len(failed)} of {show_things(len(again.drawn), 'cell')}"
+    drawn = versus.pairs[0].cells
+    failed = list(dict.fromkeys(cell for pair in versus.pairs for cell in pair.differing))
+    of = f"{len(drawn) - len(failed)} of {show_things(len(drawn), 'cell')}"
     doubts = [
         *(["a control failed"] if versus.failed else []),
         *(["values are copied"] if versus.copied else []),
@@ -108,12 +112,12 @@ def describe_again(versus: Versus) -> str:
 
 def _explain_again(versus: Versus, analyses: Sequence[Analysis]) -> list[str]:
     unknown = " (not every campaign knows its own)" if None in versus.noise_floors else ""
-    ratios = [one.ratio for pair in versus.pairs for one in pair.cells.values() if one.ratio]
+    ratios = [row.ratio for pair in versus.pairs for row in pair.cells.values() if row.ratio]
     widths = [ratio.high / ratio.value - 1 for ratio in ratios if ratio.high is not None]
     margin = versus.pairs[0].margin
     reach = f"{100 * max(margin, statistics.median(widths)):.0f} %" if widths else "any size"
-    few = any(len(arm.blocks) < FEWEST for one in analyses for arm in one.arms.values())
-    seed = versus.again.seed[:_SEED_SHOWN] if versus.again else ""
+    few = any(len(arm.blocks) < FEWEST for analysis in analyses for arm in analysis.arms.values())
+    seed = (versus.seed or "")[:_SEED_SHOWN]
     rule = "A cell differs where Welch's t test, adjusted by Holm for all cells and arms, gives"
     beyond = f"{show_share(margin)}, the larger of 2 % and the campaigns' noise floors{unknown}"
     return [
@@ -154,13 +158,13 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     )
     page.paragraph(Strong(verdict), counted, rule, drift)
     page.bullets(
-        f"{pair.other.name} against {pair.base.name}: not every campaign knows its noise floor, so that what "
+        f"{pair.name}: not every campaign knows its noise floor, so that what "
         "noise makes may be more than the bound."
         for pair in versus.pairs
         if not pair.floor_known and not pair.interleaved
     )
     page.bullets(
-        f"{pair.other.name} against {pair.base.name}: the campaigns' noise is larger than the bound; only "
+        f"{pair.name}: the campaigns' noise is larger than the bound; only "
         f"what is slower by over {show_share(limit)} is shown to be."
         for pair in versus.pairs
         for limit in {row.bound.limit for row in pair.cells.values() if row.bound}
@@ -172,9 +176,9 @@ def _write_bound(page: Page, versus: Versus, analyses: Sequence[Analysis]) -> No
     missing = Counter(
         word(why)
         for pair in versus.pairs
-        for cell, one in pair.cells.items()
-        if cell in work and not one.bound
-        if (why := one.no_verdict or next(iter(one.invalid), None) or one.no_ratio)
+        for cell, row in pair.cells.items()
+        if cell in work and not row.bound
+        if (why := row.no_verdict or next(iter(row.invalid), None) or row.no_ratio)
     )
     page.bullets(
         [
@@ -213,8 +217,8 @@ def _write_settling(
     analyses: Sequence[Analysis],
 ) -> None:
     """What would settle the undecided ones."""
-    known = [(pair, cell, one.bound.blocks) for pair, cell, one in undecided if one.bound]
-    open_ = [(pair, cell, blocks) for pair, cell, blocks in known if blocks]
+    rows = [(pair, cell, row.bound.blocks) for pair, cell, row in undecided if row.bound]
+    open_ = [(pair, cell, blocks) for pair, cell, blocks in rows if blocks]
     if open_:
         blocks = max(blocks for *_, blocks in open_)
         once = all(pair.interleaved for pair, *_ in open_)
@@ -241,28 +245,27 @@ def _write_settling(
 
 
 def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Comparison]]) -> None:
-    can_settle = any(one.bound and one.bound.blocks for *_, one in cells)
+    can_settle = any(cell.bound and cell.bound.blocks for *_, cell in cells)
     rows = [
         {
             "cell": cell,
             "arm": pair.other.name,
             "against": pair.base.name,
-            "is": show_relative(one.ratio),
-            "adjusted p": f"{one.bound.p:.2g}",
+            "is": show_relative(row.ratio),
+            "adjusted p": f"{row.bound.p:.2g}",
         }
-        | ({"blocks to settle": str(one.bound.blocks or "")} if can_settle else {})
-        for pair, cell, one in cells
-        if one.ratio and one.bound
+        | ({"blocks to settle": str(row.bound.blocks or "")} if can_settle else {})
+        for pair, cell, row in cells
+        if row.ratio and row.bound
     ]
     page.table(f"Table: {what}.", rows)
 
 
 def _word_pair(pair: Pair) -> str:
     """One comparison in a sentence or three."""
-    against = f"{pair.other.name} against {pair.base.name}"
     counted, number = count_verdicts(pair.verdicts.values())
     words = f"of {show_things(number, 'cell')} {counted}" if number else NO_VERDICTS
-    sentence = f"{against}: {words}."
+    sentence = f"{pair.name}: {words}."
     if pair.distance_median is not None and pair.distance_p95 is not None:
         sentence += (
             f" Over {show_things(len(pair.sound), 'cell')} |ratio − 1| is "
@@ -274,8 +277,7 @@ def _word_pair(pair: Pair) -> str:
 
 def _explain(pair: Pair) -> str:
     """What the verdicts of one comparison rest on."""
-    name = f"{pair.other.name} against {pair.base.name}"
-    if absence := page_parts.explain_absence(pair.verdicts.values(), f" of {name}"):
+    if absence := page_parts.explain_absence(pair.verdicts.values(), f" of {pair.name}"):
         return absence
     test = "paired t test" if pair.interleaved else "Welch's t test"
     floor = (
@@ -284,37 +286,47 @@ def _explain(pair: Pair) -> str:
         else f" Not every campaign knows its noise floor, so the margin may be too small at "
         f"{show_share(pair.margin)}."
     )
-    way = "".join(f" {end_sentence(one)}" for one in tell(pair.flags))
+    way = "".join(f" {end_sentence(text)}" for text in tell(pair.flags))
     width = (
         "what the campaign's twins show beyond their own intervals"
         if pair.interleaved
         else "the campaigns' noise floors"
     )
     return (
-        f"Verdicts of {name}: faster or slower where {test}, adjusted by Holm for "
+        f"Verdicts of {pair.name}: faster or slower where {test}, adjusted by Holm for "
         f"cells of work and for all others apart, gives p under {WORK_LEVEL} or {OTHER_LEVEL} "
         f"and the estimate lies beyond {show_share(pair.margin)}, the larger of 2 % and {width}.{floor}{way}"
     )
 
 
 def _write_campaigns(page: Page, analyses: Sequence[Analysis]) -> None:
+    """The table of the campaigns, and why one of them is INVALID."""
+    floors = [
+        "unknown" if (floor := analysis.noise_floor) is None else f"{100 * floor:.1f} %"
+        for analysis in analyses
+    ]
     rows = [
         {
             "number": str(number),
             "campaign": " — ".join(
-                filter(None, [one.campaign.id, " · ".join(name_banners(one.flags))])
+                filter(None, [analysis.campaign.id, " · ".join(name_banners(analysis.flags))])
             ),
-            "machine": name_machine(one.machine),
-            "profile": one.campaign.profile,
-            **page_parts.tell_run(one),
+            "machine": name_machine(analysis.machine),
+            "profile": analysis.campaign.profile,
+            "blocks": ", ".join(f"{n}: {len(arm.blocks)}" for n, arm in analysis.arms.items()),
+            "begun": analysis.campaign.created.isoformat(),
+            "noise floor": floors[number - 1],
         }
-        for number, one in enumerate(analyses, start=1)
+        for number, analysis in enumerate(analyses, start=1)
     ]
-    named = {f"Campaign {number}": one for number, one in enumerate(analyses, start=1)}
-    page_parts.write_campaigns(page, "Table: the campaigns.", rows, named)
+    page.table("Table: the campaigns.", rows)
+    for number, analysis in enumerate(analyses, start=1):
+        if analysis.invalid:
+            why = word_invalid(analysis.invalid)
+            page.paragraph(Strong(f"Campaign {number} is INVALID"), f": {why}.")
 
 
-def write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
+def _write_differences(page: Page, facts: Mapping[str, Mapping[str, str]]) -> None:
     """The facts that are not the same in all columns: whatever differs may be the cause."""
     page.heading("What differs")
     same, differing = compare_facts(facts)
@@ -331,25 +343,23 @@ def _list_columns(
     columns: Sequence[Column],
     cells: Sequence[CellAnalysis],
 ) -> Columns:
+    unplanned = say_none("the cell is not in the plan of this campaign")
     for column in columns:
-        found = analyses[column.run - 1].results(column.arm)
-        yield from page_parts.list_times(column.name, [found.get(one.id) for one in cells])
+        results = analyses[column.run - 1].results(column.arm)
+        times = [results.get(cell.id) for cell in cells]
+        yield f"{column.name}, time per call", [show_time(t) if t else unplanned for t in times]
     for pair in versus.pairs:
-        against = f"{pair.other.name} against {pair.base.name}"
-        yield against, [_show_pair(pair, one.id) for one in cells]
-        if versus.again is not None:
-            failed = versus.again.differing[pair.other.arm]
-            yield (
-                f"{pair.other.name} reproduces",
-                [Cell("NO" if one.id in failed else "yes") for one in cells],
-            )
-            continue
-        yield from page_parts.list_verdicts(pair.other.name, pair.verdicts, cells)
+        name, verdicts = pair.other.name, pair.verdicts
+        yield pair.name, [_show_pair(pair, cell.id) for cell in cells]
+        if versus.seed is not None:
+            answers = ["NO" if cell.id in pair.differing else "yes" for cell in cells]
+            yield f"{name} reproduces", list(map(Cell, answers))
+        elif any(isinstance(verdict, Verdict) for verdict in verdicts.values()):
+            yield f"{name} is", [show_verdict(verdicts[cell.id]) for cell in cells]
 
 
 def _show_pair(pair: Pair, identity: str) -> Cell:
-    found = pair.cells[identity]
-    other, base = pair.other.name, pair.base.name
-    cell = show_comparison(tell_ratio(found), other=other, base=base, invalid=[found.invalid])
-    beside = tell(found.beside) if cell.text != NO_NUMBER else ()
+    row, other, base = pair.cells[identity], pair.other.name, pair.base.name
+    cell = show_comparison(tell_ratio(row), other=other, base=base, invalid=[row.invalid])
+    beside = tell(row.beside) if cell.text != NO_NUMBER else ()
     return replace(cell, notes=(*cell.notes, *beside))

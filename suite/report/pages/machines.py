@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Estimate, derive_rate
-from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Versus
+from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Unpriced, Versus
 from suite.report.pages import page_parts
 from suite.report.pictures.picture import Mark, Picture, Scatter
 from suite.report.sections.environment import SOMEWHERE, show_facts
@@ -34,11 +35,12 @@ DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 
 _CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
 
-_EXPLAINED: Mapping[str, str] = {
+_EXPLAINED: Mapping[Unpriced, str] = {
+    "types": "its campaigns contradict each other about its type",
     "contradiction": "the campaigns of a machine contradict each other about its price",
     "currency": "a campaign's own PRICE is in another currency than those of PRICES, and does not count",
 }
-"""Why a machine has no price though its campaigns were told one."""
+"""Why a machine has no price though there is one."""
 
 _SCALES: Mapping[float, str] = {1e6: "a million", 1e9: "a billion", 1e12: "a trillion"}
 """How much work an amount of money is for: one scale a table, so that people can read every row."""
@@ -66,11 +68,13 @@ def compose_machines(
 ) -> Page:
     """The page, in no format yet."""
     by_id = {analysis.campaign.id: analysis for analysis in reversed(analyses)}
-    used = [by_id[name] for one in versus.choices for group in one.instances for name in group]
+    used = [
+        by_id[name] for choice in versus.choices for group in choice.instances for name in group
+    ]
     cells = {cell.id: cell for analysis in analyses for cell in analysis.cells}
     among = [cells[ranking.cell] for ranking in versus.rankings]
     names, shared = name_cells(among), list_shared(among)
-    count = len({one.instances for one in versus.choices})
+    count = len({choice.instances for choice in versus.choices})
     page = page_parts.begin_page(
         f"{show_things(count, 'machine')} by what work costs",
         versus,
@@ -95,8 +99,8 @@ def compose_machines(
         _write_instances(page, versus)
         _write_differences(page, versus, by_id)
     page.bullets(
-        f"Number {row.run}, {row.campaign}, is excluded: {word(row.flag)}."
-        for row in versus.excluded
+        f"Number {flag.where['run']}, {flag.where['campaign']}, is excluded: {word(flag)}."
+        for flag in versus.excluded
     )
     folders = " ".join(f"{SOMEWHERE}/{analysis.campaign.folder}" for analysis in analyses)
     workload = f" CELL={shlex.quote(versus.workload)}" if versus.workload else ""
@@ -124,10 +128,10 @@ def depict_machines(versus: Versus) -> list[Picture]:
 
 def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     scale, amount = find_scale(ranking)
-    points, told = dict[str, tuple[Mark, Mark]](), []
+    points, texts = dict[str, tuple[Mark, Mark]](), []
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
-        cost, time = _scale_cost(entry, scale), _find_fastest(entry)
+        cost, time = _scale_cost(entry, scale), entry.fastest
         rate = derive_rate(ranking.amount, time.value) if time else None
         if cost is None or time is None or rate is None:
             continue
@@ -135,17 +139,17 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         failed = bool(choice.failed)
         up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=failed)
         points[name] = Mark(value=rate, struck=failed), up
-        told.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
+        texts.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
     if not points:
         return None
-    currency = next(one.offer.currency for one in versus.choices if one.offer)
+    currency = next(choice.offer.currency for choice in versus.choices if choice.offer)
     banners = name_banners([flag for choice in versus.choices for flag in choice.flags])
     return Picture(
         name=f"compare-{number}",
         title=f"{ranking.cell}: cost against rate",
         caption="A mark for each machine, by its letter: further right is faster, further down is cheaper; "
         "full marks have a ★ in the table, crosses are not sound. Both axes are logarithmic.",
-        alt="; ".join(told),
+        alt="; ".join(texts),
         tables=(ranking.cell,),
         arms=(),
         banner=" · ".join(banners),
@@ -163,7 +167,7 @@ def find_scale(ranking: Ranking) -> tuple[float, str]:
     ranked = [entry for entry in ranking.entries if entry.rank] or ranking.entries
     costs = [entry.cost.value for entry in ranked if entry.cost]
     least = min(costs, default=1.0)
-    enough = (one for one in _SCALES if least * one / 1e6 >= _CENT)
+    enough = (scale for scale in _SCALES if least * scale / 1e6 >= _CENT)
     scale = next(enough, max(_SCALES))
     return scale, _SCALES[scale]
 
@@ -174,10 +178,6 @@ def _scale_cost(entry: Entry, scale: float) -> Estimate | None:
         return None
     ends = [end if end is None else end * scale / 1e6 for end in (cost.value, cost.low, cost.high)]
     return Estimate(value=ends[0] or cost.value, low=ends[1], high=ends[2], n=cost.n)
-
-
-def _find_fastest(entry: Entry) -> Estimate | None:
-    return min(entry.seconds.values(), key=lambda one: one.value, default=None)
 
 
 def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
@@ -192,7 +192,7 @@ def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
     )
     count = show_things(len(choice.instances), "instance")
     called = Strong(f"{name_letter(first.choice)} {_call(choice)}")
-    time = _find_fastest(first)
+    time = first.fastest
     if ranking.priced:
         cost = f"{_show_cost(versus, first, scale)} for {amount} {ranking.unit}s"
         old = (
@@ -200,13 +200,13 @@ def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
             if choice.offer and choice.old
             else ""
         )
-        told = f" ({count}) costs least, {cost}{old} on the {_name_devices(first)}{ties}."
+        sentence = f" ({count}) costs least, {cost}{old} on the {_name_devices(first)}{ties}."
     else:
         took = show_seconds(time) if time else NO_NUMBER
         why = [_EXPLAINED[row.unpriced] for row in versus.choices if row.unpriced]
         none = "; ".join(dict.fromkeys(["no machine has a price", *why]))
-        told = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; {none}."
-    return f"{name}: ", called, told
+        sentence = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; {none}."
+    return f"{name}: ", called, sentence
 
 
 def _describe_unranked(versus: Versus) -> Iterable[str | Runs]:
@@ -254,11 +254,7 @@ def _call(choice: Choice) -> str:
 def _describe(choice: Choice, entry: Entry) -> Cell:
     machine = choice.machine
     needed = f" (±5 % needs {max(entry.needed.values())})" if entry.needed else ""
-    notes = []
-    if choice.labelled:
-        notes.append("its campaign's label says of which type it is")
-    if len(choice.types) > 1:
-        notes.append("its campaigns contradict each other about its type, so that it has no price")
+    notes = ("its campaign's label says of which type it is",) if choice.labelled else ()
     parts = [
         f"{name_letter(entry.choice)} {_call(choice)}",
         show_things(len(choice.instances), "instance") + needed,
@@ -266,17 +262,15 @@ def _describe(choice: Choice, entry: Entry) -> Cell:
         show_bytes(machine.memory_bytes) if machine.memory_bytes else "",
         ", ".join(machine.gpus) or "no GPU",
     ]
-    return Cell("; ".join(filter(None, parts)), tuple(notes))
+    return Cell("; ".join(filter(None, parts)), notes)
 
 
 def _show_price(choice: Choice) -> Cell:
     offer = choice.offer
     if offer is None:
-        name = " or ".join(choice.types) or "a machine without a type"
         if choice.unpriced:
             return say_none(_EXPLAINED[choice.unpriced])
-        if len(choice.types) > 1:
-            return say_none("its campaigns contradict each other about its type")
+        name = " or ".join(choice.types) or "a machine without a type"
         return say_none(f"no price is known for {name}")
     price = show_money(offer.hourly, offer.currency)
     old = f"of {offer.date.isoformat()}, which is more than {OLD_DAYS} days ago"
@@ -330,11 +324,11 @@ def _name_devices(entry: Entry) -> str:
 
 def _judge(versus: Versus, choice: Choice) -> str:
     """Whether a machine's numbers are sound; what all have is told over the table."""
-    common = set.intersection(*(set(name_banners(one.flags)) for one in versus.choices))
+    common = set.intersection(*(set(name_banners(choice.flags)) for choice in versus.choices))
     doubts = [*(page_parts.FAILED[code] for code in choice.failed), *name_banners(choice.flags)]
     doubts += [_CAUTIONS[flag.code] for flag in choice.flags if flag.code in _CAUTIONS]
-    told = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
-    return f"NO: {told}" if choice.failed else f"yes, but {told}" if told else "yes"
+    doubtful = ", ".join(doubt for doubt in dict.fromkeys(doubts) if doubt not in common)
+    return f"NO: {doubtful}" if choice.failed else f"yes, but {doubtful}" if doubtful else "yes"
 
 
 def _show_rank(entry: Entry) -> str:
@@ -368,7 +362,7 @@ def _write_instances(page: Page, versus: Versus) -> None:
             }
         )
     page.table("Table: instances, campaigns and prices.", rows)
-    merged = dict.fromkeys(g for one in versus.choices for g in one.instances if len(g) > 1)
+    merged = dict.fromkeys(g for choice in versus.choices for g in choice.instances if len(g) > 1)
     page.bullets(f"{' and '.join(g)} are of one instance, and count as one." for g in merged)
 
 
@@ -377,17 +371,15 @@ def _write_differences(page: Page, versus: Versus, by_id: Mapping[str, Analysis]
     page.heading("What differs between the machines")
     facts: dict[str, dict[str, list[str]]] = {}
     for number, choice in enumerate(versus.choices, start=1):
-        told: dict[str, dict[str, None]] = {}
+        values_by_fact: dict[str, dict[str, None]] = {}
         for analysis in (by_id[name] for group in choice.instances for name in group):
-            arms = [analysis.arms[arm] for arm in (analysis.cpu, analysis.gpu) if arm]
             # Of what both arms tell, the CPU's: an image for a GPU differs from it everywhere alike.
-            shown = {n: v for arm in reversed(arms) for n, v in show_facts(arm).items()}
-            for name, value in shown.items():
-                told.setdefault(name, {})[value] = None
-        for name, values in told.items():
-            facts.setdefault(name, {}).setdefault(" or ".join(values), []).append(
-                name_letter(number)
-            )
+            arms = [analysis.arms[arm] for arm in (analysis.gpu, analysis.cpu) if arm]
+            for name, value in dict(chain(*(show_facts(arm).items() for arm in arms))).items():
+                values_by_fact.setdefault(name, {})[value] = None
+        for name, values in values_by_fact.items():
+            letters = facts.setdefault(name, {}).setdefault(" or ".join(values), [])
+            letters.append(name_letter(number))
     rows = [
         {
             "fact": name,

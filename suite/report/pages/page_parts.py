@@ -1,31 +1,21 @@
-"""What the reports over several campaigns have in common: how they begin and end, and their columns."""
+"""What the reports over several campaigns have in common: how they begin and end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.numbers import Verdict
 from suite.analysis.result.several import Versus
 from suite.flags import Flag
-from suite.report.sections.tables.cells import show_time, show_verdict, write_marks
-from suite.report.sections.tables.families import Columns
-from suite.report.text.page import Page, Row, Strong, say_none
-from suite.report.text.wording import name_banners, word, word_invalid
+from suite.report.sections.tables.cells import write_marks
+from suite.report.text.page import Page, Strong
+from suite.report.text.wording import name_banners, word
 
 _COPIED: Mapping[str, str] = {
     "contradicts": "The same values under two identities",
     "copied": "A copy",
     "copied-somewhere": "The same values in two campaigns",
 }
-
-TIME = (
-    "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % confidence "
-    "interval (CI)."
-)
-"""What a time is, and over what."""
-
 
 FAILED: Mapping[str, str] = {
     "twins": "an arm differs from its twin",
@@ -48,69 +38,22 @@ def begin_page(
     for name, codes in versus.failed.items():
         failed = ", ".join(FAILED[code] for code in codes)
         page.paragraph(Strong(f"A control of {name} failed: {failed}."))
-    copied = {one.campaign: one.flag for one in versus.excluded if one.flag.code in _COPIED}
     for code, what in _COPIED.items():
-        flags_by_name = {n: f for n, f in {**versus.copied, **copied}.items() if f.code == code}
-        if flags_by_name:
-            page.paragraph(
-                Strong(what),
-                f": {'; '.join(f'{name}: {word(flag)}' for name, flag in flags_by_name.items())}.",
-            )
+        texts = [f"{name}: {word(f)}" for name, f in versus.copied.items() if f.code == code]
+        if texts:
+            page.paragraph(Strong(what), f": {'; '.join(texts)}.")
     if opening := " ".join(sentences):
         page.paragraph(opening)
     return page
 
 
-def write_campaigns(
-    page: Page, caption: str, rows: Iterable[Row], analyses: Mapping[str, Analysis]
-) -> None:
-    """The table of the campaigns, and why one of them is INVALID; ``analyses`` by what they are called."""
-    page.table(caption, rows)
-    for name, one in analyses.items():
-        if one.invalid:
-            page.paragraph(Strong(f"{name} is INVALID"), f": {word_invalid(one.invalid)}.")
-
-
-def tell_run(one: Analysis) -> dict[str, str]:
-    """How far a campaign came, when it began, and its noise, for its row of the table."""
-    return {
-        "blocks": ", ".join(f"{arm}: {len(found.blocks)}" for arm, found in one.arms.items()),
-        "begun": one.campaign.created.isoformat(),
-        "noise floor": show_floor(one.noise_floor),
-    }
-
-
-def show_floor(floor: float | None) -> str:
-    """A campaign's noise floor."""
-    return "unknown" if floor is None else f"{100 * floor:.1f} %"
-
-
 def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:
     """Why there is no verdict at all; empty where there is one."""
     found = list(verdicts)
-    if any(isinstance(one, Verdict) for one in found):
+    if any(isinstance(verdict, Verdict) for verdict in found):
         return ""
-    reasons = dict.fromkeys(word(one) for one in found if isinstance(one, Flag))
+    reasons = dict.fromkeys(word(verdict) for verdict in found if isinstance(verdict, Flag))
     return f"No verdicts{of}: {'; '.join(reasons) or 'there is no cell'}."
-
-
-def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
-    """The cells of all their plans."""
-    return list({cell.id: cell for one in analyses for cell in one.cells}.values())
-
-
-def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
-    """The column of a campaign's times; None: the cell is not in its plan."""
-    unplanned = say_none("the cell is not in the plan of this campaign")
-    yield f"{name}, time per call", [show_time(one) if one else unplanned for one in results]
-
-
-def list_verdicts(
-    name: str, verdicts: Mapping[str, Verdict | Flag], cells: Iterable[CellAnalysis]
-) -> Columns:
-    """The column of verdicts, where there is any among all cells."""
-    if any(isinstance(one, Verdict) for one in verdicts.values()):
-        yield f"{name} is", [show_verdict(verdicts[one.id]) for one in cells]
 
 
 def end_page(page: Page, commands: Mapping[str, str]) -> None:

@@ -78,12 +78,6 @@ def test_the_last_repeat_stands_for_its_block() -> None:
     assert find([*DOCUMENTS, repeat], "cpu").values[2] == 3.0
 
 
-def test_two_invocations_have_no_interval() -> None:
-    found = find([one for one in DOCUMENTS if one.invocation.block <= 2], "cpu")
-    assert found.estimate
-    assert (found.low, codes(found.flags)) == (None, ["few-blocks"])
-
-
 EXCLUDED = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
 
 
@@ -152,17 +146,6 @@ def test_results_must_agree(*, value: float, tolerance: float | None, agrees: bo
     assert agrees or tell_ratio(cell.comparisons["cuda"]) == raise_flag("no-number")
 
 
-def test_no_common_block() -> None:
-    kept = [
-        one
-        for one in DOCUMENTS
-        if (one.invocation.arm == "cpu") == (one.invocation.block in {1, 2})
-    ]
-    assert tell_ratio(sum_up(CAMPAIGN, kept).cells[0].comparisons["cuda"]) == raise_flag(
-        "no-common-block"
-    )
-
-
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
@@ -209,8 +192,6 @@ def test_time_is_booked_once() -> None:
         sum((cell.calls_per_sample or 0) * sum(cell.samples_s) for cell in document.cells)
     )
     assert spent["container_start"] == 0.8
-    unsaid = {k: v for k, v in document.spent_s.items() if k != "container_start"}
-    assert itemise(replace(document, spent_s=unsaid))["container_start"] == 0.8
     running = [replace(one, ended=None) for one in document.invocation.containers]
     unended = invoke(containers=running)(document)
     assert container_seconds(unended) == pytest.approx(container_seconds(document) - 0.5)
@@ -251,17 +232,6 @@ def cold(documents: list[Document], arm: str = "cuda") -> list[Cold]:
     return [(one.get("grown", []), one.get("unknown", [])) for one in told]
 
 
-@pytest.mark.parametrize("ends", [(24, 24), (24, 900), (None, 24), (24, None)])
-def test_numbers_that_are_not_cold_say_nothing_of_compiling(
-    ends: tuple[int | None, int | None],
-) -> None:
-    """The driver compiles in the first call, which has a figure of its own; and on any GPU."""
-    filled = fill_cache({0: (0, 0), 1: (0, 24), 2: ends, 3: (24, 24), 4: (24, 24)})
-    for arm in CAMPAIGN.arms:
-        found, same = find(filled, arm), find(DOCUMENTS, arm)
-        assert (found.flags, found.estimate) == (same.flags, same.estimate)
-
-
 FULL: Files = dict.fromkeys((1, 2, 3, 4), (24, 24))
 
 
@@ -273,15 +243,12 @@ FULL: Files = dict.fromkeys((1, 2, 3, 4), (24, 24))
         ({0: (0, 0), **FULL, 1: (0, 24)}, [(24, 1)], []),
         # What it held before says nothing: a cache that is full can lack what is wanted now.
         ({1: (400, 400), 2: (400, 401), 3: (401, 401), 4: (401, 407)}, [(1, 2), (6, 4)], []),
-        # One that starts empty and stays so was not needed.
-        (dict.fromkeys((1, 2, 3, 4), (0, 0)), [], []),
         # CUDA throws the oldest away where there is no more room.
         ({1: (400, 100), 2: (100, 100), 3: (100, 100), 4: (100, 100)}, [], []),
         ({1: (None, 24), 2: (24, 24), 3: (24, None), 4: (None, None)}, [], [1, 3, 4]),
         ({**FULL, 1: (0, 24), 2: (24, None)}, [(24, 1)], [2]),
         # Documents of a suite that did not look.
         ({}, [], []),
-        ({4: (24, 25)}, [(1, 4)], []),
     ],
 )
 def test_cold_figures_say_whether_the_driver_had_to_compile(

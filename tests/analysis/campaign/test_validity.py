@@ -14,18 +14,17 @@ from suite.analysis.campaign.validity import (
     find_disturbance,
     find_labels,
 )
-from suite.analysis.campaign.verdicts import find_floor, find_honest, is_input_only
+from suite.analysis.campaign.verdicts import find_honest, is_input_only
 from suite.analysis.result.cells import Outliers, tell_verdict
 from suite.analysis.result.numbers import Estimate, Verdict
 from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
 from suite.analysis.statistics.stopping import Precision, assess, is_precise
 from suite.cells.cell import Link
-from suite.flags import KINDS, Flag, find_invalid, pick, raise_flag
+from suite.flags import KINDS, Flag, find_invalid, pick
 from suite.model import Document, Scalar
 from suite.report.text.wording import name_banners, tell, word, word_invalid
 from tests import synthetic
-from tests.changes import Change, in_cell, invoke, plant, swap_image, watch
-from tests.changes import tell as tell_facts
+from tests.changes import Change, in_cell, invoke, plant, watch
 from tests.rendering import render_markdown, study, sum_up
 
 FENCE = "overhead.fence"
@@ -130,37 +129,6 @@ def test_a_label_speaks_against_its_cell_only() -> None:
     assert set(counts.values()) == {6}
 
 
-def test_contended_is_a_label() -> None:
-    summary = sum_up(CAMPAIGN, plant(DOCUMENTS, watch({"cpu.steal_share": 0.05}), "cpu", 1, 2))
-    assert not excluded(summary)
-    assert "cpu: contended in blocks 1, 2" in tell(summary.cells[0].arms["cpu"].flags)
-
-
-def test_no_timing_sets_anything_aside() -> None:
-    slow = synthetic.change_cell(FIRST, FENCE, samples_s=[1e3] * 60)
-    summary = sum_up(CAMPAIGN, [slow, *DOCUMENTS[1:]])
-    assert not excluded(summary)
-    assert len(summary.cells[0].arms["cpu"].values) == 6
-
-
-def test_a_changed_image_makes_the_arm_invalid() -> None:
-    summary = sum_up(CAMPAIGN, plant(DOCUMENTS, swap_image(content="e" * 64), "cuda", 6))
-    assert summary.cells[0].arms["cuda"].invalid
-    assert summary.cells[0].arms["cpu"].invalid == ()
-    assert names(summary) == {"INVALID"}
-
-
-def test_a_quick_campaign_gives_no_verdicts() -> None:
-    campaign = replace(CAMPAIGN, profile="quick")
-    missing = raise_flag("provisional", profile="quick")
-    assert all(
-        tell_verdict(one.comparisons["cuda"]) == missing
-        for one in sum_up(campaign, DOCUMENTS).cells
-    )
-    text = render_markdown(study(campaign, DOCUMENTS))
-    assert "No verdicts of cuda against cpu: no verdict" in text
-
-
 WORK = synthetic.make_cells()[0].work
 
 
@@ -180,10 +148,6 @@ def test_input_only_cells_were_never_seen_on_a_gpu() -> None:
     for placements in ([{"CPU:0": 3}, {"CPU:0": 1, "GPU:0": 1}], [{}], []):
         assert not is_input_only(pipeline, placements)
     assert not is_input_only(synthetic.make_cell("matmul", "square", {}, WORK), [{"CPU:0": 3}])
-
-
-def test_there_is_no_floor_without_twins() -> None:
-    assert find_floor([]) is None
 
 
 def test_precision_is_about_widths() -> None:
@@ -284,13 +248,3 @@ def test_what_stays_as_it_is_asks_for_no_repeat(name: str, fault: str) -> None:
     bad = watch({name: BAD[name]})(FIRST)
     assert find_disturbance(bad) == fault
     assert asks_for_repeat(bad) is None
-
-
-def test_a_gpu_that_was_lost_takes_its_invocation_with_it() -> None:
-    changed = plant(DOCUMENTS, tell_facts({"gpu.at_end": "fine"}))
-    changed = plant(changed, tell_facts({"gpu.at_end": "no answer"}), "cuda", 2)
-    summary = sum_up(CAMPAIGN, changed)
-    assert [(one.code, one.where) for one in excluded(summary)] == [
-        ("gpu-lost", {"arm": "cuda", "block": 2, "repeat": 0})
-    ]
-    assert sorted(summary.cells[0].arms["cuda"].values) == [1, 3, 4, 5, 6]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from suite.analysis.analyse import analyse
-from suite.analysis.documents.busy import LEAST_SHARE, LEAST_WORK, count_cores, find_idle, is_large
-from suite.analysis.documents.read import load_campaign
+from suite.analysis.documents.busy import LEAST_WORK, count_cores, find_idle, is_large
 from suite.cells.cell import Cell
 from suite.model import Campaign, Document, Scalar
 from suite.report.pages.campaign import compose_brief
@@ -23,7 +20,6 @@ from tests import synthetic
 from tests.changes import in_cell, invoke, plant, tell
 from tests.rendering import load
 
-SAMPLES = Path(__file__).parents[3] / "results" / "samples"
 DECLARED = {"work_key": "product/n", "data": "device", "dispatch": "eager"}
 
 
@@ -153,13 +149,6 @@ def test_some_cell_of_every_profile_but_smoke_tells_on_large_machines() -> None:
         assert max(work) >= LEAST_WORK * cores, profile
 
 
-def test_the_committed_sample_is_not_accused() -> None:
-    for folder in SAMPLES.iterdir():
-        loaded = load_campaign(folder)
-        assert any(map(is_large, loaded.campaign.cells))
-        assert not {one.code for one in analyse(loaded).flags} & {"cpus-idle", "cpus-withheld"}
-
-
 @pytest.mark.parametrize(
     ("cores", "withheld", "told"), [(64, 63, True), (2, 1, True), (64, 8, False), (8, 0, False)]
 )
@@ -181,24 +170,6 @@ def test_the_report_says_it_in_its_title_and_first_lines() -> None:
     assert f"{word(flag)}." in text
     assert "kept only 1.0 of 8 CPU cores busy, so CPU times are up to 8.0 times too long" in text
     assert "CORES" not in render_lines(compose_brief(analyse(load(CAMPAIGN, measure(own_cpus=8)))))
-
-
-def test_the_bound_lies_between_sound_machines_and_the_least_fault() -> None:
-    """By a model of a product: its calls and the waking of threads are not shared, tiles come out uneven, and
-    one or two threads a core spin or not."""
-    draw = random.Random(5)
-    for _ in range(2000):
-        cores = draw.choice([2, 4, 8, 16, 32, 64, 128])
-        alone_s, rate = draw.uniform(20e-6, 100e-6), draw.uniform(2e10, 3.2e11)
-        work = LEAST_WORK * cores * 10 ** draw.uniform(0, 3)
-        tiles = max(8 * cores, int(work ** (2 / 3) / 2000))
-        rounds = -(-tiles // cores)
-        shared_s = work / cores / rate * (rounds * cores / tiles)
-        busy_s = alone_s + work / rate * draw.choice([1.0, 2.0])
-        share = busy_s / (alone_s + shared_s) / cores
-        assert share > LEAST_SHARE
-        # A fault leaves half of the cores at most.
-        assert min(share, 1.0) / 2 < LEAST_SHARE
 
 
 def test_cores_are_at_least_half_of_the_cpus() -> None:

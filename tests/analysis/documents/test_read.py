@@ -120,7 +120,6 @@ NAIVE, EARLY = "2026-01-01T00:00:00", "2026-01-01T00:00:00Z"
 
 REFUSED: list[tuple[Change, str]] = [
     (set_at("schema", value=1), "$.schema: is 1; this version reads 2"),
-    (set_at("schema", value="2"), "$.schema: is not a whole number; this version reads 2"),
     (set_at("schema", value=True), "$.schema: is True; this version reads 2"),
     (drop("schema"), "$.schema: is missing; this version reads 2"),
     (drop("facts"), "$: Object missing required field `facts`"),
@@ -129,24 +128,18 @@ REFUSED: list[tuple[Change, str]] = [
     # A type, and a bound of a field, of an optional one, of a list's and an object's values.
     (in_cell("samples_s", value="1"), "$.cells[0].samples_s: Expected `array`"),
     (in_cell("calls_per_sample", value=True), "$.cells[0].calls_per_sample: Expected"),
-    (in_cell("outcome", value="lost"), "$.cells[0].outcome: Invalid enum value 'lost'"),
     (set_at("invocation", "started", value=5), "$.invocation.started: Expected `datetime`"),
     (set_at("facts", "x", value=[1]), "$.facts[...]: Expected"),
-    (set_at("telemetry", value=3), "$.telemetry: Expected `object | null`, got `int`"),
     (set_at("invocation", "block", value=-1), "$.invocation.block: -1 is negative"),
     (set_at("invocation", "block", value=100), "$.invocation.block: 100 is more than 99"),
-    (in_cell("calls_per_sample", value=0), "$.cells[0].calls_per_sample: 0 is less than 1"),
     (in_cell("enqueue_fraction", value=1.1), "$.cells[0].enqueue_fraction: 1.1 is more than 1"),
     (in_cell("peak_memory_bytes", value=2**61), "$.cells[0].peak_memory_bytes: 23"),
     (in_cell("warmup_s", value=[1, -1]), "$.cells[0].warmup_s[1]: -1.0 is negative"),
     (in_cell("samples_s", value=[1, 1, 0]), "$.cells[0].samples_s[2]: 0.0 is less than 1e-12"),
     (in_cell("samples_s", value=[1e10]), "$.cells[0].samples_s[0]: 10000000000.0 is more than"),
-    (in_cell("placement", value={"CPU:0": -1}), "$.cells[0].placement.CPU:0: -1 is"),
     (set_at("cells", 0, "check", "tolerance", value=-1), "$.cells[0].check.tolerance: -1.0 is"),
     (set_at("spent_s", "import", value=-1), "$.spent_s.import: -1.0 is negative"),
-    (set_at("cells", 0, "work", "amount", value=-1), "$.cells[0].work.amount: -1.0 is negative"),
     (set_at("cells", 0, "work", "unit", value=" "), "$.cells[0].work.unit: is empty"),
-    (set_at("suite", "content", value=""), "$.suite.content: is empty"),
     (set_at("facts", " ", value=1), "$.facts: holds a value without a name"),
     (set_at("facts", "x", value=10**30), "$.facts.x: "),
     (set_at("facts", "x", value="\ud800"), "$.facts.x: holds half a character"),
@@ -206,13 +199,9 @@ FAILED = {"outcome": "failed", "reason": ""}
 REFUSED_PLANS: list[tuple[Change, str]] = [
     (set_at("schema", value=1), "$.schema: is 1; this version reads 2"),
     (set_at("created", value=NAIVE), "$.created: 2026-01-01T00:00:00 has no UTC"),
-    (set_at("blocks", value=0), "$.blocks: 0 is less than 1"),
     (set_at("seed", value=2**31), "$.seed: 2147483648 is more than 2147483647"),
     (set_at("id", value="../elsewhere"), "$.id: '../elsewhere' is not a valid name of a folder"),
-    (set_at("id", value="two\nlines"), "$.id: 'two\\nlines' is not a valid name of a folder"),
     (set_at("label", value="x" * 61), "$.label: has 61 characters; 60 is the most"),
-    (set_at("price", value=-1), "$.price: -1.0 is negative"),
-    (set_at("prediction", "corrected_s", 0, value=-1), "$.prediction.corrected_s[0]: -1.0 is"),
     (set_at("cells", value=[{}] * 501), "$.cells: holds 501 values; 500 are the most"),
     (set_at("calls", "cpu", "overhead.fence", value=0), "$.calls.cpu.overhead.fence: 0 is less"),
     (set_at("excluded", value={"cpu": {"overhead.fence": FAILED}}), "$.excluded.cpu.overhead.f"),
@@ -222,7 +211,6 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     (drop("every_arm"), "$.arms[0]: 'cpu' is not an arm of $.every_arm ()"),
     (in_arm(1, "name", value="cpu"), "$.arms[1]: 'cuda' is not an arm of $.every_arm (cpu, cpu, "),
     (in_arm(2, "name", value="../x"), "$.every_arm[2].name: '../x' is not a valid name of an arm"),
-    (in_arm(2, "name", value="cuda"), "$.every_arm[2].name: 'cuda' is there twice"),
     (in_arm(1, "gpu", value=False), "$.every_arm[1].gpu: 'cuda' has no GPU, so its name"),
     (in_arm(0, "of", value="cuda"), "$.every_arm[0].of: is 'cuda', but the arm is not"),
     (in_arm(1, "control", value="hidden"), "$.every_arm[1].name: 'cuda' is not None-hidden"),
@@ -261,17 +249,12 @@ def test_a_file_must_bear_its_invocations_name(folder: Path) -> None:
 
 BROKEN: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "not JSON, or cut short"),
-    "a list": (b"[]", "$: is not a JSON object"),
-    "not UTF-8": (b'{"schema": "\xff"}', "byte 12 is not UTF-8"),
     "a mark in front": (b'\xef\xbb\xbf{"schema": 2}', "not JSON"),
     "deep": (b"[" * 200_000, "nested too deeply"),
-    "deep objects": (b'{"a":' * 200_000, "nested too deeply"),
     "huge number": (b'{"schema": 2' + b"0" * 6000 + b"}", "not a whole number"),
     "huge fact": (b'{"schema": 2, "facts": {"x": 1' + b"0" * 6000 + b"}}", "$.facts.x: is not a"),
     "NaN": (b'{"schema": 2, "facts": {"x": NaN}}', "$.facts.x: is not a finite number"),
-    "infinite": (b'{"schema": 2, "facts": {"x": -1e999}}', "$.facts.x: is not a finite number"),
     "twice": (b'{"schema": 2, "schema": 2}', "is not a whole number"),
-    "twice inside": (b'{"schema": 2, "facts": {"x": 1, "x": 2}}', "$.facts.x: stands twice"),
     "trailing": (b'{"schema": 2} {}', "Extra data"),
     "controls": (b'{"schema": 2, "\\u001b[31m": 1}', "$"),
 }
@@ -304,15 +287,6 @@ def test_things_that_are_not_files(folder: Path, tmp_path: Path) -> None:
         )
 
 
-def test_cut_short_at_every_place(folder: Path) -> None:
-    path = folder / "cpu-01.json"
-    whole = path.read_bytes()
-    for end in range(0, len(whole) - 2, 37):
-        path.write_bytes(whole[:end])
-        message = refusal(lambda: load_document(path))
-        assert message.startswith("cpu-01.json: not JSON, or cut short")
-
-
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path of everything in a document."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -336,24 +310,19 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "step", [5, pytest.param(1, marks=pytest.mark.method)], ids=["some values", "every value"]
-)
+@pytest.mark.method
 @pytest.mark.parametrize("file", ["campaign.json", "cuda-01.json"])
-def test_every_field_changed_is_read_or_refused(tmp_path: Path, file: str, step: int) -> None:
-    """Nothing but a DocumentError ever comes out, whatever a field holds or lacks.
-
-    Each field in turn begins with another of the values, of which it gets each ``step``-th.
-    """
+def test_every_field_changed_is_read_or_refused(tmp_path: Path, file: str) -> None:
+    """Nothing but a DocumentError ever comes out, whatever a field holds or lacks; `tests/fuzz` tries some
+    of it by chance."""
     campaign = synthetic.make_campaign(blocks=1, cells=synthetic.make_cells()[:1])
     documents = synthetic.make_documents(campaign, samples=1, calibration=False)
     folder = synthetic.write_campaign(tmp_path, campaign, documents)
     path = folder / file
     original = json.loads(path.read_text())
     refused = read = 0
-    values = [*HOSTILE, drop]
-    for turn, place in enumerate(places(original)):
-        for value in values[turn % step :: step]:
+    for place in places(original):
+        for value in (*HOSTILE, drop):
             changed = deepcopy(original)
             (drop(*place) if value is drop else set_at(*place, value=value))(changed)
             path.write_text(json.dumps(changed))

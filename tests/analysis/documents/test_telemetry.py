@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -12,14 +11,12 @@ import pytest
 
 from suite.analysis.campaign.validity import find_cell_disturbance, find_labels
 from suite.analysis.documents.telemetry import (
-    IS_NAMED,
     find_window,
     join_document,
     measure_window,
     pick,
 )
 from suite.model import Document, Scalar, Telemetry
-from suite.model.rules import judge_document
 from tests import synthetic
 from tests.changes import plant
 from tests.rendering import render_markdown, study, sum_up
@@ -92,20 +89,6 @@ WATCHED = ONE.telemetry or pytest.fail("nobody watched")
 
 def labels(document: Document) -> set[str]:
     return {code for cell in document.cells for code, _ in find_labels(cell)}
-
-
-def test_a_healthy_gpu_says_nothing_against_its_numbers() -> None:
-    assert list(judge_document(ONE)) == []
-    joined = join_document(ONE)
-    nothing = ("gpu.slowdown_share", "gpu.capped_share", "gpu.other_processes")
-    for cell in joined.cells:
-        assert cell.evidence["gpu.mean_power_w"] == pytest.approx(300.0)
-        assert {cell.evidence[name] for name in (*nothing, "cpu.throttle_events")} == {0.0}
-        assert find_cell_disturbance(cell) is None
-        assert find_labels(cell) == []
-    assert joined.telemetry is not None
-    assert joined.telemetry.facts[IS_NAMED] is True
-    assert join_document(replace(ONE, telemetry=None)) == replace(ONE, telemetry=None)
 
 
 def test_a_short_trouble_is_held_against_the_cells_beside_it_only() -> None:
@@ -195,16 +178,6 @@ def test_the_report_tells_clocks_power_heat_and_energy() -> None:
         assert words in text, words
     assert "sampler.cpu" not in text
     assert "Table: energy on cpu" not in text
-
-
-def test_a_unit_of_work_is_text_in_the_table_of_energy() -> None:
-    cells = [replace(one, work=replace(one.work, unit="<b>x")) for one in synthetic.make_cells()]
-    campaign = synthetic.make_campaign(blocks=3, cells=cells)
-    made = synthetic.make_documents(campaign, samples=60, calibration=False)
-    documents = plant(made, watch, "cuda")
-    text = render_markdown(study(campaign, documents))
-    assert r"\<b>xs/J" in text
-    assert not re.search(r"(?<!\\)<b>", text)
 
 
 def test_the_report_says_what_is_unknown_and_why() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -42,7 +42,6 @@ def make_campaign(
     arms: Sequence[str] = ("cpu",),
     blocks: int = 6,
     seed: int = 1,
-    twins: bool = True,
     **fields: object,
 ) -> LoadedCampaign:
     """A campaign in which everything takes ``slower`` times as long."""
@@ -54,7 +53,7 @@ def make_campaign(
         "host": synthetic.QUIET,
     }
     documents = synthetic.make_documents(campaign, calibration=False, **how)
-    controls = synthetic.make_twins(campaign, **how) if twins else []
+    controls = synthetic.make_twins(campaign, **how)
     return replace(load(campaign, documents, controls), folder=name)
 
 
@@ -74,19 +73,35 @@ def two() -> Analysis:
 
 
 @cache
-def short() -> Analysis:
-    return make_summary("short", blocks=3)
+def both() -> tuple[Analysis, Analysis]:
+    """Two campaigns of two arms."""
+    arms = ("cpu", "cuda")
+    return make_summary("one", arms=arms), make_summary("two", arms=arms, seed=2)
+
+
+def change(analysis: Analysis, **fields: object) -> Analysis:
+    """The same with other fields of its plan."""
+    return structs.replace(analysis, campaign=structs.replace(analysis.campaign, **fields))
+
+
+CHECK = Check(what="a number", value=1.0, tolerance=1e-3)
+
+
+def measure_changed(seed: int = 1, **fields: object) -> Analysis:
+    """A campaign that checks a number, with a changed cell."""
+    loaded = make_campaign(str(seed), seed=seed, blocks=5)
+    documents = plant(loaded.documents, in_cell(FENCE, **{"check": CHECK, **fields}))
+    return analyse(replace(loaded, documents=documents))
+
+
+@cache
+def unchanged() -> Analysis:
+    return measure_changed(0)
 
 
 def make_changed(**fields: object) -> tuple[Analysis, Analysis]:
     """Two campaigns that check the same number, of which the second has a changed cell."""
-    check: dict[str, object] = {"check": Check(what="a number", value=1.0, tolerance=1e-3)}
-    made = []
-    for seed, changes in enumerate((check, {**check, **fields})):
-        loaded = make_campaign("ab"[seed], seed=seed, blocks=5)
-        documents = plant(loaded.documents, in_cell(FENCE, **changes))
-        made.append(analyse(replace(loaded, documents=documents)))
-    return made[0], made[1]
+    return unchanged(), measure_changed(**fields)
 
 
 def render_them(*analyses: Analysis) -> str:
@@ -143,8 +158,7 @@ def test_ratios_between_campaigns_are_welchs_and_say_that_they_are_not_interleav
 
 
 def test_any_arm_of_any_campaign_against_any_other() -> None:
-    both = ("cpu", "cuda")
-    summaries = make_summary("one", arms=both), make_summary("two", arms=both, seed=2)
+    summaries = both()
     versus = compare_cells(summaries, ["2:cuda/1:cpu", "1:cuda/1:cpu"])
     across, within = versus.pairs
     assert (across.base.name, across.other.name) == ("1:cpu", "2:cuda")
@@ -170,46 +184,47 @@ def test_any_arm_of_any_campaign_against_any_other() -> None:
 def test_a_comparison_that_names_no_columns_is_a_usage_error(
     pairs: list[str], complaint: str
 ) -> None:
-    summaries = [short(), make_summary("two", blocks=3)]
     with pytest.raises(UsageError, match=complaint) as caught:
-        compare_cells(summaries, pairs)
+        compare_cells([one(), two()], pairs)
     assert caught.value.remedy
 
 
+OTHER = replace(synthetic.SUITE, content="6" * 64)
+
+
 @pytest.mark.parametrize(
-    ("others", "complaint", "way_out"),
+    ("make", "complaint", "way_out"),
     [
-        ([], "two campaigns", ""),
-        ([{}], "named twice", ""),
+        (lambda: [one()], "two campaigns", ""),
+        (lambda: [one(), one()], "named twice", ""),
+        (lambda: [one(), structs.replace(two(), suite=OTHER)], "not measured by the same", ""),
         (
-            [{"suite": replace(synthetic.SUITE, content="6" * 64)}],
-            "not measured by the same suite",
-            "",
+            lambda: [one(), make_summary("two", arms=["cuda"], blocks=3)],
+            "no arm in common",
+            "2:cuda/1:cpu",
         ),
-        ([{"arms": ["cuda"]}], "no arm in common", "2:cuda/1:cpu"),
     ],
 )
 def test_what_can_not_be_compared_is_refused(
-    others: list[dict[str, Any]], complaint: str, way_out: str
+    make: Callable[[], list[Analysis]], complaint: str, way_out: str
 ) -> None:
-    rest = [make_summary("two", blocks=3, **how) if how else short() for how in others]
     with pytest.raises(UsageError, match=complaint) as caught:
-        compare_cells([short(), *rest])
+        compare_cells(make())
     assert way_out in (caught.value.remedy or "")
 
 
 def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
-    assert verdicts(only_pair(one(), make_summary("two", profile="quick"))) == {"provisional"}
+    assert verdicts(only_pair(one(), change(two(), profile="quick"))) == {"provisional"}
     few = make_summary("two", seed=2, blocks=2)
     assert verdicts(only_pair(one(), few)) == {"few-pairs"}
     assert "No verdicts of 2:cpu against 1:cpu" in render_them(one(), few)
 
 
 def test_a_cell_of_one_plan_only_has_no_ratio() -> None:
-    cells = [one for one in synthetic.make_cells() if one.id != FENCE]
-    both = one(), make_summary("two", cells=cells)
-    assert only_pair(*both).ratios[FENCE] == raise_flag("not-in-both")
-    text = render_them(*both)
+    cells = tuple(cell for cell in two().cells if cell.id != FENCE)
+    fewer = structs.replace(two(), cells=cells)
+    assert only_pair(one(), fewer).ratios[FENCE] == raise_flag("not-in-both")
+    text = render_them(one(), fewer)
     assert "the cell is not in the plan of this campaign" in text
 
 
@@ -252,11 +267,10 @@ def test_the_margin_is_the_wider_floor_and_a_missing_one_is_said() -> None:
     pair = only_pair(one(), two())
     floors = [found.noise_floor or 0.0 for found in (one(), two())]
     assert pair.margin == max(MARGIN, *floors)
-    both = [make_summary(name, arms=("cpu", "cuda")) for name in ("one", "two")]
-    within = compare_cells(both, ["1:cuda/1:cpu"]).pairs[0]
-    assert within.margin == both[0].margin
+    within = compare_cells(both(), ["1:cuda/1:cpu"]).pairs[0]
+    assert within.margin == both()[0].margin
     assert pair.floor_known
-    unknown = make_summary("three", seed=3, twins=False)
+    unknown = structs.replace(two(), noise_floor=None)
     assert not only_pair(one(), unknown).floor_known
     text = render_them(one(), unknown)
     assert "Not every campaign knows its noise floor" in text
@@ -266,7 +280,7 @@ def test_facts_that_differ_stand_first() -> None:
     moved = tell({"cpu.model": "Another | Processor"})
     second = make_campaign("two", blocks=3, seed=2)
     second = replace(second, documents=plant(second.documents, moved))
-    text = render_them(short(), analyse(second))
+    text = render_them(one(), analyse(second))
     differs = text[text.index("## What differs") : text.index("## Tables")]
     assert "cpu.model" in differs
     assert "Made-Up Processor 9000" in differs

@@ -13,7 +13,6 @@ from suite.analysis.documents.read import read_summary
 from suite.analysis.result.campaign import Analysis
 from suite.model import Document
 from suite.report.produce import build_report
-from tests import synthetic
 from tests.gpus import hash_gpu, make_gpus
 from tests.rendering import load, render_markdown
 
@@ -102,10 +101,3 @@ def test_a_gpu_that_tells_no_uuid_is_not_held_against_it() -> None:
     found = study({"0": 1.0, "1": 1.0}, change=hush)
     assert all(cell.arms["cuda:1"].value for cell in found.cells)
     assert "cuda:1 is GPU 1, Made-Up Accelerator." in render_markdown(found)
-
-
-def test_one_gpu_has_nothing_to_be_compared_with() -> None:
-    campaign = synthetic.make_campaign()
-    plain = analyse(load(campaign, synthetic.make_documents(campaign)))
-    assert plain.by_gpu == []
-    assert "GPUs:" not in render_markdown(plain)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from msgspec import structs
 
 from suite.analysis.analyse import analyse
 from suite.analysis.result.campaign import Analysis
@@ -16,7 +15,7 @@ from suite.analysis.statistics.estimate import estimate
 from suite.report.produce import build_comparison
 from tests import twelve
 from tests.bench.rates import contains, count
-from tests.twelve import LARGE, MIDDLE, TODAY, Values
+from tests.twelve import MIDDLE, TODAY, Values
 
 SECONDS = {"cpu": 1e-3, "cuda": 2e-4}
 """The true time of every cell on a type, by arm."""
@@ -75,6 +74,7 @@ def test_an_interval_over_instances_covers_the_types_truth(base: Analysis, insta
     assert count(hits).lies_within(0.92, 0.98), str(count(hits))
 
 
+@pytest.mark.method
 def test_it_does_so_where_one_over_invocations_does_not(base: Analysis) -> None:
     hits, pooled = [], []
     for made in draw_sets(base, 60, 3):
@@ -108,16 +108,3 @@ def test_without_any_price_the_fastest_is_first(base: Analysis) -> None:
     assert (first.rank, second.rank, second.best) == (1, 2, False)
     page = str(build_comparison(versus, made)["compare.md"])
     assert "(3 instances) is fastest" in page
-
-
-def test_a_type_of_which_a_control_failed_or_that_lacks_a_cell_has_no_rank(base: Analysis) -> None:
-    made = next(draw_sets(base, 1, 3))
-    bad = analyse(twelve.make("control", twelve.MACHINES["control"], 5))
-    failed = [structs.replace(made[0], controls=bad.controls), *made[1:]]
-    versus = compare_machines(failed, asked=TODAY, workload=MIDDLE)
-    assert versus.choices[0].failed == ("twins",)
-    assert versus.rankings[0].entries[0].rank is None
-    made[2] = structs.replace(made[2], cells=tuple(one for one in made[2].cells if one.id != LARGE))
-    entry = only_row(made, LARGE)
-    assert entry.seconds["cpu"].low is None
-    assert (entry.needed, entry.rank) == ({}, None)

@@ -89,19 +89,6 @@ def test_an_estimate_lies_in_its_interval_and_scales(values: list[float], factor
     assert scaled.low == pytest.approx(found.low * factor)
 
 
-@given(st.lists(st.tuples(times, times), min_size=1, max_size=12))
-def test_a_ratio_turned_round_is_its_inverse(pairs: list[tuple[float, float]]) -> None:
-    base = {block: pair[0] for block, pair in enumerate(pairs, 1)}
-    other = {block: pair[1] for block, pair in enumerate(pairs, 1)}
-    there, back = find_paired_ratio(base, other), find_paired_ratio(other, base)
-    assert there is not None
-    assert back is not None
-    assert there.value * back.value == pytest.approx(1)
-    assert there.n == len(pairs)
-    if there.low is not None and back.high is not None:
-        assert there.low * back.high == pytest.approx(1)
-
-
 def test_ratios_are_paired_by_block() -> None:
     """A machine that is twice as slow in every second block does not widen the ratio."""
     base = {1: 1.0, 2: 2.0, 3: 1.0, 4: 2.0, 9: 5.0}

@@ -101,7 +101,7 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     assert list(cell.comparisons) == ["cuda", "cuda-2.20"]
     assert cell.arms["cuda-2.20"].estimate is not None
     assert summary.places["cuda-2.20"].is_gpu
-    assert [twins.other for twins in summary.conclusions.controls.twins] == [
+    assert [twins.other for twins in summary.controls.twins] == [
         *("cpu-twin", "cuda-twin", "cuda-2.20-twin")
     ]
 
