@@ -45,7 +45,9 @@ class Report:
     def pictures(self) -> tuple[str, ...]:
         """The pictures' files by their path; none where there are to be none."""
         shown = () if self.undrawn is not None else depict(self.analysis)
-        return tuple(f"{FOLDER}/{one.name}.{end}" for one in shown for end in ("svg", "png"))
+        return tuple(
+            f"{FOLDER}/{picture.name}.{end}" for picture in shown for end in ("svg", "png")
+        )
 
 
 def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
@@ -57,11 +59,12 @@ def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
 
 
 def rebuild(
-    analysis: Analysis, told: str, drawn: Mapping[str, str]
+    analysis: Analysis, markdown: str, drawn: Mapping[str, str]
 ) -> tuple[Report, dict[str, str]]:
-    """The report as one that is there has to be, and its texts: ``told`` is its report.md, which says
+    """The report as one that is there has to be, and its texts: ``markdown`` is its report.md, which says
     whether there were no pictures, ``drawn`` are its pictures as SVG by name."""
-    report = _build(analysis, next((why for why in (LATER, NOT_INSTALLED) if why in told), None))
+    undrawn = next((why for why in (LATER, NOT_INSTALLED) if why in markdown), None)
+    report = _build(analysis, undrawn)
     pictures = {picture.name: drawn.get(picture.name, "") for picture in depict(analysis)}
     return report, {**report.files, "report.html": render_html_page(report.page, pictures)}
 
@@ -100,11 +103,6 @@ def build_comparison(
     }
 
 
-def _render_both(name: str, page: Page) -> dict[str, str]:
-    """A page without pictures as Markdown and as HTML."""
-    return {f"{name}.md": render_page(page), f"{name}.html": render_html_page(page)}
-
-
 def build_receipt(
     analysis: Analysis, receipt: Receipt, *, pictures: bool
 ) -> dict[str, str | bytes]:
@@ -124,7 +122,7 @@ def can_draw() -> bool:
 def word_pictures(report: Report) -> dict[str, tuple[str, str]]:
     """The title and the description of each picture as SVG, by its path; draws nothing."""
     shown = depict(report.analysis) if report.undrawn is None else ()
-    return {f"{FOLDER}/{one.name}.svg": describe_picture(one) for one in shown}
+    return {f"{FOLDER}/{picture.name}.svg": describe_picture(picture) for picture in shown}
 
 
 def draw(report: Report) -> dict[str, str | bytes]:
@@ -156,7 +154,7 @@ def print_report(analysis: Analysis, sheet: Sheet) -> dict[str, bytes]:
     """
     drawn = draw(build_report(analysis))
     document = str(drawn["report.html"])
-    pictures = [one for one in drawn.values() if isinstance(one, bytes)]
+    pictures = [content for content in drawn.values() if isinstance(content, bytes)]
     name = analysis.campaign.folder
     return {
         f"{name}.pdf": render_pdf(document, sheet),

@@ -80,8 +80,8 @@ def _join(text: str) -> str:
 
 def _tell_facts(facts: Mapping[str, Sequence[Fact]]) -> dict[str, str | None]:
     """The columns of `FACTS`, from all facts: several values where one changed meanwhile."""
-    told = {}
+    columns = {}
     for column, names in FACTS.items():
-        known = ["; ".join(str(v) for v in facts.get(name, ()) if v is not None) for name in names]
-        told[column] = " ".join(filter(None, known)) or None
-    return told
+        texts = ["; ".join(str(v) for v in facts.get(name, ()) if v is not None) for name in names]
+        columns[column] = " ".join(filter(None, texts)) or None
+    return columns

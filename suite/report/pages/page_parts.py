@@ -12,13 +12,8 @@ from suite.flags import Flag
 from suite.report.sections.tables.cells import show_time, show_verdict, write_marks
 from suite.report.sections.tables.families import Columns
 from suite.report.text.page import Page, Row, Strong, say_none
+from suite.report.text.texts import TEXTS
 from suite.report.text.wording import name_banners, word, word_invalid
-
-_COPIED: Mapping[str, str] = {
-    "contradicts": "The same values under two identities",
-    "copied": "A copy",
-    "copied-somewhere": "The same values in two campaigns",
-}
 
 TIME = (
     "A time is the geometric mean over {} of the mean time per call, ± half of its 95 % confidence "
@@ -26,15 +21,7 @@ TIME = (
 )
 """What a time is, and over what."""
 
-
-FAILED: Mapping[str, str] = {
-    "twins": "an arm differs from its twin",
-    "again": "an arm differs from itself",
-    "hidden": "the image differs without its GPU",
-    "extra-work": "known extra work was not seen",
-    "input-only": "input-only cells differ",
-    "invalid": "INVALID",
-}
+FAILED = TEXTS["failed"]
 """Why a campaign's numbers are not to be believed."""
 
 
@@ -48,14 +35,15 @@ def begin_page(
     for name, codes in versus.failed.items():
         failed = ", ".join(FAILED[code] for code in codes)
         page.paragraph(Strong(f"A control of {name} failed: {failed}."))
-    copied = {one.campaign: one.flag for one in versus.excluded if one.flag.code in _COPIED}
-    for code, what in _COPIED.items():
-        flags_by_name = {n: f for n, f in {**versus.copied, **copied}.items() if f.code == code}
-        if flags_by_name:
-            page.paragraph(
-                Strong(what),
-                f": {'; '.join(f'{name}: {word(flag)}' for name, flag in flags_by_name.items())}.",
-            )
+    excluded = {excluded.campaign: excluded.flag for excluded in versus.excluded}
+    for code, what in TEXTS["copied"].items():
+        copies = [
+            f"{name}: {word(flag)}"
+            for name, flag in {**versus.copied, **excluded}.items()
+            if flag.code == code
+        ]
+        if copies:
+            page.paragraph(Strong(what), f": {'; '.join(copies)}.")
     if opening := " ".join(sentences):
         page.paragraph(opening)
     return page
@@ -66,17 +54,18 @@ def write_campaigns(
 ) -> None:
     """The table of the campaigns, and why one of them is INVALID; ``analyses`` by what they are called."""
     page.table(caption, rows)
-    for name, one in analyses.items():
-        if one.invalid:
-            page.paragraph(Strong(f"{name} is INVALID"), f": {word_invalid(one.invalid)}.")
+    for name, analysis in analyses.items():
+        if analysis.invalid:
+            page.paragraph(Strong(f"{name} is INVALID"), f": {word_invalid(analysis.invalid)}.")
 
 
-def tell_run(one: Analysis) -> dict[str, str]:
+def tell_run(analysis: Analysis) -> dict[str, str]:
     """How far a campaign came, when it began, and its noise, for its row of the table."""
+    blocks = (f"{arm}: {len(details.blocks)}" for arm, details in analysis.arms.items())
     return {
-        "blocks": ", ".join(f"{arm}: {len(found.blocks)}" for arm, found in one.arms.items()),
-        "begun": one.campaign.created.isoformat(),
-        "noise floor": show_floor(one.noise_floor),
+        "blocks": ", ".join(blocks),
+        "begun": analysis.campaign.created.isoformat(),
+        "noise floor": show_floor(analysis.noise_floor),
     }
 
 
@@ -87,30 +76,33 @@ def show_floor(floor: float | None) -> str:
 
 def explain_absence(verdicts: Iterable[Verdict | Flag], of: str = "") -> str:
     """Why there is no verdict at all; empty where there is one."""
-    found = list(verdicts)
-    if any(isinstance(one, Verdict) for one in found):
+    flags = list(verdicts)
+    if any(isinstance(flag, Verdict) for flag in flags):
         return ""
-    reasons = dict.fromkeys(word(one) for one in found if isinstance(one, Flag))
+    reasons = dict.fromkeys(word(flag) for flag in flags if isinstance(flag, Flag))
     return f"No verdicts{of}: {'; '.join(reasons) or 'there is no cell'}."
 
 
 def list_cells(analyses: Iterable[Analysis]) -> list[CellAnalysis]:
     """The cells of all their plans."""
-    return list({cell.id: cell for one in analyses for cell in one.cells}.values())
+    return list({cell.id: cell for analysis in analyses for cell in analysis.cells}.values())
 
 
 def list_times(name: str, results: Iterable[ArmResult | None]) -> Columns:
     """The column of a campaign's times; None: the cell is not in its plan."""
     unplanned = say_none("the cell is not in the plan of this campaign")
-    yield f"{name}, time per call", [show_time(one) if one else unplanned for one in results]
+    yield (
+        f"{name}, time per call",
+        [show_time(result) if result else unplanned for result in results],
+    )
 
 
 def list_verdicts(
     name: str, verdicts: Mapping[str, Verdict | Flag], cells: Iterable[CellAnalysis]
 ) -> Columns:
     """The column of verdicts, where there is any among all cells."""
-    if any(isinstance(one, Verdict) for one in verdicts.values()):
-        yield f"{name} is", [show_verdict(verdicts[one.id]) for one in cells]
+    if any(isinstance(verdict, Verdict) for verdict in verdicts.values()):
+        yield f"{name} is", [show_verdict(verdicts[cell.id]) for cell in cells]
 
 
 def end_page(page: Page, commands: Mapping[str, str]) -> None:

@@ -42,11 +42,11 @@ def find_shown_otherwise(here: bytes, anew: bytes, *, same: bool = False) -> str
     if same:
         return _find_place(_measure(old, new, 1), _SAME, 1)
     old, new = _shrink(old), _shrink(new)
-    coloured = [one - one.min(axis=2, keepdims=True) for one in (old, new)]
-    for (one, other), side, most in ((coloured, 2, _COLOURED), ((old, new), 4, _ANY)):
-        found = _find_place(_measure(_average(one, side), _average(other, side)), most, _CELL)
-        if found:
-            return found
+    coloured = [image - image.min(axis=2, keepdims=True) for image in (old, new)]
+    for (first, second), side, most in ((coloured, 2, _COLOURED), ((old, new), 4, _ANY)):
+        apart = _measure(_average(first, side), _average(second, side))
+        if place := _find_place(apart, most, _CELL):
+            return place
     return None
 
 
@@ -59,7 +59,7 @@ def _read_both(here: bytes, anew: bytes) -> tuple[Array, Array]:
     try:
         parts = _list_parts(here)
     except (ValueError, struct.error) as error:
-        raise ValueError("is no PNG, or one with something behind its end") from error
+        raise ValueError("is not a PNG, or has something behind its end") from error
     if parts != _list_parts(anew):
         raise ValueError("holds something else than a picture of this size")
     try:
@@ -117,10 +117,10 @@ def _average(cells: Array, side: int) -> Array:
     return np.asarray((inside + whole[:-side, :-side]) / side**2)
 
 
-def _measure(one: Array, other: Array, near: int = _NEAR) -> Array:
+def _measure(first: Array, second: Array, near: int = _NEAR) -> Array:
     """How far each square's colour is from that of the most alike one ``near`` it, either way."""
     apart = []
-    for a, b in ((one, other), (other, one)):
+    for a, b in ((first, second), (second, first)):
         steps = range(-near, near + 1)
         moved = (np.abs(a - np.roll(b, (y, x), (0, 1))).max(axis=2) for y in steps for x in steps)
         apart.append(np.minimum.reduce(list(moved)))

@@ -133,7 +133,7 @@ def span_of(marks: Iterable[Mark]) -> Sides:
 def pick_ticks(low: float, high: float) -> list[float]:
     """Round values within a range on a logarithmic scale: as few as ``_FEWEST``, where they can be."""
     narrow = MaxNLocator(5, steps=[1, 2, 5, 10])
-    for locator in (*(LogLocator(subs=one, numticks=_MOST) for one in _STEPS), narrow):
+    for locator in (*(LogLocator(subs=steps, numticks=_MOST) for steps in _STEPS), narrow):
         ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
         if len(ticks) >= _FEWEST:
             break

@@ -18,11 +18,10 @@ from suite.report.text.page import (
     Block,
     Bullets,
     Cell,
-    Command,
+    Code,
     Figure,
     Footnotes,
     Heading,
-    Link,
     Page,
     Paragraph,
     Run,
@@ -55,7 +54,7 @@ class _Writer:
         assert isinstance(title, Heading)  # noqa: S101  every page begins with its title
         parts = "\n".join(map(self._render, rest))
         # A class for every width that a column of numbers has.
-        widths = (f".w{one} {{ min-width: {one}ch; }}\n" for one in sorted(self._widths))
+        widths = (f".w{width} {{ min-width: {width}ch; }}\n" for width in sorted(self._widths))
         style = _STYLE + "".join(widths)
         return _PAGE.format(
             policy=_make_policy(style),
@@ -74,13 +73,13 @@ class _Writer:
                 if level == 2:
                     self._links.append(f'<li><a href="#{name}">{text}</a></li>')
                     html = f'</section>\n<section aria-labelledby="{name}">\n{html}'
+            case Paragraph(runs=(Code(text=command),)):
+                html = f"<pre><code>{_show(command)}</code></pre>"
             case Paragraph():
                 html = f"<p>{_render_runs(block.runs)}</p>"
             case Bullets():
                 items = "\n".join(f"<li>{_render_runs(item)}</li>" for item in block.items)
                 html = f"<ul>\n{items}\n</ul>"
-            case Command():
-                html = f"<pre><code>{_show(block.text)}</code></pre>"
             case Table():
                 html = self._render_table(block)
             case Figure():
@@ -100,14 +99,14 @@ class _Writer:
 
     def _render_table(self, table: Table) -> str:
         banner = f"<strong>{_show(table.banner)}</strong> · " if table.banner else ""
-        heads = "".join(f'<th scope="col">{self._render_cell(one)}</th>' for one in table.headers)
+        heads = "".join(f'<th scope="col">{self._render_cell(head)}</th>' for head in table.headers)
         widths = {
             i: max(len(show_plainly(row[i].parts[0])) for row in table.rows) for i in table.numbers
         }
         self._widths.update(widths.values())
         rows = "\n".join(
             "<tr>"
-            + "".join(self._render_column(i, one, widths.get(i)) for i, one in enumerate(row))
+            + "".join(self._render_column(i, cell, widths.get(i)) for i, cell in enumerate(row))
             + "</tr>"
             for row in table.rows
         )
@@ -163,8 +162,6 @@ def _render_runs(runs: Iterable[Run]) -> str:
 def _render_run(run: Run) -> str:
     if isinstance(run, str):
         return _show(run)
-    if isinstance(run, Link):
-        return f'<a href="{quote(run.target)}">{_show(run.text)}</a>'
     tag = "strong" if isinstance(run, Strong) else "code"
     return f"<{tag}>{_show(run.text)}</{tag}>"
 

@@ -109,7 +109,7 @@ def _set_pages(docx: bytes, sheet: Sheet) -> bytes:
         for part in old.infolist():
             content = old.read(part)
             if part.filename == "word/document.xml":
-                text = _TABLE.sub(lambda found: _set_table(found[0], room), content.decode())
+                text = _TABLE.sub(lambda table: _set_table(table[0], room), content.decode())
                 content = _SECTION.sub(section, text).encode()
             elif part.filename == "word/styles.xml":
                 # Half points: 10 in the text.
@@ -125,14 +125,14 @@ def _set_table(table: str, room: int) -> str:
     rows = [_CELL.findall(row["cells"]) for row in _ROW.finditer(table)]
     place = iter(range(len(rows)))
 
-    def set_row(found: re.Match[str]) -> str:
+    def set_row(row: re.Match[str]) -> str:
         # The head and the rows behind it stay with what follows, and so do the last ones.
         number = next(place)
         ends = number < 4 or number > len(rows) - 5
         keep = "<w:keepNext />" if ends and number < len(rows) - 1 else ""
         style = "TableText" if number else "TableHead"
-        cells = found["cells"].replace(_COMPACT, f'<w:pStyle w:val="{style}" />{keep}')
-        return f"<w:tr><w:trPr><w:cantSplit />{found['kept'] or ''}</w:trPr>{cells}</w:tr>"
+        cells = row["cells"].replace(_COMPACT, f'<w:pStyle w:val="{style}" />{keep}')
+        return f"<w:tr><w:trPr><w:cantSplit />{row['kept'] or ''}</w:trPr>{cells}</w:tr>"
 
     grid = "".join(f'<w:gridCol w:w="{width}" />' for width in _share_room(rows, room))
     table = _GRID.sub(f"<w:tblGrid>{grid}</w:tblGrid>", table)
@@ -146,9 +146,9 @@ def _share_room(rows: Sequence[Sequence[str]], room: int) -> list[int]:
         for column in zip(*rows, strict=True)
     ]
     if sum(lengths) * _LETTER > room:
-        lengths = [min(one, _WIDEST) for one in lengths]
+        lengths = [min(length, _WIDEST) for length in lengths]
     scale = min(float(_LETTER), room / sum(lengths))
-    return [int(one * scale) for one in lengths]
+    return [int(length * scale) for length in lengths]
 
 
 SHEETS: Sequence[Sheet] = get_args(Sheet)

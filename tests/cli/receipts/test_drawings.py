@@ -22,7 +22,7 @@ from suite.cli.receipts.pictures import judge_pictures
 from suite.cli.receipts.svg import read_svg
 from suite.cli.run_campaign import write_reports
 from suite.host.campaign.store import Store
-from suite.report.pictures.picture import Bar, Picture, Stacks
+from suite.report.pictures.picture import Bar, Picture
 from suite.report.plots import letters
 from suite.report.plots.files import render_png, render_svg
 from suite.report.plots.pixels import find_shown_otherwise
@@ -223,10 +223,10 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "an event": ("svg", in_svg('role="img"', 'role="img" onload="x()"'), "is another one"),
     "a style": ("svg", in_svg(r"\*\{", "*{opacity: 0; "), "is another one"),
     "no picture": ("svg", lambda _: b"<svg", "can't be read as SVG"),
-    "something behind it": ("png", lambda png: png + b"more", "is no PNG"),
+    "something behind it": ("png", lambda png: png + b"more", "is not a PNG"),
     "a part that moves": ("png", with_chunk(b"acTL"), "holds something else"),
-    "half of it": ("png", lambda png: png[: len(png) // 2], "is no PNG"),
-    "nothing": ("png", lambda _: b"", "is no PNG"),
+    "half of it": ("png", lambda png: png[: len(png) // 2], "is not a PNG"),
+    "nothing": ("png", lambda _: b"", "is not a PNG"),
     "a part wiped": ("png", on_pixels(wipe), "shows something else at"),
     "a part made transparent": ("png", on_pixels(see_through), "is transparent where"),
     "a style sheet": (
@@ -309,7 +309,7 @@ def bars(*shares: float, label: str = "mlp.train, cpu") -> Picture:
         tables=(),
         arms=("cpu",),
         banner="",
-        content=Stacks(bars=(Bar(label=label, parts=parts), Bar(label="another", parts=other))),
+        content=(Bar(label=label, parts=parts), Bar(label="another", parts=other)),
     )
 
 

@@ -11,11 +11,16 @@ import pytest
 
 from suite.analysis.campaign.proof import DEMANDS
 from suite.analysis.causes.rules import RULES
-from suite.analysis.result.findings import RuleName
+from suite.analysis.result.cells import SteadyClass
+from suite.analysis.result.findings import Gap, Repaid, RuleName
+from suite.analysis.result.limits import Band
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import Effect
 from suite.fingerprint import SUITE
-from suite.report.text.evidence import CAUSES, EFFECTS, SENTENCES, word_evidence
+from suite.report.text.evidence import word_evidence
+from suite.report.text.texts import TEXTS
+
+SENTENCES = TEXTS["sentences"]
 
 
 def find_cited() -> Iterator[tuple[str, set[str | None]]]:
@@ -37,8 +42,12 @@ def list_names(text: str) -> set[str]:
 
 def test_every_code_has_its_sentence_and_every_sentence_its_code() -> None:
     assert {code for code, _ in find_cited()} == set(SENTENCES)
-    assert list(CAUSES) == list(RULES) == list(get_args(RuleName))
-    assert list(EFFECTS) == list(get_args(Effect))
+    rules = list(get_args(RuleName))
+    assert list(TEXTS["meanings"]) == list(TEXTS["advice"]) == list(RULES) == rules
+    assert list(TEXTS["effects"]) == list(get_args(Effect))
+    assert list(TEXTS["steady"]) == list(get_args(SteadyClass))
+    for table, values in (("bands", Band), ("gaps", Gap), ("repaid", Repaid)):
+        assert TEXTS[table].keys() <= set(get_args(values))
 
 
 def test_every_placeholder_has_its_value_and_every_value_its_placeholder() -> None:

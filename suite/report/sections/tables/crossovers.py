@@ -6,6 +6,7 @@ from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.report.text.crossovers import EAGER, word_crossover
 from suite.report.text.names import list_values
 from suite.report.text.page import Page
+from suite.report.text.texts import TEXTS
 
 
 def write_crossovers(page: Page, analysis: Analysis) -> None:
@@ -25,8 +26,7 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
         return
     page.heading("Crossovers", level=3)
     page.table(
-        "Table: who wins along each sweep, by the verdicts of its cells; between two measured sizes "
-        "the winner is unknown. Sweeps without a ratio have no row.",
+        TEXTS["captions"]["crossovers"],
         rows,
     )
 
