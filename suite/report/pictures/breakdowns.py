@@ -11,6 +11,7 @@ from suite.cells import families
 from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture
 from suite.report.text.names import name_cells, name_changes, name_fixed
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_times
 
 WANTED = "compute"
@@ -46,7 +47,7 @@ def depict_decomposition(analysis: Analysis) -> Picture | None:
         f"Where a training step goes: {name} takes {100 * worst.shares[name]:.0f} % of {worst.label}",
         tuple(kept),
         caption=[
-            "Each bar is one training step, divided by what its parts take; its whole time stands beside it.",
+            TEXTS["pictures"]["steps"],
             *(["A part that came out under 0 is left out."] if negative else []),
             *_describe_rest(len(there) - len(kept), "step"),
         ],
@@ -106,8 +107,7 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         f"What people ask about: {state}",
         Dots(label="time", panels=panels, linked=True),
         caption=[
-            "On a logarithmic scale, each row after one or more further changes to the script:",
-            "the first is as asked, the last is fair.",
+            TEXTS["pictures"]["waterfalls"],
             *_describe_rest(len(there) - len(kept), "case"),
         ],
         tables=[families.WAYS.name],

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.report.pictures.captions import mark_time, title_picture
 from suite.report.pictures.picture import PIPELINES, Dots, Mark, Panel, Picture
 from suite.report.text.names import sort_cells
-
-PARTS: Mapping[str, str] = {
-    "input": "input alone",
-    "compute": "compute alone",
-    "together": "together",
-    "trivial": "with a trivial model",
-}
-"""The rows of a pipeline, top to bottom; ``compute`` is the training cell."""
+from suite.report.text.texts import TEXTS
 
 AXIS = "pipeline"
 """What tells the pipelines apart."""
-
-_CAPTION = (
-    "Time of one batch on a logarithmic scale. Where both together take as long as the input alone the "
-    "model waits for its data, and a faster device changes nothing; where they take as long as computing "
-    "alone the input is hidden."
-)
 
 _COUNTED = frozenset({"element", "example"})
 """Units of work of which a batch is so many."""
@@ -42,7 +27,7 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
         cells = {_name_part(cell): cell for cell in triple if str(cell.params[AXIS]) == pipeline}
         if compute is not None:
             cells["compute"] = compute
-        rows = {label: cells[part] for part, label in PARTS.items() if part in cells}
+        rows = {label: cells[part] for part, label in TEXTS["pipeline"].items() if part in cells}
         marks = {
             arm: tuple(_mark_batch(cell, arm) for cell in rows.values()) for arm in analysis.arms
         }
@@ -54,7 +39,7 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
         PIPELINES,
         f"The input pipeline: {_state(analysis)}",
         Dots(label="time of one batch", panels=tuple(panels)),
-        caption=[_CAPTION],
+        caption=[TEXTS["pictures"]["pipelines"]],
         missing=[
             f"{arm}, {panel.title}, {label}"
             for panel in panels

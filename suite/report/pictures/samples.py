@@ -9,6 +9,7 @@ from suite.analysis.result.receipt import Receipt
 from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import Picture, Strip
 from suite.report.text.names import name_receipt
+from suite.report.text.texts import TEXTS
 
 
 def depict_samples(
@@ -37,9 +38,5 @@ def depict_samples(
         f"defend-{name_receipt(receipt.cell)}",
         f"Every sample of {receipt.cell}",
         taken,
-        caption=[
-            "Full marks count, and the bar over them is the invocation's value, their mean.",
-            "Hollow marks are warm-up; crosses are samples that do not count; block 0 is the calibration.",
-            "Logarithmic, each arm on its own scale.",
-        ],
+        caption=[TEXTS["pictures"]["samples"]],
     )

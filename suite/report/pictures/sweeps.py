@@ -13,6 +13,7 @@ from suite.report.pictures.captions import mark_rate, mark_time, title_picture
 from suite.report.pictures.picture import Mark, Panel, Picture, Span, Sweeps
 from suite.report.text.crossovers import tell_apart, word_best, word_crossover
 from suite.report.text.names import list_values, name_fixed
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import name_rate, show_size
 
 
@@ -30,7 +31,6 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
     if not drawn:
         return None
     shown, panels = zip(*drawn, strict=True)
-    shaded = "The winner changes within the shaded range, whose ends are measured sizes."
     return title_picture(
         analysis,
         family.name,
@@ -38,7 +38,7 @@ def depict_sweeps(analysis: Analysis, headline: Headline) -> Picture | None:
         Sweeps(unit=unit, label=family.drawn.format(unit=unit), panels=panels),
         caption=[
             family.reading.format(Unit=unit.capitalize()),
-            *([shaded] if any(panel.spans for panel in panels) else []),
+            *([TEXTS["pictures"]["sweeps"]] if any(panel.spans for panel in panels) else []),
         ],
         missing=[text for sweep, panel in drawn for text in _list_missing(sweep, panel)],
         tables=[family.name],

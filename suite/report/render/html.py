@@ -30,8 +30,10 @@ from suite.report.text.page import (
 )
 from suite.report.text.units import Quantity
 
-_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-_SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+_PAGE, _STYLE, _SCRIPT = (
+    Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for name in ("page.html", "page.css", "page.js")
+)
 
 
 def render_html_page(page: Page, pictures: Mapping[str, str] | None = None) -> str:
@@ -176,32 +178,3 @@ def _make_policy(style: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-</header>
-<nav aria-label="Sections">
-<ul>{links}</ul>
-</nav>
-<main>
-<section aria-label="Verdict">
-{parts}
-</section>
-</main>
-<script>{script}</script>
-</body>
-</html>
-"""
