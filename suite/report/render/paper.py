@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from suite.errors import NotInstalledError, UsageError
 
@@ -52,7 +52,14 @@ letters wide, unless there is room."""
 
 
 def render_pdf(html: str, sheet: Sheet = "a4") -> bytes:
-    """The page on sheets, as ``page.css`` sets it; nothing is fetched from anywhere.
+    """The page as a PDF, on sheets as `lay_out` has them; raises what that does."""
+    content: bytes = lay_out(html, sheet).write_pdf()
+    return content
+
+
+def lay_out(html: str, sheet: Sheet = "a4") -> Any:
+    """The page on sheets (a document of WeasyPrint's), as ``page.css`` sets it; nothing is fetched from
+    anywhere.
 
     Raises:
         NotInstalledError: WeasyPrint is not installed.
@@ -70,8 +77,7 @@ def render_pdf(html: str, sheet: Sheet = "a4") -> bytes:
         ) from error
     document = weasyprint.HTML(string=html, url_fetcher=URLFetcher(allowed_protocols=["data"]))
     size = weasyprint.CSS(string=f"@page {{ size: {sheet} !important }}")
-    content: bytes = document.write_pdf(stylesheets=[size])
-    return content
+    return document.render(stylesheets=[size])
 
 
 def render_docx(html: str, pictures: Sequence[bytes], sheet: Sheet = "a4") -> bytes:
