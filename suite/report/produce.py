@@ -21,7 +21,6 @@ from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
-from suite.report.render.plain import describe_picture
 from suite.report.render.terminal import render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Page
@@ -42,12 +41,9 @@ class Report:
     terminal: str
 
     @property
-    def pictures(self) -> tuple[str, ...]:
-        """The pictures' files by their path; none where there are to be none."""
-        shown = () if self.undrawn is not None else depict(self.analysis)
-        return tuple(
-            f"{FOLDER}/{picture.name}.{end}" for picture in shown for end in ("svg", "png")
-        )
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures of the page; none where there are to be none."""
+        return depict(self.analysis) if self.undrawn is None else ()
 
 
 def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
@@ -119,16 +115,9 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def word_pictures(report: Report) -> dict[str, tuple[str, str]]:
-    """The title and the description of each picture as SVG, by its path; draws nothing."""
-    shown = depict(report.analysis) if report.undrawn is None else ()
-    return {f"{FOLDER}/{picture.name}.svg": describe_picture(picture) for picture in shown}
-
-
 def draw(report: Report) -> dict[str, str | bytes]:
     """The files that take seconds: ``report.html``, and the pictures by their path."""
-    pictures = depict(report.analysis) if report.undrawn is None else ()
-    return _draw("report", report.page, pictures)
+    return _draw("report", report.page, report.pictures)
 
 
 def _draw(name: str, page: Page, pictures: Sequence[Picture]) -> dict[str, str | bytes]:

@@ -26,7 +26,8 @@ from suite.fingerprint import suite_content
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
 from suite.model import PLAN, Campaign
 from suite.report.pictures.picture import FOLDER
-from suite.report.produce import can_draw, draw, rebuild, word_pictures
+from suite.report.produce import can_draw, draw, rebuild
+from suite.report.render.plain import describe_picture
 from suite.report.text.units import show_things
 from suite.safe_folder import Folder
 from suite.worker import scenarios
@@ -126,8 +127,8 @@ def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[
     yield judge_pictures(
         {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")},
         draw(report) if can_draw() else {},
-        report.pictures,
-        word_pictures(report),
+        [f"{FOLDER}/{shown.name}.{end}" for shown in report.pictures for end in ("svg", "png")],
+        {f"{FOLDER}/{shown.name}.svg": describe_picture(shown) for shown in report.pictures},
     )
 
 

@@ -29,9 +29,9 @@ from suite.report.sections.opening import (
 )
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
-from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.telemetry import describe_arms
 from suite.report.sections.validity import write_trust
+from suite.report.sections.verdict import write_crossovers
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.texts import TEXTS

@@ -24,7 +24,7 @@ from suite.report.sections.limits import (
 from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import (
-    find_ends,
+    list_called,
     tell_comparison,
     tell_extremes,
     tell_sizes,
@@ -32,7 +32,7 @@ from suite.report.sections.verdict import (
     tell_verdicts,
 )
 from suite.report.text.names import list_families, name_cells
-from suite.report.text.units import show_bytes, show_duration, show_things
+from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
 from suite.report.text.wording import word, word_invalid, word_missing
 
 
@@ -240,10 +240,14 @@ def _tell_ends(
     none = "none" if valid else "no valid pair" if cells else "–"
     if valid and judged and not any(isinstance(cell.verdicts[other], Verdict) for cell in valid):
         none = "no verdict"
-    ends = find_ends(valid, base, other, judged=judged)
+    called = list_called(valid, other, judged=judged)
     for way in ("SLOWER", "FASTER"):
-        cell, words = ends.get(way, ("", none))
-        yield f"{words}: {names[cell]}" if cell in names else words
+        if way in called:
+            cell, ratio = called[way][0]
+            name = f": {names[cell]}" if names else ""
+            yield show_ratio(ratio, other=other, base=base) + name
+        else:
+            yield none
 
 
 def _end(sentence: str) -> str:

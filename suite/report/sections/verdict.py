@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.cells.traits import WITH_VERDICTS
 from suite.input_limits import RANGES
-from suite.report.text.crossovers import EAGER, name_sweep, word_crossover, word_reach
-from suite.report.text.names import name_cells
+from suite.report.text.crossovers import describe_crossover, name_sweep, word_reach
+from suite.report.text.names import list_values, name_cells
+from suite.report.text.page import Page
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
-    Quantity,
     show_duration,
     show_ratio,
     show_share,
@@ -133,8 +134,7 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
             continue
         crossover, name = sweep.crossovers[other], name_sweep(sweep, analysis.sweeps)
         if crossover.wins or crossover.loses or crossover.equal:
-            words = word_crossover(crossover, sweep.axis, other, analysis.base)
-            sentences.append(f"In {name} {words}{f' ({EAGER})' if sweep.eager else ''}.")
+            sentences.append(f"In {name} {describe_crossover(sweep, other, analysis.base)}.")
         else:
             silent.append(name)
     if silent and _count(analysis.work, other):
@@ -143,18 +143,40 @@ def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
     return sentences
 
 
+def write_crossovers(page: Page, analysis: Analysis) -> None:
+    """A row a sweep and comparison; nothing where there is neither."""
+    rows = [
+        {
+            "sweep": f"{sweep.scenario}.{sweep.case}",
+            "fixed axes": list_values(sweep.fixed),
+            "comparison": f"{other} against {analysis.base}",
+            "answer": describe_crossover(sweep, other, analysis.base),
+        }
+        for other in analysis.others
+        for sweep in analysis.sweeps
+        if analysis.compares(sweep, other)
+    ]
+    if not rows:
+        return
+    page.heading("Crossovers", level=3)
+    page.table(
+        TEXTS["captions"]["crossovers"],
+        rows,
+    )
+
+
 def tell_extremes(analysis: Analysis, other: str) -> list[str]:
     """The largest win and the largest loss among the cells that are called faster or slower, and what is
     typical of several; of those that take a script apart, start-up and all, where there are no others."""
     names = name_cells(analysis.cells)
     plain = [cell for cell in analysis.work if not cell.staged]
-    called = _list_called(plain or analysis.work, other, judged=True)
+    called = list_called(plain or analysis.work, other, judged=True)
     parts = []
     for way, kind in (("FASTER", "win"), ("SLOWER", "loss")):
         if ratios := called.get(way):
-            cell, ratio = _pick_end(way, ratios)
+            cell, ratio = ratios[0]
             shown = show_ratio(ratio, other=other, base=analysis.base)
-            median = math.exp(statistics.median(abs(math.log(r.value)) for r in ratios.values()))
+            median = math.exp(statistics.median(abs(math.log(r.value)) for _, r in ratios))
             several = f", in the median of {len(ratios)} such cells {show_times(median)}×"
             typical = several if len(ratios) >= FEWEST else ""
             parts.append(f"largest {kind} is at {names[cell]}: {shown}{typical}")
@@ -162,35 +184,21 @@ def tell_extremes(analysis: Analysis, other: str) -> list[str]:
     return [f"{apart}{other}'s {'; its '.join(parts)}."] if parts else []
 
 
-def find_ends(
-    cells: Iterable[CellAnalysis], base: str, other: str, *, judged: bool
-) -> dict[str, tuple[str, Quantity]]:
-    """By FASTER and SLOWER the cell that is so by most and its ratio in words: of those that a verdict
-    carries, or where nothing is ``judged`` by the ratios alone."""
-    called = _list_called(cells, other, judged=judged)
-    ends = {way: _pick_end(way, called[way]) for way in ("FASTER", "SLOWER") if way in called}
-    return {
-        way: (cell, show_ratio(ratio, other=other, base=base))
-        for way, (cell, ratio) in ends.items()
-    }
-
-
-def _list_called(
+def list_called(
     cells: Iterable[CellAnalysis], other: str, *, judged: bool
-) -> dict[str, dict[str, Ratio]]:
-    called: dict[str, dict[str, Ratio]] = {}
+) -> dict[str, list[tuple[str, Ratio]]]:
+    """By FASTER and SLOWER the cells that are called so, with their ratios, that by most first: by their
+    verdicts, or where nothing is ``judged`` by the ratios alone."""
+    called: dict[str, list[tuple[str, Ratio]]] = {}
     for cell in cells:
         verdict, ratio = cell.verdicts[other], cell.ratios[other]
         if isinstance(ratio, Ratio):
             hint = "" if judged else "SLOWER" if ratio.value > 1 else "FASTER"
             way = verdict.name if isinstance(verdict, Verdict) else hint
-            called.setdefault(way, {})[cell.id] = ratio
+            called.setdefault(way, []).append((cell.id, ratio))
+    for way, ratios in called.items():
+        ratios.sort(key=lambda item: (item[1].value, item[0]), reverse=way == "SLOWER")
     return called
-
-
-def _pick_end(way: str, ratios: Mapping[str, Ratio]) -> tuple[str, Ratio]:
-    pick = min if way == "FASTER" else max
-    return pick(ratios.items(), key=lambda item: (item[1].value, item[0]))
 
 
 def _tell_alone(analysis: Analysis) -> str:

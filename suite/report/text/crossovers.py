@@ -9,6 +9,7 @@ from suite.analysis.result.campaign import SweepAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
 from suite.report.text.names import name_fixed
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_rate, show_size
 
 
@@ -28,11 +29,10 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
     }
 
 
-EAGER = (
-    "about dispatch, since the calls are eager: each operation is started from Python on its own, which "
-    "a tf.function saves"
-)
-"""What a crossover of eager calls is about."""
+def describe_crossover(sweep: SweepAnalysis, other: str, base: str) -> str:
+    """Who wins along a sweep, and what that is about where it is more than arithmetic."""
+    words = word_crossover(sweep.crossovers[other], sweep.axis, other, base)
+    return f"{words} ({TEXTS['about']['eager']})" if sweep.eager else words
 
 
 def word_crossover(crossover: Crossover, axis: str, other: str, base: str) -> str:

@@ -112,7 +112,7 @@ def test_another_process_gives_the_same_bytes_and_nothing_but_drawing_loads_the_
 ) -> None:
     """Nor do somebody's settings, in the folder or the home, reach a picture."""
     (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\n")
-    (tmp_path / "picture").write_bytes(pickle.dumps(make_pictures()["matmul"]))
+    (tmp_path / "picture").write_bytes(pickle.dumps(make_pictures()["decomposition"]))
     program = """
         import hashlib, pickle, sys
         import suite.cli.entry
@@ -124,7 +124,7 @@ def test_another_process_gives_the_same_bytes_and_nothing_but_drawing_loads_the_
     """
     env = {"PYTHONHASHSEED": "123", "PYTHONPATH": str(SUITE.parent), "LC_ALL": "C"}
     done = run_python("-c", textwrap.dedent(program), folder=tmp_path, env=env)
-    drawn = make_svg("matmul").encode() + make_png("matmul")
+    drawn = make_svg("decomposition").encode() + make_png("decomposition")
     assert done.stdout.split() == [hashlib.sha256(drawn).hexdigest()], done.stderr
 
 
@@ -154,7 +154,7 @@ def test_an_svg_stands_on_its_own(name: str) -> None:
     assert set(numbered) <= used <= set(ids)
 
 
-@pytest.mark.parametrize("name", ["matmul", "samples"])
+@pytest.mark.parametrize("name", ["decomposition", "samples"])
 def test_a_png_says_neither_when_nor_by_what(name: str) -> None:
     content = make_png(name)
     assert content.startswith(b"\x89PNG")

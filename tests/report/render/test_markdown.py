@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 
 import pytest
@@ -112,7 +111,7 @@ def test_hostile_text_renders_as_itself(text: str) -> None:
 
 
 def test_what_is_hidden_is_what_every_unicode_calls_so() -> None:
-    every = map(chr, range(sys.maxunicode + 1))
+    every = map(chr, (*range(0x18000), *range(0x1B000, 0x20000), *range(0xE0000, 0xE0200)))
     for char in (char for char in every if unicodedata.category(char) != "Cn"):
         assert (show_plainly(char) == char) == char.isprintable(), hex(ord(char))
 

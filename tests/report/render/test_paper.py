@@ -16,7 +16,7 @@ from suite.errors import NotInstalledError
 from suite.report.produce import Report, build_report, draw
 from suite.report.render.paper import Sheet, lay_out, render_docx, render_pdf
 from suite.report.text.page import Figure, Table
-from tests.report.campaigns import analyse_made
+from tests.golden_campaigns import analyse_golden
 
 weasyprint = pytest.importorskip(
     "weasyprint", reason="WeasyPrint, or Pango, is missing", exc_type=(ImportError, OSError)
@@ -25,7 +25,11 @@ weasyprint = pytest.importorskip(
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    return build_report(analyse_made("sweeps"))
+    """A campaign's, and a table that is longer than a page."""
+    built = build_report(analyse_golden("two-arms"))
+    rows = [{"row": f"row {number}", "words": "some words " * 8} for number in range(80)]
+    built.page.table("Table: a long one.", rows)
+    return built
 
 
 @pytest.fixture(scope="module")

@@ -24,13 +24,13 @@ from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
 from suite.report.sections.causes import describe_improvements, describe_losses
 from suite.report.sections.opening import account, list_by_family, warn
-from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.verdict import (
     tell_comparison,
     tell_crossovers,
     tell_extremes,
     tell_settling,
     tell_sureness,
+    write_crossovers,
 )
 from suite.report.text.crossovers import name_sweep, word_crossover, word_reach
 from suite.report.text.page import Page
