@@ -9,19 +9,12 @@ from suite.analysis.result.findings import Finding, Spot, Waterfall
 from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_number, write_findings
 from suite.report.text.names import list_values, name_place
-from suite.report.text.page import Code, Page, Row, Runs
+from suite.report.text.page import Code, Page, Row
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_gain, show_relative, show_seconds
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
-
-_NO_ERROR = (
-    ' gives no error in eager TensorFlow 2: the work runs on the CPU, and such a script prints a "GPU time" '
-    "that is the CPU's."
-)
-SOFT: Runs = ("Where there is no GPU, ", Code("tf.device('/GPU:0')"), _NO_ERROR)
-"""What a script that compares both does where there is nothing to compare."""
 
 NAMED = 3
 LITTLE = 0.05
@@ -35,7 +28,8 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
     page.heading("From the naive script to the fair number")
     page.paragraph(TEXTS["about"]["waterfalls"])
     if analysis.gpu is None and any(waterfall.posted for waterfall in analysis.waterfalls):
-        page.paragraph(*SOFT)
+        on_gpu = Code("tf.device('/GPU:0')")
+        page.paragraph("Where there is no GPU, ", on_gpu, TEXTS["about"]["no-gpu"])
     for name in dict.fromkeys(waterfall.name for waterfall in analysis.waterfalls):
         waterfalls = [waterfall for waterfall in analysis.waterfalls if waterfall.name == name]
         page.heading(f"{name}: {waterfalls[0].title}", level=3)
