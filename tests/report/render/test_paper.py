@@ -25,9 +25,10 @@ weasyprint = pytest.importorskip(
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    """A campaign's, and a table that is longer than a page."""
-    built = build_report(analyse_golden("two-arms"))
-    rows = [{"row": f"row {number}", "words": "some words " * 8} for number in range(80)]
+    """A campaign's, and a table that is longer than a page and wider than a sheet."""
+    built = build_report(analyse_golden("one-arm"))
+    wide = {f"gpu-{column} against cpu": "gpu-1 2.15× slower (1.98–2.31)" for column in range(8)}
+    rows = [{"row": f"matmul.square/n={number}"} | wide for number in range(40)]
     built.page.table("Table: a long one.", rows)
     return built
 
@@ -110,7 +111,7 @@ def test_the_pdf_has_everything_and_numbered_pages(
 
 
 def test_pictures_are_vectors_and_footnotes_are_links(pdf: PdfReader, html: str) -> None:
-    assert html.count("<figure>") >= 2
+    assert "<figure>" in html
     assert not any(len(page.images) for page in pdf.pages)
     targets = {
         str(link.get_object().get("/Dest") or link.get_object()["/A"].get("/D"))
