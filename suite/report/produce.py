@@ -21,7 +21,6 @@ from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
-from suite.report.render.plain import describe_picture
 from suite.report.render.terminal import render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Page
@@ -42,10 +41,9 @@ class Report:
     terminal: str
 
     @property
-    def pictures(self) -> tuple[str, ...]:
-        """The pictures' files by their path; none where there are to be none."""
-        shown = () if self.undrawn is not None else depict(self.analysis)
-        return tuple(f"{FOLDER}/{one.name}.{end}" for one in shown for end in ("svg", "png"))
+    def pictures(self) -> tuple[Picture, ...]:
+        """The pictures of the page; none where there are to be none."""
+        return depict(self.analysis) if self.undrawn is None else ()
 
 
 def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
@@ -57,11 +55,12 @@ def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
 
 
 def rebuild(
-    analysis: Analysis, told: str, drawn: Mapping[str, str]
+    analysis: Analysis, markdown: str, drawn: Mapping[str, str]
 ) -> tuple[Report, dict[str, str]]:
-    """The report as one that is there has to be, and its texts: ``told`` is its report.md, which says
+    """The report as one that is there has to be, and its texts: ``markdown`` is its report.md, which says
     whether there were no pictures, ``drawn`` are its pictures as SVG by name."""
-    report = _build(analysis, next((why for why in (LATER, NOT_INSTALLED) if why in told), None))
+    undrawn = next((why for why in (LATER, NOT_INSTALLED) if why in markdown), None)
+    report = _build(analysis, undrawn)
     pictures = {picture.name: drawn.get(picture.name, "") for picture in depict(analysis)}
     return report, {**report.files, "report.html": render_html_page(report.page, pictures)}
 
@@ -100,11 +99,6 @@ def build_comparison(
     }
 
 
-def _render_both(name: str, page: Page) -> dict[str, str]:
-    """A page without pictures as Markdown and as HTML."""
-    return {f"{name}.md": render_page(page), f"{name}.html": render_html_page(page)}
-
-
 def build_receipt(
     analysis: Analysis, receipt: Receipt, *, pictures: bool
 ) -> dict[str, str | bytes]:
@@ -121,16 +115,9 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def word_pictures(report: Report) -> dict[str, tuple[str, str]]:
-    """The title and the description of each picture as SVG, by its path; draws nothing."""
-    shown = depict(report.analysis) if report.undrawn is None else ()
-    return {f"{FOLDER}/{one.name}.svg": describe_picture(one) for one in shown}
-
-
 def draw(report: Report) -> dict[str, str | bytes]:
     """The files that take seconds: ``report.html``, and the pictures by their path."""
-    pictures = depict(report.analysis) if report.undrawn is None else ()
-    return _draw("report", report.page, pictures)
+    return _draw("report", report.page, report.pictures)
 
 
 def _draw(name: str, page: Page, pictures: Sequence[Picture]) -> dict[str, str | bytes]:
@@ -156,7 +143,7 @@ def print_report(analysis: Analysis, sheet: Sheet) -> dict[str, bytes]:
     """
     drawn = draw(build_report(analysis))
     document = str(drawn["report.html"])
-    pictures = [one for one in drawn.values() if isinstance(one, bytes)]
+    pictures = [content for content in drawn.values() if isinstance(content, bytes)]
     name = analysis.campaign.folder
     return {
         f"{name}.pdf": render_pdf(document, sheet),

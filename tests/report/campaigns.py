@@ -87,16 +87,16 @@ def change_cells(
     summary: Analysis, change: Callable[[int, CellAnalysis], Mapping[str, Any]]
 ) -> Analysis:
     """The analysis with these fields of its cells changed, by their place and what they are."""
-    cells = [structs.replace(one, **change(i, one)) for i, one in enumerate(summary.cells)]
+    cells = [structs.replace(cell, **change(i, cell)) for i, cell in enumerate(summary.cells)]
     return structs.replace(summary, cells=tuple(cells))
 
 
 def change(summary: Analysis, cell_id: str, arm: str, **fields: Any) -> Analysis:
     """The analysis with something else known of one cell on one arm."""
 
-    def change_arm(_: int, one: CellAnalysis) -> Mapping[str, Any]:
-        changed = {**one.arms, arm: structs.replace(one.arms[arm], **fields)}
-        return {"arms": changed} if one.id == cell_id else {}
+    def change_arm(_: int, cell: CellAnalysis) -> Mapping[str, Any]:
+        changed = {**cell.arms, arm: structs.replace(cell.arms[arm], **fields)}
+        return {"arms": changed} if cell.id == cell_id else {}
 
     return change_cells(summary, change_arm)
 
@@ -118,9 +118,9 @@ def make_hostile(text: str) -> Analysis:
         in_cell(cells[0].id, labels=[text], placement={text: 1}, elsewhere=[text]),
         invoke(engine=values, limits=values),
         swap_image(base=text, origin=text, digests=[text], lock=text),
-        lambda one: synthetic.kill_container(one, cells[1].id, case),
-        lambda one: replace(
-            one, facts={**values, "cpu.model": text, "gpu.0.name": text}, spent_s={text: 1.0}
+        lambda document: synthetic.kill_container(document, cells[1].id, case),
+        lambda document: replace(
+            document, facts={**values, "cpu.model": text, "gpu.0.name": text}, spent_s={text: 1.0}
         ),
     ):
         documents = plant(documents, how)
@@ -135,16 +135,16 @@ def take_apart(
     whole = dispatch + compute + transfer
 
     def find(tag: Tag, of: str, seconds: float | None) -> Finding:
-        known = seconds is not None
+        measured = seconds is not None
         return Finding(
             tag=tag,
             arm=arm,
             cell=cell,
             of=of,
             unit="s",
-            value=Estimate(value=seconds, low=None, high=None, n=3) if known else None,
-            share=seconds / (whole or 1.0) if known else None,
-            evidence=() if known else (cite("no-input-alone"),),
+            value=Estimate(value=seconds, low=None, high=None, n=3) if measured else None,
+            share=seconds / (whole or 1.0) if measured else None,
+            evidence=() if measured else (cite("no-input-alone"),),
         )
 
     rows = {**parts, "rest": 0.0}
@@ -210,9 +210,9 @@ def analyse_explained() -> Analysis:
     """One of every picture, with two steps in their parts and a script on both arms."""
     made = analyse_made("both and a step")
     small, large = (
-        one.id
-        for one in made.cells
-        if one.params.get("batch") in {32, 512} and one.params.get("net") == "A"
+        cell.id
+        for cell in made.cells
+        if cell.params.get("batch") in {32, 512} and cell.params.get("net") == "A"
     )
     times = {"tracing timed": 0.25, "tracing out": 0.09, "batch 512": 0.001}
     return structs.replace(

@@ -100,11 +100,11 @@ class Drawn:
         ]
 
     def _find(self, state: str) -> list[Place]:
-        return [place for place, found in self.of_cell.items() if found == state]
+        return [place for place, drawn in self.of_cell.items() if drawn == state]
 
     def _has_result(self, arm: str, name: str) -> bool:
         """Whether the cell runs on the arm, and on the GPU where the arm has one."""
-        (cell,) = (one for one in self.plan.cells if one.id == name)
+        (cell,) = (cell for cell in self.plan.cells if cell.id == name)
         runs = self.on_arm[arm] not in {"nothing", "unproven"}
         means = self.plan.arm(arm).gpu or not cell.needs_gpu
         return runs and means and (arm, cell.process or "") not in self.bare
@@ -113,8 +113,8 @@ class Drawn:
         """A document of a campaign without a fault, with the arm's and the cells' own."""
         arm, block = document.invocation.arm, document.invocation.block
         state = self.on_arm[arm]
-        for one in document.cells:
-            document = _spoil_cell(one.id, self.of_cell[arm, one.id], block)(document)
+        for cell in document.cells:
+            document = _spoil_cell(cell.id, self.of_cell[arm, cell.id], block)(document)
         document = self._give_containers(document)
         if state == "unproven":
             document = tell(NO_GPU)(document)
@@ -127,8 +127,8 @@ class Drawn:
     def _give_containers(self, document: Document) -> Document:
         """The document in which each script has a container of its own."""
         usual = document.invocation.containers[0]
-        process = {one.id: one.process for one in self.plan.cells}
-        names = dict.fromkeys(filter(None, (process[one.id] for one in document.cells)))
+        process = {cell.id: cell.process for cell in self.plan.cells}
+        names = dict.fromkeys(filter(None, (process[cell.id] for cell in document.cells)))
         arm = document.invocation.arm
         own = {
             name: replace(
@@ -143,8 +143,8 @@ class Drawn:
             document,
             invocation=replace(document.invocation, containers=[usual, *own.values()]),
             cells=[
-                replace(one, container=own[name].id) if (name := process[one.id]) else one
-                for one in document.cells
+                replace(cell, container=own[name].id) if (name := process[cell.id]) else cell
+                for cell in document.cells
             ],
         )
 
@@ -169,18 +169,18 @@ def _spoil_cell(name: str, state: str, block: int) -> Change:
 @cache
 def list_cases() -> Mapping[str, tuple[Cell, ...]]:
     """The cells of each case and size: the stages of its ways, and what else its script prints."""
-    cells = {one.id: one for one in scenarios.cells()}
-    found: dict[str, dict[str, Cell]] = {}
-    for one in cells.values():
-        if one.way is not None:
-            case = found.setdefault(f"{one.way.name} {one.way.fixed}", {})
-            case |= {at.cell: cells[at.cell] for at in one.way.stages if at.cell}
+    cells = {cell.id: cell for cell in scenarios.cells()}
+    cases: dict[str, dict[str, Cell]] = {}
+    for cell in cells.values():
+        if cell.way is not None:
+            case = cases.setdefault(f"{cell.way.name} {cell.way.fixed}", {})
+            case |= {at.cell: cells[at.cell] for at in cell.way.stages if at.cell}
             case |= {
                 more.id: more
                 for more in cells.values()
-                if one.process is not None and more.process == one.process and more.way is None
+                if cell.process is not None and more.process == cell.process and more.way is None
             }
-    return {name: tuple(case.values()) for name, case in found.items()}
+    return {name: tuple(case.values()) for name, case in cases.items()}
 
 
 def draw_campaign(draw: random.Random) -> Drawn:
@@ -189,9 +189,9 @@ def draw_campaign(draw: random.Random) -> Drawn:
     for name in draw.sample(sorted(cases), draw.randint(2, 5)):
         scripted, dense = draw.random() < 0.7, draw.choice((0.4, 0.8, 1.0))
         kept |= {
-            one.id for one in cases[name] if (scripted if one.process else draw.random() < dense)
+            cell.id for cell in cases[name] if (scripted if cell.process else draw.random() < dense)
         }
-    cells = [one for one in scenarios.cells() if one.id in kept]
+    cells = [cell for cell in scenarios.cells() if cell.id in kept]
     arms = draw.choice(ARMS)
     plan = synthetic.make_campaign(arms=arms, blocks=BLOCKS, cells=cells)
     gpus = [arm for arm in arms if plan.arm(arm).gpu]
@@ -205,9 +205,9 @@ def draw_campaign(draw: random.Random) -> Drawn:
         # Of a CPU nobody asks for proof, nor of a stage of the start-up sequence.
         on_arm={arm: pick(ON_ARM, proves=arm in gpus) for arm in arms},
         of_cell={
-            (arm, one.id): pick(OF_CELL, proves=arm in gpus and one.device != "none")
+            (arm, cell.id): pick(OF_CELL, proves=arm in gpus and cell.device != "none")
             for arm in arms
-            for one in cells
+            for cell in cells
         },
         bare=frozenset(
             (arm, name) for arm in gpus for name in _list_processes(cells) if draw.random() < 0.1
@@ -216,4 +216,4 @@ def draw_campaign(draw: random.Random) -> Drawn:
 
 
 def _list_processes(cells: Iterable[Cell]) -> list[str]:
-    return list(dict.fromkeys(one.process for one in cells if one.process))
+    return list(dict.fromkeys(cell.process for cell in cells if cell.process))

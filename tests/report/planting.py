@@ -29,7 +29,7 @@ def plant(value: Planted, word: Word) -> Planted:
 
 def _plant(value: Any, kind: inspect.Type, word: Word) -> Any:
     if isinstance(kind, inspect.UnionType):
-        kind = next(one for one in kind.types if _fits(value, one))
+        kind = next(option for option in kind.types if _fits(value, option))
     if isinstance(kind, inspect.StructType | inspect.DataclassType):
         made = _plant_fields(value, kind.fields, word)
     elif isinstance(kind, inspect.DictType):
@@ -62,12 +62,12 @@ def _fits(value: Any, kind: inspect.Type) -> bool:
 
 def _plant_fields(value: Any, fields: tuple[inspect.Field, ...], word: Word) -> Any:
     made = {
-        one.name: _plant_told(item, word)
-        if one.name in {"values", "where"} and isinstance(item, Mapping)
-        else _plant(item, one.type, word)
-        for one in fields
-        if one.name not in CODES
-        for item in [getattr(value, one.name)]
+        field.name: _plant_told(item, word)
+        if field.name in {"values", "where"} and isinstance(item, Mapping)
+        else _plant(item, field.type, word)
+        for field in fields
+        if field.name not in CODES
+        for item in [getattr(value, field.name)]
     }
     if dataclasses.is_dataclass(value):
         return dataclasses.replace(value, **made)  # type: ignore[type-var]

@@ -23,4 +23,4 @@ def parse(html: str) -> Element:
 
 
 def fake_pictures(analysis: Analysis) -> dict[str, str]:
-    return {one.name: f"<svg><title>{one.name}</title></svg>" for one in depict(analysis)}
+    return {p.name: f"<svg><title>{p.name}</title></svg>" for p in depict(analysis)}

@@ -38,7 +38,7 @@ def shape(text: str) -> str:
 
 
 def numbers(text: str) -> list[float]:
-    return [float(found) for found in LONG.findall(text)]
+    return [float(number) for number in LONG.findall(text)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,4 +53,4 @@ def test_each_golden_campaign_shows_what_no_other_does() -> None:
     assert set(SHOWS) == set(NAMES)
     for name, phrases in SHOWS.items():
         for phrase in phrases:
-            assert [one for one, text in reports.items() if phrase in text] == [name], phrase
+            assert [shown for shown, text in reports.items() if phrase in text] == [name], phrase

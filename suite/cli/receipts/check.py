@@ -26,7 +26,8 @@ from suite.fingerprint import suite_content
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
 from suite.model import PLAN, Campaign
 from suite.report.pictures.picture import FOLDER
-from suite.report.produce import can_draw, draw, rebuild, word_pictures
+from suite.report.produce import can_draw, draw, rebuild
+from suite.report.render.plain import describe_picture
 from suite.report.text.units import show_things
 from suite.safe_folder import Folder
 from suite.worker import scenarios
@@ -129,7 +130,13 @@ def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[
             same, _ = _compare(name, content, page)
         yield same
     drawn_anew = draw(report) if there and can_draw() else {}
-    yield judge_pictures(there, drawn_anew, report.pictures, word_pictures(report))
+    names = {f"{FOLDER}/{picture.name}": picture for picture in report.pictures}
+    yield judge_pictures(
+        there,
+        drawn_anew,
+        [f"{name}.{end}" for name in names for end in ("svg", "png")],
+        {f"{name}.svg": describe_picture(picture) for name, picture in names.items()},
+    )
 
 
 def judge_cells(plan: Campaign) -> CheckResult:

@@ -20,14 +20,14 @@ def judge_pictures(
 
     The same version of matplotlib draws the same bytes.  So where one file of a kind (SVG, PNG) comes out the
     same, all must.  Where an SVG does and no PNG, these were packed otherwise, and their pixels are compared.
-    Where neither does, another version drew them: their titles and descriptions, which hold the numbers, must
+    Where neither does, another version drew them: their titles and captions must
     be what comes out, and the rest can't be checked here.
 
     Args:
         there: the folder's, by their names.
         drawn: the same as they come out here; none where nothing can be drawn.
         wanted: the names of those that the report has.
-        words: the title and the description of each SVG.
+        words: the title and the caption of each SVG.
     """
     troubles = [f"{name}: is missing" for name in wanted if name not in there]
     troubles += [f"{name}: is not a picture of this report" for name in there if name not in wanted]
@@ -76,7 +76,7 @@ def _judge_pixels(name: str, here: bytes, anew: bytes) -> Sequence[str]:
 
 
 def _judge_words(name: str, svg: bytes, words: Sequence[str]) -> Sequence[str]:
-    """What is wrong with the title and the description of a picture, or with all of it."""
+    """What is wrong with the title and the caption of a picture, or with all of it."""
     try:
         text = svg.decode()
         # Without a document type there are no entities that could grow.
@@ -87,4 +87,4 @@ def _judge_words(name: str, svg: bytes, words: Sequence[str]) -> Sequence[str]:
         return [f"{name}: can't be read as SVG"]
     there = [part.text for part in root if part.tag.rpartition("}")[2] in {"title", "desc"}]
     wrong = there != [*words]
-    return [f"{name}: its title or description is not what comes out"] if wrong else []
+    return [f"{name}: its title or caption is not what comes out"] if wrong else []

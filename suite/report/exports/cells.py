@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from datetime import datetime
 
 from suite.analysis.observations import COLUMNS, Observation, observe
 from suite.analysis.result.campaign import Analysis
@@ -13,14 +12,6 @@ from suite.report.render.plain import show_plainly
 
 Entry = str | int | float | None
 """What stands in a row; None: missing."""
-
-TYPES: dict[str, type] = {
-    **dict.fromkeys(COLUMNS, str),
-    "created": datetime,
-    "block": int,
-    **dict.fromkeys(("seconds", "work", "price_hourly"), float),
-}
-"""What stands in each column."""
 
 
 def list_rows(analysis: Analysis) -> Iterator[dict[str, Entry]]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from suite.analysis.observations import COLUMNS
 from suite.analysis.result.campaign import Analysis
 from suite.errors import NotInstalledError
-from suite.report.exports.cells import TYPES, list_rows
+from suite.report.exports.cells import list_rows
 
-_TYPES: Mapping[type, str] = {
-    str: "VARCHAR",
-    int: "BIGINT",
-    float: "DOUBLE",
-    datetime: "TIMESTAMP",
+_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(COLUMNS, "VARCHAR"),
+    "created": "TIMESTAMP",
+    "block": "BIGINT",
+    **dict.fromkeys(("seconds", "work", "price_hourly"), "DOUBLE"),
 }
-"""DuckDB's type of a column, by what stands in it; a time is in UTC."""
+"""DuckDB's type of each column; a time is in UTC."""
 
 
 def export_parquet(analysis: Analysis) -> dict[str, bytes]:
@@ -33,10 +33,10 @@ def export_parquet(analysis: Analysis) -> dict[str, bytes]:
         raise NotInstalledError("DuckDB, which writes Parquet,", "parquet") from error
     rows = list(list_rows(analysis))
     table = ", ".join(
-        f'unnest(${index}::{_TYPES[kind]}[]) AS "{name}"'
-        for index, (name, kind) in enumerate(TYPES.items(), 1)
+        f'unnest(${index}::{kind}[]) AS "{name}"'
+        for index, (name, kind) in enumerate(_TYPES.items(), 1)
     )
-    values = [[row.get(name) for row in rows] for name in TYPES]
+    values = [[row.get(name) for row in rows] for name in _TYPES]
     # It fetches nothing from anywhere.
     offline: dict[str, Any] = {
         "autoinstall_known_extensions": "false",

@@ -80,8 +80,11 @@ def _join(text: str) -> str:
 
 def _tell_facts(facts: Mapping[str, Sequence[Fact]]) -> dict[str, str | None]:
     """The columns of `FACTS`, from all facts: several values where one changed meanwhile."""
-    told = {}
-    for column, names in FACTS.items():
-        known = ["; ".join(str(v) for v in facts.get(name, ()) if v is not None) for name in names]
-        told[column] = " ".join(filter(None, known)) or None
-    return told
+    texts = {
+        name: "; ".join(str(value) for value in values if value is not None)
+        for name, values in facts.items()
+    }
+    return {
+        column: " ".join(filter(None, map(texts.get, names))) or None
+        for column, names in FACTS.items()
+    }

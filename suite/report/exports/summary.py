@@ -17,35 +17,22 @@ from suite.analysis.result.numbers import Evidence
 from suite.analysis.result.several import Versus
 from suite.flags import Flag, raise_flag
 from suite.report.text.evidence import word_evidence
-from suite.report.text.wording import (
-    NO_EXTRA,
-    NO_HIDDEN,
-    NO_INPUT,
-    NO_INTERVAL,
-    NO_TWINS,
-    word,
-    word_invalid,
-)
+from suite.report.text.texts import TEXTS
+from suite.report.text.wording import word, word_invalid
+
+NO_INTERVAL = "no twin cell has an interval"
+"""Why nobody can say whether the noise floor is explained."""
 
 _SHORT = re.compile(r"[\[{]\n[^\[\]{}]{1,140}[\]}]")
 """A list or an object that fits on a line, and stands on one."""
 
-_CONTROLS = {
-    "twins": NO_TWINS,
-    "cuda_hidden": NO_HIDDEN,
-    "again": "no arm was measured against itself",
-    "extra_work": NO_EXTRA,
-    "input_only": NO_INPUT,
-}
-"""Why a control is not there."""
 
-
-def render_json(found: Analysis | Versus) -> str:
+def render_json(analysis: Analysis | Versus) -> str:
     """The file as text with a final newline; keys in a fixed order."""
-    content = msgspec.to_builtins(found)
+    content = msgspec.to_builtins(analysis)
     _add_words(content)
-    if isinstance(found, Analysis):
-        _add_reasons(content, found)
+    if isinstance(analysis, Analysis):
+        _add_reasons(content, analysis)
     return lay_out(content)
 
 
@@ -56,7 +43,7 @@ def lay_out(content: Any) -> str:
         ValueError: it holds a number that is none.
     """
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    return _SHORT.sub(lambda found: re.sub(r"\n *", " ", found[0]), text) + "\n"
+    return _SHORT.sub(lambda short: re.sub(r"\n *", " ", short[0]), text) + "\n"
 
 
 def summary_schema() -> dict[str, Any]:
@@ -79,38 +66,36 @@ def summary_schema() -> dict[str, Any]:
 def _add_words(value: Any) -> None:
     """Puts beside every code within its sentence, as ``text``."""
     if isinstance(value, list | tuple):
-        for one in value:
-            _add_words(one)
+        for item in value:
+            _add_words(item)
     elif isinstance(value, dict) and "severity" in value:
         value["text"] = word(Flag(**value))
     elif isinstance(value, dict) and "code" in value and value.keys() <= {"code", "values"}:
         value["text"] = word_evidence(Evidence(**value))
     elif isinstance(value, dict):
-        for one in value.values():
-            _add_words(one)
+        for item in value.values():
+            _add_words(item)
 
 
-def _add_reasons(content: dict[str, Any], found: Analysis) -> None:
+def _add_reasons(content: dict[str, Any], analysis: Analysis) -> None:
     """Says of what is null, or empty where nobody would think so, why it is; and what is INVALID."""
-    for cell, one in zip(content["cells"], found.cells, strict=True):
-        first = next(iter(one.comparisons.values()), None)
+    for written, cell in zip(content["cells"], analysis.cells, strict=True):
+        first = next(iter(cell.comparisons.values()), None)
         alone = None if first else raise_flag("one-arm")
         flags = {
             "ratio": first.no_ratio if first else alone,
             "verdict": first.no_verdict if first else alone,
         }
-        reasons = {name: word(flag) for name, flag in flags.items() if flag}
-        if reasons:
-            cell["absent"] = reasons
-        for arm, result in one.arms.items():
+        if reasons := {name: word(flag) for name, flag in flags.items() if flag}:
+            written["absent"] = reasons
+        for arm, result in cell.arms.items():
             if result.invalid:
-                cell["arms"][arm]["invalid"] = word_invalid(result.invalid)
-    controls = content["controls"]
-    controls["absent"] = {name: why for name, why in _CONTROLS.items() if not controls[name]}
-    absent = {}
-    if found.noise_floor is None:
-        absent["noise_floor"] = NO_TWINS
-    if found.noise_unexplained is None:
-        absent["noise_unexplained"] = NO_TWINS if found.noise_floor is None else NO_INTERVAL
+                written["arms"][arm]["invalid"] = word_invalid(result.invalid)
+    controls, whys = content["controls"], TEXTS["controls"]
+    controls["absent"] = {name: why for name, why in whys.items() if not controls[name]}
+    no_floor = analysis.noise_floor is None
+    absent = {"noise_floor": whys["twins"]} if no_floor else {}
+    if analysis.noise_unexplained is None:
+        absent["noise_unexplained"] = whys["twins"] if no_floor else NO_INTERVAL
     if absent:
         content["absent"] = absent

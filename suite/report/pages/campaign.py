@@ -29,11 +29,12 @@ from suite.report.sections.opening import (
 )
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
-from suite.report.sections.tables.crossovers import write_crossovers
 from suite.report.sections.telemetry import describe_arms
 from suite.report.sections.validity import write_trust
+from suite.report.sections.verdict import write_crossovers
 from suite.report.sections.waterfalls import write_waterfalls
 from suite.report.text.page import Code, Page, Strong
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_share
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
@@ -59,15 +60,8 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_steps(page, analysis)
     write_pictures(page, analysis, undrawn)
     page.heading("Tables")
-    page.paragraph(
-        "A time is the geometric mean over invocations of the mean time per call in the "
-        "steady part, ± half of its 95 % confidence interval (CI; Student's t on logarithms); a very wide "
-        "interval is given by its ends, and those of a ratio always are. A rate is the declared work "
-        "divided by that time, and as uncertain. Ratios are paired by block. What was seen in most "
-        "blocks of a cell has a footnote; the rest is in cells.csv. ",
-        Code("make defend RUN=folder CELL=receipt"),
-        " shows the evidence behind a row.",
-    )
+    defend = Code("make defend RUN=folder CELL=receipt")
+    page.paragraph(TEXTS["about"]["tables"], defend, " shows the evidence behind a row.")
     for view in (analysis, *analysis.by_gpu):
         for other in view.others:
             page.paragraph(_explain_verdicts(view, other))
@@ -105,15 +99,16 @@ def compose_first(analysis: Analysis) -> Page:
     cores, quota = (facts.get(name, "unknown") for name in ("cpu.cores_usable", "cpu.quota"))
     machine = f"{name_machine(analysis.machine)}; cores {cores}, CPU quota {quota}"
     page.paragraph(f"Is this the machine you ordered? {machine}.")
-    unsound = [f"UNSOUND: {word(one)}." for one in analysis.flags]
-    sound = ["Nothing was found that makes it unsound."]
-    told = [
-        *describe_impossible(analysis),
-        *describe_hardware(analysis),
-        *describe_limits(analysis),
-    ]
-    first = [*describe_arms(analysis), *told]
-    page.bullets([*first, *(unsound or sound)])
+    unsound = [f"UNSOUND: {word(flag)}." for flag in analysis.flags]
+    page.bullets(
+        [
+            *describe_arms(analysis),
+            *describe_impossible(analysis),
+            *describe_hardware(analysis),
+            *describe_limits(analysis),
+            *(unsound or ["Nothing was found that makes it unsound."]),
+        ]
+    )
     page.paragraph("Provisional, from one uncounted invocation per arm:")
     page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
     return page
@@ -142,19 +137,20 @@ def _name_families(analysis: Analysis) -> str:
 def _explain_verdicts(analysis: Analysis, other: str) -> str:
     """What the verdicts of one comparison rest on, or why there are none."""
     name = f"{other} against {analysis.base}"
-    if absence := explain_absence((one.verdicts[other] for one in analysis.cells), f" of {name}"):
+    if absence := explain_absence((cell.verdicts[other] for cell in analysis.cells), f" of {name}"):
         return absence
-    family = [one.verdicts[other] for one in analysis.work]
-    tested = sum(isinstance(one, Verdict) and one.p is not None for one in family)
+    verdicts = (cell.verdicts[other] for cell in analysis.work)
+    tested = sum(isinstance(v, Verdict) and v.p is not None for v in verdicts)
     if not tested:
         return f"Verdicts of {name}: every comparison is invalid, or has no spread to judge it by."
-    floor = f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else ""
-    return (
-        f"Verdicts of {name}: faster or slower where the paired t test, by a cell's own spread or a "
-        f"larger one that its table makes probable, adjusted by Holm for the {tested} cells of work, gives "
-        f"p under {WORK_LEVEL} ({OTHER_LEVEL} for all others) and the estimate lies beyond "
-        f"{show_share(analysis.margin)}.{floor}"
+    words = TEXTS["about"]["verdicts"].format(
+        comparison=name,
+        tested=tested,
+        level=WORK_LEVEL,
+        other_level=OTHER_LEVEL,
+        margin=show_share(analysis.margin),
     )
+    return words + (f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else "")
 
 
 _NOT_A_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."

@@ -21,14 +21,14 @@ LATER = "The pictures are drawn when the campaign ends."
 
 def depict(analysis: Analysis) -> tuple[Picture, ...]:
     """The pictures in the report's order; a family without numbers has none."""
-    found = [
+    pictures = [
         depict_sweeps(analysis, "time"),
         depict_sweeps(analysis, "rate"),
         depict_decomposition(analysis),
         depict_pipelines(analysis),
         depict_waterfalls(analysis),
     ]
-    return tuple(picture for picture in found if picture is not None)
+    return tuple(picture for picture in pictures if picture is not None)
 
 
 def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:

@@ -9,22 +9,10 @@ from suite.analysis.result.several import Versus
 from suite.flags import Flag
 from suite.report.sections.tables.cells import write_marks
 from suite.report.text.page import Page, Strong
+from suite.report.text.texts import TEXTS
 from suite.report.text.wording import name_banners, word
 
-_COPIED: Mapping[str, str] = {
-    "contradicts": "The same values under two identities",
-    "copied": "A copy",
-    "copied-somewhere": "The same values in two campaigns",
-}
-
-FAILED: Mapping[str, str] = {
-    "twins": "an arm differs from its twin",
-    "again": "an arm differs from itself",
-    "hidden": "the image differs without its GPU",
-    "extra-work": "known extra work was not seen",
-    "input-only": "input-only cells differ",
-    "invalid": "INVALID",
-}
+FAILED = TEXTS["failed"]
 """Why a campaign's numbers are not to be believed."""
 
 
@@ -38,7 +26,7 @@ def begin_page(
     for name, codes in versus.failed.items():
         failed = ", ".join(FAILED[code] for code in codes)
         page.paragraph(Strong(f"A control of {name} failed: {failed}."))
-    for code, what in _COPIED.items():
+    for code, what in TEXTS["copied"].items():
         texts = [f"{name}: {word(f)}" for name, f in versus.copied.items() if f.code == code]
         if texts:
             page.paragraph(Strong(what), f": {'; '.join(texts)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
@@ -20,6 +20,7 @@ from suite.report.sections.tables.cells import (
 )
 from suite.report.text.names import name_receipt
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, Row
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_rate, show_seconds, show_whole
 from suite.report.text.wording import name_banners, tell, word
 
@@ -28,53 +29,33 @@ _SOFTWARE = re.compile(
 )
 """Facts that say what was loaded."""
 
-_SEEN: Mapping[str, str] = {
-    "clock_mhz": "CPU clock, MHz",
-    "gpu.clock_sm_mhz": "GPU clock, MHz",
-    "gpu.mean_power_w": "GPU power, W",
-    "gpu.temperature_c": "GPU, °C",
-    "gpu.slowdown_share": "GPU slowed, share",
-    "gpu.capped_share": "power-capped, share",
-    "gpu.other_processes": "others on the GPU",
-    "cpu.throttle_events": "CPU slowed, times",
-    "throttled_share": "quota, share",
-    "cpu.quota_share": "quota above, share",
-    "steal_share": "steal, share",
-    "pressure_share": "waited, share",
-    "foreign_cpus": "others' CPUs",
-}
-"""What the machine did while a cell ran, and what it is called."""
-
 
 def explain_excluded(analysis: Analysis, receipt: Receipt) -> dict[str, tuple[str, ...]]:
     """By document why its samples do not count; nothing where they do."""
-    found = next(one for one in analysis.cells if one.id == receipt.cell)
-    return {one.document: _explain(analysis, found.arms[one.arm], one) for one in receipt.turns}
+    (arms,) = (cell.arms for cell in analysis.cells if cell.id == receipt.cell)
+    return {turn.document: _explain(analysis, arms[turn.arm], turn) for turn in receipt.turns}
 
 
-def _explain(analysis: Analysis, result: ArmResult, one: Turn) -> tuple[str, ...]:
-    if one.block in result.values and one.last:
+def _explain(analysis: Analysis, result: ArmResult, turn: Turn) -> tuple[str, ...]:
+    if turn.block in result.values and turn.last:
         return ()
-    if not one.block:
+    if not turn.block:
         return ("the calibration, which finds the calls in a sample and never counts",)
-    place = {"arm": one.arm, "block": one.block, "repeat": one.repeat}
-    told = [word(flag) for flag in analysis.excluded if dict(flag.where) == place]
-    told += [
+    place = {"arm": turn.arm, "block": turn.block, "repeat": turn.repeat}
+    flags = result.flags
+    whys = [word(flag) for flag in analysis.excluded if dict(flag.where) == place]
+    whys += [
         word(flag)
-        for flag in (
-            *pick(result.flags, "excluded"),
-            *result.invalid,
-            *pick(result.flags, "missing"),
-        )
-        if one.block in flag.where.get("blocks", (one.block,))
+        for flag in (*pick(flags, "excluded"), *result.invalid, *pick(flags, "missing"))
+        if turn.block in flag.where.get("blocks", (turn.block,))
     ]
     # Another arm's odd invocation takes its block with it.
-    told += [
+    whys += [
         f"{flag.where['arm']} in this block: {word(flag)}"
         for flag in analysis.excluded
-        if flag.code == "off-pace" and flag.where["block"] == one.block and not told
+        if flag.code == "off-pace" and flag.where["block"] == turn.block and not whys
     ]
-    return tuple(dict.fromkeys(told)) or (f"{one.outcome}",)
+    return tuple(dict.fromkeys(whys)) or (turn.outcome,)
 
 
 def compose_receipt(
@@ -84,7 +65,7 @@ def compose_receipt(
     picture: Picture | None,
 ) -> Page:
     """The whole page; ``picture`` is shown where there is one, ``whys`` are as of `explain_excluded`."""
-    cell = next(one for one in analysis.cells if one.id == receipt.cell)
+    (cell,) = (cell for cell in analysis.cells if cell.id == receipt.cell)
     page = Page(name_banners(analysis.flags))
     page.title(f"How do you know? {cell.id}")
     campaign, suite = analysis.campaign, analysis.suite
@@ -103,8 +84,8 @@ def compose_receipt(
     page.heading("Placement and correctness")
     page.bullets(_tell_places(receipt))
     page.heading("Caveats")
-    told = {flag for one in cell.arms.values() for flag in tell(one.flags)}
-    page.bullets(sorted(told)) if told else page.paragraph("No flag is attached to these numbers.")
+    caveats = {flag for result in cell.arms.values() for flag in tell(result.flags)}
+    page.bullets(sorted(caveats) or ["No flag is attached to these numbers."])
     page.heading("Software that was loaded")
     _write_software(page, analysis)
     write_images(page, analysis.arms)
@@ -136,66 +117,61 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
 
 
 def _write_turns(page: Page, receipt: Receipt, whys: Mapping[str, Sequence[str]]) -> None:
-    def show_value(one: Turn) -> Cell:
-        return Cell(show_seconds(one.value) if one.value else NO_NUMBER, tuple(whys[one.document]))
-
-    def show_kept(one: Turn) -> str:
-        kept = 0 if whys[one.document] else len(one.samples) - one.start
-        return f"{kept} of {len(one.samples)}, after {len(one.warmup)}"
-
-    shown: Mapping[str, Callable[[Turn], str | Cell]] = {
-        "arm": lambda one: one.arm,
-        "block": lambda one: f"{one.block}" + (f", repeat {one.repeat}" if one.repeat else ""),
-        "value": show_value,
-        "samples, after warm-up": show_kept,
-        "calls per sample": lambda one: show_whole(one.calls) if one.calls else NO_NUMBER,
-        "steady": lambda one: one.steady or one.outcome,
-        "begun": lambda one: (
-            one.started.isoformat(timespec="seconds") if one.started else NO_NUMBER
-        ),
-        "document": lambda one: f"{one.document} {one.digest[:16]}",
-    }
-    page.columns(
-        "Table: every invocation. A value is the mean of the samples that count; one with a mark does not "
-        "count, and the footnote says why. The document is followed by the beginning of its SHA-256.",
-        [(head, [*map(show, receipt.turns)]) for head, show in shown.items()],
-    )
+    rows: list[Row] = []
+    for turn in receipt.turns:
+        why = tuple(whys[turn.document])
+        kept = 0 if why else len(turn.samples) - turn.start
+        begun = turn.started.isoformat(timespec="seconds") if turn.started else NO_NUMBER
+        rows.append(
+            {
+                "arm": turn.arm,
+                "block": f"{turn.block}" + (f", repeat {turn.repeat}" if turn.repeat else ""),
+                "value": Cell(show_seconds(turn.value) if turn.value else NO_NUMBER, why),
+                "samples, after warm-up": f"{kept} of {len(turn.samples)}, after {len(turn.warmup)}",
+                "calls per sample": show_whole(turn.calls) if turn.calls else NO_NUMBER,
+                "steady": turn.steady or turn.outcome,
+                "begun": begun,
+                "document": f"{turn.document} {turn.digest[:16]}",
+            }
+        )
+    page.table(TEXTS["captions"]["turns"], rows)
 
 
 def _write_seen(page: Page, receipt: Receipt) -> None:
-    names = [name for name in _SEEN if any(name in one.seen for one in receipt.turns)]
-    if not names:
+    heads = {
+        name: head
+        for name, head in TEXTS["machine"].items()
+        if any(name in turn.seen for turn in receipt.turns)
+    }
+    if not heads:
         page.paragraph("No telemetry was recorded.")
         return
     page.table(
         "Table: the machine while this cell ran; a dash where it is not known.",
         [
-            {"arm": one.arm, "block": str(one.block)}
-            | {_SEEN[n]: f"{one.seen[n]:.4g}" if n in one.seen else NO_NUMBER for n in names}
-            for one in receipt.turns
-            if _SEEN.keys() & one.seen.keys()
+            {"arm": turn.arm, "block": str(turn.block)}
+            | {h: f"{turn.seen[n]:.4g}" if n in turn.seen else NO_NUMBER for n, h in heads.items()}
+            for turn in receipt.turns
+            if heads.keys() & turn.seen.keys()
         ],
     )
 
 
 def _tell_places(receipt: Receipt) -> list[str]:
-    told: dict[str, None] = {}
-    for one in receipt.turns:
-        if one.outcome != "measured":
-            continue
-        nodes = ", ".join(f"{count} on {device}" for device, count in one.on.items())
-        away = ", ".join(one.elsewhere)
-        seen = f"nodes seen: {nodes}" if nodes else "no node was seen"
-        told[f"{one.arm}: {seen}" + (f"; elsewhere: {away}" if away else "")] = None
-        if one.check:
-            told[f"{one.arm}: verified: {one.check}"] = None
-    return [*told] or ["It was measured nowhere."]
+    sentences = []
+    for turn in (turn for turn in receipt.turns if turn.outcome == "measured"):
+        nodes = ", ".join(f"{count} on {device}" for device, count in turn.on.items())
+        away = f"; elsewhere: {', '.join(turn.elsewhere)}" if turn.elsewhere else ""
+        where = f"nodes seen: {nodes}" if nodes else "no node was seen"
+        sentences.append(f"{turn.arm}: {where}{away}")
+        sentences += [f"{turn.arm}: verified: {turn.check}"] if turn.check else []
+    return [*dict.fromkeys(sentences)] or ["It was measured nowhere."]
 
 
 def _write_software(page: Page, analysis: Analysis) -> None:
-    facts = {arm: show_facts(one) for arm, one in analysis.arms.items()}
-    names = sorted({name for one in facts.values() for name in one if _SOFTWARE.search(name)})
-    write_facts(page, "Table: versions as they were loaded.", names, facts)
+    facts = {arm: show_facts(details) for arm, details in analysis.arms.items()}
+    names = {name for of_arm in facts.values() for name in of_arm if _SOFTWARE.search(name)}
+    write_facts(page, "Table: versions as they were loaded.", sorted(names), facts)
 
 
 def _write_repeating(page: Page, analysis: Analysis, receipt: Receipt, cell: CellAnalysis) -> None:
@@ -212,12 +188,12 @@ def _write_repeating(page: Page, analysis: Analysis, receipt: Receipt, cell: Cel
 
 
 def _write_docker(analysis: Analysis, receipt: Receipt, arm: str) -> str | None:
-    turns = [one for one in receipt.turns if one.arm == arm]
+    turns = [turn for turn in receipt.turns if turn.arm == arm]
     images = analysis.arms[arm].image.get("id", ())
     if not images or not turns or turns[0].isolation != "container":
         return None
     cpus = analysis.arms[arm].facts.get("limits.cpus", (None,))[0]
-    calls = next((one.calls for one in reversed(turns) if one.calls), None)
+    calls = next((turn.calls for turn in reversed(turns) if turn.calls), None)
     gpu = analysis.arms[arm].gpu
     campaign = analysis.campaign
     words = ["docker", "run", "--rm", "--network=none"]
@@ -237,12 +213,9 @@ def write_bench(command: str, seed: int, cell: str) -> str:
         words = shlex.split(command)
     except ValueError:
         words = []
-    target = [one for one in words if "=" not in one] or ["make", "bench"]
+    target = [text for text in words if "=" not in text] or ["make", "bench"]
+    pairs = [text.partition("=")[::2] for text in words if "=" in text]
     left_out = {"ONLY", "LABEL", "PRICE", "SEED", "BUDGET"}
-    given = [one for one in words if "=" in one and one.partition("=")[0] not in left_out]
-    return " ".join([*target, *(_quote(one) for one in (*given, f"ONLY={cell}", f"SEED={seed}"))])
-
-
-def _quote(word: str) -> str:
-    name, _, value = word.partition("=")
-    return f"{name}={shlex.quote(value)}"
+    variables = [(name, value) for name, value in pairs if name not in left_out]
+    variables += [("ONLY", cell), ("SEED", f"{seed}")]
+    return " ".join([*target, *(f"{name}={shlex.quote(value)}" for name, value in variables)])

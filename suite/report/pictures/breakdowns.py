@@ -8,10 +8,11 @@ from itertools import chain, zip_longest
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import PARTS, Waterfall
 from suite.cells import families
-from suite.report.pictures.captions import title_picture, word_mark
-from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture, Stacks
+from suite.report.pictures.captions import title_picture
+from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture
 from suite.report.text.names import name_cells, name_changes, name_fixed
-from suite.report.text.units import show_seconds, show_share, show_times
+from suite.report.text.texts import TEXTS
+from suite.report.text.units import show_times
 
 WANTED = "compute"
 """The part that a step is made for: the picture tells of what else takes most."""
@@ -38,25 +39,18 @@ def depict_decomposition(analysis: Analysis) -> Picture | None:
     if not kept:
         return None
     wastes = [(bar, name) for bar in kept for name in bar.parts if name != WANTED]
-    worst, name = max(wastes, key=lambda one: one[0].shares[one[1]])
-    told = [
-        f"{bar.label}, {show_seconds(bar.whole)}: "
-        + ", ".join(f"{name} {show_share(share)}" for name, share in bar.shares.items())
-        + "."
-        for bar in kept
-    ]
+    worst, name = max(wastes, key=lambda waste: waste[0].shares[waste[1]])
     negative = any(seconds < 0 for bar in kept for seconds in bar.parts.values())
     return title_picture(
         analysis,
         STEPS,
         f"Where a training step goes: {name} takes {100 * worst.shares[name]:.0f} % of {worst.label}",
-        Stacks(bars=tuple(kept)),
+        tuple(kept),
         caption=[
-            "Each bar is one training step, divided by what its parts take; its whole time stands beside it.",
+            TEXTS["pictures"]["steps"],
             *(["A part that came out under 0 is left out."] if negative else []),
             *_describe_rest(len(there) - len(kept), "step"),
         ],
-        told=told,
         tables=[families.STEPS.name],
     )
 
@@ -101,7 +95,7 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
     panels = tuple(_make_panel(title, falls) for title, falls in kept.items())
     worst = max(
         (waterfall for falls in kept.values() for waterfall in falls),
-        key=lambda one: one.factor.value,
+        key=lambda waterfall: waterfall.factor.value,
     )
     state = "from what they time to the fair number"
     if worst.factor.value > 1:
@@ -113,16 +107,8 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
         f"What people ask about: {state}",
         Dots(label="time", panels=panels, linked=True),
         caption=[
-            "On a logarithmic scale, each row after one or more further changes to the script:",
-            "the first is as asked, the last is fair.",
+            TEXTS["pictures"]["waterfalls"],
             *_describe_rest(len(there) - len(kept), "case"),
-        ],
-        told=[
-            f"{panel.title}, {arm}: "
-            + ", ".join(f"{row} {word_mark(mark)}" for row, mark in found)
-            + "."
-            for panel in panels
-            for arm, found in panel.found.items()
         ],
         tables=[families.WAYS.name],
     )
@@ -142,8 +128,8 @@ def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
             after = rows.index(row) + 1
             more = len(step.changes) - 1 if index else 0
             others[row] = min(more, others.get(row, more))
-            found = Mark(value=step.value.value, low=step.value.low, high=step.value.high)
-            marks[waterfall.spot.arm, row] = found
+            time = step.value
+            marks[waterfall.spot.arm, row] = Mark(value=time.value, low=time.low, high=time.high)
     arms = dict.fromkeys(waterfall.spot.arm for waterfall in falls)
     return Panel(
         title=title,

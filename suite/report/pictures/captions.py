@@ -8,7 +8,6 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import FEWEST, derive_rate
 from suite.report.pictures.picture import Content, Dots, Mark, Picture, Sweeps
-from suite.report.text.units import show_seconds
 from suite.report.text.wording import name_banners
 
 
@@ -19,21 +18,21 @@ def title_picture(
     content: Content,
     *,
     caption: Iterable[str],
-    told: Iterable[str],
     missing: Iterable[str] = (),
     tables: Iterable[str] = (),
 ) -> Picture:
-    """A picture of an analysis; ``caption`` and ``told`` are sentences, those that say what it shows.
+    """A picture of an analysis; ``caption`` are the sentences that say how to read it.
 
     ``missing`` are the numbers that there are not, such as ``cpu at n = 10000``.
     """
-    aids = _explain_marks(content.marks) if isinstance(content, Sweeps | Dots) else []
+    panels = content.panels if isinstance(content, Sweeps | Dots) else ()
+    aids = _explain_marks([mark for panel in panels for mark in panel.drawn]) if panels else []
     lost = [f"No number: {names}."] if (names := "; ".join(missing)) else []
     return Picture(
         name=name,
         title=title,
         caption=" ".join([*caption, *aids, *lost]),
-        alt=" ".join([f"{title}.", *told, *lost]),
+        alt=" ".join([f"{title}.", *lost]),
         tables=tuple(tables),
         arms=tuple(analysis.arms),
         banner=" · ".join(name_banners(analysis.flags)),
@@ -46,7 +45,8 @@ def mark_time(
 ) -> Mark | None:
     """An arm's time of a cell, in seconds a call, or what that is turned into; None: there is none."""
     value, low, high = (
-        None if one is None else turn(one) for one in (result.value, result.low, result.high)
+        None if seconds is None else turn(seconds)
+        for seconds in (result.value, result.low, result.high)
     )
     if value is None:
         return None
@@ -58,11 +58,6 @@ def mark_time(
 def mark_rate(result: ArmResult) -> Mark | None:
     """An arm's rate in a cell, in work a second; None also where there is no work to count."""
     return mark_time(result, lambda seconds: derive_rate(result.work.amount, seconds))
-
-
-def word_mark(mark: Mark, word: Callable[[float], str] = show_seconds) -> str:
-    """A mark's number in words, and whether it is to be believed."""
-    return word(mark.value) + (" (invalid)" if mark.struck else "")
 
 
 def _explain_marks(marks: Sequence[Mark]) -> list[str]:

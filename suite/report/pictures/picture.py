@@ -53,37 +53,30 @@ class Panel(Generic[Place]):
     spans: tuple[Span, ...] = ()
 
     @property
-    def found(self) -> dict[str, list[tuple[Place, Mark]]]:
-        """By arm the marks that there are, with their places."""
-        rows = {arm: zip(self.places, marks, strict=True) for arm, marks in self.marks.items()}
-        return {arm: [(place, mark) for place, mark in row if mark] for arm, row in rows.items()}
+    def drawn(self) -> list[Mark]:
+        """The marks that there are, of all arms."""
+        return [mark for marks in self.marks.values() for mark in marks if mark]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chart(Generic[Place]):
-    """Panels that share a logarithmic axis of values; ``label`` is what stands beside it."""
+class Sweeps:
+    """Lines over sizes, the panels side by side, with one logarithmic axis of values and its ``label``; the
+    values' ``unit`` is ``s`` or ``examples/s``."""
 
     label: str
-    panels: tuple[Panel[Place], ...]
-
-    @property
-    def marks(self) -> list[Mark]:
-        """All that there are."""
-        rows = [found for panel in self.panels for found in panel.found.values()]
-        return [mark for found in rows for _, mark in found]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sweeps(Chart[float]):
-    """Lines over sizes, the panels side by side; the values' ``unit`` is ``s`` or ``examples/s``."""
-
+    panels: tuple[Panel[float], ...]
     unit: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dots(Chart[str]):
-    """Rows of times under titles, below each other; ``linked``: each is the one above after one change."""
+class Dots:
+    """Rows of times under titles, below each other, on one logarithmic axis with this ``label``.
 
+    ``linked``: each is the one above after one change.
+    """
+
+    label: str
+    panels: tuple[Panel[str], ...]
     linked: bool = False
 
 
@@ -102,14 +95,8 @@ class Bar:
     @property
     def shares(self) -> dict[str, float]:
         """By part its share of the whole."""
-        return {name: max(one, 0.0) / (self.whole or 1.0) for name, one in self.parts.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stacks:
-    """Bars of one length, all divided into the same parts."""
-
-    bars: tuple[Bar, ...]
+        whole = self.whole or 1.0
+        return {name: max(seconds, 0.0) / whole for name, seconds in self.parts.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +115,6 @@ class Strip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strips:
-    """By arm its invocations side by side, one arm below the other, each on a scale of its own."""
-
-    arms: Mapping[str, tuple[Strip, ...]]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Scatter:
     """By label a mark on each of two logarithmic axes, and what stands beside these; ``best`` are the labels
     that nothing is better than."""
@@ -145,13 +125,15 @@ class Scatter:
     up: str
 
 
-Content = Sweeps | Dots | Stacks | Strips | Scatter
-
+Content = Sweeps | Dots | Scatter | tuple[Bar, ...] | dict[str, tuple[Strip, ...]]
+"""Bars are of one length and divided into the same parts; strips are by arm its invocations side by side,
+one arm below the other, each on a scale of its own."""
 
 STEPS, PIPELINES = "decomposition", "pipelines"
 """The pictures that are of no family alone; the others have their family's name."""
 
-_NAMES = (*(one.name for one in FAMILIES.values() if one.subject), WAYS.name, STEPS, PIPELINES)
+_SUBJECTS = (family.name for family in FAMILIES.values() if family.subject)
+_NAMES = (*_SUBJECTS, WAYS.name, STEPS, PIPELINES)
 
 POSSIBLE_FILES = tuple(f"{FOLDER}/{name}.{ending}" for name in _NAMES for ending in ("svg", "png"))
 """Every file that a report's pictures can be, by its path in the campaign's folder."""
@@ -162,7 +144,7 @@ class Picture:
     """A picture and the words that go with it.
 
     ``name`` is its file's, without ending.  ``title`` says what to see, ``caption`` how to read it,
-    ``alt`` the essential numbers in words, ``tables`` where all of them stand.  ``arms`` are the
+    ``alt`` what it shows for those who don't see it, ``tables`` where the numbers stand.  ``arms`` are the
     plan's, so that an arm looks the same in every picture; ``banner`` must stand inside.
     """
 

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.report.pictures.captions import mark_time, title_picture, word_mark
+from suite.report.pictures.captions import mark_time, title_picture
 from suite.report.pictures.picture import PIPELINES, Dots, Mark, Panel, Picture
 from suite.report.text.names import sort_cells
-
-PARTS: Mapping[str, str] = {
-    "input": "input alone",
-    "compute": "compute alone",
-    "together": "together",
-    "trivial": "with a trivial model",
-}
-"""The rows of a pipeline, top to bottom; ``compute`` is the training cell."""
+from suite.report.text.texts import TEXTS
 
 AXIS = "pipeline"
 """What tells the pipelines apart."""
-
-_CAPTION = (
-    "Time of one batch on a logarithmic scale. Where both together take as long as the input alone the "
-    "model waits for its data, and a faster device changes nothing; where they take as long as computing "
-    "alone the input is hidden."
-)
 
 _COUNTED = frozenset({"element", "example"})
 """Units of work of which a batch is so many."""
@@ -38,25 +23,23 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
     links = [name for cell in triple for name in cell.compute]
     compute = next((by_id[name] for name in links if name in by_id), None)
     panels = []
-    for pipeline in dict.fromkeys(str(one.params[AXIS]) for one in sort_cells(triple)):
+    for pipeline in dict.fromkeys(str(cell.params[AXIS]) for cell in sort_cells(triple)):
         cells = {_name_part(cell): cell for cell in triple if str(cell.params[AXIS]) == pipeline}
         if compute is not None:
             cells["compute"] = compute
-        rows = {label: cells[part] for part, label in PARTS.items() if part in cells}
+        rows = {label: cells[part] for part, label in TEXTS["pipeline"].items() if part in cells}
         marks = {
-            arm: tuple(_mark_batch(one, arm) for one in rows.values()) for arm in analysis.arms
+            arm: tuple(_mark_batch(cell, arm) for cell in rows.values()) for arm in analysis.arms
         }
         panels.append(Panel(title=pipeline, places=tuple(rows), marks=marks))
-    content = Dots(label="time of one batch", panels=tuple(panels))
-    if not content.marks:
+    if not any(panel.drawn for panel in panels):
         return None
     return title_picture(
         analysis,
         PIPELINES,
         f"The input pipeline: {_state(analysis)}",
-        content,
-        caption=[_CAPTION],
-        told=[text for panel in panels for text in _describe_rows(panel)],
+        Dots(label="time of one batch", panels=tuple(panels)),
+        caption=[TEXTS["pictures"]["pipelines"]],
         missing=[
             f"{arm}, {panel.title}, {label}"
             for panel in panels
@@ -64,7 +47,7 @@ def depict_pipelines(analysis: Analysis) -> Picture | None:
             for arm, marks in panel.marks.items()
             if marks[index] is None
         ],
-        tables=dict.fromkeys(one.scenario for one in (*triple, *([compute] if compute else []))),
+        tables=dict.fromkeys(cell.scenario for cell in (*triple, *([compute] if compute else []))),
     )
 
 
@@ -105,13 +88,3 @@ def _state(analysis: Analysis) -> str:
         f"with the {pipeline} pipeline a batch on {arm} takes {times:.3g} times as long as its "
         "computing"
     )
-
-
-def _describe_rows(panel: Panel[str]) -> list[str]:
-    """The times of a pipeline by its rows; nothing where it has none."""
-    rows = []
-    for index, label in enumerate(panel.places):
-        marks = [(arm, found[index]) for arm, found in panel.marks.items()]
-        if told := ", ".join(f"{arm} {word_mark(mark)}" for arm, mark in marks if mark):
-            rows.append(f"{label} {told}")
-    return [f"{panel.title}: {'; '.join(rows)}."] if rows else []

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt
 from suite.report.pictures.captions import title_picture
-from suite.report.pictures.picture import Picture, Strip, Strips
+from suite.report.pictures.picture import Picture, Strip
 from suite.report.text.names import name_receipt
-from suite.report.text.units import show_seconds, show_things
+from suite.report.text.texts import TEXTS
 
 
 def depict_samples(
@@ -17,7 +17,6 @@ def depict_samples(
 ) -> Picture | None:
     """None where there is no sample.  ``whys`` are by document the reasons for which it does not count."""
     taken: dict[str, tuple[Strip, ...]] = {}
-    told = []
     for turn in receipt.turns:
         if not turn.samples:
             continue
@@ -32,23 +31,12 @@ def depict_samples(
             value=turn.value if counts else None,
         )
         taken[turn.arm] = (*taken.get(turn.arm, ()), strip)
-        if strip.value is not None:
-            kept = len(turn.samples) - turn.start
-            told.append(
-                f"{turn.arm}, block {turn.block}: {show_seconds(strip.value)}, the mean of "
-                f"{kept} of {show_things(len(turn.samples), 'sample')}."
-            )
     if not taken:
         return None
     return title_picture(
         analysis,
         f"defend-{name_receipt(receipt.cell)}",
         f"Every sample of {receipt.cell}",
-        Strips(arms=taken),
-        caption=[
-            "Full marks count, and the bar over them is the invocation's value, their mean.",
-            "Hollow marks are warm-up; crosses are samples that do not count; block 0 is the calibration.",
-            "Logarithmic, each arm on its own scale.",
-        ],
-        told=told,
+        taken,
+        caption=[TEXTS["pictures"]["samples"]],
     )

@@ -23,10 +23,10 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
     steps = [max(_ROW + _ARM * len(arms), _LINE * number) for number in lines]
     heights = [step * len(rows) for step, rows in zip(steps, labels, strict=True)]
     figure = sheet.lay_out(picture, _AXIS + math.fsum(_TITLE + height for height in heights))
-    every = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[
-        :, 0
-    ]
-    sheet.scale_up(every[0], "x", sheet.span_of(dots.marks), partial(show_tick, unit="s"))
+    grid = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)
+    every = grid[:, 0]
+    drawn = [mark for panel in dots.panels for mark in panel.drawn]
+    sheet.scale_up(every[0], "x", sheet.span_of(drawn), partial(show_tick, unit="s"))
     every[-1].set_xlabel(dots.label)
     for axes, panel, rows, step in zip(every, dots.panels, labels, steps, strict=True):
         number = len(rows)

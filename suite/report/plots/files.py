@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any
 from xml.etree import ElementTree as ET
 
 from matplotlib.figure import Figure
 
-from suite.report.pictures.picture import Dots, Picture, Scatter, Stacks, Strips, Sweeps
+from suite.report.pictures.picture import Dots, Picture, Scatter, Sweeps
 from suite.report.plots.dots import draw_dots
 from suite.report.plots.scatter import draw_scatter
 from suite.report.plots.sheet import own_style
@@ -27,32 +25,32 @@ _HASHED = re.compile(r"\b[a-z][0-9a-f]{10}\b")
 _ID = re.compile(rf'(?<= id="){_HASHED.pattern}(?=")')
 """What matplotlib calls a clip path or a marker."""
 
-_DRAWERS: Mapping[type, Callable[[Picture, Any], Figure]] = {
-    Sweeps: draw_sweeps,
-    Dots: draw_dots,
-    Stacks: draw_stacks,
-    Strips: draw_strips,
-    Scatter: draw_scatter,
-}
-
 
 def draw(picture: Picture) -> Figure:
     """The picture as a figure; call it within `own_style`."""
-    return _DRAWERS[type(picture.content)](picture, picture.content)
+    match picture.content:
+        case Sweeps() as sweeps:
+            return draw_sweeps(picture, sweeps)
+        case Dots() as dots:
+            return draw_dots(picture, dots)
+        case Scatter() as scatter:
+            return draw_scatter(picture, scatter)
+        case tuple() as bars:
+            return draw_stacks(picture, bars)
+        case strips:
+            return draw_strips(picture, strips)
 
 
 def render_svg(picture: Picture) -> str:
     """The picture as SVG with a title and a description for those who don't see it."""
     # Neither doctype nor metadata nor comments: they name addresses, and the version.
-    text = _number_ids(
-        _save(picture, "svg", {"Date": None, "Creator": None}).decode(), picture.name
-    )
+    drawn = _save(picture, "svg", {"Date": None, "Creator": None}).decode()
+    text = _number_ids(drawn, picture.name)
     root = ET.fromstring(text)  # noqa: S314  matplotlib wrote it
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)
-    for place, (tag, text) in enumerate(
-        zip(("title", "desc"), describe_picture(picture), strict=True)
-    ):
+    parts = zip(("title", "desc"), describe_picture(picture), strict=True)
+    for place, (tag, text) in enumerate(parts):
         element = ET.Element(f"{{{_SVG}}}{tag}")
         element.text = text
         element.tail = "\n "
@@ -68,8 +66,8 @@ def _number_ids(svg: str, name: str) -> str:
 
     matplotlib makes them of hashes over unrounded coordinates, whose last bits depend on the processor.
     """
-    found = dict.fromkeys(_ID.findall(svg))
-    numbers = {one: f"{name}-{number}" for number, one in enumerate(found, start=1)}
+    hashes = dict.fromkeys(_ID.findall(svg))
+    numbers = {old: f"{name}-{number}" for number, old in enumerate(hashes, start=1)}
     return _HASHED.sub(lambda match: numbers.get(match[0], match[0]), svg)
 
 

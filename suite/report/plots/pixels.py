@@ -42,7 +42,7 @@ def _read_both(here: bytes, anew: bytes) -> tuple[Array, Array]:
     try:
         parts = _list_parts(here)
     except (ValueError, struct.error) as error:
-        raise ValueError("is not a PNG, or one with something behind its end") from error
+        raise ValueError("is not a PNG, or has something behind its end") from error
     if parts != _list_parts(anew):
         raise ValueError("holds something else than a picture of this size")
     try:

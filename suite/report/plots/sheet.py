@@ -10,6 +10,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -26,30 +27,9 @@ WIDTH = 7.6
 
 INK, FAINT, ALARM = "#222222", "#666666", "#a00000"
 
-STYLE: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine has it
-    "font.size": 9,
-    "text.color": INK,
-    "text.parse_math": False,  # a dollar sign in somebody's label is a dollar sign
-    "axes.unicode_minus": False,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "hatch.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.borderpad": 0,
-    "legend.fontsize": 8.5,
-    "svg.fonttype": "path",  # looks the same where the font is not installed
-    "svg.hashsalt": "crossover",
-    "savefig.dpi": 150,
-}
+STYLE = mpl.rc_params_from_file(
+    Path(__file__).with_name("picture.mplstyle"), use_default_template=False
+)
 
 BACKING = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
 """Behind text that stands on a drawing."""
@@ -133,7 +113,7 @@ def span_of(marks: Iterable[Mark]) -> Sides:
 def pick_ticks(low: float, high: float) -> list[float]:
     """Round values within a range on a logarithmic scale: as few as ``_FEWEST``, where they can be."""
     narrow = MaxNLocator(5, steps=[1, 2, 5, 10])
-    for locator in (*(LogLocator(subs=one, numticks=_MOST) for one in _STEPS), narrow):
+    for locator in (*(LogLocator(subs=steps, numticks=_MOST) for steps in _STEPS), narrow):
         ticks = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
         if len(ticks) >= _FEWEST:
             break

@@ -41,7 +41,7 @@ def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
     lines = entries + max(title.count("\n") for title in titles)
     figure = sheet.lay_out(picture, 4.2 + 0.19 * lines)
     every = figure.subplots(1, count, sharey=True, squeeze=False)[0]
-    low, high = sheet.span_of(sweeps.marks)
+    low, high = sheet.span_of(mark for panel in sweeps.panels for mark in panel.drawn)
     if any(None in marks for panel in sweeps.panels for marks in panel.marks.values()):
         low /= (high / low) ** (_MISSING_ROOM * len(picture.arms))
     sheet.scale_up(every[0], "y", (low, high), partial(show_tick, unit=sweeps.unit))
@@ -52,19 +52,18 @@ def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
         ticks = _thin(sizes, (sizes[-1] / sizes[0]) ** (_LETTER * count))
         sheet.scale_up(axes, "x", sides, show_size, ticks)
         axes.set_xlabel(show_plainly(panel.axis))
-        told = [*_draw_lines(picture, axes, panel, sizes), *_shade(axes, panel, sides)]
-        axes.legend(
-            handles=told, title=title, loc="lower left", bbox_to_anchor=(0, 1), alignment="left"
-        )
+        handles = [*_draw_lines(picture, axes, panel, sizes), *_shade(axes, panel, sides)]
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+        axes.legend(handles=handles, title=title, **place)
     return figure
 
 
 def _shade(axes: Axes, panel: Panel[float], sides: sheet.Sides) -> Iterator[Artist]:
     """The ranges in which the winner changes."""
-    for place, one in enumerate(panel.spans):
-        low, high = one.low or sides[0], one.high or sides[1]
+    for place, span in enumerate(panel.spans):
+        low, high = span.low or sides[0], span.high or sides[1]
         grey: dict[str, Any] = {"facecolor": "#bbbbbb80", "edgecolor": sheet.FAINT, "zorder": 0.5}
-        hatch, label = _HATCHES[place % len(_HATCHES)], sheet.wrap(one.label, 60, 1)
+        hatch, label = _HATCHES[place % len(_HATCHES)], sheet.wrap(span.label, 60, 1)
         yield axes.axvspan(low, high, **grey, hatch=hatch, label=label)
 
 

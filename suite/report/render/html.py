@@ -18,11 +18,10 @@ from suite.report.text.page import (
     Block,
     Bullets,
     Cell,
-    Command,
+    Code,
     Figure,
     Footnotes,
     Heading,
-    Link,
     Page,
     Paragraph,
     Run,
@@ -31,8 +30,10 @@ from suite.report.text.page import (
 )
 from suite.report.text.units import Quantity
 
-_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-_SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+_PAGE, _STYLE, _SCRIPT = (
+    Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for name in ("page.html", "page.css", "page.js")
+)
 
 
 def render_html_page(page: Page, pictures: Mapping[str, str] | None = None) -> str:
@@ -55,7 +56,7 @@ class _Writer:
         assert isinstance(title, Heading)  # noqa: S101  every page begins with its title
         parts = "\n".join(map(self._render, rest))
         # A class for every width that a column of numbers has.
-        widths = (f".w{one} {{ min-width: {one}ch; }}\n" for one in sorted(self._widths))
+        widths = (f".w{width} {{ min-width: {width}ch; }}\n" for width in sorted(self._widths))
         style = _STYLE + "".join(widths)
         return _PAGE.format(
             policy=_make_policy(style),
@@ -74,13 +75,13 @@ class _Writer:
                 if level == 2:
                     self._links.append(f'<li><a href="#{name}">{text}</a></li>')
                     html = f'</section>\n<section aria-labelledby="{name}">\n{html}'
+            case Paragraph(runs=(Code(text=command),)):
+                html = f"<pre><code>{_show(command)}</code></pre>"
             case Paragraph():
                 html = f"<p>{_render_runs(block.runs)}</p>"
             case Bullets():
                 items = "\n".join(f"<li>{_render_runs(item)}</li>" for item in block.items)
                 html = f"<ul>\n{items}\n</ul>"
-            case Command():
-                html = f"<pre><code>{_show(block.text)}</code></pre>"
             case Table():
                 html = self._render_table(block)
             case Figure():
@@ -100,14 +101,14 @@ class _Writer:
 
     def _render_table(self, table: Table) -> str:
         banner = f"<strong>{_show(table.banner)}</strong> · " if table.banner else ""
-        heads = "".join(f'<th scope="col">{self._render_cell(one)}</th>' for one in table.headers)
+        heads = "".join(f'<th scope="col">{self._render_cell(head)}</th>' for head in table.headers)
         widths = {
             i: max(len(show_plainly(row[i].parts[0])) for row in table.rows) for i in table.numbers
         }
         self._widths.update(widths.values())
         rows = "\n".join(
             "<tr>"
-            + "".join(self._render_column(i, one, widths.get(i)) for i, one in enumerate(row))
+            + "".join(self._render_column(i, cell, widths.get(i)) for i, cell in enumerate(row))
             + "</tr>"
             for row in table.rows
         )
@@ -163,8 +164,6 @@ def _render_runs(runs: Iterable[Run]) -> str:
 def _render_run(run: Run) -> str:
     if isinstance(run, str):
         return _show(run)
-    if isinstance(run, Link):
-        return f'<a href="{quote(run.target)}">{_show(run.text)}</a>'
     tag = "strong" if isinstance(run, Strong) else "code"
     return f"<{tag}>{_show(run.text)}</{tag}>"
 
@@ -179,32 +178,3 @@ def _make_policy(style: str) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-</header>
-<nav aria-label="Sections">
-<ul>{links}</ul>
-</nav>
-<main>
-<section aria-label="Verdict">
-{parts}
-</section>
-</main>
-<script>{script}</script>
-</body>
-</html>
-"""

@@ -13,11 +13,10 @@ from suite.report.text.page import (
     Block,
     Bullets,
     Cell,
-    Command,
+    Code,
     Figure,
     Footnotes,
     Heading,
-    Link,
     Page,
     Paragraph,
     Run,
@@ -69,20 +68,20 @@ def _render(block: Block) -> str:
     match block:
         case Heading():
             text = f"{'#' * block.level} {escape(block.text)}"
+        case Paragraph(runs=(Code(text=command),)):
+            # Indented, so that nothing in it can be markup.
+            text = "    " + show_plainly(command)
         case Paragraph():
             text = _render_runs(block.runs)
         case Bullets():
             text = "\n".join(f"- {_render_runs(item)}" for item in block.items)
-        case Command():
-            # Indented, so that nothing in it can be markup.
-            text = "    " + show_plainly(block.text)
         case Table():
             text = _render_table(block)
         case Figure():
             image = write_image(block.alt, f"{FOLDER}/{block.name}.svg")
             text = f"{image}\n\n{escape(block.caption)}"
         case Footnotes():
-            notes = (f"- [{number}] {escape(one, LONGEST_ASIDE)}" for number, one in block.items)
+            notes = (f"- [{number}] {escape(note, LONGEST_ASIDE)}" for number, note in block.items)
             text = "\n".join(notes)
     return text
 
@@ -97,8 +96,6 @@ def _render_run(run: Run) -> str:
         return _escape_inside(run)
     if isinstance(run, Strong):
         return f"**{escape(run.text)}**"
-    if isinstance(run, Link):
-        return f"[{escape(run.text)}]({run.target})"
     text = show_plainly(run.text)
     ticks = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
     return f"{ticks} {text} {ticks}" if "`" in text else f"`{text}`"
@@ -107,12 +104,12 @@ def _render_run(run: Run) -> str:
 def _render_table(table: Table) -> str:
     banner = f"**{escape(table.banner)}** · " if table.banner else ""
     columns = [
-        _align(column) if i in table.numbers else ["".join(_render_cell(one)) for one in column]
+        _align(column) if i in table.numbers else ["".join(_render_cell(cell)) for cell in column]
         for i, column in enumerate(zip(*table.rows, strict=True))
     ]
     body = tabulate.tabulate(
         list(zip(*columns, strict=True)),
-        headers=["".join(_render_cell(one)) for one in table.headers],
+        headers=["".join(_render_cell(cell)) for cell in table.headers],
         tablefmt="pipe",
         disable_numparse=True,
         preserve_whitespace=True,

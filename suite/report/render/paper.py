@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from suite.errors import NotInstalledError, UsageError
 
@@ -52,7 +52,14 @@ letters wide, unless there is room."""
 
 
 def render_pdf(html: str, sheet: Sheet = "a4") -> bytes:
-    """The page on sheets, as ``page.css`` sets it; nothing is fetched from anywhere.
+    """The page as a PDF, on sheets as `lay_out` has them; raises what that does."""
+    content: bytes = lay_out(html, sheet).write_pdf()
+    return content
+
+
+def lay_out(html: str, sheet: Sheet = "a4") -> Any:
+    """The page on sheets (a document of WeasyPrint's), as ``page.css`` sets it; nothing is fetched from
+    anywhere.
 
     Raises:
         NotInstalledError: WeasyPrint is not installed.
@@ -70,8 +77,7 @@ def render_pdf(html: str, sheet: Sheet = "a4") -> bytes:
         ) from error
     document = weasyprint.HTML(string=html, url_fetcher=URLFetcher(allowed_protocols=["data"]))
     size = weasyprint.CSS(string=f"@page {{ size: {sheet} !important }}")
-    content: bytes = document.write_pdf(stylesheets=[size])
-    return content
+    return document.render(stylesheets=[size])
 
 
 def render_docx(html: str, pictures: Sequence[bytes], sheet: Sheet = "a4") -> bytes:
@@ -109,7 +115,7 @@ def _set_pages(docx: bytes, sheet: Sheet) -> bytes:
         for part in old.infolist():
             content = old.read(part)
             if part.filename == "word/document.xml":
-                text = _TABLE.sub(lambda found: _set_table(found[0], room), content.decode())
+                text = _TABLE.sub(lambda table: _set_table(table[0], room), content.decode())
                 content = _SECTION.sub(section, text).encode()
             elif part.filename == "word/styles.xml":
                 # Half points: 10 in the text.
@@ -125,14 +131,14 @@ def _set_table(table: str, room: int) -> str:
     rows = [_CELL.findall(row["cells"]) for row in _ROW.finditer(table)]
     place = iter(range(len(rows)))
 
-    def set_row(found: re.Match[str]) -> str:
+    def set_row(row: re.Match[str]) -> str:
         # The head and the rows behind it stay with what follows, and so do the last ones.
         number = next(place)
         ends = number < 4 or number > len(rows) - 5
         keep = "<w:keepNext />" if ends and number < len(rows) - 1 else ""
         style = "TableText" if number else "TableHead"
-        cells = found["cells"].replace(_COMPACT, f'<w:pStyle w:val="{style}" />{keep}')
-        return f"<w:tr><w:trPr><w:cantSplit />{found['kept'] or ''}</w:trPr>{cells}</w:tr>"
+        cells = row["cells"].replace(_COMPACT, f'<w:pStyle w:val="{style}" />{keep}')
+        return f"<w:tr><w:trPr><w:cantSplit />{row['kept'] or ''}</w:trPr>{cells}</w:tr>"
 
     grid = "".join(f'<w:gridCol w:w="{width}" />' for width in _share_room(rows, room))
     table = _GRID.sub(f"<w:tblGrid>{grid}</w:tblGrid>", table)
@@ -146,9 +152,9 @@ def _share_room(rows: Sequence[Sequence[str]], room: int) -> list[int]:
         for column in zip(*rows, strict=True)
     ]
     if sum(lengths) * _LETTER > room:
-        lengths = [min(one, _WIDEST) for one in lengths]
+        lengths = [min(length, _WIDEST) for length in lengths]
     scale = min(float(_LETTER), room / sum(lengths))
-    return [int(one * scale) for one in lengths]
+    return [int(length * scale) for length in lengths]
 
 
 SHEETS: Sequence[Sheet] = get_args(Sheet)

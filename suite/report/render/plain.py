@@ -40,9 +40,9 @@ def show_plainly(text: str, limit: int = LONGEST) -> str:
 
 
 def describe_picture(picture: Picture) -> tuple[str, str]:
-    """What stands in a picture for those who don't see it: its title, and its essential numbers."""
-    title, numbers = (show_plainly(one, limit=len(one)) for one in (picture.title, picture.alt))
-    return title, numbers
+    """What stands in a picture for those who don't see it: its title, and how to read it."""
+    title, caption = picture.title, picture.caption
+    return show_plainly(title, limit=len(title)), show_plainly(caption, limit=len(caption))
 
 
 def _spell(char: str) -> str:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Finding, RuleName, Standing, Waterfall
-from suite.report.text.evidence import CAUSES, CPU_IS_RIGHT, EFFECTS, word_evidence
+from suite.report.text.evidence import CPU_IS_RIGHT, word_evidence
 from suite.report.text.findings import Columns, format_number, show_evidence, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Row
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
+    join_first,
     show_relative,
     show_seconds,
     show_share,
@@ -25,7 +28,6 @@ from suite.report.text.units import (
 
 def describe_losses(analysis: Analysis) -> Iterator[str]:
     """What explains the cells that the GPU loses by a verdict."""
-    gpu = analysis.gpu or ""
     losses = [
         cell
         for cell in analysis.work
@@ -35,21 +37,19 @@ def describe_losses(analysis: Analysis) -> Iterator[str]:
         return
     first = Counter(cell.causes[0].rule for cell in losses)
     sure = Counter(cell.causes[0].rule for cell in losses if cell.causes[0].confirmed)
-    rules = sorted(filter(first.get, CAUSES), key=lambda rule: -first[rule])
+    rules = sorted(filter(first.get, get_args(RuleName)), key=lambda rule: -first[rule])
     parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
-    cells = show_things(len(losses), "cell")
     by = ", by the largest cause" if len(parts) > 1 else ""
-    yield f"Why {gpu} loses {cells}{by}: {'; '.join(parts)}."
+    cells = show_things(len(losses), "cell")
+    yield f"Why {analysis.gpu or ''} loses {cells}{by}: {'; '.join(parts)}."
 
 
 def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
     """``overhead (the time to start operations) in 14, 9 confirmed``; what is unknown can't be confirmed."""
-    meaning = CAUSES[rule].meaning
-    meant = f"{rule} ({meaning})" if meaning else rule
     if rule == "unknown":
-        return f"{meant} in {cells}"
+        return f"{rule} in {cells}"
     many = "all" if sure == cells > 1 else str(sure) if sure else "none"
-    return f"{meant} in {cells}, {many} confirmed"
+    return f"{rule} ({TEXTS['meanings'][rule]}) in {cells}, {many} confirmed"
 
 
 MOST_TOLD = 4
@@ -58,52 +58,49 @@ MOST_TOLD = 4
 
 def describe_improvements(analysis: Analysis) -> Iterator[str]:
     """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
-    on_cpu = {cell.id for cell in analysis.cells if cell.on_cpu}
+    on_cpu = {cell.id for cell in analysis.cells if cell.on_cpu and analysis.gpu}
     arm = analysis.gpu or analysis.cpu or ""
-    helping = sorted(
-        (
-            change
-            for change in analysis.find("change", arm=arm, verdict="faster")
-            if change.cell not in on_cpu or not analysis.gpu
-        ),
-        key=lambda change: -change.number.value,
-    )
+    helping = [
+        change
+        for change in analysis.find("change", arm=arm, verdict="faster")
+        if change.cell not in on_cpu
+    ]
     if helping:
         names = name_cells(analysis.cells)
-        changes = "; ".join(_describe_change(change, names) for change in helping[:MOST_TOLD])
-        more = f"; and {len(helping) - MOST_TOLD} more" if len(helping) > MOST_TOLD else ""
-        yield f"What speeds up {arm}, against itself and per unit of work: {changes}{more}."
+        helping.sort(key=lambda change: -change.number.value)
+        changes = join_first(MOST_TOLD, [_describe_change(change, names) for change in helping])
+        yield f"What speeds up {arm}, against itself and per unit of work: {changes}."
 
 
 def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
     what, where, effect, *_ = change.evidence
     way = f"{names.get(change.cell, change.cell)} → {word_evidence(where, names=names)}"
     training = effect.values.get("effect") == "training"
-    besides = f"; {EFFECTS['training']}" if training else ""
+    besides = f"; {TEXTS['effects']['training']}" if training else ""
     return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
 
 
 def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
     """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
     against the CPU beside the GPU."""
+    scripts = {waterfall.steps[0].cell: waterfall for waterfall in analysis.waterfalls}
     for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
-        scripts = {
-            waterfall.steps[0].cell: waterfall
-            for waterfall in analysis.waterfalls
-            if waterfall.posted == posted
+        gaps: dict[str, list[Finding]] = {}
+        for gap in analysis.find("gap"):
+            if scripts[gap.cell].posted == posted:
+                gaps.setdefault(scripts[gap.cell].title, []).append(gap)
+        wrong = {
+            title: wrongs
+            for title, of_script in gaps.items()
+            if (wrongs := [gap for gap in of_script if gap.verdict == "wrong-winner"])
         }
-        gaps = [gap for gap in analysis.find("gap") if gap.cell in scripts]
-        wrong: dict[str, list[Finding]] = {}
-        for gap in gaps:
-            if gap.verdict == "wrong-winner":
-                wrong.setdefault(scripts[gap.cell].title, []).append(gap)
         if wrong:
-            every = show_things(len({scripts[gap.cell].title for gap in gaps}), "script")
             names = "names" if len(wrong) == 1 else "name"
-            listed = "; ".join(
-                f"{title}{_list_sizes(wrongs, scripts)}" for title, wrongs in wrong.items()
+            listed = (f"{title}{_list_sizes(wrongs, scripts)}" for title, wrongs in wrong.items())
+            yield (
+                f"{how}, {len(wrong)} of {show_things(len(gaps), 'script')} {names} the wrong winner: "
+                f"{'; '.join(listed)}."
             )
-            yield f"{how}, {len(wrong)} of {every} {names} the wrong winner: {listed}."
 
 
 def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> str:
@@ -126,7 +123,6 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     page.heading("Why the CPU wins where it does")
     cases = [(cell, cell.standing) for cell in analysis.cells if cell.standing]
     losses = [case for case in cases if case[1].loses]
-    wasted = [case for case in cases if not case[1].loses]
     if not losses:
         pairs = ((cell.arms[cpu], cell.arms[gpu]) for cell in analysis.cells)
         judged = any(all(a.value is not None and not a.invalid for a in pair) for pair in pairs)
@@ -134,38 +130,31 @@ def write_causes(page: Page, analysis: Analysis) -> None:
             f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
         )
     if cases:
-        page.paragraph(
-            f"The extra time of {gpu} over {cpu} is broken down by cells that each leave out one "
-            "part. The cause that explains most comes first, with its seconds per call and its "
-            "share; what nothing explains is unknown. Confirmed: it explains over a quarter, and "
-            "an independent measurement agrees, such as its cost in a cell of its own, or a trace. "
-            "Suspected: it explains less, or no independent measurement agrees. "
-            "The evidence stands in the footnotes. Gains are measured, per unit of work."
-        )
+        page.paragraph(TEXTS["about"]["causes"].format(gpu=gpu, cpu=cpu))
     names = name_cells(analysis.cells)
     provisional = any(standing.provisional for _, standing in losses)
-    note = " Provisional: the cell has no verdict, only a ratio." if provisional else ""
     parts = sum(cell.role != "work" for cell, _ in losses)
-    of = f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
-    page.table(
-        f"Table: every cell in which {gpu} is slower than {cpu}, and why{of if parts else ''}.{note}",
-        [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses],
+    counted = f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
+    caption = TEXTS["captions"]["causes"].format(
+        gpu=gpu,
+        cpu=cpu,
+        counted=counted if parts else "",
+        provisional=" Provisional: the cell has no verdict, only a ratio." if provisional else "",
     )
+    page.table(caption, [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses])
+    wasted: list[Row] = [
+        {
+            "cell": names[cell.id],
+            f"{gpu} against {cpu}": show_relative(standing.ratio),
+            "of its best": show_share(standing.use or 0.0),
+            "cause": _name_causes(cell.causes, names),
+        }
+        for cell, standing in cases
+        if not standing.loses
+    ]
     if wasted:
         page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
-        page.table(
-            f"Table: cells in which {gpu} reaches under a tenth of its own best rate at the "
-            "precision; the shares are of what they take beyond that rate.",
-            [
-                {
-                    "cell": names[cell.id],
-                    f"{gpu} against {cpu}": show_relative(standing.ratio),
-                    "of its best": show_share(standing.use or 0.0),
-                    "cause": _name_causes(cell.causes, names),
-                }
-                for cell, standing in wasted
-            ],
-        )
+        page.table(TEXTS["captions"]["far-below"].format(gpu=gpu), wasted)
 
 
 def write_advice(page: Page, analysis: Analysis) -> None:
@@ -175,25 +164,15 @@ def write_advice(page: Page, analysis: Analysis) -> None:
         return
     page.heading("Recommendations")
     names = name_cells(analysis.cells)
-    beyond = f"by more than {show_share(analysis.margin)}"
-    sure = f"{beyond} (all pairs of an arm are one family, corrected by Holm)"
-    if any(change.provisional for change in changes):
-        sure += ", provisionally, as the profile gives no verdicts"
+    provisional = any(change.provisional for change in changes)
     page.paragraph(
-        "Every two cells that differ in one thing that a script's author chooses, on the same arm and per "
-        f"unit of work. A change helps where the time is shorter {sure}; each stands once, where it "
-        "gains most. What changes only what is timed is left out."
+        TEXTS["about"]["changes"].format(
+            margin=show_share(analysis.margin),
+            provisionally=", provisionally, as the profile gives no verdicts" * provisional,
+        )
     )
     for arm in dict.fromkeys(change.arm for change in changes):
-        for verdict, does, place, caption in (
-            (
-                "faster",
-                "helps",
-                3,
-                "what helps on {}; what leaves the results the same comes first",
-            ),
-            ("slower", "is slower", 4, "what does not help on {}: these changes make it slower"),
-        ):
+        for verdict, does, place in (("faster", "helps", 3), ("slower", "is slower", 4)):
             columns: Columns = {
                 "change": show_evidence(0, names),
                 "what it costs": show_evidence(2, names),
@@ -202,14 +181,13 @@ def write_advice(page: Page, analysis: Analysis) -> None:
                 "gain": lambda row: format_number(row[0]),
                 f"{does} in": show_evidence(place, names),
             }
+            caption = TEXTS["captions"][verdict].format(arm=arm)
             shown = analysis.find("change", arm=arm, verdict=verdict)
-            write_findings(page, f"Table: {caption.format(arm)}.", shown, columns)
-        neither = [
-            word_evidence(change.evidence[0])
-            for change in analysis.find("change", arm=arm, verdict="")
-        ]
+            write_findings(page, caption, shown, columns)
+        neither = analysis.find("change", arm=arm, verdict="")
         if neither:
-            page.paragraph(f"Neither shown to help nor to harm on {arm}: {'; '.join(neither)}.")
+            listed = "; ".join(word_evidence(change.evidence[0]) for change in neither)
+            page.paragraph(f"Neither shown to help nor to harm on {arm}: {listed}.")
 
 
 def _list_case(
@@ -217,8 +195,7 @@ def _list_case(
 ) -> Row:
     # Without the arms' names, which stand in the column's head.
     ratio = show_relative(standing.ratio)
-    ratio = ratio.amid(after=" (provisional)") if standing.provisional else ratio
-    advice = CPU_IS_RIGHT if standing.hopeless else CAUSES[cell.causes[0].rule].advice
+    advice = CPU_IS_RIGHT if standing.hopeless else TEXTS["advice"][cell.causes[0].rule]
     gains = [cause.gain for cause in cell.causes if cause.gain is not None]
     # What helps where the GPU wins all the same at no variant would be no help.
     if gains and not standing.hopeless:
@@ -228,7 +205,7 @@ def _list_case(
         advice += f"; {gpu} wins at {names[standing.winner]}"
     return {
         "cell": names[cell.id],
-        f"{gpu} against {cpu}": ratio,
+        f"{gpu} against {cpu}": ratio.amid(after=" (provisional)" * standing.provisional),
         "cause": _name_causes(cell.causes, names),
         "recommendation, and what it gains": advice,
     }
@@ -238,13 +215,13 @@ def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
     """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``; the evidence is below."""
     parts = []
     for cause in causes:
-        words: list[str] = [cause.rule]
-        if cause.seconds is not None:
-            words.append(show_seconds(cause.seconds))
-        if cause.share is not None:
-            words.append(show_share(cause.share))
-        if cause.rule != "unknown":
-            words.append("confirmed" if cause.confirmed else "suspected")
-        parts.append(", ".join(words))
+        sure = "confirmed" if cause.confirmed else "suspected"
+        words = [
+            cause.rule,
+            show_seconds(cause.seconds) if cause.seconds else "",
+            "" if cause.share is None else show_share(cause.share),
+            "" if cause.rule == "unknown" else sure,
+        ]
+        parts.append(", ".join(filter(None, words)))
     notes = (f"{cause.rule}: {word_evidence(*cause.evidence, names=names)}" for cause in causes)
     return Cell("; then ".join(parts), tuple(notes))

@@ -6,7 +6,8 @@ The evidence for or against the verdicts; every control that did not run is name
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import get_args
 
 from suite.analysis.result.arms import MOST_FOR_TIMING
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
@@ -14,17 +15,11 @@ from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Column, Page
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import Quantity, show_part, show_share, show_things
-from suite.report.text.wording import NO_EXTRA, NO_HIDDEN, NO_INPUT, NO_TWINS, word
+from suite.report.text.wording import word
 
-KINDS: Mapping[SteadyClass, str] = {
-    "flat": "flat: steady from the first warm-up sample on",
-    "warmup": "warm-up: slower before the steady state",
-    "slowdown": "slowdown: faster before the steady state, which alone counts",
-    "unsteady": "no steady state: all samples count",
-    "too few": "too few to tell: under 50 samples, all count",
-}
-"""The classes of steady state, as a reader needs them."""
+_MISSING = TEXTS["controls"]
 
 
 def write_controls(page: Page, analysis: Analysis) -> None:
@@ -63,16 +58,13 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
     if not any(counts.values()):
         page.paragraph("No cell that takes several samples was measured.")
         return
-    kinds = [kind for kind in KINDS if any(found[kind] for found in counts.values())]
-    columns: list[Column] = [("class", [KINDS[kind] for kind in kinds])]
-    for arm, found in counts.items():
-        parts = ((found[kind], show_part(found[kind], found.total())) for kind in kinds)
+    names = TEXTS["steady"]
+    kinds = [kind for kind in get_args(SteadyClass) if any(n[kind] for n in counts.values())]
+    columns: list[Column] = [("class", [names[kind] for kind in kinds])]
+    for arm, of_arm in counts.items():
+        parts = ((of_arm[kind], show_part(of_arm[kind], of_arm.total())) for kind in kinds)
         columns.append((arm, [Quantity("", f"{n}", f" ({part})", n) for n, part in parts]))
-    page.columns(
-        "Table: classes of the series of samples, one series for each cell and counted invocation; "
-        "one-shot cells left out.",
-        columns,
-    )
+    page.columns(TEXTS["captions"]["steady"], columns)
     page.bullets(_describe_outliers(analysis))
 
 
@@ -87,19 +79,15 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
     names = name_cells(cells)
     families = list_families(cells)
     columns: list[Column] = [("family", families)]
-    for arm, found in costs.items():
+    for arm, cost in costs.items():
         # The dearest cell of each family comes last, and stays.
-        shares = sorted(
-            (found[cell.id], cell.id, cell.scenario) for cell in cells if cell.id in found
+        dearest = sorted(
+            (cost[cell.id], cell.id, cell.scenario) for cell in cells if cell.id in cost
         )
-        shown = {kin: f"{100 * share:.2g} % ({names[cell]})" for share, cell, kin in shares}
-        columns.append((arm, [shown.get(name, NO_NUMBER) for name in families]))
-    page.columns(
-        "Table: an empty fence as a share of a sample, the worst cell of each family in its "
-        "worst block; one-shot cells left out.",
-        columns,
-    )
-    over = sum(share > MOST_FOR_TIMING for found in costs.values() for share in found.values())
+        shown = {family: f"{100 * share:.2g} % ({names[cell]})" for share, cell, family in dearest}
+        columns.append((arm, [shown.get(family, NO_NUMBER) for family in families]))
+    page.columns(TEXTS["captions"]["timing"], columns)
+    over = sum(share > MOST_FOR_TIMING for cost in costs.values() for share in cost.values())
     page.paragraph(
         f"In {over} of {sum(map(len, costs.values()))} cases the fence costs more than "
         f"{show_share(MOST_FOR_TIMING)} of a sample."
@@ -108,7 +96,7 @@ def write_timing_costs(page: Page, analysis: Analysis) -> None:
 
 def _describe_floor(analysis: Analysis) -> Iterable[str]:
     if analysis.noise_floor is None:
-        yield f"Noise floor: {NO_TWINS}."
+        yield f"Noise floor: {_MISSING['twins']}."
         return
     cells = sum(len(family.ratios) for family in analysis.controls.twins)
     beyond = (
@@ -145,15 +133,15 @@ def describe_failed(analysis: Analysis) -> list[str]:
     ]
     differ = controls.input_differs
     if differ:
-        cell, arm, _ = differ[0]
+        first, arm, _ = differ[0]
         ratios = {cell.id: cell.ratios for cell in analysis.cells}
         compared = [ratios.get(name, {}).get(other) for name, other, _ in differ]
         off = max(
             (abs(ratio.value - 1) for ratio in compared if isinstance(ratio, Ratio)), default=0.0
         )
-        count = len({one[0] for one in differ})
+        count = len({cell for cell, _, _ in differ})
         cells = "1 input-only cell differs" if count == 1 else f"{count} input-only cells differ"
-        failures.append(f"{cells} on {arm}, such as {cell}: {_doubt(off)}")
+        failures.append(f"{cells} on {arm}, such as {first}: {_doubt(off)}")
     results = [result for cell in analysis.cells for result in cell.arms.values()]
     flags = [flag for result in results for flag in result.invalid if flag.code == "changed"]
     failures += dict.fromkeys(word(flag) for flag in flags)
@@ -172,12 +160,12 @@ def describe_held(analysis: Analysis) -> Iterable[str]:
         "one product more in 20": [extra for extra in controls.extra_work if extra.holds],
         "input alone": any(controls.input_only.values()),
     }
-    ran = [name for name, found in kinds.items() if found]
+    ran = [name for name, held in kinds.items() if held]
     if ran and analysis.others:
-        if len(ran) == len(kinds):
-            yield f"All {len(kinds)} kinds of control ran, and held."
-        else:
-            yield f"{len(ran)} of {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
+        which = f"{len(ran)} of {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
+        yield (
+            which if len(ran) < len(kinds) else f"All {len(kinds)} kinds of control ran, and held."
+        )
 
 
 def _doubt(off: float) -> str:
@@ -211,26 +199,23 @@ def _count_flags(family: Family) -> str:
 def _describe_hidden(controls: Controls) -> Iterable[str]:
     family = controls.cuda_hidden
     if family is None:
-        yield f"CUDA image without its GPU: not compared; {NO_HIDDEN}."
+        yield f"CUDA image without its GPU: not compared; {_MISSING['cuda_hidden']}."
         return
     if not family.verdicts:
         yield "CUDA image without its GPU: no cell has a verdict, so that nothing is known of the image."
         return
     flags = family.flagged
-    effect = (
-        "none differs: what differs elsewhere is not the image"
-        if not flags
-        else (f"{len(flags)} differ, which is the image and not the hardware: " + ", ".join(flags))
-    )
-    yield (
-        f"CUDA image without its GPU against {family.base}: of {len(family.verdicts)} "
-        f"cells {effect}."
-    )
+    effect = "none differs: what differs elsewhere is not the image"
+    if flags:
+        listed = ", ".join(flags)
+        effect = f"{len(flags)} differ, which is the image and not the hardware: {listed}"
+    cells = f"of {len(family.verdicts)} cells {effect}"
+    yield f"CUDA image without its GPU against {family.base}: {cells}."
 
 
 def _describe_extra(controls: Controls) -> Iterable[str]:
     if not controls.extra_work:
-        yield f"Known extra work: {NO_EXTRA}."
+        yield f"Known extra work: {_MISSING['extra_work']}."
     for extra in controls.extra_work:
         yield f"Known extra work on {extra.arm}: {_judge_extra(extra)} ({extra.cell})."
 
@@ -253,7 +238,7 @@ def _judge_extra(extra: ExtraWork) -> str:
 
 def _describe_input(controls: Controls) -> Iterable[str]:
     if not controls.input_only:
-        yield f"Input-only cells: {NO_INPUT}."
+        yield f"Input-only cells: {_MISSING['input_only']}."
         return
     flagged = [f"{cell} {verdict.name} on {arm}" for cell, arm, verdict in controls.input_differs]
     yield (
@@ -267,11 +252,12 @@ def _describe_input(controls: Controls) -> Iterable[str]:
 def _describe_outliers(analysis: Analysis) -> Iterable[str]:
     for arm in analysis.arms:
         results = [cell.arms[arm] for cell in analysis.cells]
-        found = [one.outliers for one in results if one.outliers]
-        samples = sum(one.n for one in found)
-        mild, far = sum(one.mild for one in found), sum(one.far for one in found)
+        counts = [result.outliers for result in results if result.outliers]
+        samples = sum(count.n for count in counts)
+        mild = show_part(sum(count.mild for count in counts), samples)
+        far = show_part(sum(count.far for count in counts), samples)
         if samples:
             yield (
-                f"{arm}: {samples} steady samples, of which {show_part(mild, samples)} "
-                f"are outliers and {show_part(far, samples)} far out (Tukey); all but stalls are kept."
+                f"{arm}: {samples} steady samples, of which {mild} are outliers and {far} far out "
+                "(Tukey); all but stalls are kept."
             )

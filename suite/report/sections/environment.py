@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from suite.analysis.result.arms import ArmAnalysis, Fact
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.page import NO_NUMBER, Column, Page
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import join_first, show_bytes, show_seconds
 
 _SHOWN_VALUES = 3
@@ -14,16 +15,6 @@ _SHOWN_VALUES = 3
 
 SOMEWHERE = "path/to"
 """Stands for where a folder lies: the report does not say, so that it is the same everywhere."""
-
-_IMAGE: Mapping[str, str] = {
-    "content": "content",
-    "built on": "base",
-    "lock": "lock",
-    "origin": "origin",
-    "id in the engine": "id",
-    "size": "size_bytes",
-}
-"""What is told of an image, and its name in the analysis."""
 
 
 def write_environment(page: Page, analysis: Analysis) -> None:
@@ -39,7 +30,8 @@ def write_environment(page: Page, analysis: Analysis) -> None:
         ]
     )
     write_images(page, analysis.arms)
-    gathered = {arm: found for arm, one in analysis.arms.items() if (found := show_facts(one))}
+    of_arms = {arm: show_facts(details) for arm, details in analysis.arms.items()}
+    gathered = {arm: facts for arm, facts in of_arms.items() if facts}
     if not gathered:
         page.paragraph("No document yet, so no facts.")
         return
@@ -52,18 +44,20 @@ def write_environment(page: Page, analysis: Analysis) -> None:
         write_facts(page, caption, differing, gathered)
 
 
-def compare_facts(told: Mapping[str, Mapping[str, str]]) -> tuple[list[str], list[str]]:
+def compare_facts(places: Mapping[str, Mapping[str, str]]) -> tuple[list[str], list[str]]:
     """The names of the facts that are the same everywhere, and of those that are not."""
-    names = sorted({name for facts in told.values() for name in facts})
-    same = [name for name in names if len({facts.get(name) for facts in told.values()}) == 1]
+    names = sorted({name for facts in places.values() for name in facts})
+    same = [name for name in names if len({facts.get(name) for facts in places.values()}) == 1]
     return same, [name for name in names if name not in same]
 
 
 def write_facts(
-    page: Page, caption: str, names: Sequence[str], told: Mapping[str, Mapping[str, str]]
+    page: Page, caption: str, names: Sequence[str], places: Mapping[str, Mapping[str, str]]
 ) -> None:
-    """A table of these facts: a column each by its head, with a dash for what is not told there."""
-    columns = [(head, [one.get(name, NO_NUMBER) for name in names]) for head, one in told.items()]
+    """A table of these facts: a column each by its head, with a dash for what is not known there."""
+    columns = (
+        (head, [facts.get(name, NO_NUMBER) for name in names]) for head, facts in places.items()
+    )
     page.columns(caption, [("fact", names), *columns])
 
 
@@ -88,16 +82,17 @@ def write_repeating(page: Page, analysis: Analysis) -> None:
 
 def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
     """What each arm ran in, with its digests."""
-    columns: list[Column] = [("image", list(_IMAGE))]
-    for arm, one in arms.items():
-        told = (_show_values(name, one.image.get(name, ())) for name in _IMAGE.values())
-        columns.append((arm, [text or "no document yet" for text in told]))
+    heads = TEXTS["image"]
+    columns: list[Column] = [("image", list(heads.values()))]
+    for arm, details in arms.items():
+        texts = (_show_values(name, details.image.get(name, ())) for name in heads)
+        columns.append((arm, [text or "no document yet" for text in texts]))
     page.columns("Table: what each arm ran in.", columns)
     # An image can have a digest a layer: too long for a table, and not to be cut.
     page.bullets(
-        f"digests of what {arm} ran in: {', '.join(one.digests)}"
-        for arm, one in arms.items()
-        if one.digests
+        f"digests of what {arm} ran in: {', '.join(details.digests)}"
+        for arm, details in arms.items()
+        if details.digests
     )
 
 
@@ -107,7 +102,7 @@ def show_facts(arm: ArmAnalysis) -> dict[str, str]:
 
 
 def _show_values(name: str, values: Sequence[Fact]) -> str:
-    texts = list(dict.fromkeys(_show(name, one) for one in values))
+    texts = list(dict.fromkeys(_show(name, value) for value in values))
     if len(texts) <= 1:
         return "".join(texts)
     return f"varies: {join_first(_SHOWN_VALUES, texts)}"

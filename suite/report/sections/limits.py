@@ -17,18 +17,12 @@ from suite.report.text.findings import (
     write_findings,
 )
 from suite.report.text.names import name_cells
-from suite.report.text.page import Cell, Page, Runs, Strong, say_none
+from suite.report.text.page import Cell, Page, Strong, say_none
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_money
-from suite.report.text.wording import BANDS, word, word_in_cell
+from suite.report.text.wording import word, word_in_cell
 
-_NO_PART = "no figures are known for a device of exactly this name"
-_NO_PEAK = "no theoretical peak is known for this"
-_NO_FIGURE = "no published figure of a similar size is known"
-_NO_NUMBER_HERE = "no number on one of the arms that this needs"
-_NO_ROOFLINE = (
-    "no roofline: the memory's bandwidth was not measured, or the cell is not a square product"
-)
-
+_BANDS, _NONE = TEXTS["bands"], TEXTS["no-figure"]
 
 LEAST_MONEY = 0.01
 """What a campaign cost is not told more closely."""
@@ -46,7 +40,7 @@ def describe_limits(analysis: Analysis) -> Iterable[str]:
                 "for it."
             )
             return
-        band = f"; beside published figures: {BANDS[best.verdict]}" if best.verdict else ""
+        band = f"; beside published figures: {_BANDS[best.verdict]}" if best.verdict else ""
         yield (
             f"{best.arm} ({part}) reaches {format_number(best)} at {best.of.partition(' ')[0]}: "
             f"{format_share(best)} of its theoretical peak{band}."
@@ -71,11 +65,9 @@ def describe_impossible(analysis: Analysis) -> list[str]:
         return []
     count = len(impossible)
     many = "one number is" if count == 1 else f"{count} numbers are"
+    what = "better than the hardware can do, and left out of every comparison"
     first = "" if count == 1 else "; the first"
-    what = (
-        f"NOT PLAUSIBLE: {many} better than the hardware can do, and left out of every comparison"
-    )
-    return [f"{what}{first}: {word_in_cell(impossible[0])}."]
+    return [f"NOT PLAUSIBLE: {many} {what}{first}: {word_in_cell(impossible[0])}."]
 
 
 def describe_cost(analysis: Analysis) -> str:
@@ -106,16 +98,16 @@ def describe_cost(analysis: Analysis) -> str:
 def write_limit_flags(page: Page, analysis: Analysis) -> None:
     """What the limits say against believing the numbers, or the machine."""
     impossible, slow = pick(analysis.limits, "invalid"), pick(analysis.limits, "caution")
+    more, below = (
+        Strong("More than the hardware can do."),
+        Strong("Far below what others measured."),
+    )
     page.bullets(
         [
-            *(_bullet("More than the hardware can do", word_in_cell(flag)) for flag in impossible),
-            *(_bullet("Far below what others measured", word(flag)) for flag in slow),
+            *((more, f" {word_in_cell(flag)}.") for flag in impossible),
+            *((below, f" {word(flag)}.") for flag in slow),
         ]
     )
-
-
-def _bullet(what: str, why: str) -> Runs:
-    return Strong(f"{what}."), f" {why}."
 
 
 def write_limits(page: Page, analysis: Analysis) -> None:
@@ -124,11 +116,7 @@ def write_limits(page: Page, analysis: Analysis) -> None:
     if not best:
         return
     page.heading("Hardware limits")
-    page.paragraph(
-        "Published figures are bands: stacks, power limits and versions differ. In band is from "
-        "15 % under to 10 % over a figure of the same precision and similar size; under 60 % needs "
-        "explaining; above the theoretical peak the number is wrong."
-    )
+    page.paragraph(TEXTS["about"]["limits"])
     unknown = dict.fromkeys(
         _read_device(row, "device") or "an unnamed device"
         for row in best
@@ -147,14 +135,14 @@ def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
     def show_share_of_peak(row: list[Finding]) -> str | Cell:
         if row[0].share is not None:
             return format_share(row[0])
-        return say_none(_NO_PEAK if _read_device(row[0], "part") else _NO_PART)
+        return say_none(_NONE["peak" if _read_device(row[0], "part") else "part"])
 
     def show_published(row: list[Finding]) -> str | Cell:
         sentences = [
-            f"{BANDS[one.verdict]}, {format_share(one)} of {word_evidence(*one.evidence)}"
-            for one in row[1:]
+            f"{_BANDS[finding.verdict]}, {format_share(finding)} of {word_evidence(*finding.evidence)}"
+            for finding in row[1:]
         ]
-        none = _NO_FIGURE if _read_device(row[0], "part") else _NO_PART
+        none = _NONE["published" if _read_device(row[0], "part") else "part"]
         return "; ".join(sentences) or say_none(none)
 
     columns: Columns = {
@@ -168,7 +156,7 @@ def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
     }
     write_findings(
         page,
-        "Table: the best that each arm reached, beside what is published for its device.",
+        TEXTS["captions"]["best"],
         [*best, *analysis.find("published")],
         columns,
         by=lambda row: (row.arm, row.of),
@@ -183,15 +171,14 @@ def _write_uses(page: Page, analysis: Analysis) -> None:
     roofs = [roof for roof in analysis.find("of-roofline") if roof.cell in products]
     columns: Columns = {"cell": lambda row: names[row[0].cell]}
     for arm in dict.fromkeys(use.arm for use in uses):
-        own = show_number("use", arm=arm, missing=_NO_NUMBER_HERE)
+        own = show_number("use", arm=arm, missing=_NONE["number"])
         columns |= {f"{arm}, of its best": own}
         if any(roof.arm == arm for roof in roofs):
-            roof = show_number("of-roofline", arm=arm, missing=_NO_ROOFLINE)
+            roof = show_number("of-roofline", arm=arm, missing=_NONE["roofline"])
             columns |= {f"{arm}, of the roofline": roof}
     write_findings(
         page,
-        "Table: the share that each product reaches of its arm's best rate at its precision and, where "
-        "the memory's bandwidth was measured, of the roofline that it sets.",
+        TEXTS["captions"]["uses"],
         [*uses, *roofs],
         columns,
         by=lambda use: use.cell,
@@ -204,23 +191,20 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     if price is None or not costs:
         return
     page.heading("Cost")
-    page.paragraph(
-        f"At {show_money(price.hourly, price.currency)} an hour for this machine, whichever "
-        "arm runs on it. The GPU is cheaper as long as a machine with it costs less than the break-even "
-        "price ratio times what a machine with this CPU alone costs."
-    )
+    hourly = show_money(price.hourly, price.currency)
+    page.paragraph(TEXTS["about"]["cost"].format(price=hourly))
     names = name_cells(analysis.cells)
     arms = list(dict.fromkeys(cost.arm for cost in costs if cost.of == "steps"))
     columns: Columns = {"cell": lambda row: names[row[0].cell]}
     for arm in arms:
         for of in ("steps", "examples"):
-            number = show_number("cost", of=of, arm=arm, missing=_NO_NUMBER_HERE)
+            number = show_number("cost", of=of, arm=arm, missing=_NONE["number"])
             columns |= {f"{arm}, a million {of}": number}
     if len(arms) > 1:
-        columns |= {"break-even price ratio": show_number("price-ratio", missing=_NO_NUMBER_HERE)}
+        columns["break-even price ratio"] = show_number("price-ratio", missing=_NONE["number"])
     write_findings(
         page,
-        "Table: what a million steps and a million examples cost, and its 95 % CI.",
+        TEXTS["captions"]["costs"],
         [*costs, *analysis.find("price-ratio")],
         columns,
         by=lambda cost: cost.cell,

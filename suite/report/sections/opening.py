@@ -24,7 +24,7 @@ from suite.report.sections.limits import (
 from suite.report.sections.tables.cells import gives_verdicts
 from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import (
-    find_ends,
+    list_called,
     tell_comparison,
     tell_extremes,
     tell_sizes,
@@ -32,7 +32,7 @@ from suite.report.sections.verdict import (
     tell_verdicts,
 )
 from suite.report.text.names import list_families, name_cells
-from suite.report.text.units import show_bytes, show_duration, show_things
+from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
 from suite.report.text.wording import word, word_invalid, word_missing
 
 
@@ -51,12 +51,12 @@ def name_machine(machine: Machine) -> str:
 def name_devices(analysis: Analysis) -> str:
     """Which GPU each arm has, where there are several, and which of them the causes are about."""
     named = []
-    for arm, one in analysis.arms.items():
-        if one.device is not None:
-            known = (one.facts.get(f"gpu.0.{fact}", (None,))[0] for fact in ("name", "uuid"))
-            name, identity = (str(value or "") for value in known)
-            told = f"{name or 'name not recorded'}{f' ({identity})' if identity else ''}"
-            named.append(f"{arm} is GPU {one.device}, {told}")
+    for arm, details in analysis.arms.items():
+        if details.device is not None:
+            facts = (details.facts.get(f"gpu.0.{fact}", (None,))[0] for fact in ("name", "uuid"))
+            name, identity = (str(value or "") for value in facts)
+            which = f"{name or 'name not recorded'}{f' ({identity})' if identity else ''}"
+            named.append(f"{arm} is GPU {details.device}, {which}")
     if not named:
         return ""
     return f" GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
@@ -66,8 +66,8 @@ def tell_when(analysis: Analysis) -> str:
     """The day on which it began, and the TensorFlow of its arms, where all name the same."""
     day = f"Begun on {analysis.campaign.created:%Y-%m-%d}"
     versions = {
-        one.build.versions.get("TensorFlow") if one.build else None
-        for one in analysis.arms.values()
+        details.build.versions.get("TensorFlow") if details.build else None
+        for details in analysis.arms.values()
     }
     (version,) = versions if len(versions) == 1 else [None]
     return f"{day}, with TensorFlow {version}." if version else f"{day}."
@@ -79,19 +79,21 @@ WRONG = "wrong result:"
 
 def warn(analysis: Analysis) -> list[str]:
     """What a reader must know before any answer: wrong results, failed controls, impossible numbers."""
-    aside = [
-        f"{one.where['arm']} in block {one.where['block']} {word(one)}."
-        for one in analysis.excluded
-        if one.code in {"off-pace", "off-pace-then"}
-    ]
     invalid = [word_invalid(analysis.invalid)] if analysis.invalid else []
-    idle = [one for one in analysis.flags if one.code in {"cpus-idle", "cpus-withheld"}]
     return [
         *tell_wrong(analysis),
         *describe_failed(analysis),
         *describe_impossible(analysis),
-        *(_end(word(one)) for one in idle if one.scope == "campaign"),
-        *aside,
+        *(
+            _end(word(flag))
+            for flag in analysis.flags
+            if flag.code in {"cpus-idle", "cpus-withheld"} and flag.scope == "campaign"
+        ),
+        *(
+            f"{flag.where['arm']} in block {flag.where['block']} {word(flag)}."
+            for flag in analysis.excluded
+            if flag.code in {"off-pace", "off-pace-then"}
+        ),
         *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
     ]
 
@@ -103,7 +105,7 @@ def answer(analysis: Analysis) -> dict[str, list[str]]:
         # More blocks don't mend a control that fails.
         "Verdicts": tell_verdicts(analysis, settling=not failed),
         "By size": tell_sizes(analysis),
-        "Extremes": [one for other in analysis.leading for one in tell_extremes(analysis, other)],
+        "Extremes": [text for other in analysis.leading for text in tell_extremes(analysis, other)],
         "GPUs": [
             sentence
             for view in analysis.by_gpu
@@ -119,8 +121,8 @@ def answer(analysis: Analysis) -> dict[str, list[str]]:
         "Measured": account(analysis),
         "Scripts": describe_naive_gaps(analysis),
     }
-    found = {topic: list(sentences) for topic, sentences in answers.items()}
-    return {topic: sentences for topic, sentences in found.items() if sentences}
+    listed = {topic: list(sentences) for topic, sentences in answers.items()}
+    return {topic: sentences for topic, sentences in listed.items() if sentences}
 
 
 def tell_wrong(analysis: Analysis) -> list[str]:
@@ -130,9 +132,9 @@ def tell_wrong(analysis: Analysis) -> list[str]:
         if arm in refused:
             sentences.append(_end(f"{arm} WAS NOT MEASURED: {refused[arm]}"))
         wrong = [
-            (one.id, reason)
-            for one in analysis.cells
-            if WRONG in (reason := word_missing(one.arms[arm]) or "")
+            (cell.id, reason)
+            for cell in analysis.cells
+            if WRONG in (reason := word_missing(cell.arms[arm]) or "")
         ]
         if wrong:
             name, reason = wrong[0]
@@ -179,8 +181,8 @@ def account(analysis: Analysis) -> list[str]:
 
 def _name_skipped(cells: Sequence[CellAnalysis], arm: str) -> str:
     """Why cells were skipped: the one reason, or the first of several."""
-    results = [one.arms[arm] for one in cells]
-    skipped = (word_missing(one) or "" for one in results if one.outcome == "skipped")
+    results = [cell.arms[arm] for cell in cells]
+    skipped = (word_missing(result) or "" for result in results if result.outcome == "skipped")
     first, *others = dict.fromkeys(
         reason.partition("skipped")[2].lstrip(": ") for reason in skipped
     )
@@ -189,7 +191,7 @@ def _name_skipped(cells: Sequence[CellAnalysis], arm: str) -> str:
 
 def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False) -> str:
     """What became of these cells on an arm: ``58 of 60 measured, 2 skipped``, and ``why`` these were."""
-    results = [one.arms[arm] for one in cells]
+    results = [cell.arms[arm] for cell in cells]
     counts = Counter(result.outcome for result in results if result.outcome != "measured")
     numbers = sum(result.estimate is not None for result in results)
     invalid = sum(bool(result.estimate and result.invalid) for result in results)
@@ -212,13 +214,12 @@ def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, 
     names = name_cells(analysis.cells) if named else {}
     rows = []
     for family in list_families(analysis.cells):
-        cells = [one for one in analysis.cells if one.scenario == family]
+        cells = [cell for cell in analysis.cells if cell.scenario == family]
         title = name_title(family) if named else None
-        head = f"{family}: {title}" if title else family
-        row = {"family": head}
+        row = {"family": f"{family}: {title}" if title else family}
         row |= {f"{arm}, cells": count_outcomes(cells, arm) for arm in analysis.arms}
         for other in analysis.leading:
-            work = [one for one in cells if one.role == "work"]
+            work = [cell for cell in cells if cell.role == "work"]
             loss, win = _tell_ends(analysis, work, names, other)
             row |= {f"{other}'s largest loss": loss, f"{other}'s largest win": win}
         rows.append(row)
@@ -231,18 +232,22 @@ def _tell_ends(
     """The largest loss and win, or why there is none."""
     base, judged = analysis.base, gives_verdicts(analysis, other)
     valid = [
-        one
-        for one in cells
-        if isinstance(one.ratios[other], Ratio)
-        and not any(one.arms[arm].invalid for arm in (base, other))
+        cell
+        for cell in cells
+        if isinstance(cell.ratios[other], Ratio)
+        and not any(cell.arms[arm].invalid for arm in (base, other))
     ]
     none = "none" if valid else "no valid pair" if cells else "–"
-    if valid and judged and not any(isinstance(one.verdicts[other], Verdict) for one in valid):
+    if valid and judged and not any(isinstance(cell.verdicts[other], Verdict) for cell in valid):
         none = "no verdict"
-    ends = find_ends(valid, base, other, judged=judged)
+    called = list_called(valid, other, judged=judged)
     for way in ("SLOWER", "FASTER"):
-        cell, words = ends.get(way, ("", none))
-        yield f"{words}: {names[cell]}" if cell in names else words
+        if way in called:
+            cell, ratio = called[way][0]
+            name = f": {names[cell]}" if names else ""
+            yield show_ratio(ratio, other=other, base=base) + name
+        else:
+            yield none
 
 
 def _end(sentence: str) -> str:

@@ -13,22 +13,10 @@ from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_share, show_number, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Page
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import Quantity, show_count, show_seconds
 
 _NOT_ALONE = "not measured on its own in this campaign"
-
-_BOUNDS = {
-    "input": "input-bound",
-    "compute": "compute-bound",
-    "both": "balanced",
-    "": "unknown",
-}
-
-_REPAID = {
-    "never": "never: it saves nothing",
-    "not shown": "not shown: the interval includes both a saving and a loss",
-    "at once": "immediately: its first call takes no longer",
-}
 
 
 def write_steps(page: Page, analysis: Analysis) -> None:
@@ -47,12 +35,7 @@ def write_steps(page: Page, analysis: Analysis) -> None:
 
 
 def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
-    page.paragraph(
-        "Compute and dispatch are the step with its data at hand; dispatch is its measured cost "
-        "in a cell of its own. Transfer is the extra time with its data on the host, as far "
-        "as copies of that size explain it. Input is what is left, at most what the pipeline takes "
-        "alone. What these do not explain is the rest; over 20 % it is unexplained."
-    )
+    page.paragraph(TEXTS["about"]["steps"])
     columns: Columns = {
         "cell": lambda row: names[row[0].cell],
         "arm": lambda row: row[0].arm,
@@ -61,7 +44,7 @@ def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> No
     }
     write_findings(
         page,
-        "Table: the parts of a training step, as shares of it.",
+        TEXTS["captions"]["parts"],
         [*analysis.find("step"), *analysis.find("part")],
         columns,
         by=lambda part: (part.cell, part.arm),
@@ -73,8 +56,8 @@ def _write_pipelines(page: Page, analysis: Analysis, pipelines: list[Finding]) -
     params = {cell.id: cell.params for cell in analysis.cells}
 
     def describe_bound(row: list[Finding]) -> str:
-        together = row[0]
-        return f"{_BOUNDS.get(together.verdict, together.verdict)}: {word_evidence(*together.evidence)}"
+        bound = TEXTS["bounds"][row[0].verdict or "unknown"]
+        return f"{bound}: {word_evidence(*row[0].evidence)}"
 
     columns: Columns = {
         "pipeline": lambda row: str(params[row[0].cell].get("pipeline")),
@@ -87,8 +70,7 @@ def _write_pipelines(page: Page, analysis: Analysis, pipelines: list[Finding]) -
     }
     write_findings(
         page,
-        "Table: a step of network A at batch 512 behind each pipeline. Hidden: the share of the "
-        "shorter part that runs behind the longer one.",
+        TEXTS["captions"]["pipelines"],
         pipelines,
         columns,
         by=lambda part: (part.cell, part.arm),
@@ -111,7 +93,7 @@ def _write_break_evens(page: Page, analysis: Analysis, names: Mapping[str, str])
 
     def describe_steps(row: list[Finding]) -> str:
         if row[0].value is None:
-            return _REPAID[row[0].verdict]
+            return TEXTS["repaid"][row[0].verdict]
         steps = show_count(row[0].value)
         return steps.amid(after=" step" if steps == "1" else " steps")
 
@@ -124,8 +106,7 @@ def _write_break_evens(page: Page, analysis: Analysis, names: Mapping[str, str])
     }
     write_findings(
         page,
-        f"Table: the first call (tracing and compiling) on each device, what each step saves on {gpu}, "
-        f"and after how many steps the longer first call is amortized.",
+        TEXTS["captions"]["break-even"].format(gpu=gpu),
         analysis.find("break-even"),
         columns,
     )

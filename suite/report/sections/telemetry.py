@@ -11,6 +11,7 @@ from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEf
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Code, Page, Runs
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
     join_first,
     show_bytes,
@@ -36,25 +37,22 @@ def write_telemetry(page: Page, analysis: Analysis) -> None:
 def describe_arms(analysis: Analysis) -> Iterator[str]:
     """What was seen of the machine on each arm, and what was not."""
     for arm, details in analysis.arms.items():
-        seen, blocks = details.watched, len(details.blocks)
-        if not seen.blocks:
-            why = "; ".join(seen.reasons) or "no document yet"
+        watched, blocks = details.watched, len(details.blocks)
+        if not watched.blocks:
+            why = "; ".join(watched.reasons) or "no document yet"
             yield f"{arm}: clocks, power, heat and throttling unknown: {why}."
             continue
-        blind = blocks - seen.blocks
+        blind = blocks - watched.blocks
         less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
-        parts = [*(_describe_gpu(seen.gpu) if seen.gpu else ()), *_describe_cpu(seen)]
+        parts = [*(_describe_gpu(watched.gpu) if watched.gpu else ()), *_describe_cpu(watched)]
         yield f"{arm}{less}: {'; '.join(parts)}."
-        absent = dict(seen.absent)
-        missing = [f"{name} ({reason})" for name, reason in absent.items()]
+        absent = {name: f"{name} ({reason})" for name, reason in watched.absent.items()}
         if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
-            of_card = [name for name in absent if name.startswith("gpu.")]
-            others = [
-                f"{name} ({reason})" for name, reason in absent.items() if name not in of_card
-            ]
-            missing = [f"{len(of_card)} readings of the card, as on any slice", *others]
-        if missing:
-            yield f"{arm}: unknown here: {join_first(_LISTED, missing)}."
+            others = {name: text for name, text in absent.items() if not name.startswith("gpu.")}
+            count = len(absent) - len(others)
+            absent = {"gpu.": f"{count} readings of the card, as on any slice", **others}
+        if absent:
+            yield f"{arm}: unknown here: {join_first(_LISTED, list(absent.values()))}."
 
 
 def _describe_gpu(gpu: WatchedGpu) -> Iterator[str]:
@@ -73,36 +71,28 @@ def _describe_gpu(gpu: WatchedGpu) -> Iterator[str]:
         yield f"power {_format_span(gpu.power_w, 'W')}{of}"
     if gpu.temperature_c is not None:
         yield f"at most {gpu.temperature_c:.0f} °C"
-    for share, words in (
-        (gpu.capped, "held back by the power limit in"),
-        (gpu.slowed, "slowed down by heat or hardware in"),
-    ):
-        yield f"{words} {_count(share) or 'an unknown number of cells'}"
+    unknown = "an unknown number of cells"
+    yield f"held back by the power limit in {_count(gpu.capped) or unknown}"
+    yield f"slowed down by heat or hardware in {_count(gpu.slowed) or unknown}"
     if gpu.pcie_generation is not None and gpu.pcie_lanes is not None:
         most, lanes = gpu.most_pcie_generation, gpu.most_pcie_lanes
         of = f" (of at most {most:.0f}, {lanes:.0f} lanes)" if most and lanes else ""
         yield f"PCIe generation {gpu.pcie_generation:.0f}, {gpu.pcie_lanes:.0f} lanes under load{of}"
     shared = _count(gpu.shared)
-    yield (
-        f"another process on the GPU in {shared}"
-        if shared
-        else "other processes on the GPU unknown"
-    )
+    other = f"another process on the GPU in {shared}"
+    yield other if shared else "other processes on the GPU unknown"
     if not gpu.named:
         yield "whether this is the worker's GPU can't be verified from outside"
 
 
-def _describe_cpu(seen: Watched) -> Iterator[str]:
-    clock = seen.cpu_clock_mhz
+def _describe_cpu(watched: Watched) -> Iterator[str]:
+    clock = watched.cpu_clock_mhz
     yield f"CPU clock {_format_span(clock, 'MHz')}" if clock else "CPU clock unknown"
-    if seen.cpu_temperature_c is not None:
-        yield f"CPU at most {seen.cpu_temperature_c:.0f} °C"
-    slowed = _count(seen.cpu_slowed) if seen.cpu_slowed else None
-    yield (
-        f"the CPU throttled due to heat in {slowed}"
-        if slowed
-        else "CPU throttling due to heat is unknown"
-    )
+    if watched.cpu_temperature_c is not None:
+        yield f"CPU at most {watched.cpu_temperature_c:.0f} °C"
+    slowed = _count(watched.cpu_slowed) if watched.cpu_slowed else None
+    throttled = f"the CPU throttled due to heat in {slowed}"
+    yield throttled if slowed else "CPU throttling due to heat is unknown"
 
 
 def _describe_cost(watching: Watching | None) -> Iterator[Runs]:
@@ -119,11 +109,8 @@ def _describe_effect(effect: WatchEffect | None) -> Runs:
         return unknown, Code("make bench ARMS='cpu cpu' TELEMETRY=first"), " does)"
     low, middle, high = effect.quartiles.low, effect.quartiles.middle, effect.quartiles.high
     unseen = "; no effect that this campaign could see" if low <= 1 <= high else ""
-    text = (
-        f"measured against {effect.arm}, which ran without it and takes {middle:.3f} times "
-        f"as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}{unseen}"
-    )
-    return (text,)
+    how = f"{middle:.3f} times as long, the middle half of {effect.cells} cells {low:.3f} to {high:.3f}"
+    return (f"measured against {effect.arm}, which ran without it and takes {how}{unseen}",)
 
 
 def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
@@ -145,12 +132,7 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
                 "work per joule": rate or NO_NUMBER,
             }
         )
-    page.table(
-        f"Table: energy on {arm}, of the GPU alone: its mean power while the cell warmed up "
-        "and was sampled (energy counter over time), the energy of a call, and the work per "
-        "joule (which is the rate per watt).",
-        rows,
-    )
+    page.table(TEXTS["captions"]["energy"].format(arm=arm), rows)
 
 
 def _format_span(span: Span, unit: str) -> str:

@@ -14,8 +14,9 @@ from suite.analysis.result.campaign import Analysis, Family
 from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
 from suite.report.sections.telemetry import write_telemetry
 from suite.report.text.page import Column, Page, Strong
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import Quantity, show_duration, show_part, show_things, show_whole
-from suite.report.text.wording import SPENT, name_blocks, word, word_invalid
+from suite.report.text.wording import name_blocks, word, word_invalid
 
 _LISTED = 20
 """No list here is longer; the rest is counted."""
@@ -32,8 +33,7 @@ def write_trust(page: Page, analysis: Analysis) -> None:
     write_telemetry(page, analysis)
     _write_times(page, analysis)
     page.heading("Containers that died", level=3)
-    deaths = list(_describe_deaths(analysis))
-    page.bullets(_shorten(deaths) or ["None."])
+    page.bullets(_shorten(list(_describe_deaths(analysis))) or ["None."])
     page.heading("Where the work ran", level=3)
     _write_placement(page, analysis)
 
@@ -48,13 +48,9 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
             f"{calibration if details.calibrated else 'no calibration'}."
         )
         for flag in (flag for flag in analysis.excluded if flag.where["arm"] == arm):
-            again = (
-                "a repeat took its place" if flag.values["repeated"] else "no repeat took its place"
-            )
-            yield (
-                f"{arm}: invocation {flag.where['repeat']} of block {flag.where['block']} is "
-                f"excluded: {word(flag)}; {again}."
-            )
+            which = f"invocation {flag.where['repeat']} of block {flag.where['block']}"
+            repeat = "a repeat" if flag.values["repeated"] else "no repeat"
+            yield f"{arm}: {which} is excluded: {word(flag)}; {repeat} took its place."
         for block, status in details.blocks.items():
             if status != "complete":
                 yield f"{arm}: block {block} is {status}."
@@ -73,29 +69,30 @@ def _describe_prediction(analysis: Analysis) -> Iterable[str]:
         parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
     if prediction.corrected_s:
         parts.append(f"{show_duration(prediction.corrected_s[-1])} after the last finished block")
-    times = (
-        f", {actual / prediction.before_s:.2f} times the first prediction"
-        if prediction.before_s
-        else ""
-    )
+    times = ""
+    if prediction.before_s:
+        times = f", {actual / prediction.before_s:.2f} times the first prediction"
     yield f"Container time: {', '.join(parts)}; actual {show_duration(actual)}{times}."
 
 
 def _write_times(page: Page, analysis: Analysis) -> None:
     page.heading("Where the container time went", level=3)
-    spent = analysis.spent
-    there = {kind for times in spent.values() for kind in times.kinds}
-    kinds = [*filter(there.__contains__, SPENT), *sorted(there - set(SPENT))]
+    spent, names = analysis.spent, TEXTS["spent"]
+    there = {
+        kind
+        for times in spent.values()
+        for kind, seconds in times.kinds.items()
+        if round(seconds, 1)
+    }
+    kinds = [*filter(there.__contains__, names), *sorted(there - names.keys())]
     rests = {arm: times.total_s - math.fsum(times.kinds.values()) for arm, times in spent.items()}
-    named = [SPENT.get(kind, kind) for kind in kinds]
+    named = [names.get(kind, kind) for kind in kinds]
     columns: list[Column] = [("kind", [*named, "the rest, not itemised", "all"])]
     for arm, times in spent.items():
         took = [*(times.kinds.get(kind, 0.0) for kind in kinds), rests[arm], times.total_s]
         columns.append((arm, [Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took]))
         columns.append((f"{arm}, share", [show_part(seconds, times.total_s) for seconds in took]))
-    page.columns(
-        "Table: container time by kind, all invocations together, calibration included.", columns
-    )
+    page.columns(TEXTS["captions"]["times"], columns)
     over = [arm for arm, times in spent.items() if rests[arm] < -0.01 * times.total_s]
     if over:
         page.paragraph(
@@ -108,13 +105,12 @@ def _describe_deaths(analysis: Analysis) -> Iterable[str]:
     for death in analysis.deaths:
         text = (
             f"{death.arm}, block {death.block}: {death.status or 'ended in an unknown way'} "
-            f"after {show_duration(death.lived_s)}; cells lost: "
-            + (", ".join(death.lost) or "none")
+            f"after {show_duration(death.lived_s)}; cells lost: {', '.join(death.lost) or 'none'}"
         )
         if death.replaced:
             start_s = death.restart_s
-            again = f", started in {show_duration(start_s)}" if start_s is not None else ""
-            text += f"; a fresh container{again}, took the rest"
+            after = f", started in {show_duration(start_s)}" if start_s is not None else ""
+            text += f"; a fresh container{after}, took the rest"
         yield text + "."
 
 
@@ -132,20 +128,13 @@ def _write_placement(page: Page, analysis: Analysis) -> None:
     if not rows:
         page.paragraph("No document says on which devices the work ran.")
         return
-    page.table(
-        "Table: devices on which nodes of the cells' graphs, or their tensors, were seen; all "
-        "counted blocks.",
-        rows,
-    )
-    page.bullets(
-        _shorten(
-            [
-                f"Not on the cell's own device: {arm}: {cell}: {', '.join(names)}."
-                for arm, details in analysis.arms.items()
-                for cell, names in details.elsewhere.items()
-            ]
-        )
-    )
+    page.table(TEXTS["captions"]["placement"], rows)
+    elsewhere = [
+        f"Not on the cell's own device: {arm}: {cell}: {', '.join(names)}."
+        for arm, details in analysis.arms.items()
+        for cell, names in details.elsewhere.items()
+    ]
+    page.bullets(_shorten(elsewhere))
 
 
 def _shorten(items: list[str]) -> list[str]:
@@ -192,8 +181,8 @@ def _find_elsewhere(analysis: Analysis) -> list[str]:
 
 def _hide(analysis: Analysis, arms: Sequence[str]) -> tuple[str, str]:
     """The arm with the GPU in a comparison of these with the first one, and the same without its GPU."""
-    every = (analysis.arms[arm] for arm in (*arms, analysis.base))
-    return next((one.plain, one.without_gpu) for one in every if one.without_gpu)
+    details = (analysis.arms[arm] for arm in (*arms, analysis.base))
+    return next((arm.plain, arm.without_gpu) for arm in details if arm.without_gpu)
 
 
 def _describe_share(analysis: Analysis, arms: Sequence[str]) -> str:

@@ -6,21 +6,15 @@ from collections.abc import Iterator
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding, Spot, Waterfall
-from suite.report.text.evidence import GAPS, word_evidence
+from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_number, write_findings
 from suite.report.text.names import list_values, name_place
-from suite.report.text.page import Code, Page, Row, Runs
+from suite.report.text.page import Code, Page, Row
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_gain, show_relative, show_seconds
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
-
-_NO_ERROR = (
-    ' gives no error in eager TensorFlow 2: the work runs on the CPU, and such a script prints a "GPU time" '
-    "that is the CPU's."
-)
-SOFT: Runs = ("Where there is no GPU, ", Code("tf.device('/GPU:0')"), _NO_ERROR)
-"""What a script that compares both does where there is nothing to compare."""
 
 NAMED = 3
 LITTLE = 0.05
@@ -32,19 +26,15 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
     if not analysis.waterfalls:
         return
     page.heading("From the naive script to the fair number")
-    page.paragraph(
-        "What people who ask have timed, and what is left when one mistake after the other is "
-        "corrected. Where a stage was not measured, the next one includes all changes since the "
-        "previous one."
-    )
+    page.paragraph(TEXTS["about"]["waterfalls"])
     if analysis.gpu is None and any(waterfall.posted for waterfall in analysis.waterfalls):
-        page.paragraph(*SOFT)
+        on_gpu = Code("tf.device('/GPU:0')")
+        page.paragraph("Where there is no GPU, ", on_gpu, TEXTS["about"]["no-gpu"])
     for name in dict.fromkeys(waterfall.name for waterfall in analysis.waterfalls):
-        waterfalls = [one for one in analysis.waterfalls if one.name == name]
+        waterfalls = [waterfall for waterfall in analysis.waterfalls if waterfall.name == name]
         page.heading(f"{name}: {waterfalls[0].title}", level=3)
-        unit = waterfalls[0].unit
         page.table(
-            f"Table: {name}, time per {unit} from what was asked to the fair number, and its 95 % CI.",
+            TEXTS["captions"]["waterfall"].format(name=name, unit=waterfalls[0].unit),
             [row for waterfall in waterfalls for row in _list_steps(waterfall)],
         )
         for posted in (True, False):
@@ -81,7 +71,7 @@ def _write_gaps(
     """What a script says about two places, what is so, and what lies between; by its first stages' cells."""
 
     def describe_verdict(row: list[Finding]) -> str:
-        return GAPS.get(row[0].verdict) or word_evidence(*row[0].evidence)
+        return TEXTS["gaps"].get(row[0].verdict) or word_evidence(*row[0].evidence)
 
     def describe_changes(row: list[Finding]) -> str:
         return "; ".join(
@@ -104,7 +94,7 @@ def _write_gaps(
     gaps = [*analysis.find("gap"), *analysis.find("gone")]
     write_findings(
         page,
-        "Table: the same two places by the first step and by the fair number.",
+        TEXTS["captions"]["gaps"],
         [gap for gap in gaps if gap.cell in waterfalls],
         columns,
         by=lambda gap: (gap.cell, gap.against),

@@ -9,6 +9,7 @@ from suite.analysis.result.campaign import SweepAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
 from suite.report.text.names import name_fixed
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_rate, show_size
 
 
@@ -19,37 +20,38 @@ def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
 
 def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str, Param]:
     """What is fixed in a sweep and not so in others of its case."""
-    rivals = [one for one in among if (one.scenario, one.case) == (sweep.scenario, sweep.case)]
+    case = sweep.scenario, sweep.case
+    rivals = [other for other in among if (other.scenario, other.case) == case]
     return {
         name: value
         for name, value in sweep.fixed.items()
-        if any(one.fixed.get(name) != value for one in rivals)
+        if any(other.fixed.get(name) != value for other in rivals)
     }
 
 
-EAGER = (
-    "about dispatch, since the calls are eager: each operation is started from Python on its own, which "
-    "a tf.function saves"
-)
-"""What a crossover of eager calls is about."""
+def describe_crossover(sweep: SweepAnalysis, other: str, base: str) -> str:
+    """Who wins along a sweep, and what that is about where it is more than arithmetic."""
+    words = word_crossover(sweep.crossovers[other], sweep.axis, other, base)
+    return f"{words} ({TEXTS['about']['eager']})" if sweep.eager else words
 
 
-def word_crossover(found: Crossover, axis: str, other: str, base: str) -> str:
+def word_crossover(crossover: Crossover, axis: str, other: str, base: str) -> str:
     """Half a sentence of what verdicts carry: ``cpu wins at n = 1 to 100; cuda wins at n = 500``."""
-    if found.answer in {"always", "never"}:
-        return f"{other if found.answer == 'always' else base} wins at every {axis}"
-    if found.answer == "equal":
+    wins, loses = crossover.wins, crossover.loses
+    equal, undecided = crossover.equal, crossover.undecided
+    if crossover.answer in {"always", "never"}:
+        return f"{other if crossover.answer == 'always' else base} wins at every {axis}"
+    if crossover.answer == "equal":
         return f"{other} and {base} are equivalent at every {axis}"
-    if not (found.wins or found.loses or found.equal):
+    if not (wins or loses or equal):
         return f"no clear winner at any {axis}"
-    every = sorted([*found.wins, *found.loses, *found.equal, *found.undecided])
-    parts = [(base, found.loses), (other, found.wins)]
-    told = [f"{arm} wins at {axis} = {show_runs(sizes, every)}" for arm, sizes in parts if sizes]
-    if not found.rising:
-        told.reverse()
-    rest = [("equivalent", found.equal), ("no clear winner", found.undecided)]
-    told += [f"{what} at {axis} = {show_runs(sizes, every)}" for what, sizes in rest if sizes]
-    return "; ".join(told)
+    every = sorted([*wins, *loses, *equal, *undecided])
+    ends = [(f"{base} wins", loses), (f"{other} wins", wins)]
+    ends = ends if crossover.rising else ends[::-1]
+    parts = [*ends, ("equivalent", equal), ("no clear winner", undecided)]
+    return "; ".join(
+        f"{what} at {axis} = {show_runs(sizes, every)}" for what, sizes in parts if sizes
+    )
 
 
 def show_runs(sizes: Iterable[float], among: Sequence[float]) -> str:

@@ -76,10 +76,10 @@ def name_receipt(cell: str) -> str:
 
 def choose_cells(word: str, ids: Sequence[str]) -> list[str]:
     """The cells that a word means: by id, by receipt, or by a table's name, which leaves shared axes out."""
-    exact = [one for one in ids if word in {one, name_receipt(one)}]
+    exact = [cell for cell in ids if word in {cell, name_receipt(cell)}]
     case, *values = word.split("/")
-    parts = ((one, one.split("/")) for one in ids)
-    return exact or [one for one, (of, *axes) in parts if of == case and set(values) <= {*axes}]
+    parts = ((cell, cell.split("/")) for cell in ids)
+    return exact or [cell for cell, (of, *axes) in parts if of == case and set(values) <= {*axes}]
 
 
 def list_values(params: Mapping[str, Param]) -> str:
@@ -98,6 +98,6 @@ def name_changes(changes: Sequence[str], others: int | None = None) -> str:
     return f"{changes[-1]} (with {show_things(others, 'other change')})" if others else changes[-1]
 
 
-def name_place(one: Spot) -> str:
+def name_place(spot: Spot) -> str:
     """Where a waterfall was measured: ``cuda``, or ``cuda, on its CPU``."""
-    return f"{one.arm}, on its CPU" if one.pinned else one.arm
+    return f"{spot.arm}, on its CPU" if spot.pinned else spot.arm

@@ -28,15 +28,7 @@ class Code:
     text: str
 
 
-@dataclass(frozen=True)
-class Link:
-    """Words that lead elsewhere; ``target`` is the suite's own, never a document's."""
-
-    text: str
-    target: str
-
-
-Run = str | Strong | Code | Link
+Run = str | Strong | Code
 Runs = tuple[Run, ...]
 """What stands in one line of text, one behind the other."""
 
@@ -51,7 +43,7 @@ class Heading:
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
-    """A paragraph."""
+    """A paragraph; one that is nothing but `Code` is a line to be typed."""
 
     runs: Runs
 
@@ -61,13 +53,6 @@ class Bullets:
     """A list without an order, never empty."""
 
     items: tuple[Runs, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Command:
-    """One line to be typed."""
-
-    text: str
 
 
 @dataclass(frozen=True)
@@ -118,8 +103,8 @@ class Table:
 
 
 def _are_numbers(cells: Sequence[Cell]) -> bool:
-    others = {one.text for one in cells if not isinstance(one.text, Quantity)}
-    return others <= {NO_NUMBER, ""} and any(isinstance(one.text, Quantity) for one in cells)
+    others = {cell.text for cell in cells if not isinstance(cell.text, Quantity)}
+    return others <= {NO_NUMBER, ""} and any(isinstance(cell.text, Quantity) for cell in cells)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +125,7 @@ class Footnotes:
     items: tuple[tuple[int, str], ...]
 
 
-Block = Heading | Paragraph | Bullets | Command | Table | Figure | Footnotes
+Block = Heading | Paragraph | Bullets | Table | Figure | Footnotes
 
 
 class Page:
@@ -168,13 +153,13 @@ class Page:
 
     def bullets(self, items: Iterable[str | Runs]) -> None:
         """A list; nothing where there are no items."""
-        kept = tuple(one if isinstance(one, tuple) else (one,) for one in items)
+        kept = tuple(item if isinstance(item, tuple) else (item,) for item in items)
         if kept:
             self.blocks.append(Bullets(items=kept))
 
     def code(self, text: str) -> None:
         """A line to be typed."""
-        self.blocks.append(Command(text=text))
+        self.paragraph(Code(text))
 
     def figure(self, name: str, alt: str, caption: str) -> None:
         """A picture."""
@@ -211,9 +196,10 @@ class Page:
 
     def _mark(self, cells: Sequence[str | Cell]) -> tuple[Cell, ...]:
         """The cells with the numbers of their footnotes; the same words are the same footnote."""
-        given = (one if isinstance(one, Cell) else Cell(one) for one in cells)
+        made = (cell if isinstance(cell, Cell) else Cell(cell) for cell in cells)
         return tuple(
-            replace(one, marks=tuple(dict.fromkeys(map(self._number, one.notes)))) for one in given
+            replace(cell, marks=tuple(dict.fromkeys(map(self._number, cell.notes))))
+            for cell in made
         )
 
     def _number(self, note: str) -> int:

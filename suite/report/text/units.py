@@ -58,19 +58,21 @@ class Quantity(str):
         return Quantity(before + self[: self.point], "", self[self.point :] + after, self.value)
 
 
-def _take_apart(one: Known) -> Ends:
-    if isinstance(one, tuple):
-        return one
-    return (one, None, None) if isinstance(one, int | float) else (one.value, one.low, one.high)
+def _take_apart(number: Known) -> Ends:
+    if isinstance(number, tuple):
+        return number
+    if isinstance(number, int | float):
+        return number, None, None
+    return number.value, number.low, number.high
 
 
-def show_seconds(one: Known) -> Quantity:
+def show_seconds(seconds: Known) -> Quantity:
     """A positive duration, such as ``1.234 ± 0.012 ms``.
 
     The interval stands as its half-width, of which two digits are kept; where it is so wide that
     a half-width would mislead (over half the value), as its ends: ``1.2 (0.40–3.9) ms``.
     """
-    return _show(one, _TIME)
+    return _show(seconds, _TIME)
 
 
 def show_rate(amount: float, unit: str, whole: float, per: str = "s") -> Quantity | None:
@@ -235,17 +237,17 @@ def _write_times(value: float, low: float | None, high: float | None) -> tuple[s
     return _write(value, low, high, by_ends=True)
 
 
-def _show(one: Known, steps: Steps) -> Quantity:
-    value, low, high = _take_apart(one)
+def _show(number: Known, steps: Steps) -> Quantity:
+    value, low, high = _take_apart(number)
     if not steps[0][0] * 1e-3 <= value < steps[-1][0] * 1e6:
         unit = next(unit for size, unit in steps if size == 1.0)
         return Quantity("", f"{value:.{DIGITS - 1}e}", f" {unit}", value)
     start = max((i for i, (size, _) in enumerate(steps) if value >= size), default=0)
     for following, (size, unit) in enumerate(steps[start:], start + 1):
-        number, interval = _write(value / size, low and low / size, high and high / size)
-        shown = Quantity("", number, f"{interval} {unit}", value)
+        text, interval = _write(value / size, low and low / size, high and high / size)
+        shown = Quantity("", text, f"{interval} {unit}", value)
         # 999.96 µs rounds to 1000.0 µs, which is 1.0000 ms.
-        if following == len(steps) or float(number) < round(steps[following][0] / size):
+        if following == len(steps) or float(text) < round(steps[following][0] / size):
             break
     return shown
 

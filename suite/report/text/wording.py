@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, get_args
 
@@ -11,57 +11,10 @@ from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.limits import ANY
 from suite.analysis.result.numbers import MARGIN, Evidence, Verdict, VerdictName
 from suite.flags import KINDS, Flag, is_common, pick
-from suite.report.text.evidence import fill, word_evidence
-
-_BANNERS: Mapping[str, str] = {
-    "simulated": "SIMULATED",
-    "stand-in": "SIMULATED",
-    "not-containerized": "NOT CONTAINERIZED",
-    "container-unseen": "CONTAINER, ENGINE NOT SEEN",
-    "cpus-idle": "CPU CORES IDLE",
-    "cpus-withheld": "CPU CORES WITHHELD",
-    "set-aside": "INVALID",
-    "machine": "UNSOUND MACHINE",
-}
-"""What has to stand in the title and over every table, by a flag's code or by what it is about."""
-
-BANDS: Mapping[str, str] = {
-    "in": "in band",
-    "below": "below the band",
-    "above": "above the band",
-    "far below": "far below",
-}
-"""Where a rate lies beside a published one."""
-
-SPENT: Mapping[str, str] = {
-    "container_start": "starting containers",
-    "import": "importing TensorFlow",
-    "devices": "initialising devices",
-    "kernel": "start-up: first kernel",
-    "build": "start-up: first model",
-    "clone": "start-up: first clone",
-    "deep": "start-up: first deep model",
-    "step": "start-up: first step",
-    "facts": "recording facts",
-    "prepare": "preparing cells",
-    "first_call": "tracing and first calls",
-    "placement": "verifying placement",
-    "calibrate": "calibrating calls per sample",
-    "warmup": "warm-up",
-    "measure": "measuring",
-    "trace": "profiling the GPU, untimed",
-    "check": "checking results",
-    "hygiene": "cleaning up between cells",
-    "writing": "sending and writing",
-}
-"""What the kinds of spent time are called, in the order of a container's life."""
+from suite.report.text.evidence import Shown, fill, word_evidence
+from suite.report.text.texts import TEXTS
 
 NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
-NO_TWINS = "unknown, because the documents hold no twin invocations (A/A)"
-NO_INTERVAL = "no twin cell has an interval"
-NO_HIDDEN = "no invocations of the CUDA image without its GPU beside a cpu arm"
-NO_EXTRA = "no cell with known extra work was measured beside its reference"
-NO_INPUT = "no input-only cell has a verdict"
 UNKNOWN_FLOOR = (
     f"verdicts use a margin of {100 * MARGIN:.0f} %, because the noise floor of this campaign is "
     "unknown"
@@ -70,8 +23,9 @@ UNKNOWN_FLOOR = (
 
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:
     """The banners of a campaign, or of several."""
-    every = (_BANNERS.get(one.scope) or _BANNERS.get(one.code) for one in flags)
-    return tuple(dict.fromkeys(filter(None, every)))
+    banners = TEXTS["banners"]
+    named = (banners.get(flag.scope) or banners.get(flag.code) for flag in flags)
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def word(flag: Flag, *, brief: bool = False) -> str:
@@ -97,7 +51,7 @@ def word_in_cell(flag: Flag) -> str:
 
 def word_invalid(flags: Sequence[Flag]) -> str:
     """Why a number is struck, in one sentence; empty where it is not."""
-    in_blocks = any("blocks" in one.where for one in flags)
+    in_blocks = any("blocks" in flag.where for flag in flags)
     return _word_blocks(flags) if in_blocks else "; ".join(map(word, flags))
 
 
@@ -109,7 +63,7 @@ def word_verdict(verdict: Verdict) -> str:
 def count_verdicts(verdicts: Iterable[Verdict | Flag]) -> tuple[str, int]:
     """How many verdicts of each kind there are, such as ``slower in 3, equivalent in 2``, and how many
     in all; reasons for missing ones do not count."""
-    counts = Counter(one.name for one in verdicts if isinstance(one, Verdict))
+    counts = Counter(verdict.name for verdict in verdicts if isinstance(verdict, Verdict))
     parts = [f"{name.lower()} in {counts[name]}" for name in get_args(VerdictName) if counts[name]]
     return ", ".join(parts), counts.total()
 
@@ -126,22 +80,22 @@ def tell(flags: Iterable[Flag], *, brief: bool = False) -> list[str]:
     ``brief``: as `word`, and only what most blocks have.
     """
     beside = [
-        one
-        for one in flags
-        if one.severity != "missing"
-        and (one.severity != "invalid" or one.scope == "arm")
-        and (is_common(one) or not brief)
+        flag
+        for flag in flags
+        if flag.severity != "missing"
+        and (flag.severity != "invalid" or flag.scope == "arm")
+        and (is_common(flag) or not brief)
     ]
-    told = []
+    sentences = []
     for together, group in groupby(beside, key=_find_group):
-        found = list(group)
+        alike = list(group)
         if together == "excluded":
-            told.append(f"{_word_blocks(found)}; excluded")
+            sentences.append(f"{_word_blocks(alike)}; excluded")
         elif together == "cold":
-            told.append(f"{found[0].where['arm']}: {'; '.join(map(word, found))}")
+            sentences.append(f"{alike[0].where['arm']}: {'; '.join(map(word, alike))}")
         else:
-            told += [word(one, brief=brief) for one in found]
-    return told
+            sentences += [word(flag, brief=brief) for flag in alike]
+    return sentences
 
 
 def _find_group(flag: Flag) -> str:
@@ -153,7 +107,7 @@ def _find_group(flag: Flag) -> str:
 
 def _word_blocks(flags: Sequence[Flag]) -> str:
     """``cpu: block 3: steal; blocks 4, 5: …``."""
-    words = [f"{name_blocks(one.where['blocks'])}: {word(one)}" for one in flags]
+    words = [f"{name_blocks(flag.where['blocks'])}: {word(flag)}" for flag in flags]
     return f"{flags[0].where['arm']}: {'; '.join(words)}"
 
 
@@ -187,26 +141,19 @@ def _show_range(name: str, low: float, high: float) -> str:
     return f"{name} {' to '.join(ends)}"
 
 
-_SHARING: Mapping[str, str] = {
-    "time": "other virtual machines take turns at the same card, so that their load shows in these numbers",
-    "parts": "it has parts of the card's processor to itself, and shares the link to the CPU with other "
-    "virtual machines",
-}
-"""What a slice of a GPU shares with others."""
-
-_SHOWN: Mapping[str, Callable[[Any], str]] = {
+_SHOWN: Shown = {
     "blocks": lambda blocks: blocks if isinstance(blocks, str) else name_blocks(blocks),
     "endings": _word_endings,
     "missing": lambda lost: "; ".join(
         f"{outcome} in block {block}{_word_reason(reason)}" for outcome, block, reason in lost
     ),
     "grown": lambda grown: ", ".join(f"{count} in block {block}" for count, block in grown),
-    "ranges": lambda seen: ", ".join(_show_range(*one) for one in seen),
+    "ranges": lambda ranges: ", ".join(_show_range(*values) for values in ranges),
     "products": lambda precision: "memory" if precision == ANY else f"{precision} products",
     "codes": lambda codes: "; ".join(KINDS[code].text for code in codes),
     "whose": lambda arm: f"{arm}: " if arm else "",
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
-    "sharing": _SHARING.__getitem__,
+    "sharing": TEXTS["sharing"].__getitem__,
     "remapping": lambda failed: ", and no spare rows are left for them" if failed else "",
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }

@@ -143,7 +143,7 @@ def test_of_what_another_matplotlib_drew_the_words_are_checked() -> None:
 @pytest.mark.parametrize(
     ("change", "trouble"),
     [
-        (in_svg(b"<desc>", b"<desc>Not "), "its title or description is not what comes out"),
+        (in_svg(b"<desc>", b"<desc>Not "), "its title or caption is not what comes out"),
         (lambda _: b"<svg", "can't be read as SVG"),
         (lambda svg: svg.decode().encode("utf-16"), "can't be read as SVG"),
         (lambda svg: b"<!DOCTYPE svg>" + svg, "can't be read as SVG"),

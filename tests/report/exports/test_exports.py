@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from datetime import timezone
 from pathlib import Path
 from typing import Any
@@ -28,21 +27,18 @@ from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
 FOLDER = re.compile(r"[\w.-]+")
 
 
-def campaigns() -> Iterator[Any]:
-    for name in NAMES:
-        yield pytest.param(analyse_golden(name), id=name)
-    yield pytest.param(analyse_made("sweeps"), id="sweeps")
-
-
-every = pytest.mark.parametrize("analysis", list(campaigns()))
+@pytest.fixture(params=[*NAMES, "sweeps"])
+def analysis(request: pytest.FixtureRequest) -> Analysis:
+    name: str = request.param
+    return analyse_golden(name) if name in NAMES else analyse_made(name)
 
 
 def sound(analysis: Analysis) -> dict[tuple[str, str], ArmResult]:
     """What has a number that is to be believed, by cell and arm: from the values themselves."""
     return {
-        (one.id, arm): result
-        for one in analysis.cells
-        for arm, result in one.arms.items()
+        (cell.id, arm): result
+        for cell in analysis.cells
+        for arm, result in cell.arms.items()
         if result.value is not None and all(f.severity != "invalid" for f in result.flags)
     }
 
@@ -59,7 +55,6 @@ def bare(cell: str) -> str:
     return re.sub(r"(/(SIMULATED|NOT-CONTAINERIZED|INVALID))+$", "", cell)
 
 
-@every
 def test_pyperf_reads_the_values_of_every_invocation(analysis: Analysis, tmp_path: Path) -> None:
     expected = sound(analysis)
     read = {}
@@ -67,10 +62,10 @@ def test_pyperf_reads_the_values_of_every_invocation(analysis: Analysis, tmp_pat
         (tmp_path / name).write_bytes(content)
         arm = name.removesuffix(".pyperf.json").rpartition("-")[2]
         suite = pyperf.BenchmarkSuite.load(str(tmp_path / name))
-        for one in suite.get_benchmarks():
-            assert one.get_unit() == "second"
-            read[bare(one.get_name()), arm] = tuple(one.get_values())
-    assert read == {key: tuple(one.values.values()) for key, one in expected.items()}
+        for benchmark in suite.get_benchmarks():
+            assert benchmark.get_unit() == "second"
+            read[bare(benchmark.get_name()), arm] = tuple(benchmark.get_values())
+    assert read == {key: tuple(result.values.values()) for key, result in expected.items()}
 
 
 @pytest.mark.processes
@@ -79,17 +74,13 @@ def test_pyperf_compares_the_arms(tmp_path: Path) -> None:
     for name, content in export(analysis, "pyperf").items():
         (tmp_path / name).write_bytes(content)
     files = [f"{analysis.campaign.folder}-{arm}.pyperf.json" for arm in ("cpu", "cuda")]
-    for words in (("compare_to", *files, "--table"), ("stats", files[0]), ("metadata", files[0])):
-        done = run_python("-m", "pyperf", *words, folder=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        if words[0] == "compare_to":
-            (row,) = [x for x in done.stdout.splitlines() if "square/n=10000/" in x]
-            assert "x faster" in row
-            assert "SIMULATED" in row
+    done = run_python("-m", "pyperf", "compare_to", *files, "--table", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (row,) = [line for line in done.stdout.splitlines() if "square/n=10000/" in line]
+    assert "x faster" in row
+    assert "SIMULATED" in row
 
 
-@every
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_table_has_every_cell_and_all_that_a_row_needs(
     analysis: Analysis, form: str, tmp_path: Path
@@ -105,20 +96,20 @@ def test_a_table_has_every_cell_and_all_that_a_row_needs(
     for row in rows:
         assert row["block"] not in table.setdefault((row["cell"], row["arm"]), {})
         table[row["cell"], row["arm"]][row["block"]] = row
-    assert len(table) == sum(len(one.arms) for one in analysis.cells)
+    assert len(table) == sum(len(cell.arms) for cell in analysis.cells)
     for cell in analysis.cells:
-        for arm, one in cell.arms.items():
+        for arm, result in cell.arms.items():
             own = table[cell.id, arm]
-            assert {n: row["seconds"] for n, row in own.items() if row["seconds"]} == one.values
-            assert set(own) == {*analysis.arms[arm].blocks, *one.values} or set(own) == {None}
+            assert {n: row["seconds"] for n, row in own.items() if row["seconds"]} == result.values
+            assert set(own) == {*analysis.arms[arm].blocks, *result.values} or set(own) == {None}
             for row in own.values():
-                assert (row["work"], row["unit"]) == (one.work.amount, one.work.unit)
+                assert (row["work"], row["unit"]) == (result.work.amount, result.work.unit)
                 assert row["campaign"] == analysis.campaign.id
                 assert row["machine"] == name_machine(analysis)
                 assert row["created"].replace(tzinfo=timezone.utc) == analysis.campaign.created
                 words = (row["flags"] or "").split()
-                assert {flag.code for flag in one.flags} <= set(words)
-                assert ("invalid" in words) >= bool(one.invalid)
+                assert {flag.code for flag in result.flags} <= set(words)
+                assert ("invalid" in words) >= bool(result.invalid)
                 facts = analysis.arms[arm].facts.get("tensorflow.version", ())
                 assert row["tensorflow"] == ("; ".join(map(str, facts)) or None)
                 assert row["price_hourly"] == (analysis.price.hourly if analysis.price else None)
@@ -127,7 +118,7 @@ def test_a_table_has_every_cell_and_all_that_a_row_needs(
 
 def test_a_number_that_is_invalid_is_in_the_tables_alone_and_is_counted() -> None:
     analysis = analyse_golden("troubled")
-    results = {(cell.id, arm): one for cell in analysis.cells for arm, one in cell.arms.items()}
+    results = {(cell.id, arm): r for cell in analysis.cells for arm, r in cell.arms.items()}
     struck = {
         key
         for key, result in results.items()

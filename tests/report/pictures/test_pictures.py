@@ -8,10 +8,10 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import Spot
+from suite.analysis.result.findings import Spot, Waterfall
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
-from suite.report.pictures.picture import POSSIBLE_FILES, Dots, Picture, Stacks, Sweeps
+from suite.report.pictures.picture import POSSIBLE_FILES, Dots, Panel, Picture, Sweeps
 from tests import synthetic
 from tests.rendering import study
 from tests.report.campaigns import (
@@ -25,28 +25,33 @@ from tests.report.campaigns import (
     take_apart,
 )
 
-MADE = analyse_made()
-
-
-Kind = TypeVar("Kind", Sweeps, Dots, Stacks)
+Kind = TypeVar("Kind", Sweeps, Dots, tuple)
 
 
 def find(summary: Analysis, name: str, kind: type[Kind]) -> tuple[Picture, Kind]:
-    (found,) = [picture for picture in depict(summary) if picture.name == name]
-    assert isinstance(found.content, kind)
-    return found, found.content
+    (picture,) = [picture for picture in depict(summary) if picture.name == name]
+    assert isinstance(picture.content, kind)
+    return picture, picture.content
 
 
 def find_sweeps(summary: Analysis) -> tuple[Picture, Sweeps]:
     return find(summary, "matmul", Sweeps)
 
 
+def find_panel(*falls: Waterfall) -> Panel[str]:
+    """The panel of the waterfalls of one title."""
+    _, content = find(structs.replace(analyse_made(), waterfalls=falls), "asked", Dots)
+    (panel,) = content.panels
+    return panel
+
+
 def test_two_arms_cross_where_the_analysis_says_so() -> None:
-    picture, content = find_sweeps(MADE)
+    made = analyse_made()
+    picture, content = find_sweeps(made)
     (panel,) = content.panels
     assert list(panel.marks) == ["cpu", "cuda"]
     assert panel.places == (1, 10, 64, 100, 256, 1000, 4000, 10000)
-    (sweep,) = [one for one in MADE.sweeps if one.scenario == "matmul"]
+    (sweep,) = [sweep for sweep in made.sweeps if sweep.scenario == "matmul"]
     crossover = sweep.crossovers["cuda"]
     (span,) = panel.spans
     assert (span.low, span.high) == (crossover.low, crossover.high)
@@ -54,17 +59,18 @@ def test_two_arms_cross_where_the_analysis_says_so() -> None:
     assert picture.title.startswith("Square products: cpu wins at n = 1")
     assert "shaded" in picture.caption
     assert "INVALID" not in picture.caption
-    first, mark = MADE.cells[0].arms["cpu"], panel.marks["cpu"][0]
+    first, mark = made.cells[0].arms["cpu"], panel.marks["cpu"][0]
     assert mark
     assert (mark.value, mark.low, mark.high) == (first.value, first.low, first.high)
 
 
 def test_networks_stand_beside_each_other_and_rates_are_turned_round() -> None:
-    _, content = find(MADE, "mlp", Sweeps)
+    made = analyse_made()
+    _, content = find(made, "mlp", Sweeps)
     assert content.unit == "examples/s"
     assert ["net=A" in panel.title for panel in content.panels] == [True, False]
     mark = content.panels[0].marks["cpu"][0]
-    time = next(one for one in MADE.cells if one.scenario == "mlp").arms["cpu"].estimate
+    time = next(cell for cell in made.cells if cell.scenario == "mlp").arms["cpu"].estimate
     assert mark
     assert time
     assert time.low
@@ -80,13 +86,9 @@ def test_one_arm_says_how_far_it_comes() -> None:
     assert "shaded" not in picture.caption
 
 
-def test_three_arms_have_a_line_each() -> None:
-    _, content = find_sweeps(analyse_made(arms=("cpu", "cuda", "cuda-hidden")))
-    assert list(content.panels[0].marks) == ["cpu", "cuda", "cuda-hidden"]
-
-
 def test_a_missing_number_breaks_the_line_and_is_named() -> None:
-    picture, content = find_sweeps(change(MADE, MADE.cells[3].id, "cpu", **NO_NUMBER))
+    made = analyse_made()
+    picture, content = find_sweeps(change(made, made.cells[3].id, "cpu", **NO_NUMBER))
     marks = content.panels[0].marks
     assert [mark is None for mark in marks["cpu"]] == [False] * 3 + [True] + [False] * 4
     assert all(marks["cuda"])
@@ -96,11 +98,11 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
 
 def test_an_invalid_number_is_struck_and_explained() -> None:
     flags = (raise_flag("changed", {"arm": "cuda"}, what="image"),)
-    picture, content = find_sweeps(change(MADE, MADE.cells[0].id, "cuda", flags=flags))
+    made = analyse_made()
+    picture, content = find_sweeps(change(made, made.cells[0].id, "cuda", flags=flags))
     marks = [mark for mark in content.panels[0].marks["cuda"] if mark]
     assert [mark.struck for mark in marks] == [True] + [False] * 7
     assert "INVALID" in picture.caption
-    assert "(invalid) at n = 1" in picture.alt
 
 
 def test_without_intervals_there_are_marks_and_a_word_about_it() -> None:
@@ -114,7 +116,7 @@ def test_a_family_without_numbers_has_no_picture() -> None:
     few = synthetic.make_campaign(cells=synthetic.make_cells()[:1], blocks=3)
     assert depict(study(few, synthetic.make_documents(few, samples=2))) == ()
     assert depict(study(synthetic.make_campaign(cells=list(SWEEPS)), [])) == ()
-    names = [one.name for one in depict(analyse_made("both"))]
+    names = [picture.name for picture in depict(analyse_made("both"))]
     assert names == ["matmul", "mlp", "decomposition", "pipelines"]
 
 
@@ -129,21 +131,19 @@ def test_the_triple_compares_batches_whatever_a_call_works_through() -> None:
     summary = analyse_made("triple and steps", ("cpu",))
     picture, content = find(summary, "pipelines", Dots)
     assert [panel.title for panel in content.panels] == list(PIPELINES)
-    times = {one.id: one.arms["cpu"].estimate for one in summary.cells}
+    times = {cell.id: cell.arms["cpu"].estimate for cell in summary.cells}
     for panel in content.panels:
         assert panel.places == (
             *("input alone", "compute alone", "together", "with a trivial model"),
         )
         calls = 2 if panel.title == "numpy_function" else 1
-        found = times[f"tfdata.triple/pipeline={panel.title}/part=input/batch=512"]
-        assert found
+        time = times[f"tfdata.triple/pipeline={panel.title}/part=input/batch=512"]
+        assert time
         mark = panel.marks["cpu"][0]
         assert mark
-        assert mark.value == pytest.approx(calls * found.value)
+        assert mark.value == pytest.approx(calls * time.value)
     assert picture.tables == ("tfdata", "mlp")
-
-
-def test_the_triple_does_without_its_computing() -> None:
+    # It does without its computing.
     picture, content = find(analyse_made("triple", ("cpu",)), "pipelines", Dots)
     assert content.panels[0].places == ("input alone", "together", "with a trivial model")
     assert picture.tables == ("tfdata",)
@@ -151,18 +151,14 @@ def test_the_triple_does_without_its_computing() -> None:
 
 def test_a_step_in_its_parts() -> None:
     made = analyse_explained()
-    picture, _ = find(made, "decomposition", Stacks)
+    picture, _ = find(made, "decomposition", tuple)
     title = "Where a training step goes: dispatch takes 75 % of mlp.train/net=A/batch=32"
     assert picture.title.startswith(title)
-    assert (
-        "800 µs: input 0.0 %, transfer 0.0 %, dispatch 75.0 %, compute 25.0 %, rest 0.0 %."
-        in picture.alt
-    )
     assert "under 0" in picture.caption
     cell = made.find("step")[0].cell
     for compute in (1.0, 0.0):
         alone = structs.replace(made, findings=take_apart(cell, "cuda", 0.0, compute, 0.0))
-        assert "decomposition" not in {one.name for one in depict(alone)}
+        assert "decomposition" not in {picture.name for picture in depict(alone)}
 
 
 def test_the_waterfalls_of_one_title_are_one_panel() -> None:
@@ -174,19 +170,17 @@ def test_the_waterfalls_of_one_title_are_one_panel() -> None:
     assert panel.places == ("as asked", "tracing out", "batch 512")
     assert [(arm, len(marks)) for arm, marks in panel.marks.items()] == [("cpu", 3), ("cuda", 3)]
     assert picture.title == "What people ask about: slices takes 250× its fair time on cpu"
-    assert "slices, time per example, cpu: as asked 250 ms, tracing out 90.0 ms" in picture.alt
-    pinned = [structs.replace(one, spot=Spot(arm="cpu", pinned=True)) for one in made.waterfalls]
-    names = [one.name for one in depict(structs.replace(made, waterfalls=tuple(pinned)))]
-    assert "asked" not in names
+    spot = Spot(arm="cpu", pinned=True)
+    pinned = tuple(structs.replace(waterfall, spot=spot) for waterfall in made.waterfalls)
+    pictures = depict(structs.replace(made, waterfalls=pinned))
+    assert "asked" not in {picture.name for picture in pictures}
 
 
 def test_a_step_that_an_arm_lacks_is_missing_in_its_row() -> None:
-    falls = (
+    panel = find_panel(
         make_waterfall("cpu", {"asked": 3.0, "b": 2.0, "c": 1.0}),
         make_waterfall("cuda", {"asked": 3.0, "c": 1.0}),
     )
-    _, content = find(structs.replace(MADE, waterfalls=falls), "asked", Dots)
-    (panel,) = content.panels
     assert [mark is None for mark in panel.marks["cuda"]] == [False, True, False]
 
 
@@ -194,39 +188,36 @@ def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
     """Two rows after as many changes each were one row once, which hid the first of them."""
     steps = {"asked": 9.0, "a": 6.0, "b": 5.0, "c": 4.0, "d": 3.0, "e": 2.0, "fair": 1.0}
     few = make_waterfall("cpu", {"asked": 9.0, "c": 4.0, "fair": 1.0})
-    every = make_waterfall("cuda", steps)
+    all_steps = make_waterfall("cuda", steps)
     alone = make_waterfall("cpu", {name: steps[name] for name in ("asked", "b", "d", "fair")})
     changes = (("asked",), ("a", "b"), ("c", "d"), ("e", "fair"))
     joined = zip(alone.steps, changes, strict=True)
-    alone = structs.replace(
-        alone, steps=tuple(structs.replace(one, changes=all_) for one, all_ in joined)
-    )
-    _, content = find(structs.replace(MADE, waterfalls=(alone,)), "asked", Dots)
-    (panel,) = content.panels
+    steps_joined = tuple(structs.replace(step, changes=every) for step, every in joined)
+    panel = find_panel(structs.replace(alone, steps=steps_joined))
     assert panel.places == tuple(
         f"{name} (with 1 other change)" if name != "as asked" else name
         for name in ("as asked", "b", "d", "fair")
     )
     assert [mark and mark.value for mark in panel.marks["cpu"]] == [9.0, 5.0, 3.0, 1.0]
     # Of two arms the rows are in the script's order, whichever has them; one step is what either has changed.
-    _, content = find(structs.replace(MADE, waterfalls=(few, every)), "asked", Dots)
-    assert content.panels[0].places == ("as asked", "a", "b", "c", "d", "e", "fair")
-    assert [bool(mark) for mark in content.panels[0].marks["cpu"]] == [
-        place in {"as asked", "c", "fair"} for place in content.panels[0].places
+    panel = find_panel(few, all_steps)
+    assert panel.places == ("as asked", "a", "b", "c", "d", "e", "fair")
+    assert [bool(mark) for mark in panel.marks["cpu"]] == [
+        place in {"as asked", "c", "fair"} for place in panel.places
     ]
 
 
 def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
-    cells = [one.id for one in MADE.cells if one.scenario == "mlp"]
+    made = analyse_made()
+    cells = [cell.id for cell in made.cells if cell.scenario == "mlp"]
     places = [(cell, arm) for arm in ("cpu", "cuda") for cell in cells]
     steps = [
         row
         for place, (cell, arm) in enumerate(places)
         for row in take_apart(cell, arm, 1.0 + place, 9.0, 0.0)
     ]
-    made = structs.replace(MADE, findings=tuple(steps))
-    picture, content = find(made, "decomposition", Stacks)
-    assert [bar.whole for bar in content.bars] == [10.0 + place for place in range(4, 16)]
+    picture, bars = find(structs.replace(made, findings=tuple(steps)), "decomposition", tuple)
+    assert [bar.whole for bar in bars] == [10.0 + place for place in range(4, 16)]
     assert "4 more steps stand in the table alone." in picture.caption
 
 
@@ -237,8 +228,9 @@ def test_of_many_cases_every_script_has_its_turn() -> None:
         for n in sizes
         for arm in ("cpu", "cuda")
     ]
-    picture, content = find(structs.replace(MADE, waterfalls=tuple(falls)), "asked", Dots)
-    titles = [one.title.partition(",")[0] for one in content.panels]
+    made = structs.replace(analyse_made(), waterfalls=tuple(falls))
+    picture, content = find(made, "asked", Dots)
+    titles = [panel.title.partition(",")[0] for panel in content.panels]
     assert titles == [*(f"product (n={n})" for n in range(3, 10)), "clone (n=0)"]
     assert picture.title == "What people ask about: product (n=9) takes 109× its fair time on cpu"
     assert "3 more cases stand in the table alone." in picture.caption
@@ -248,9 +240,9 @@ def test_of_a_scripts_sizes_those_that_are_two_ends_alone_are_left_to_the_tables
     ends = [make_waterfall("cpu", {"a": 50.0 + n, "c": 1.0}, "product", n) for n in range(3)]
     whole = make_waterfall("cpu", {"a": 9.0, "b": 2.0, "c": 1.0}, "product", 7)
     for falls, shown in (((*ends, whole), ["product (n=7)"]), (ends, ["product (n=2)"])):
-        made = structs.replace(MADE, waterfalls=tuple(falls))
+        made = structs.replace(analyse_made(), waterfalls=tuple(falls))
         picture, content = find(made, "asked", Dots)
-        assert [one.title.partition(",")[0] for one in content.panels] == shown
+        assert [panel.title.partition(",")[0] for panel in content.panels] == shown
         assert f"{len(falls) - 1} more cases stand in the table alone." in picture.caption
 
 

@@ -26,7 +26,7 @@ from suite.analysis.analyse import analyse
 from suite.fingerprint import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
-from suite.report.pictures.picture import Mark, Panel, Picture, Span, Strip, Strips, Sweeps
+from suite.report.pictures.picture import Mark, Panel, Picture, Span, Strip, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.sheet import look_of, own_style, pick_ticks
 from tests.commands import run_python
@@ -38,18 +38,17 @@ SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
 HOSTILE = "<script>alert(1)</script> $x^2$ ]]> & \u202e\x1b[31m \U0001f4a3 \\n"
 
+NAMES = ("matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled")
+CROWDED = ("three arms, mlp", "three arms, pipelines")
 
+
+@cache
 def make_pictures() -> dict[str, Picture]:
     """One of every kind, and those in which something is amiss."""
     full = analyse_explained()
-    pictures = {one.name: one for one in depict(full)}
-    assert list(pictures) == ["matmul", "mlp", "decomposition", "pipelines", "asked"]
-    for name, summary in (
-        ("one arm", analyse_made("both", ("cpu",), 2)),
-        ("three arms", analyse_made("both", ("cpu", "cuda", "cuda-hidden"))),
-        ("a/a", analyse_made("sweeps", ("cpu", "cpu-again"))),
-    ):
-        pictures |= {f"{name}, {one.name}": one for one in depict(summary)}
+    pictures = {picture.name: picture for picture in depict(full)}
+    three = depict(analyse_made("both", ("cpu", "cuda", "cuda-hidden")))
+    pictures |= {f"three arms, {picture.name}": picture for picture in three}
     gpus = analyse(load(*make_gpus({str(device): 1.0 + device / 50 for device in range(8)})))
     pictures["eight GPUs"] = depict(gpus)[0]
     lost = change(full, full.cells[2].id, "cuda", **NO_NUMBER)
@@ -73,13 +72,7 @@ def make_strips(like: Picture) -> Picture:
         )
         for block in range(21)
     ]
-    content = Strips(arms={"cpu": tuple(every), "cuda": tuple(every[:3])})
-    return replace(like, name="samples", content=content)
-
-
-PICTURES = make_pictures()
-KINDS = [name for name in PICTURES if ", " not in name]
-"""One of every kind: what takes long is asked of these alone."""
+    return replace(like, name="samples", content={"cpu": tuple(every), "cuda": tuple(every[:3])})
 
 
 @pytest.fixture(autouse=True)
@@ -89,33 +82,28 @@ def _styled() -> Iterator[None]:
 
 
 def find_texts(figure: Figure) -> list[Text]:
-    return [text for text in figure.findobj(Text) if isinstance(text, Text)]
+    texts = (text for text in figure.findobj(Text) if isinstance(text, Text))
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
 
 
-def texts_of(figure: Figure) -> list[str]:
-    return [text.get_text() for text in find_texts(figure) if text.get_text()]
-
-
-@cache
-def svg_of(name: str) -> str:
-    return render_svg(PICTURES[name])
+def list_words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in find_texts(figure)]
 
 
 @cache
-def png_of(name: str) -> bytes:
-    return render_png(PICTURES[name])
+def make_svg(name: str) -> str:
+    return render_svg(make_pictures()[name])
 
 
 @cache
-def figure_of(name: str) -> Figure:
+def make_png(name: str) -> bytes:
+    return render_png(make_pictures()[name])
+
+
+@cache
+def make_figure(name: str) -> Figure:
     """For those that look at it alone."""
-    return draw(PICTURES[name])
-
-
-@pytest.mark.parametrize("name", ["matmul", "decomposition", "asked"])
-def test_the_same_picture_gives_the_same_bytes(name: str) -> None:
-    assert render_svg(PICTURES[name]) == svg_of(name)
-    assert render_png(PICTURES[name]) == png_of(name)
+    return draw(make_pictures()[name])
 
 
 @pytest.mark.processes
@@ -124,7 +112,7 @@ def test_another_process_gives_the_same_bytes_and_nothing_but_drawing_loads_the_
 ) -> None:
     """Nor do somebody's settings, in the folder or the home, reach a picture."""
     (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nfont.size: 30\n")
-    (tmp_path / "picture").write_bytes(pickle.dumps(PICTURES["pipelines"]))
+    (tmp_path / "picture").write_bytes(pickle.dumps(make_pictures()["decomposition"]))
     program = """
         import hashlib, pickle, sys
         import suite.cli.entry
@@ -136,29 +124,17 @@ def test_another_process_gives_the_same_bytes_and_nothing_but_drawing_loads_the_
     """
     env = {"PYTHONHASHSEED": "123", "PYTHONPATH": str(SUITE.parent), "LC_ALL": "C"}
     done = run_python("-c", textwrap.dedent(program), folder=tmp_path, env=env)
-    drawn = svg_of("pipelines").encode() + png_of("pipelines")
+    drawn = make_svg("decomposition").encode() + make_png("decomposition")
     assert done.stdout.split() == [hashlib.sha256(drawn).hexdigest()], done.stderr
 
 
-def test_an_id_is_the_pictures_name_and_a_number_whatever_the_last_bits_are() -> None:
-    """matplotlib's ids are hashes of coordinates that no two kinds of processor round alike."""
-    for name, picture in PICTURES.items():
-        svg = svg_of(name)
-        ids = re.findall(r' id="([^"]+)"', svg)
-        assert not [one for one in ids if re.fullmatch(r"[a-z][0-9a-f]{10}", one)]
-        numbered = [one for one in ids if re.fullmatch(rf"{picture.name}-\d+", one)]
-        assert numbered == [f"{picture.name}-{n}" for n in range(1, len(numbered) + 1)]
-        used = set(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
-        assert set(numbered) <= used <= set(ids)
-
-
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_svg_stands_on_its_own(name: str) -> None:
-    picture, text = PICTURES[name], svg_of(name)
+    picture, text = make_pictures()[name], make_svg(name)
     root = ET.fromstring(text)  # noqa: S314  it is ours
     title, description = root[0], root[1]
     assert (title.tag, title.text) == (f"{SVG}title", picture.title)
-    assert (description.tag, description.text) == (f"{SVG}desc", picture.alt)
+    assert (description.tag, description.text) == (f"{SVG}desc", picture.caption)
     tags = {element.tag for element in root.iter()}
     assert not tags & {f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject", f"{SVG}metadata"}
     for element in root.iter():
@@ -169,46 +145,47 @@ def test_an_svg_stands_on_its_own(name: str) -> None:
     assert "matplotlib.org" not in text
     assert "Matplotlib v" not in text
     assert len(text) < 400_000
+    # The library's own ids are hashes of coordinates that no two kinds of processor round alike.
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert not [name for name in ids if re.fullmatch(r"[a-z][0-9a-f]{10}", name)]
+    numbered = [name for name in ids if re.fullmatch(rf"{picture.name}-\d+", name)]
+    assert numbered == [f"{picture.name}-{n}" for n in range(1, len(numbered) + 1)]
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', text))
+    assert set(numbered) <= used <= set(ids)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", ["decomposition", "samples"])
 def test_a_png_says_neither_when_nor_by_what(name: str) -> None:
-    content = png_of(name)
+    content = make_png(name)
     assert content.startswith(b"\x89PNG")
     assert b"matplotlib" not in content.lower()
     assert b"tEXt" not in content
     assert len(content) < 250_000
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", [*NAMES, *CROWDED])
 def test_all_that_is_written_lies_inside_and_nothing_lies_on_another(name: str) -> None:
-    figure = figure_of(name)
+    figure = make_figure(name)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     renderer = canvas.get_renderer()
     width, height = figure.bbox.size
-    assert "SIMULATED" in texts_of(figure)
-    seen = []
+    assert "SIMULATED" in list_words(figure)
+    boxes = []
     for text in find_texts(figure):
-        if not text.get_visible() or not text.get_text().strip():
-            continue
         box = text.get_window_extent(renderer)
         assert 0 <= box.x0 <= box.x1 <= width, text.get_text()
         assert 0 <= box.y0 <= box.y1 <= height, text.get_text()
-        seen.append((box.shrunk(0.9, 0.9), text.get_text()))
-    for (box, text), (other, beside) in combinations(seen, 2):
-        assert not box.overlaps(other), (text, beside)
-
-
-def test_a_banner_is_drawn_where_there_is_one() -> None:
-    assert "SIMULATED" not in texts_of(draw(replace(PICTURES["matmul"], banner="")))
+        boxes.append((box.shrunk(0.9, 0.9), text.get_text()))
+    for (box, words), (other, beside) in combinations(boxes, 2):
+        assert not box.overlaps(other), (words, beside)
 
 
 def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
-    figure = figure_of("matmul")
+    figure = make_figure("matmul")
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    texts = texts_of(figure)
+    texts = list_words(figure)
     assert {"cpu", "cuda"} <= set(texts)
     assert any(text.startswith("cuda wins from ") for text in texts)
     assert {line.get_marker() for line in axes.lines} >= {"o", "s"}
@@ -218,12 +195,12 @@ def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
 
 def test_sixteen_arms_look_different() -> None:
     arms = tuple(f"cuda:{device}" for device in range(16))
-    picture = replace(PICTURES["samples"], arms=arms)
+    picture = replace(make_pictures()["samples"], arms=arms)
     assert len({str(look_of(picture, arm)) for arm in arms}) == 16
 
 
 def test_invalid_marks_are_hollow_and_crossed_and_lines_end_there() -> None:
-    (axes,) = figure_of("troubled").axes
+    (axes,) = make_figure("troubled").axes
     hollow = [
         line
         for line in axes.lines
@@ -243,52 +220,56 @@ def count_numbers(line: Line2D) -> int:
     return sum(math.isfinite(float(value)) for value in line.get_ydata())  # type: ignore[union-attr]
 
 
-def make_sweep(*values: float, low: float | None = None) -> Picture:
+def draw_sweep(*values: float, low: float | None, words: str = "t") -> None:
+    """Draws values with intervals from ``low`` times each on; ``words`` stand wherever words can."""
     panel = Panel(
-        title="t",
-        axis="n",
+        title=words,
+        axis=words,
         places=tuple(2.0**i for i in range(len(values))),
         marks={
-            "cpu": tuple(Mark(value=v, low=low and v * low, high=low and v / low) for v in values)
+            words: tuple(Mark(value=v, low=low and v * low, high=low and v / low) for v in values)
         },
         spans=(Span(low=None, high=1.5, label="x"), Span(low=1.2, high=None, label="y")),
     )
-    content = Sweeps(unit="s", label="time", panels=(panel,))
-    return replace(PICTURES["matmul"], content=content)
+    picture = Picture(
+        name="matmul",
+        title=words,
+        caption=words,
+        alt=words,
+        tables=(),
+        arms=(words,),
+        banner=words,
+        content=Sweeps(unit="s", label=words, panels=(panel,)),
+    )
+    root = ET.fromstring(render_svg(picture))  # noqa: S314  it is ours
+    assert not list(root.iter(f"{SVG}script"))
+    assert root[0].text
+    assert root[0].text.isprintable()
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.parametrize(
+    ("values", "low"), [((1e-300,), 1e-9), ((1e-300, 1e300), 0.5), ((1.0, 1.0, 2.0), None)]
+)
+def test_the_farthest_values_and_any_words_can_be_drawn(
+    values: tuple[float, ...], low: float | None
+) -> None:
+    draw_sweep(*values, low=low, words=HOSTILE)
+
+
+@pytest.mark.method
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.floats(1e-300, 1e300), min_size=1, max_size=6),
     st.sampled_from([None, 1e-9, 0.5, 1.0]),
 )
 def test_any_values_can_be_drawn(values: list[float], low: float | None) -> None:
-    with own_style():
-        FigureCanvasAgg(draw(make_sweep(*values, low=low))).draw()
+    draw_sweep(*values, low=low)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.floats(1e-12, 1e12), st.floats(1.001, 1e20))
 def test_ticks_are_round_few_and_inside(low: float, times: float) -> None:
     ticks = pick_ticks(low, low * times)
     assert 1 <= len(ticks) <= 10
     assert all(low <= tick <= low * times * 1.0000001 for tick in ticks)
     assert ticks == sorted(ticks)
-
-
-def test_hostile_text_is_drawn_as_text() -> None:
-    (panel,) = PICTURES["matmul"].content.panels  # type: ignore[union-attr]
-    hostile = replace(panel, title=HOSTILE, axis=HOSTILE, marks={HOSTILE: panel.marks["cpu"]})
-    picture = replace(
-        PICTURES["matmul"],
-        title=HOSTILE,
-        alt=HOSTILE,
-        banner=HOSTILE,
-        arms=(HOSTILE,),
-        content=Sweeps(unit=HOSTILE, label=HOSTILE, panels=(hostile,)),
-    )
-    root = ET.fromstring(render_svg(picture))  # noqa: S314  it is ours
-    assert not list(root.iter(f"{SVG}script"))
-    assert root[0].text
-    assert root[0].text.isprintable()
-    assert render_png(picture)

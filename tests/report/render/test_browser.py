@@ -20,8 +20,8 @@ pytestmark = pytest.mark.processes
 
 @pytest.fixture(scope="module")
 def browser() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    return found or pytest.skip("no Chromium here: the page was not opened in a browser")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    return path or pytest.skip("no Chromium here: the page was not opened in a browser")
 
 
 def show(browser: str, folder: Path, html: str) -> tuple[Element, list[str]]:
@@ -57,7 +57,7 @@ def test_a_browser_shows_the_page_and_refuses_nothing(
 ) -> None:
     document, complaints = show(browser, tmp_path, make_page(name))
     assert complaints == []
-    buttons = [one for one in document.iter("button") if one.get("type") == "button"]
+    buttons = [button for button in document.iter("button") if button.get("type") == "button"]
     assert len(buttons) > 10, "the script did not run under the policy"
 
 

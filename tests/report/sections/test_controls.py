@@ -21,7 +21,7 @@ SOUND = Controls(twins=(), cuda_hidden=None, again=(), extra_work=(), input_only
 
 def family(base: str, other: str, names: Mapping[str, VerdictName]) -> Family:
     ratios = {name: Ratio(value=1.14, low=1.1, high=1.18, n=5) for name in names}
-    verdicts = {name: Verdict(name=one) for name, one in names.items()}
+    verdicts = {name: Verdict(name=verdict) for name, verdict in names.items()}
     return Family(base=base, other=other, ratios=ratios, verdicts=verdicts)
 
 
@@ -34,7 +34,7 @@ def with_controls(**controls: object) -> Analysis:
     return structs.replace(analyse_made(), controls=structs.replace(SOUND, **controls))
 
 
-TOLD = {
+FAILED = {
     "twins": (
         {"twins": (family("cuda", "cuda-twin", {"a": "SLOWER", "b": "EQUIVALENT"}),)},
         "cuda run twice differs in 1 of 2 cells, by up to 14.0 %: don't rely on differences under 14.0 %",
@@ -54,13 +54,16 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("which", TOLD)
-def test_a_control_that_failed_is_the_first_thing_said(which: str) -> None:
-    controls, words = TOLD[which]
-    analysis = with_controls(**controls)
-    (told,) = describe_failed(analysis)
-    assert told.startswith(f"A CONTROL FAILED: {words}")
-    assert warn(analysis)[0] == told
+@pytest.mark.parametrize("which", FAILED)
+def test_a_control_that_failed_is_the_first_thing_said_and_none_is_said_to_have_held(
+    which: str,
+) -> None:
+    controls, words = FAILED[which]
+    analysis = with_controls(**HELD | controls)
+    (sentence,) = describe_failed(analysis)
+    assert sentence.startswith(f"A CONTROL FAILED: {words}")
+    assert warn(analysis)[0] == sentence
+    assert not [words for words in chain(*answer(analysis).values()) if "held" in words]
 
 
 HELD = {
@@ -74,16 +77,16 @@ HELD = {
 def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
     analysis = with_controls(**HELD)
     assert describe_failed(analysis) == []
-    (told,) = describe_held(analysis)
-    assert told == "All 4 kinds of control ran, and held."
-    assert told in answer(analysis)["Certainty"]
-    assert [name for name, heard in CONTROLS.items() if heard.search(told)] == []
+    (sentence,) = describe_held(analysis)
+    assert sentence == "All 4 kinds of control ran, and held."
+    assert sentence in answer(analysis)["Certainty"]
+    assert [name for name, heard in CONTROLS.items() if heard.search(sentence)] == []
 
 
 def test_only_controls_that_ran_are_said_to_have_held() -> None:
     both = (*HELD["twins"], family("cuda", "cuda-twin", {"a": "EQUIVALENT"}))
-    (told,) = describe_held(with_controls(twins=both))
-    assert told == "1 of 4 kinds of control ran, and held: cpu and cuda run again."
+    (sentence,) = describe_held(with_controls(twins=both))
+    assert sentence == "1 of 4 kinds of control ran, and held: cpu and cuda run again."
     assert list(describe_held(with_controls())) == []
     nothing = {
         "twins": (family("cpu", "cpu-twin", {}),),
@@ -96,25 +99,18 @@ def test_only_controls_that_ran_are_said_to_have_held() -> None:
     assert list(describe_held(with_controls(**nothing))) == []
 
 
-@pytest.mark.parametrize("which", TOLD)
-def test_where_one_control_failed_none_is_said_to_have_held(which: str) -> None:
-    failed, _words = TOLD[which]
-    found = answer(with_controls(**HELD | failed))
-    assert not [one for one in chain(*found.values()) if "held" in one]
-
-
 def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     analysis = judged("INCONCLUSIVE", "FASTER")
-    told = "should be settled", "would not settle"
-    assert any(word in " ".join(answer(analysis)["Verdicts"]) for word in told)
+    settling = "should be settled", "would not settle"
+    assert any(word in " ".join(answer(analysis)["Verdicts"]) for word in settling)
     controls = structs.replace(analysis.controls, extra_work=(extra(1.1, 1.3, p=0.0001),))
     failed = structs.replace(analysis, controls=controls)
     assert warn(failed)[0].startswith("A CONTROL FAILED")
-    assert not any(word in " ".join(chain(*answer(failed).values())) for word in told)
+    assert not any(word in " ".join(chain(*answer(failed).values())) for word in settling)
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("control", "words"),
     [
         (extra(1.02, 1.08), "contains the true value, and not 1"),
         (extra(0.98, 1.12), "contains the true value, but 1 as well: too wide to prove"),
@@ -125,5 +121,5 @@ def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
         (extra(1.06, 1.12, p=0.003), "DOES NOT CONTAIN THE TRUE VALUE"),
     ],
 )
-def test_extra_work_is_found_only_where_none_is_ruled_out(found: ExtraWork, words: str) -> None:
-    assert words in render_markdown(with_controls(extra_work=(found,)))
+def test_extra_work_is_found_only_where_none_is_ruled_out(control: ExtraWork, words: str) -> None:
+    assert words in render_markdown(with_controls(extra_work=(control,)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from string import Formatter
 from typing import get_args
 
@@ -11,24 +11,31 @@ import pytest
 
 from suite.analysis.campaign.proof import DEMANDS
 from suite.analysis.causes.rules import RULES
-from suite.analysis.result.findings import RuleName
+from suite.analysis.result.cells import SteadyClass
+from suite.analysis.result.findings import Gap, Repaid, RuleName
+from suite.analysis.result.limits import Band
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.traits import Effect
 from suite.fingerprint import SUITE
-from suite.report.text.evidence import CAUSES, EFFECTS, SENTENCES, word_evidence
+from suite.report.text.evidence import word_evidence
+from suite.report.text.texts import TEXTS
+
+SENTENCES = TEXTS["sentences"]
 
 
-def find_cited() -> Iterator[tuple[str, set[str | None]]]:
+@cache
+def find_cited() -> list[tuple[str, set[str | None]]]:
     """Every code that the analysis cites, with the names of its values; None: and others."""
+    cited: list[tuple[str, set[str | None]]] = []
     for path in (SUITE / "analysis").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "cite":
-                strings = [one for one in ast.walk(node.args[0]) if isinstance(one, ast.Constant)]
+                parts = ast.walk(node.args[0])
+                strings = [part.value for part in parts if isinstance(part, ast.Constant)]
                 assert strings, f"{path}:{node.lineno}: no code that stands there"
-                for one in strings:
-                    yield str(one.value), {keyword.arg for keyword in node.keywords}
-    for _, _, code in DEMANDS:
-        yield code, {"fact", "value"}
+                names = {keyword.arg for keyword in node.keywords}
+                cited += [(str(code), names) for code in strings]
+    return cited + [(code, {"fact", "value"}) for _, _, code in DEMANDS]
 
 
 def list_names(text: str) -> set[str]:
@@ -37,8 +44,12 @@ def list_names(text: str) -> set[str]:
 
 def test_every_code_has_its_sentence_and_every_sentence_its_code() -> None:
     assert {code for code, _ in find_cited()} == set(SENTENCES)
-    assert list(CAUSES) == list(RULES) == list(get_args(RuleName))
-    assert list(EFFECTS) == list(get_args(Effect))
+    rules = list(get_args(RuleName))
+    assert list(TEXTS["meanings"]) == list(TEXTS["advice"]) == list(RULES) == rules
+    assert list(TEXTS["effects"]) == list(get_args(Effect))
+    assert list(TEXTS["steady"]) == list(get_args(SteadyClass))
+    for table, values in (("bands", Band), ("gaps", Gap), ("repaid", Repaid)):
+        assert TEXTS[table].keys() <= set(get_args(values))
 
 
 def test_every_placeholder_has_its_value_and_every_value_its_placeholder() -> None:
@@ -57,7 +68,7 @@ BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("evidence", "words"),
     [
         (
             cite("handover", price=2e-6, own=4e-6, calls=1.0, call="overhead.call"),
@@ -86,8 +97,8 @@ BACK = {"size_back": 4.0, "way_back": "back", "copy_back": "b"}
         ),
     ],
 )
-def test_evidence_in_words(found: Evidence, words: str) -> None:
-    assert word_evidence(found) == words
+def test_evidence_in_words(evidence: Evidence, words: str) -> None:
+    assert word_evidence(evidence) == words
 
 
 def test_evidence_is_told_in_its_order() -> None:

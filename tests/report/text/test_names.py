@@ -33,5 +33,5 @@ def test_a_cell_is_meant_by_its_id_its_receipt_or_its_name_in_a_table(
 def test_every_name_in_a_table_means_its_own_cell() -> None:
     cells = analyse_made("both").cells
     names = name_cells(cells)
-    ids = [one.id for one in cells]
-    assert [choose_cells(names[one], ids) for one in ids] == [[one] for one in ids]
+    ids = [cell.id for cell in cells]
+    assert [choose_cells(names[cell], ids) for cell in ids] == [[cell] for cell in ids]

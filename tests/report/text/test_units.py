@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suite.analysis.result.numbers import derive_rate
@@ -73,6 +73,7 @@ def test_a_number_as_people_read_it(shown: str, text: str) -> None:
     assert shown == text
 
 
+@settings(max_examples=25)
 @given(st.floats(min_value=1e-11, max_value=1e5))
 def test_seconds_round_trip(value: float) -> None:
     number, unit = units.show_seconds(value).split(" ")
@@ -81,6 +82,7 @@ def test_seconds_round_trip(value: float) -> None:
         assert float(number) < 1000
 
 
+@settings(max_examples=25)
 @given(st.floats(min_value=1e-10, max_value=1e4), st.floats(min_value=1e-9, max_value=0.45))
 def test_an_interval_round_trips_within_its_own_precision(value: float, share: float) -> None:
     text = units.show_seconds((value, value * (1 - share), value * (1 + share)))
@@ -111,6 +113,7 @@ def test_rates(amount: float, unit: str, seconds: float, expected: str | None) -
     assert (derive_rate(amount, seconds) is None) == (expected is None)
 
 
+@settings(max_examples=25)
 @given(st.floats(min_value=1e-20, max_value=1e20), st.floats(min_value=0.0, max_value=30.0))
 def test_every_ratio_can_be_said(value: float, width: float) -> None:
     text = units.show_ratio((value, value / (1 + width), value * (1 + width)), other="b", base="a")
@@ -118,23 +121,24 @@ def test_every_ratio_can_be_said(value: float, width: float) -> None:
     assert ("slower" in text) == (value > 1 and "as fast" not in text)
 
 
+@settings(max_examples=25)
 @given(st.floats(1e-8, 1e3), st.floats(1.01, 5.0), st.sampled_from(["", "gpu-2 "]))
 def test_a_quantity_knows_its_number_and_its_point(value: float, width: float, word: str) -> None:
-    one = value, value / width, value * width
+    ends = value, value / width, value * width
     for shown, meant in (
         (units.show_seconds(value), value),
-        (units.show_seconds(one), value),
+        (units.show_seconds(ends), value),
         (units.show_energy(value), value),
         (units.show_power(value), value),
         (units.show_bytes(value), value),
         (units.show_share(value), value),
         (units.show_rate(1.0, "FLOP", value), 1 / value),
         (units.show_rate(1.0, "example", value), 1 / value),
-        (units.show_times(one), value),
-        (units.show_gain(one), value),
-        (units.show_money(one, "USD"), value),
-        (units.show_count(one), value),
-        (units.show_ratio(one, other="gpu-2", base="cpu-1.5"), value),
+        (units.show_times(ends), value),
+        (units.show_gain(ends), value),
+        (units.show_money(ends, "USD"), value),
+        (units.show_count(ends), value),
+        (units.show_ratio(ends, other="gpu-2", base="cpu-1.5"), value),
     ):
         assert isinstance(shown, units.Quantity)
         assert shown.value == pytest.approx(meant)

@@ -1,1 +1,1 @@
-"""The section "Tables": a table for each family of cells, the first calls, and every sweep."""
+"""The section "Tables": a table for each family of cells, and the first calls."""

@@ -15,13 +15,14 @@ from suite.flags import Flag
 from suite.report.sections.tables.families import Columns, write_columns, write_family_tables
 from suite.report.text.names import name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_rate, show_ratio, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 
 def gives_verdicts(analysis: Analysis, other: str) -> bool:
     """Whether any cell has a verdict on this arm; a column of dashes would say nothing."""
-    return any(isinstance(one.verdicts[other], Verdict) for one in analysis.cells)
+    return any(isinstance(cell.verdicts[other], Verdict) for cell in analysis.cells)
 
 
 def write_tables(page: Page, analysis: Analysis) -> None:
@@ -40,14 +41,14 @@ def _list_columns(
     analysis: Analysis, views: Sequence[Analysis], cells: Sequence[CellAnalysis]
 ) -> Columns:
     for arm in analysis.arms:
-        results = [one.arms[arm] for one in cells]
+        results = [cell.arms[arm] for cell in cells]
         yield f"{arm}, time per call", list(map(show_time, results))
         yield f"{arm}, rate", list(map(_show_work, results))
     yield from _list_comparisons(analysis, cells)
     for view in views:
         own = {cell.id: cell for cell in view.cells}
         yield from _list_comparisons(view, [own[cell.id] for cell in cells])
-    yield "receipt", [Cell(name_receipt(one.id)) for one in cells]
+    yield "receipt", [Cell(name_receipt(cell.id)) for cell in cells]
 
 
 def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
@@ -56,32 +57,25 @@ def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Colu
         yield f"{other} against {base}", [compare_arms(cell, other, base) for cell in cells]
         if gives_verdicts(analysis, other):
             # Beside the verdicts against the base of all these say which GPU they are about.
-            head = (
-                f"{other} is"
-                if analysis.arms[other].first_gpu != base
-                else f"{other} beside {base} is"
-            )
-            yield head, [show_verdict(cell.verdicts[other]) for cell in cells]
+            beside = f" beside {base}" if analysis.arms[other].first_gpu == base else ""
+            yield f"{other}{beside} is", [show_verdict(cell.verdicts[other]) for cell in cells]
 
 
 def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:
     cells = [
-        one
-        for one in sort_cells(analysis.cells)
-        if not one.one_shot and any(result.first_call for result in one.arms.values())
+        cell
+        for cell in sort_cells(analysis.cells)
+        if not cell.one_shot and any(result.first_call for result in cell.arms.values())
     ]
     if not cells:
         return
     page.heading("First calls", level=3)
-    page.paragraph(
-        "Tracing, compiling and the first result of each cell, in a process that has "
-        "been through the start-up sequence. Timed apart and never pooled with the times above."
-    )
+    page.paragraph(TEXTS["about"]["first-calls"])
     columns = [
-        (f"{arm}, first call", [_show_first(one.arms[arm]) for one in cells])
+        (f"{arm}, first call", [_show_first(cell.arms[arm]) for cell in cells])
         for arm in analysis.arms
     ]
-    columns.append(("receipt", [Cell(name_receipt(one.id)) for one in cells]))
+    columns.append(("receipt", [Cell(name_receipt(cell.id)) for cell in cells]))
     write_columns(page, caption, analysis.cells, cells, columns)
 
 
@@ -89,8 +83,8 @@ def show_time(result: ArmResult) -> Cell:
     """An arm's time of a cell, struck through where it is INVALID, or the reason why there is none."""
     if result.estimate is None:
         return say_none(word_missing(result) or "")
-    told = [*tell(result.flags, brief=True), word_invalid(result.invalid)]
-    notes = tuple(dict.fromkeys(filter(None, told)))
+    words = [*tell(result.flags, brief=True), word_invalid(result.invalid)]
+    notes = tuple(dict.fromkeys(filter(None, words)))
     return Cell(show_seconds(result.estimate), notes, struck=bool(result.invalid))
 
 
@@ -113,10 +107,10 @@ def _show_first(result: ArmResult) -> Cell:
     return say_none("no first call of its own: the cell was measured without one")
 
 
-def compare_arms(one: CellAnalysis, other: str, base: str) -> Cell:
+def compare_arms(cell: CellAnalysis, other: str, base: str) -> Cell:
     """A cell's ratio of two arms, as `show_comparison` has it."""
-    invalid = [one.arms[arm].invalid for arm in (base, other)]
-    return show_comparison(one.ratios[other], other=other, base=base, invalid=invalid)
+    invalid = [cell.arms[arm].invalid for arm in (base, other)]
+    return show_comparison(cell.ratios[other], other=other, base=base, invalid=invalid)
 
 
 def show_comparison(
@@ -161,7 +155,7 @@ def show_verdict(verdict: Verdict | Flag) -> Cell:
 
 
 def _word_blocks(analysis: Analysis) -> str:
-    counts = {arm: len(one.blocks) for arm, one in analysis.arms.items()}
+    counts = {arm: len(details.blocks) for arm, details in analysis.arms.items()}
     if len(set(counts.values())) == 1:
         return show_things(next(iter(counts.values())), "block")
     return ", ".join(f"{arm}: {show_things(count, 'block')}" for arm, count in counts.items())

@@ -25,16 +25,16 @@ def write_family_tables(
 
     Args:
         page: where they are written.
-        cells: all of them, so that one has the same name in every table.
+        cells: all of them, so that a cell has the same name in every table.
         caption: of a family, without its final word on what the names leave out.
         columns: those of the cells of one family.
     """
     ordered = sort_cells(cells)
     for family in list_families(ordered):
-        kin = [one for one in ordered if one.scenario == family]
+        own = [cell for cell in ordered if cell.scenario == family]
         title = name_title(family)
         page.heading(family + (f": {title}" if title else ""), level=3)
-        write_columns(page, caption(family), cells, kin, columns(kin))
+        write_columns(page, caption(family), cells, own, columns(own))
 
 
 def write_columns(
@@ -46,21 +46,23 @@ def write_columns(
 ) -> None:
     """A table of these cells, named ``among`` all; a note that all numbers of a column share is marked in
     its head."""
-    shown = {one.id for one in cells}
+    shown = {cell.id for cell in cells}
     names = name_cells(among)
     kept = [text for ids, text in list_shared(among).items() if shown & set(ids)]
     if kept:
         caption += f" Common to all rows and left out of the names: {'; '.join(kept)}."
-    named = ("cell", [Cell(names[one.id]) for one in cells])
-    page.columns(caption, (_share_notes(*one) for one in (named, *columns)))
+    named = ("cell", [Cell(names[cell.id]) for cell in cells])
+    page.columns(caption, (_share_notes(*column) for column in (named, *columns)))
 
 
 def _share_notes(head: str, cells: Sequence[Cell]) -> tuple[Cell, list[Cell]]:
     """A column whose head has the footnotes that all its numbers share."""
-    numbers = [one.notes for one in cells if one.text != NO_NUMBER]
+    numbers = [cell.notes for cell in cells if cell.text != NO_NUMBER]
     common = [n for n in numbers[0] if all(n in notes for notes in numbers)] if numbers else []
     body = [
-        replace(one, notes=tuple(n for n in one.notes if one.text == NO_NUMBER or n not in common))
-        for one in cells
+        cell
+        if cell.text == NO_NUMBER
+        else replace(cell, notes=tuple(note for note in cell.notes if note not in common))
+        for cell in cells
     ]
     return Cell(head, tuple(common)), body
