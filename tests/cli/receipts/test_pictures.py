@@ -176,4 +176,4 @@ def test_where_nothing_can_be_drawn_it_is_neither_right_nor_wrong(
     picture = folder / "plots" / "matmul.svg"
     picture.write_bytes(picture.read_bytes().replace(b"<desc>", b"<desc>Not "))
     pin_anew(folder)
-    assert "plots/matmul.svg: its title or description" in fail(check(folder))
+    assert "plots/matmul.svg: its title or caption" in fail(check(folder))
