@@ -23,7 +23,7 @@ def worker_files(suite: Path = SUITE) -> list[Path]:
         for room in ("cells", "model", "procfs", "worker")
         for path in (suite / room).rglob("*.py")
     )
-    return sorted([*shared, *rooms])
+    return sorted([*shared, suite / "procfs" / "arm_cores.txt", *rooms])
 
 
 def hash_lines(lines: Iterable[str]) -> str:

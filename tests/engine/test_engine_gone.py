@@ -12,7 +12,8 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import connection
-from suite.host.docker.engine import DockerEngine, docker_endpoint
+from suite.host.docker.connection import docker_endpoint
+from suite.host.docker.engine import DockerEngine
 from tests.engine.conftest import Jobs
 from tests.fakes.proxy import Proxy
 

@@ -1,7 +1,7 @@
 """Runs the worker in containers of a docker engine, here or elsewhere.
 
-This folder is the only one that imports docker; this file is its door: nothing else
-imports the others, and no exception of the SDK comes out of it.
+This folder is the only one that imports docker; this file is its door, and no exception of the SDK comes
+out of it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import time
 import weakref
+from typing import Any
 
 from suite.errors import GpuError
 from suite.host.docker import build, leftovers
-from suite.host.docker.connection import Endpoint, Refused, ask_who, connect, find_endpoint
+from suite.host.docker.connection import Refused, ask_who, connect, docker_endpoint
 from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.leftovers import discard_volume
 from suite.host.docker.run import DockerRun, start_run
@@ -34,15 +35,6 @@ from suite.model import Image, Isolation, Scalar
 from suite.procfs import read_version
 
 
-def docker_endpoint() -> Endpoint | None:
-    """The engine that docker's settings name; None: nothing names one and none is here.
-
-    Raises:
-        EngineError: docker's settings name an unknown context, or can't be read.
-    """
-    return find_endpoint(os.environ)
-
-
 class DockerEngine:
     """A docker engine (see ``engine.Engine``).
 
@@ -55,11 +47,6 @@ class DockerEngine:
     """Also where podman answers in its place."""
 
     isolation: Isolation = "container"
-
-    @property
-    def kind(self) -> EngineKind:
-        """See ``engine.Engine``."""
-        return self._description.kind
 
     def __init__(
         self,
@@ -78,18 +65,20 @@ class DockerEngine:
         self._probe_s = patience_s or PROBE_S
         self._daemon = connect(docker_endpoint(), patience_s)
         weakref.finalize(self, self._daemon.api.close)
-        self._description = ask_who(self._daemon)
         self._owner = own_token()
         self._memlock: str = "not asked for"
+        self._description = ask_who(self._daemon)
+        self.kind: EngineKind = self._description.kind
+        self.is_here: bool | None = self._description.is_here
+        self.data_root: str | None = self._description.store if self.is_here else None
+
+    @property
+    def _gpu_search(self) -> GpuSearch:
+        return GpuSearch(self._description, self._ask)
 
     def close(self) -> None:
         """Lets go of the connections; otherwise that happens with the engine's last reference."""
         self._daemon.api.close()
-
-    @property
-    def is_here(self) -> bool | None:
-        """See ``engine.Engine``; for how it is proven see ``machine.machine.is_this_machine``."""
-        return self._description.is_here
 
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
@@ -97,16 +86,11 @@ class DockerEngine:
 
     def cpus(self) -> tuple[int, ...]:
         """See ``engine.Engine``; an engine elsewhere says only how many it has."""
-        return cpus_allowed() if self.is_here else self._description.list_cpus()
+        return cpus_allowed() if self.is_here else self._description.cpus
 
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
-        return self._description.memory_bytes
-
-    @property
-    def data_root(self) -> str | None:
-        """See ``engine.Engine``."""
-        return self._description.store if self.is_here else None
+        return int(self._description.info.get("MemTotal") or 0) or None
 
     def take_stock(self, name: str) -> Stock:
         """See ``engine.Engine``."""
@@ -123,8 +107,8 @@ class DockerEngine:
 
     def has_probe_image(self) -> bool:
         """See ``engine.Engine``."""
-        known = leftovers.list_images(self._daemon)
-        return bool(known) or self.find_base(self._recipe("cpu").base) is not None
+        base = self._recipe("cpu").base
+        return bool(leftovers.list_images(self._daemon) or leftovers.find_image(self._daemon, base))
 
     def gpu_support(self) -> GpuSupport:
         """See ``engine.Engine``."""
@@ -174,10 +158,6 @@ class DockerEngine:
         """See ``engine.Engine``."""
         return self._gpu_search.list_cards()
 
-    @property
-    def _gpu_search(self) -> GpuSearch:
-        return GpuSearch(self._description, self._ask)
-
     def _probe_image(self) -> str:
         known = leftovers.list_images(self._daemon)
         if known:
@@ -195,11 +175,9 @@ class DockerEngine:
             gpu=gpu,
         )
         run = self.start(job, entrypoint=("python3",))
-        seen: list[str] = []
         deadline = time.monotonic() + self._probe_s
         try:
-            while (line := run.next_line(deadline - time.monotonic())) is not None:
-                seen.append(line)
+            lines = list(iter(lambda: run.next_line(deadline - time.monotonic()), None))
         except TimeoutError as error:
             run.close()
             raise GpuError(
@@ -209,7 +187,7 @@ class DockerEngine:
         except BaseException:
             run.abandon()
             raise
-        return seen, run.close().phrase
+        return lines, run.close().phrase
 
     def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
         """See ``engine.Engine``; ``entrypoint`` replaces the image's own.
@@ -217,29 +195,20 @@ class DockerEngine:
         Raises:
             GpuError: the engine refused the GPU.
         """
-        if job.gpu is None:
-            return self._start(job, entrypoint, memlock=False)
-        self._gpu_search.refuse_deaf()
+        self._description.refuse_unbound(job.cpus)
+        if job.gpu is not None:
+            self._gpu_search.refuse_deaf()
+        memlock = job.gpu is not None and self._memlock != "refused"
+        how: dict[str, Any] = {"owner": self._owner, "kind": self.kind, "entrypoint": entrypoint}
         try:
-            run = self._start(job, entrypoint, memlock=self._memlock != "refused")
+            run = start_run(self._daemon, job, memlock=memlock, **how)
         except Refused:
             # An engine that itself has no right to lift the limit can't give it away.
             self._memlock = "refused"
-            return self._start(job, entrypoint, memlock=False)
-        if self._memlock != "refused":
+            return self.start(job, entrypoint=entrypoint)
+        if memlock:
             self._memlock = "unlimited"
         return run
-
-    def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
-        self._description.refuse_unbound(job)
-        return start_run(
-            self._daemon,
-            job,
-            owner=self._owner,
-            kind=self._description.kind,
-            memlock=memlock,
-            entrypoint=entrypoint,
-        )
 
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""
@@ -269,10 +238,6 @@ class DockerEngine:
             EngineError: the engine does not answer, or refuses.
         """
         return leftovers.remove_everything(self._daemon)
-
-    def find_base(self, name: str) -> str | None:
-        """The id of the image of that name; None where there is none."""
-        return leftovers.find_image(self._daemon, name)
 
     def make_base(self, name: str, progress: Say) -> str:
         """The stand-in base of that name, made now or reused; its id.

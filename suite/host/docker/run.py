@@ -41,22 +41,6 @@ reads them out, records are lost with the file that is turned over (seen at 64 M
 A runaway still can't fill the disk."""
 
 
-def describe_container(job: Job, owner: str) -> dict[str, Any]:
-    """What the container is; ``owner`` is the token of the process that runs it."""
-    return {
-        "command": list(job.arguments),
-        "user": USER,
-        "labels": {**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
-        "environment": {
-            **choose_variables(job.gpu),
-            **job.environment,
-            **{volume.variable: volume.target for volume in job.volumes},
-        },
-        # Else what docker's client is configured with would be in it, such as a proxy's password.
-        "use_config_proxy": False,
-    }
-
-
 def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
     """What the container may use, in the SDK's words; ``memlock``: ask for unlimited pinned memory.
 
@@ -134,29 +118,31 @@ def start_run(
     def start() -> DockerRun:
         if next(tries):
             remove_container(daemon, name)
-        return _start(daemon, job, name, owner=owner, memlock=memlock, entrypoint=entrypoint)
+        how = {"owner": owner, "kind": kind, "memlock": memlock, "entrypoint": entrypoint}
+        return _start(daemon, job, name, **how)
 
     try:
         return daemon.outlast(start)
-    except Refused as refused:
-        left = "" if discard_container(daemon, name) else _LEFT.format(name)
-        raise tell_left(_refusal(refused, job, daemon, kind, memlock=memlock), left) from refused
     except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
         if not isinstance(error, Exception):
             daemon.patience.hurry()
+        refused = isinstance(error, Refused)
         # What hangs can't be removed at once.
-        left = "" if discard_container(daemon, name, HUNG_S) else _LEFT.format(name)
-        if isinstance(error, Silence) and error.of_start and job.gpu is not None:
-            raise GpuError(
-                f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
-                f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
-                reword(FIND_HANG, kind),
-            ) from TimeoutError(error.what)
-        raise tell_left(error, left) from error.__cause__
+        gone = discard_container(daemon, name, WORK_S if refused else HUNG_S)
+        explained = _explain(error, job, daemon, kind, memlock=memlock) if refused else error
+        cause = error if refused else error.__cause__
+        raise tell_left(explained, "" if gone else _LEFT.format(name)) from cause
 
 
 def _start(
-    daemon: Daemon, job: Job, name: str, *, owner: str, memlock: bool, entrypoint: tuple[str, ...]
+    daemon: Daemon,
+    job: Job,
+    name: str,
+    *,
+    owner: str,
+    kind: EngineKind,
+    memlock: bool,
+    entrypoint: tuple[str, ...],
 ) -> DockerRun:
     """As `start_run`, once."""
     with daemon.calls("starting a container"):
@@ -165,10 +151,19 @@ def _start(
             daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
         created = daemon.api.create_container(
             job.image.id,
+            command=list(job.arguments),
             entrypoint=list(entrypoint) or None,
             name=name,
+            user=USER,
+            labels={**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
+            environment={
+                **choose_variables(job.gpu),
+                **job.environment,
+                **{volume.variable: volume.target for volume in job.volumes},
+            },
+            # Else what docker's client is configured with would be in it, such as a proxy's password.
+            use_config_proxy=False,
             host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
-            **describe_container(job, owner),
         )["Id"]
     stream: Any = iter(())
     try:
@@ -176,8 +171,13 @@ def _start(
             with daemon.calls("starting a container"):
                 daemon.api.start(created)
         except Silence as error:
-            error.of_start = True
-            raise
+            if job.gpu is None:
+                raise
+            raise GpuError(
+                f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
+                f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
+                reword(FIND_HANG, kind),
+            ) from TimeoutError(error.what)
         with daemon.calls("reading a container's log", ASK_S):
             stream = daemon.api.logs(created, stdout=True, stderr=False, stream=True, follow=True)
     except Refused as refused:
@@ -187,7 +187,7 @@ def _start(
     return DockerRun(daemon, created, stream, memory_bytes=job.memory_bytes)
 
 
-def _refusal(
+def _explain(
     refused: Refused, job: Job, daemon: Daemon, kind: EngineKind, *, memlock: bool
 ) -> Exception:
     if refused.missing and "image" in refused.text.lower():
@@ -199,7 +199,7 @@ def _refusal(
         if memlock and ("rlimit" in refused.text or "ulimit" in refused.text):
             return refused
         return explain_refusal(refused.text, daemon.endpoint.where, kind)
-    return daemon.error("starting a container", refused.text)
+    return daemon.endpoint.error("starting a container", refused.text)
 
 
 class DockerRun:
@@ -223,27 +223,16 @@ class DockerRun:
 
     def _chunks(self) -> Iterator[bytes]:
         count = 0
-        try:
+        with suppress(struct.error, ValueError):  # cut off within a frame's header
             for chunk in self._stream:
                 count += len(chunk)
                 yield chunk
-        except (struct.error, ValueError):
-            pass  # cut off within a frame's header; what is still there comes below
-        yield self._rest(count)
-
-    def _rest(self, count: int) -> bytes:
-        """What the whole log has beyond the bytes that came.
-
-        The engine stops following when the container ends, at times before its last words are in
-        the log (seen in most runs whose last line had no newline).  Once it says that the
-        container has stopped, the log is complete.
-        """
-        if not self._wait(GRACE_S):
-            return b""
-        # Where the engine is gone, next_line finds that out.
-        with suppress(Refused, EngineError), self._daemon.calls("reading a container's log", ASK_S):
-            return bytes(self._daemon.api.logs(self.id, stdout=True, stderr=False))[count:]
-        return b""
+        # The engine stops following when the container ends, at times before its last words are in the log
+        # (seen in most runs whose last line had no newline).  Once it says that the container has stopped,
+        # the log is complete.  Where the engine is gone, next_line finds that out.
+        with suppress(EngineError):
+            if self._wait(GRACE_S):
+                yield self._read_log(stdout=True, stderr=False)[count:]
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -328,13 +317,16 @@ class DockerRun:
             return self._daemon.outlast(look)
         return None
 
-    def _diary(self) -> str:
-        # One that is being removed has none any more.
+    def _read_log(self, **which: Any) -> bytes:
+        """What the container has written; nothing where it is being removed."""
         with suppress(Refused), self._daemon.calls("reading a container's log", ASK_S):
-            # The engine counts the lines of both streams, so ask for more than is kept.
-            text = self._daemon.api.logs(self.id, stdout=False, stderr=True, tail=2000)
-            return bytes(text)[-DIARY_BYTES:].decode(errors="replace")
-        return ""
+            return bytes(self._daemon.api.logs(self.id, **which))
+        return b""
+
+    def _diary(self) -> str:
+        # The engine counts the lines of both streams, so ask for more than is kept.
+        text = self._read_log(stdout=False, stderr=True, tail=2000)
+        return text[-DIARY_BYTES:].decode(errors="replace")
 
     def _let_go(self, seconds: float) -> None:
         if self._lines.join(seconds):

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import IO
+from contextlib import suppress
 
 from suite.errors import EngineError
 from suite.host.engine import Ending
 from suite.host.local.leftovers import make_folder
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
-from suite.host.machine.output import DIARY_BYTES, MORE_PROCESSES, LineQueue, describe_ending
+from suite.host.machine.output import (
+    DIARY_BYTES,
+    MORE_PROCESSES,
+    LineQueue,
+    describe_ending,
+    start_thread,
+)
 
 
 class LocalRun:
@@ -36,11 +41,11 @@ class LocalRun:
         # A name made up for it: process ids come again.
         self.id = f"process-{uuid.uuid4().hex[:16]}"
         self._ending: Ending | None = None
+        self._ended = threading.Event()
         self._folder = make_folder("run")
         work = self._folder / "tmp"
         work.mkdir()
-        environment = {"HOME": str(work), **environment}
-        environment |= {"TMPDIR": str(work), "KERAS_HOME": str(work)}
+        places = {"TMPDIR": str(work), "KERAS_HOME": str(work)}
         try:
             with (self._folder / "stderr").open("wb") as diary:
                 self._process = subprocess.Popen(
@@ -49,7 +54,7 @@ class LocalRun:
                     stdout=subprocess.PIPE,
                     stderr=diary,
                     cwd=work,
-                    env=environment,
+                    env={"HOME": str(work), **environment, **places},
                     start_new_session=True,
                 )
         except OSError as error:
@@ -62,36 +67,27 @@ class LocalRun:
                 else "`taskset` (package util-linux) and the interpreter must be there",
             ) from error
         self.process_id = self._process.pid
-        assert self._process.stdout is not None  # noqa: S101 - asked for just above
         try:
-            self._lines = LineQueue(self._chunks(self._process.stdout))
+            start_thread("worker end", self._await_end)
+            self._lines = LineQueue(self._chunks())
         except EngineError:
             self.stop()
             self._process.communicate()
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
 
-    def _chunks(self, output: IO[bytes]) -> Iterator[bytes]:
-        with output, self._watch_end() as ended:
-            pipe = output.fileno()
-            # What it started may hold its output open when it has ended itself.
-            while pipe in select.select([pipe, *ended], [], [])[0]:
-                if not (chunk := os.read(pipe, 65536)):
-                    return
-                yield chunk
+    def _await_end(self) -> None:
+        """Waits for its end, without reaping it, so that its number can't yet be another's; what it started,
+        which may hold its output open, goes with it."""
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.process_id, os.WEXITED | os.WNOWAIT)
+            self.stop()
+        self._ended.set()
 
-    @contextmanager
-    def _watch_end(self) -> Iterator[list[int]]:
-        """What can be read once it has ended, before it is reaped; nothing where the kernel can't tell
-        (before 5.3, or in a sandbox)."""
-        ended: list[int] = []
-        with suppress(OSError):
-            ended = [os.pidfd_open(self._process.pid)]
-        try:
-            yield ended
-        finally:
-            for descriptor in ended:
-                os.close(descriptor)
+    def _chunks(self) -> Iterator[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - asked for when it was started
+        with self._process.stdout as output:
+            yield from iter(lambda: os.read(output.fileno(), 65536), b"")
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -114,18 +110,14 @@ class LocalRun:
 
     def _end(self, killed_s: float) -> Ending:
         if self._ending is None:
-            if not self._wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
+            if not self._ended.wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
                 self.stop()
-                self._wait(killed_s)
+            status = None
+            left = f"the process {self.process_id} can't be killed, and ends with what it waits for"
+            if self._ended.wait(killed_s):
+                status, left = self._process.wait(), ""
             ended = time.monotonic()
-            # Before the process is reaped, so that its number can't yet be another's.
-            self.stop()
-            status, left = None, ""
-            try:
-                status = self._process.wait(timeout=killed_s)
-                self._lines.join(READER_S)
-            except subprocess.TimeoutExpired:
-                left = f"the process {self._process.pid} can't be killed, and ends with what it waits for"
+            self._lines.join(0.0 if left else READER_S)
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
             # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
@@ -135,19 +127,6 @@ class LocalRun:
             )
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._ending
-
-    def _wait(self, seconds: float) -> bool:
-        """Whether it has ended, after at most that long; leaves it to be reaped."""
-        if self._process.returncode is not None:
-            return True
-        with self._watch_end() as ended:
-            if ended:
-                return bool(select.select(ended, [], [], seconds)[0])
-        try:
-            self._process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
     def _diary(self) -> str:
         with (self._folder / "stderr").open("rb") as file:
