@@ -247,7 +247,7 @@ def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fr
             return str(daemon.api.inspect_image(plan.tag)["Id"])
     except Refused as refused:
         unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
-        error = unfit or daemon.error(f"building the {recipe.name} image", refused.text)
+        error = unfit or daemon.endpoint.error(f"building the {recipe.name} image", refused.text)
         raise error from refused
 
 

@@ -114,77 +114,69 @@ def start_run(
     # By a name of ours: a container can exist although its creation raised.
     name = f"crossover-{uuid.uuid4().hex[:16]}"
     tries = itertools.count()
+    settings = {
+        "command": list(job.arguments),
+        "entrypoint": list(entrypoint) or None,
+        "user": USER,
+        "labels": {**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
+        "environment": {
+            **choose_variables(job.gpu),
+            **job.environment,
+            **{volume.variable: volume.target for volume in job.volumes},
+        },
+        # Else what docker's client is configured with would be in it, such as a proxy's password.
+        "use_config_proxy": False,
+    }
 
     def start() -> DockerRun:
         if next(tries):
             remove_container(daemon, name)
-        how = {"owner": owner, "kind": kind, "memlock": memlock, "entrypoint": entrypoint}
-        return _start(daemon, job, name, **how)
+        with daemon.calls("starting a container"):
+            # Not left to the mount, which would make them without our label; those that are there stay.
+            for volume in job.volumes:
+                daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
+            limits = daemon.api.create_host_config(**container_limits(job, memlock=memlock))
+            created = daemon.api.create_container(
+                job.image.id, name=name, host_config=limits, **settings
+            )["Id"]
+        stream: Any = iter(())
+        try:
+            _begin(daemon, created, job, kind)
+            with daemon.calls("reading a container's log", ASK_S):
+                stream = daemon.api.logs(
+                    created, stdout=True, stderr=False, stream=True, follow=True
+                )
+        except Refused as refused:
+            # Somebody has removed it: it says nothing, and its end tells why.
+            if not refused.gone:
+                raise
+        return DockerRun(daemon, created, stream, memory_bytes=job.memory_bytes)
 
     try:
         return daemon.outlast(start)
-    except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
+    except BaseException as error:
         if not isinstance(error, Exception):
             daemon.patience.hurry()
-        refused = isinstance(error, Refused)
         # What hangs can't be removed at once.
-        gone = discard_container(daemon, name, WORK_S if refused else HUNG_S)
-        explained = _explain(error, job, daemon, kind, memlock=memlock) if refused else error
-        cause = error if refused else error.__cause__
-        raise tell_left(explained, "" if gone else _LEFT.format(name)) from cause
+        within = WORK_S if isinstance(error, Refused) else HUNG_S
+        left = "" if discard_container(daemon, name, within) else _LEFT.format(name)
+        if isinstance(error, Refused):
+            raise tell_left(_explain(error, job, daemon, kind, memlock=memlock), left) from error
+        raise tell_left(error, left) from error.__cause__
 
 
-def _start(
-    daemon: Daemon,
-    job: Job,
-    name: str,
-    *,
-    owner: str,
-    kind: EngineKind,
-    memlock: bool,
-    entrypoint: tuple[str, ...],
-) -> DockerRun:
-    """As `start_run`, once."""
-    with daemon.calls("starting a container"):
-        # Not left to the mount, which would make them without our label; those that are there stay.
-        for volume in job.volumes:
-            daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
-        created = daemon.api.create_container(
-            job.image.id,
-            command=list(job.arguments),
-            entrypoint=list(entrypoint) or None,
-            name=name,
-            user=USER,
-            labels={**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
-            environment={
-                **choose_variables(job.gpu),
-                **job.environment,
-                **{volume.variable: volume.target for volume in job.volumes},
-            },
-            # Else what docker's client is configured with would be in it, such as a proxy's password.
-            use_config_proxy=False,
-            host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
-        )["Id"]
-    stream: Any = iter(())
+def _begin(daemon: Daemon, container: str, job: Job, kind: EngineKind) -> None:
     try:
-        try:
-            with daemon.calls("starting a container"):
-                daemon.api.start(created)
-        except Silence as error:
-            if job.gpu is None:
-                raise
-            raise GpuError(
-                f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
-                f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
-                reword(FIND_HANG, kind),
-            ) from TimeoutError(error.what)
-        with daemon.calls("reading a container's log", ASK_S):
-            stream = daemon.api.logs(created, stdout=True, stderr=False, stream=True, follow=True)
-    except Refused as refused:
-        # Somebody has removed it: it says nothing, and its end tells why.
-        if not refused.gone:
+        with daemon.calls("starting a container"):
+            daemon.api.start(container)
+    except Silence as error:
+        if job.gpu is None:
             raise
-    return DockerRun(daemon, created, stream, memory_bytes=job.memory_bytes)
+        raise GpuError(
+            f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
+            f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
+            reword(FIND_HANG, kind),
+        ) from TimeoutError(error.what)
 
 
 def _explain(

@@ -15,17 +15,9 @@ import msgspec
 
 from suite.procfs import read_text
 
-
-class _Signs(msgspec.Struct):
-    """See ``surroundings.toml``."""
-
-    providers: dict[str, tuple[str, ...]]
-    variables: dict[str, str]
-    files: dict[str, str]
-    names: dict[str, str]
-
-
-SIGNS = msgspec.toml.decode(Path(__file__).with_name("surroundings.toml").read_bytes(), type=_Signs)
+SIGNS = msgspec.toml.decode(
+    Path(__file__).with_name("surroundings.toml").read_bytes(), type=dict[str, dict[str, str]]
+)
 
 _JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _OF_JOB = re.compile(r"/(slurm|pbs_jobs|lsf)", re.IGNORECASE)
@@ -85,8 +77,8 @@ def find_container(environment: Mapping[str, str], root: Path = Path("/")) -> Co
 def find_marks(environment: Mapping[str, str], root: Path = Path("/")) -> list[str]:
     """Every sign of a container, or of a batch job, by the name of who leaves it."""
     known = {**_read_environment(root), **environment}
-    marks = [name for file, name in SIGNS.files.items() if (root / file).exists()]
-    marks += [name for variable, name in SIGNS.variables.items() if known.get(variable)]
+    marks = [name for file, name in SIGNS["files"].items() if (root / file).exists()]
+    marks += [name for variable, name in SIGNS["variables"].items() if known.get(variable)]
     marks += _list_providers(known)
     marks += ["slurm"] if known.get("SLURM_JOB_ID") else []
     return list(dict.fromkeys(marks))
@@ -106,7 +98,7 @@ def sees_every_device(environment: Mapping[str, str], root: Path = Path("/")) ->
 
 def _list_providers(known: Mapping[str, str]) -> Iterator[str]:
     """Who rents out the container that has these variables."""
-    return (name for name, keys in SIGNS.providers.items() if any(map(known.get, keys)))
+    return (name for variable, name in SIGNS["providers"].items() if known.get(variable))
 
 
 def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
@@ -114,11 +106,11 @@ def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
     system = read_text(root / "run/systemd/container").strip()
     if system in _SYSTEMS or known.get("container") in _SYSTEMS:
         return system if system in _SYSTEMS else known["container"]
-    named = [name for variable, name in SIGNS.variables.items() if known.get(variable)]
+    named = [name for variable, name in SIGNS["variables"].items() if known.get(variable)]
     boots = read_text(root / "proc/1/comm").strip() == "systemd"
     left = [
         name
-        for file, name in SIGNS.files.items()
+        for file, name in SIGNS["files"].items()
         if (root / file).exists() and not (boots and file == _COPIED)
     ]
     if told := next(filter(None, (*named, *left, system, known.get("container"))), None):
@@ -135,7 +127,7 @@ def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
         name = layers[1]
     else:
         return None
-    return SIGNS.names.get(name, name)
+    return SIGNS["names"].get(name, name)
 
 
 def _read_environment(root: Path) -> dict[str, str]:

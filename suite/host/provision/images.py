@@ -9,23 +9,19 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import sys
 import tarfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from suite import __version__, codec
 from suite.errors import ARM_BUILD, VENDOR_IMAGE, EngineError, UsageError
 from suite.fingerprint import SUITE, hash_lines, suite_content, worker_files
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DOCKER = SUITE.parent / "docker"
 
@@ -101,6 +97,13 @@ def demand_cuda(spec: ImageSpec, architecture: str) -> None:
         raise EngineError(no_cuda(architecture), ARM_BUILD)
 
 
+class _Row(msgspec.Struct):
+    base: str
+    lock: str
+    gpu: bool
+    free_gb: int
+
+
 def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
     """The images that there are, by name.
 
@@ -108,19 +111,19 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
         EngineError: the table is not there or has a row that can't be understood.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = msgspec.toml.decode(path.read_bytes(), type=dict[str, _Row])
         return {
             name: ImageSpec(
                 name=name,
-                base=str(row["base"]),
-                lock=path.parent / str(row["lock"]),
-                tensorflow=_read_version(path.parent / str(row["lock"])),
-                gpu=bool(row["gpu"]),
-                free_bytes=int(row["free_gb"]) * 10**9,
+                base=row.base,
+                lock=path.parent / row.lock,
+                tensorflow=_read_version(path.parent / row.lock),
+                gpu=row.gpu,
+                free_bytes=row.free_gb * 10**9,
             )
             for name, row in table.items()
         }
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise EngineError(
             f"{path} does not say which images there are: {error!r}",
             "a clean checkout has it (`git status` shows what differs)",
@@ -309,21 +312,14 @@ def add_digest(reference: str, digests: Iterable[str]) -> str:
     ``digests`` are the engine's, such as ``nvcr.io/nvidia/tensorflow@sha256:…``.  The reference as
     it is where none is of its repository: an image that was built here, or an image's id.
     """
-    if is_pinned(reference):
-        return reference
-    repository = _repository(reference)
-    for digest in digests:
-        name, _, value = digest.partition("@")
-        if _repository(name) == repository:
-            return f"{reference}@{value}"
-    return reference
+    ours = (digest for digest in digests if _repository(digest) == _repository(reference))
+    digest = None if is_pinned(reference) else next(ours, None)
+    return f"{reference}@{digest.partition('@')[2]}" if digest else reference
 
 
 def _repository(reference: str) -> str:
-    name = reference.partition("@")[0]
     # A colon in front of a slash is that of a port.
-    if ":" in name.rpartition("/")[2]:
-        name = name.rpartition(":")[0]
+    name = re.sub(r"(@.*|:[^/]*)$", "", reference)
     return name.removeprefix("docker.io/").removeprefix("library/")
 
 

@@ -34,7 +34,13 @@ _HEAT = (
 """Where the kernel lists sensors, what tells a sensor's kind there, which are the processor's, and what has
 their temperatures; what is found first is taken."""
 
-_CPU = "sys/devices/system/cpu"
+_WHY_ABSENT = {
+    "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
+    "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
+    "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
+    "cpu.temperature_c": "no sensor of the processor under /sys/class",
+    "cpu.throttled_s": "the control groups that are seen count no throttling",
+}
 
 _TRIES = 20
 """Samples in which the process of a container is looked for; an engine that makes no group of its name (a
@@ -50,16 +56,13 @@ class HostSensors:
         # Evenly picked, so that both sockets of a large machine are among them.
         step = -(-len(self._cpus) // MOST_CLOCKS) if self._cpus else 1
         self._clocked = self._cpus[::step]
-        self._clocks = [
-            path
-            for cpu in self._clocked
-            if (path := root / f"{_CPU}/cpu{cpu}/cpufreq/scaling_cur_freq").exists()
-        ]
+        folders = {cpu: root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in self._cpus}
+        self._clocks = [folders[cpu] / "cpufreq/scaling_cur_freq" for cpu in self._clocked]
         self._counts = [
-            path
-            for cpu in self._cpus
-            for name in ("core_throttle_count", "package_throttle_count")
-            if (path := root / f"{_CPU}/cpu{cpu}/thermal_throttle/{name}").exists()
+            folder / f"thermal_throttle/{name}_throttle_count"
+            for folder in folders.values()
+            for name in ("core", "package")
+            if (folder / f"thermal_throttle/{name}_throttle_count").exists()
         ]
         self._temperatures = _find_temperatures(root)
         # Whatever is above all others holds back containers as well, which can't see it themselves.
@@ -91,8 +94,7 @@ class HostSensors:
         it back since the first look, summed over CPUs."""
         self._find_containers()
         clocks = self._read_clocks()
-        counts = [number for path in self._counts if (number := _number(path)) is not None]
-        heat = [number for path in self._temperatures if (number := _number(path)) is not None]
+        counts, heat = _read_numbers(self._counts), _read_numbers(self._temperatures)
         values = {
             "cpu.clock_mhz": math.fsum(clocks) / len(clocks) if clocks else None,
             "cpu.clock_least_mhz": min(clocks, default=None),
@@ -100,16 +102,9 @@ class HostSensors:
             "cpu.temperature_c": max(heat) / 1e3 if heat else None,
             "cpu.throttled_s": self._count_throttled(),
         }
-        reasons = {
-            "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
-            "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
-            "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
-            "cpu.temperature_c": "no sensor of the processor under /sys/class",
-            "cpu.throttled_s": "the control groups that are seen count no throttling",
-        }
         for name, value in values.items():
             if value is None:
-                self.absent.setdefault(name, reasons[name])
+                self.absent.setdefault(name, _WHY_ABSENT[name])
         return values
 
     def _find_containers(self) -> None:
@@ -135,10 +130,10 @@ class HostSensors:
 
     def _read_clocks(self) -> list[float]:
         """In MHz: what cpufreq says of each CPU, else the kernel's list of processors."""
-        if self._clocks:
-            found = (_number(path) for path in self._clocks)
-            return [number / 1e3 for number in found if number is not None]
-        clocks, cpu = [], -1
+        clocks = [number / 1e3 for number in _read_numbers(self._clocks)]
+        if clocks:
+            return clocks
+        cpu = -1
         for line in read_text(self._root / "proc/cpuinfo").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "processor" and value.strip().isdigit():
@@ -169,9 +164,10 @@ def _find_temperatures(root: Path) -> list[Path]:
     return []
 
 
-def _number(path: Path) -> int | None:
-    text = read_text(path).strip()
-    return int(text) if text.lstrip("-").isdigit() else None
+def _read_numbers(paths: Sequence[Path]) -> list[int]:
+    """The numbers in those of these files that have one."""
+    texts = (read_text(path).strip() for path in paths)
+    return [int(text) for text in texts if text.lstrip("-").isdigit()]
 
 
 NICE = 19
