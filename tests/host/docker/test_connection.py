@@ -56,7 +56,9 @@ def test_a_named_engine_is_known_by_its_address(
     if kind:
         assert docker_endpoint() == Endpoint(kind=kind, url=url, source="DOCKER_HOST")
         return
-    with pytest.raises(EngineError, match="DOCKER_HOST. is not a valid engine address") as caught:
+    with pytest.raises(
+        EngineError, match=r"\(DOCKER_HOST\) is not a valid engine address"
+    ) as caught:
         docker_endpoint()
     assert caught.value.remedy
 

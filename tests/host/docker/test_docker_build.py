@@ -9,7 +9,7 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import build
-from suite.host.docker.build import follow_build, follow_pull, provide_image, reach_base, take_stock
+from suite.host.docker.build import follow_pull, provide_image, reach_base, take_stock
 from suite.host.docker.connection import Daemon, Description
 from suite.host.docker.leftovers import LASTING
 from suite.host.engine import LABEL, GpuSupport
@@ -86,11 +86,6 @@ def test_a_build_says_in_our_words_what_takes_long_and_nothing_else(api: FakeApi
     api.events = [{"stream": f"{line}\n"} for line in PIP_SAYS]
     _, said = provide(api)
     assert [line.removeprefix("image cpu: ") for line in said[1:]] == PIP_MEANS
-
-
-def test_a_builds_output_is_lines_without_the_builders_chatter() -> None:
-    events = [{"stream": " ---> Running in 1\nCollecting  x\n"}, {"aux": {"ID": "sha256:1"}}]
-    assert list(follow_build(iter(events))) == ["Collecting x"]
 
 
 def test_a_pull_is_told_by_its_layers() -> None:

@@ -9,9 +9,7 @@ import pytest
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker import connection
-from suite.host.docker.connection import Daemon, Description, Refused
-from suite.host.docker.engine import DockerEngine
+from suite.host.docker.connection import Description, Refused
 from suite.host.docker.run import container_limits
 from suite.host.engine import LABEL, GpuRequest
 from tests.fakes.docker_api import HERE, FakeApi, api_error, make_job, start
@@ -73,8 +71,9 @@ def test_cuda_in_a_container_counts_as_nvidia_smi(
     api = FakeApi()
     api.failures["start"] = api_error(500, "no more than that is needed")
     with pytest.raises(EngineError if gpu is None else GpuError):
-        start(api, make_job(gpu=gpu, environment={"A": "b"}))
+        start(api, make_job(gpu=gpu, environment={"A": "b"}, labels={"c": "d", LABEL: "forged"}))
     assert api.created["environment"] == {"A": "b", **told}
+    assert api.created["labels"] == {"c": "d", LABEL: "run", f"{LABEL}.owner": "me"}
 
 
 @pytest.mark.parametrize(
@@ -93,31 +92,7 @@ def test_an_engine_is_known_by_what_sets_it_up(
     info: dict[str, Any], component: str, kind: str
 ) -> None:
     version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
-    described = Description(endpoint=HERE, info=info, version=version)
-    engine = engine_of(described)
-    assert described.kind == engine.kind == engine._gpu_search.engine.kind == kind
-
-
-def engine_of(described: Description) -> DockerEngine:
-    engine = object.__new__(DockerEngine)
-    engine._daemon, engine._description = Daemon(FakeApi(), HERE), described
-    return engine
-
-
-def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    status = [["driver-type", "io.containerd.snapshotter.v1"]]
-    info = {"DockerRootDir": "/var/lib/docker", "DriverStatus": status}
-    engine = engine_of(Description(endpoint=HERE, info=info, version={}))
-    monkeypatch.setattr(connection, "is_this_machine", lambda _info: True)
-    assert engine.data_root == "/var/lib/containerd"
-    monkeypatch.setattr(connection, "is_this_machine", lambda _info: None)
-    assert engine.data_root is None
-
-
-def test_our_labels_win_over_the_jobs() -> None:
-    api = FakeApi()
-    start(api, make_job(labels={"campaign": "c", LABEL: "forged"})).close()
-    assert api.created["labels"] == {"campaign": "c", LABEL: "run", f"{LABEL}.owner": "me"}
+    assert Description(endpoint=HERE, info=info, version=version).kind == kind
 
 
 @pytest.mark.parametrize(

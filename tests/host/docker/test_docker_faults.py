@@ -18,7 +18,7 @@ from suite.host.docker.build import provide_image
 from suite.host.docker.connection import Away, Daemon
 from suite.host.docker.leftovers import claim, discard_volume, release
 from suite.host.machine import deadlines
-from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
+from suite.host.machine.deadlines import LEAVE_S, SILENT_S, Patience
 from suite.host.machine.machine import own_token
 from suite.host.provision.images import follow, read_specs
 from tests.fakes.docker_api import HERE, FakeApi, api_error, start
@@ -90,13 +90,6 @@ def test_a_container_that_is_being_removed_has_an_end_and_no_diary(status: int, 
     assert run.next_line(5) is None
     ending = run.close()
     assert (ending.phrase, ending.diary, ending.left) == ("killed by SIGKILL", "", "")
-
-
-def test_an_engine_that_stops_its_containers_first_is_given_time_to_tell_of_one() -> None:
-    api = FakeApi()
-    run = start(api)
-    run.close()
-    assert api.waited["inspect"] == WORK_S
 
 
 @pytest.mark.parametrize("moment", ["inspect", "logs"])
@@ -191,14 +184,6 @@ def test_who_leaves_a_hanging_engine_is_out_soon_and_told_what_is_left(hanging: 
     assert (ending.code, ending.diary, ending.phrase) == (None, "", "stopped by the host")
     assert "`docker rm -f c1` removes it" in ending.left
     assert run.close() == ending
-
-
-def test_who_leaves_an_engine_that_answers_leaves_nothing() -> None:
-    api = FakeApi()
-    run = start(api)
-    ending = run.abandon()
-    assert (ending.diary, ending.left) == ("a line\n", "")
-    assert api.asked[-1] == "remove"
 
 
 def test_an_interrupt_while_a_start_hangs_says_what_is_left(hanging: Hanging) -> None:

@@ -16,7 +16,6 @@ import pytest
 from suite.errors import VENDOR_IMAGE, EngineError, UsageError
 from suite.fingerprint import SUITE, worker_files
 from suite.host.campaign.arms import known_arms
-from suite.host.docker import leftovers
 from suite.host.docker.build import reach_base, take_stock
 from suite.host.docker.connection import Daemon
 from suite.host.engine import LABEL
@@ -157,15 +156,6 @@ def test_the_reason_to_build_looks_at_the_closest_image_of_that_name(spec: Image
     assert images.explain_build(now, [far, near]) == "changed since the last one: suite"
 
 
-def test_the_image_carries_the_labels_of_the_trade(spec: ImageSpec) -> None:
-    built = plan(spec)
-    assert built.labels[LABEL] == "image"
-    assert built.labels["org.opencontainers.image.base.name"] == BASE
-    assert built.labels[f"{LABEL}.inputs"] == built.hash
-
-
-ARMS = known_arms()
-
 DIGEST = "sha256:" + "d" * 64
 SPEC = images.read_specs()[CUSTOM]
 
@@ -182,11 +172,6 @@ def provide(api: FakeApi, made: Recipe | None = None, **disk: Any) -> tuple[Imag
 def api() -> FakeApi:
     """An engine that has the image that the suite is laid on."""
     return FakeApi(present={"vendor/tf:1": {"Id": "sha256:vendor"}})
-
-
-def test_it_takes_the_place_of_the_image_of_both_gpu_arms() -> None:
-    assert SPEC.gpu
-    assert {name for name, arm in ARMS.items() if arm.image == CUSTOM} == {"cuda", "cuda-hidden"}
 
 
 @pytest.mark.parametrize(
@@ -265,12 +250,6 @@ def test_an_image_that_is_unfit_is_refused_with_what_was_found(api: FakeApi) -> 
     assert f"CUDA_IMAGE={VENDOR_IMAGE}" in caught.value.remedy
 
 
-def test_a_full_disk_is_not_taken_for_it(api: FakeApi) -> None:
-    api.events = [{"error": "no space left on device"}]
-    with pytest.raises(EngineError, match="disk is full"):
-        provide(api)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -323,12 +302,6 @@ def test_the_doctor_is_told_what_there_is_of_it(api: FakeApi) -> None:
     api.failures["registry"] = api_error(401, "unauthorized")
     with pytest.raises(EngineError, match="CUDA_IMAGE"):
         reach_base(Daemon(api, HERE), "vendor/tf:1", laid=True)
-
-
-def test_digests_are_those_of_an_image_that_is_here(api: FakeApi) -> None:
-    api.present["vendor/tf:1"]["RepoDigests"] = [f"vendor/tf@{DIGEST}"]
-    assert leftovers.find_digests(Daemon(api, HERE), "vendor/tf:1") == [f"vendor/tf@{DIGEST}"]
-    assert leftovers.find_digests(Daemon(api, HERE), "vendor/tf:2") == []
 
 
 def test_the_plan_says_what_it_is_built_from_and_nothing_but_the_suite_goes_in() -> None:
