@@ -23,7 +23,7 @@ from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
 from suite.host.provision.images import (
     CUSTOM,
-    Recipe,
+    ImageSpec,
     add_digest,
     demand_cuda,
     find_spec,
@@ -94,7 +94,7 @@ class DockerEngine:
 
     def take_stock(self, name: str) -> Stock:
         """See ``engine.Engine``."""
-        return build.take_stock(self._daemon, self._recipe(name))
+        return build.take_stock(self._daemon, self._find_spec(name))
 
     def reach_base(self, reference: str) -> bool | None:
         """See ``engine.Engine``."""
@@ -107,7 +107,7 @@ class DockerEngine:
 
     def has_probe_image(self) -> bool:
         """See ``engine.Engine``."""
-        base = self._recipe("cpu").base
+        base = self._find_spec("cpu").base
         return bool(leftovers.list_images(self._daemon) or leftovers.find_image(self._daemon, base))
 
     def gpu_support(self) -> GpuSupport:
@@ -125,19 +125,19 @@ class DockerEngine:
         if self._cuda_image is None or name != CUSTOM:
             demand_cuda(find_spec(name), str(self._description.info.get("Architecture")))
         return build.provide_image(
-            self._daemon, self._recipe(name), progress, data_root=self.data_root, fresh=fresh
+            self._daemon, self._find_spec(name), progress, data_root=self.data_root, fresh=fresh
         )
 
     def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
         if self._cuda_image is None:
             return None
-        recipe = self._recipe(CUSTOM)
-        if not is_pinned(recipe.base):
-            build.ensure_base(self._daemon, recipe, progress, self.data_root)
-        return self._recipe(CUSTOM).base
+        spec = self._find_spec(CUSTOM)
+        if not is_pinned(spec.base):
+            build.ensure_base(self._daemon, spec, progress, self.data_root)
+        return self._find_spec(CUSTOM).base
 
-    def _recipe(self, name: str) -> Recipe:
+    def _find_spec(self, name: str) -> ImageSpec:
         """What an image is to be made from, as it was asked for and by what is known here now."""
         spec = find_spec(name)
         if self._cuda_image is None or name != CUSTOM:
@@ -162,7 +162,7 @@ class DockerEngine:
         known = leftovers.list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
-        return build.ensure_base(self._daemon, self._recipe("cpu"), lambda _line: None, None)
+        return build.ensure_base(self._daemon, self._find_spec("cpu"), lambda _line: None, None)
 
     def _ask(self, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""

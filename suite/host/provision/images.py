@@ -11,7 +11,7 @@ import io
 import re
 import tarfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,11 @@ _INGREDIENTS = ("dockerfile", "lock", "base", "suite")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSpec:
-    """One row of images.toml; ``free_bytes`` is the disk that a build needs at its peak.
+    """What an image is to be made from: a row of images.toml, on another base where one was asked for.
 
-    ``tensorflow`` is the version that the lock pins.
+    ``tensorflow`` is the version that the lock pins; ``free_bytes`` the disk that a build needs at its
+    peak, ``origin`` where the image comes from, for the record.  ``laid``: the packages are those that the
+    base brings, and not the lock's (see `overlay_on`); the disk that it needs is then what the base takes.
     """
 
     name: str
@@ -44,22 +46,9 @@ class ImageSpec:
     tensorflow: str
     gpu: bool
     free_bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """What an image is to be made from, and why: ``origin`` is for the record.
-
-    ``lock`` is None where the packages are those that the base brings (see ``overlay``); the
-    disk that it needs is then what the base takes.
-    """
-
-    name: str
-    base: str
-    lock: Path | None
-    dockerfile: Path
-    free_bytes: int
     origin: str
+    dockerfile: Path = DOCKER / "Dockerfile"
+    laid: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +109,7 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
                 tensorflow=_read_version(path.parent / row.lock),
                 gpu=row.gpu,
                 free_bytes=row.free_gb * 10**9,
+                origin=f"built from docker/{row.lock}",
             )
             for name, row in table.items()
         }
@@ -152,17 +142,12 @@ def find_spec(name: str) -> ImageSpec:
     return specs[name]
 
 
-def follow(spec: ImageSpec, base: str | None = None) -> Recipe:
-    """The recipe of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
-    return Recipe(
-        name=spec.name,
-        base=base or spec.base,
-        lock=spec.lock,
-        dockerfile=DOCKER / "Dockerfile",
-        free_bytes=spec.free_bytes,
-        origin=f"built from docker/{spec.lock.name}"
-        + (" on a base that was asked for (BASE_IMAGE)" if base else ""),
-    )
+def follow(spec: ImageSpec, base: str | None = None) -> ImageSpec:
+    """That of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
+    if not base:
+        return spec
+    origin = f"{spec.origin} on a base that was asked for (BASE_IMAGE)"
+    return replace(spec, base=base, origin=origin)
 
 
 def is_pinned(reference: str) -> bool:
@@ -170,12 +155,12 @@ def is_pinned(reference: str) -> bool:
     return "@sha256:" in reference
 
 
-def identify_base(recipe: Recipe) -> str | None:
+def identify_base(spec: ImageSpec) -> str | None:
     """What the base is, where its reference says it; None: only an engine that has it knows."""
-    if not is_pinned(recipe.base):
+    if not is_pinned(spec.base):
         return None
     # Under whichever name an image of somebody else's is fetched, its digest says what it is.
-    return recipe.base if recipe.lock else recipe.base.rpartition("@")[2]
+    return spec.base.rpartition("@")[2] if spec.laid else spec.base
 
 
 def lock_identity(lock: Path | None) -> str:
@@ -196,7 +181,7 @@ def identify_packages(base: str, lock: str) -> str:
 
 
 def plan_build(
-    recipe: Recipe, *, base_identity: str, architecture: str, suite: Path = SUITE
+    spec: ImageSpec, *, base_identity: str, architecture: str, suite: Path = SUITE
 ) -> BuildPlan:
     """How to build an image, and the hash that it is cached by.
 
@@ -204,28 +189,31 @@ def plan_build(
     engine's id of it.  ``architecture`` is the engine's, since a digest can stand for several.
     """
     ingredients = {
-        "dockerfile": hashlib.sha256(recipe.dockerfile.read_bytes()).hexdigest(),
-        "lock": hashlib.sha256(recipe.lock.read_bytes() if recipe.lock else b"").hexdigest(),
+        "dockerfile": hashlib.sha256(spec.dockerfile.read_bytes()).hexdigest(),
+        "lock": hashlib.sha256(b"" if spec.laid else spec.lock.read_bytes()).hexdigest(),
         "base": hash_lines([base_identity, architecture]),
         "suite": suite_content(suite),
     }
     whole = hash_lines(f"{name} {ingredients[name]}" for name in _INGREDIENTS)
-    base, lock = name_base(recipe.base, base_identity), lock_identity(recipe.lock)
+    base, lock = (
+        name_base(spec.base, base_identity),
+        lock_identity(None if spec.laid else spec.lock),
+    )
     return BuildPlan(
-        tag=f"crossover/{recipe.name}:{whole[:12]}",
+        tag=f"crossover/{spec.name}:{whole[:12]}",
         hash=whole,
         base=base,
         lock=lock,
         labels={
             LABEL: "image",
-            f"{LABEL}.image": recipe.name,
+            f"{LABEL}.image": spec.name,
             f"{LABEL}.inputs": whole,
             f"{LABEL}.packages": identify_packages(base, lock),
             **{f"{LABEL}.{name}": ingredients[name] for name in _INGREDIENTS},
             "org.opencontainers.image.version": __version__,
-            "org.opencontainers.image.base.name": recipe.base,
+            "org.opencontainers.image.base.name": spec.base,
         },
-        arguments={"BASE": recipe.base, **({"LOCK": recipe.lock.name} if recipe.lock else {})},
+        arguments={"BASE": spec.base, **({} if spec.laid else {"LOCK": spec.lock.name})},
     )
 
 
@@ -248,12 +236,12 @@ def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
     return f"changed since the last one: {', '.join(nearest)}" if nearest else "asked to"
 
 
-def build_context(recipe: Recipe, *, suite: Path = SUITE) -> bytes:
+def build_context(spec: ImageSpec, *, suite: Path = SUITE) -> bytes:
     """The build context as an uncompressed tar: sorted, with fixed times, owners and modes, so
     that the same files give the same bytes and the engine's cache holds."""
-    files = {"Dockerfile": recipe.dockerfile}
-    if recipe.lock is not None:
-        files[f"docker/{recipe.lock.name}"] = recipe.lock
+    files = {"Dockerfile": spec.dockerfile}
+    if not spec.laid:
+        files[f"docker/{spec.lock.name}"] = spec.lock
     for path in worker_files(suite):
         files[f"suite/{path.relative_to(suite).as_posix()}"] = path
     buffer = io.BytesIO()
@@ -293,15 +281,15 @@ _LACKS = {
 """What it means where not even the worker's own check could run."""
 
 
-def overlay_on(spec: ImageSpec, reference: str) -> Recipe:
-    """The recipe of a row of the table with CUDA_IMAGE: the suite on that image, and no lock."""
-    return Recipe(
+def overlay_on(spec: ImageSpec, reference: str) -> ImageSpec:
+    """That of a row of the table with CUDA_IMAGE: the suite on that image, and no lock."""
+    return replace(
+        spec,
         name=f"{spec.name}-laid",
         base=reference,
-        lock=None,
         dockerfile=DOCKER / "laid.Dockerfile",
-        free_bytes=spec.free_bytes,
         origin=f"the suite laid on {reference} (CUDA_IMAGE): not from the lock",
+        laid=True,
     )
 
 

@@ -25,7 +25,6 @@ from suite.host.provision.images import (
     DOCKER,
     BuildPlan,
     ImageSpec,
-    Recipe,
     add_digest,
     overlay_on,
 )
@@ -160,11 +159,11 @@ DIGEST = "sha256:" + "d" * 64
 SPEC = images.read_specs()[CUSTOM]
 
 
-def recipe(reference: str = "vendor/tf:1") -> Recipe:
+def recipe(reference: str = "vendor/tf:1") -> ImageSpec:
     return overlay_on(SPEC, reference)
 
 
-def provide(api: FakeApi, made: Recipe | None = None, **disk: Any) -> tuple[Image, list[str]]:
+def provide(api: FakeApi, made: ImageSpec | None = None, **disk: Any) -> tuple[Image, list[str]]:
     return docker_api.provide(api, made or recipe(), **disk)
 
 
@@ -194,7 +193,7 @@ def test_a_reference_is_pinned_by_what_its_own_registry_calls_it(
 
 
 def test_what_counts_is_the_image_and_not_its_name() -> None:
-    def tag(made: Recipe, identity: str) -> str:
+    def tag(made: ImageSpec, identity: str) -> str:
         return images.plan_build(made, base_identity=identity, architecture="amd64").tag
 
     assert tag(recipe("a:1"), "sha256:1") == tag(recipe("b:2"), "sha256:1")
