@@ -47,18 +47,18 @@ def provide_image(
         EngineError: the base is not available, the disk is too full, or the build failed.
     """
     identity = identify_base(spec) or ensure_base(daemon, spec, progress, data_root)
-    plan, known, found = _look_up(daemon, spec, identity)
-    what = "image beneath and suite" if spec.laid else "lock, base and suite"
-    if found and not fresh:
+    plan, known, image = _look_up(daemon, spec, identity)
+    if image and not fresh:
+        what = "image beneath and suite" if spec.laid else "lock, base and suite"
         progress(
             f"image {spec.name}: reused {plan.tag} (Dockerfile, {what} are those it was built from)"
         )
-        return describe_image(daemon, found, plan, spec.origin)
-    progress(f"image {spec.name}: building {plan.tag} ({explain_build(plan, known)})")
-    if not spec.laid and not _has_layers(plan, known):
-        _ensure_room(spec, data_root)
-    ensure_base(daemon, spec, progress, data_root)
-    image = _build(daemon, spec, plan, progress, fresh=fresh)
+    else:
+        progress(f"image {spec.name}: building {plan.tag} ({explain_build(plan, known)})")
+        if not spec.laid and not _has_layers(plan, known):
+            _ensure_room(spec, data_root)
+        ensure_base(daemon, spec, progress, data_root)
+        image = _build(daemon, spec, plan, progress, fresh=fresh)
     return describe_image(daemon, image, plan, spec.origin)
 
 
@@ -99,13 +99,13 @@ def _look_up(
         architecture = str(daemon.api.version().get("Arch", ""))
     plan = plan_build(spec, base_identity=identity, architecture=architecture)
     known = list_images(daemon)
-    found = None
-    for image in known:
-        # By its name, too: an image that somebody builds on ours has all of our labels.
-        named = any(f"/{tag}".endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or [])
-        if named and image["Labels"].get(f"{LABEL}.inputs") == plan.hash:
-            found = found or str(image["Id"])
-    return plan, [image["Labels"] for image in known], found
+    # By its name: an image that somebody builds on ours has all of our labels.
+    made = (
+        str(image["Id"])
+        for image in known
+        if any(f"/{tag}".endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or [])
+    )
+    return plan, [image["Labels"] for image in known], next(made, None)
 
 
 def ensure_base(daemon: Daemon, spec: ImageSpec, progress: Say, data_root: str | None) -> str:

@@ -55,12 +55,11 @@ class ImageSpec:
 class BuildPlan:
     """Everything that decides a build, and nothing that doesn't.
 
-    ``base`` and ``lock`` are as the record has them.  ``labels`` carry ``hash``, and the hashes that it is
-    made of, on the image, so that a later run can say what has changed.
+    ``base`` and ``lock`` are as the record has them.  ``tag`` has a hash of it all; ``labels`` carry the
+    hashes that it is made of, on the image, so that a later run can say what has changed.
     """
 
     tag: str
-    hash: str
     base: str
     lock: str
     labels: Mapping[str, str]
@@ -201,7 +200,6 @@ def plan_build(
     )
     return BuildPlan(
         tag=f"crossover/{spec.name}:{whole[:12]}",
-        hash=whole,
         base=base,
         lock=lock,
         labels={

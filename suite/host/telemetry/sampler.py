@@ -67,19 +67,38 @@ class HostSensors:
         self._temperatures = _find_temperatures(root)
         # Whatever is above all others holds back containers as well, which can't see it themselves.
         self._groups = groups.list_groups("cpu", root)[-1:]
-        self._sought: dict[str, int] = {}
+        # The worker's containers, and in how many samples each is still looked for.
+        self._containers: dict[str, int] = {}
+        self._sessions: set[int] = set()
         self._quotas: list[float] = []
         self._followed = False
         self._throttled = groups.read_throttled(self._groups)
         self._throttled_s = 0.0
         self.absent: dict[str, str] = {}
 
-    def follow(self, container: str) -> None:
-        """The groups of this container, and all above them, are watched as well from the next sample on.
+    def tell(self, line: str) -> None:
+        """``container ID`` or ``process PID``, the first of its session: those are the worker's; anything
+        else is ignored.
 
-        From inside only those below the root of its namespace can be seen, which is mostly its own.
+        The groups of a container, and all above them, are watched as well from the next sample on: from
+        inside only those below the root of its namespace can be seen, which is mostly its own.
         """
-        self._sought[container] = _TRIES
+        kind, _, name = line.strip().partition(" ")
+        if kind == "container" and name:
+            self._containers[name] = _TRIES
+        elif kind == "process" and name.isdigit():
+            self._sessions.add(int(name))
+
+    def is_own(self, pid: int) -> bool | None:
+        """Whether the process is the worker's; None: it can't be seen from here."""
+        folder = self._root / "proc" / str(pid)
+        names, stat = read_text(folder / "cgroup"), read_text(folder / "stat")
+        try:
+            # Field 6, counted behind the name, which may hold spaces.
+            session = int(stat.rpartition(")")[2].split()[3])
+        except (ValueError, IndexError):
+            return None
+        return session in self._sessions or any(name in names for name in self._containers)
 
     def facts(self) -> dict[str, Scalar]:
         """``cpu.quota``: the least quota of the groups that bound the containers, in CPUs, or ``none``;
@@ -108,11 +127,9 @@ class HostSensors:
         return values
 
     def _find_containers(self) -> None:
-        for container, left in list(self._sought.items()):
-            pid = _find_process(self._root, container)
-            self._sought[container] = left - 1
-            if pid is not None or left == 1:
-                del self._sought[container]
+        for container, left in self._containers.items():
+            pid = _find_process(self._root, container) if left else None
+            self._containers[container] = 0 if pid is not None else max(0, left - 1)
             above = [] if pid is None else groups.list_groups("cpu", self._root, pid)
             if above:
                 self._followed = True
@@ -180,44 +197,11 @@ Clock = Callable[[], float]
 """Seconds that only grow."""
 
 
-class Owners:
-    """Which processes are the worker's: those of containers and sessions that it was told of."""
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._containers: set[str] = set()
-        self._sessions: set[int] = set()
-
-    def tell(self, line: str) -> str | None:
-        """``container ID``, which is given back, or ``process PID``, the first of its session; anything else
-        is ignored."""
-        kind, _, name = line.strip().partition(" ")
-        if kind == "container" and name:
-            self._containers.add(name)
-            return name
-        if kind == "process" and name.isdigit():
-            self._sessions.add(int(name))
-        return None
-
-    def is_own(self, pid: int) -> bool | None:
-        """Whether the process is the worker's; None: it can't be seen from here."""
-        folder = self._root / "proc" / str(pid)
-        try:
-            groups = (folder / "cgroup").read_text(encoding="utf-8", errors="replace")
-            fields = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-            # Field 6, counted behind the name, which may hold spaces.
-            session = int(fields.rpartition(")")[2].split()[3])
-        except (OSError, ValueError, IndexError):
-            return None
-        return session in self._sessions or any(name in groups for name in self._containers)
-
-
 def sample_until_told(
     out: IO[str],
     *,
     gpu: Gpu | None,
     host: HostSensors,
-    owners: Owners,
     every_s: float,
     wait: Wait,
     absent: Mapping[str, str],
@@ -237,18 +221,14 @@ def sample_until_told(
         at_s = clock() - began
         values = host.sample()
         if gpu is not None:
-            values |= gpu.sample(owners.is_own)
+            values |= gpu.sample(host.is_own)
         _write(out, {"at_s": round(at_s, 4), "values": values})
-
-    def tell(line: str) -> None:
-        if container := owners.tell(line):
-            host.follow(container)
 
     due, told = began, True
     while told:
         look()
         due = max(due + every_s, clock())
-        told = _listen(due, wait, tell, clock)
+        told = _listen(due, wait, host.tell, clock)
     # Counters are wanted on both sides of the last cell, too.
     look()
     used = os.times()
@@ -315,7 +295,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout,
         gpu=gpu,
         host=HostSensors(options.cpus),
-        owners=Owners(),
         every_s=options.every,
         wait=_wait_on(sys.stdin.fileno()),
         absent=absent,

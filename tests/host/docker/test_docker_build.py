@@ -77,7 +77,8 @@ def test_the_disk_is_not_asked_for_when_only_the_suite_changed(
     provide(api)
     for seen in api.present.values():
         if "Labels" in seen:
-            seen["Labels"] |= {f"{LABEL}.inputs": "old", f"{LABEL}.suite": "old"}
+            seen["RepoTags"] = ["crossover/cpu:old"]
+            seen["Labels"][f"{LABEL}.suite"] = "old"
     _, said = provide(api, **full)
     assert "changed since the last one: suite" in said[0]
 
@@ -127,7 +128,11 @@ def built(base: str = SPEC.base, identity: str = SPEC.base, **changed: str) -> F
     """An engine with an image from that base, whose labels are changed."""
     plan = plan_build(follow(SPEC, base), base_identity=identity, architecture="amd64")
     labels = {**plan.labels, **{f"{LABEL}.{name}": value for name, value in changed.items()}}
-    image = {"Id": "sha256:cpu", "Labels": labels, "RepoTags": [plan.tag]}
+    image = {
+        "Id": "sha256:cpu",
+        "Labels": labels,
+        "RepoTags": ["crossover/cpu:old" if changed else plan.tag],
+    }
     return FakeApi(present={"image": image})
 
 
@@ -137,8 +142,8 @@ def built(base: str = SPEC.base, identity: str = SPEC.base, **changed: str) -> F
         (FakeApi(), None, SPEC.free_bytes),
         (built(), "sha256:cpu", 0),
         # Stale: of other files of the suite, and of another lock.
-        (built(inputs="0"), None, 0),
-        (built(inputs="0", lock="0"), None, SPEC.free_bytes),
+        (built(suite="0"), None, 0),
+        (built(suite="0", lock="0"), None, SPEC.free_bytes),
     ],
 )
 def test_what_there_is_of_an_image(api: FakeApi, image: str | None, room_bytes: int) -> None:

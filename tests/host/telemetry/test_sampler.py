@@ -11,7 +11,7 @@ import pytest
 
 from suite import codec
 from suite.host.gpu import nvml
-from suite.host.telemetry.sampler import HostSensors, Owners
+from suite.host.telemetry.sampler import HostSensors
 from tests.fakes.clock import Time
 from tests.fakes.groups import GROUPS, unified
 from tests.fakes.nvml import (
@@ -124,13 +124,13 @@ def test_a_library_that_is_not_there_or_does_not_start(monkeypatch: pytest.Monke
 
 
 def test_a_plain_process_owns_its_session(tmp_path: Path) -> None:
-    owners = Owners(make_processes(tmp_path))
-    assert [owners.is_own(pid) for pid in (100, 200, 300)] == [False, False, None]
+    host = HostSensors((0,), make_processes(tmp_path))
+    assert [host.is_own(pid) for pid in (100, 200, 300)] == [False, False, None]
     for line in ("process 200", "nonsense", "process x", "container "):
-        owners.tell(line)
-    assert [owners.is_own(pid) for pid in (100, 200)] == [False, True]
-    owners.tell(f"container {CONTAINER}\n")
-    assert owners.is_own(100) is True
+        host.tell(line)
+    assert [host.is_own(pid) for pid in (100, 200)] == [False, True]
+    host.tell(f"container {CONTAINER}\n")
+    assert host.is_own(100) is True
 
 
 def test_an_instance_that_is_not_there_is_none() -> None:
@@ -254,7 +254,7 @@ def test_the_hosts_sensors(tmp_path: Path) -> None:
 def test_a_quota_above_a_container_is_seen_from_outside(tmp_path: Path) -> None:
     sensors = HostSensors((0,), lay(tmp_path, BOXED))
     assert sensors.sample()["cpu.throttled_s"] is None
-    sensors.follow(BOX)
+    sensors.tell(f"container {BOX}")
     assert sensors.sample()["cpu.throttled_s"] == 0.0
     assert sensors.facts() == {"cpu.quota": "2.5"}
     # Its slice's waiting shows in its own group, too, and is the same.
@@ -271,10 +271,10 @@ def test_a_quota_above_a_container_is_seen_from_outside(tmp_path: Path) -> None:
 def test_a_container_below_no_quota_or_without_a_group_of_its_name(tmp_path: Path) -> None:
     free = {name: text for name, text in BOXED.items() if not name.endswith("cpu.max")}
     sensors = HostSensors((0,), lay(tmp_path, free))
-    sensors.follow("another")
+    sensors.tell("container another")
     sensors.sample()
     assert sensors.facts() == {}
-    sensors.follow(BOX)
+    sensors.tell(f"container {BOX}")
     sensors.sample()
     assert sensors.facts() == {"cpu.quota": "none"}
     # It began after it was told of.
