@@ -3,13 +3,9 @@ of it.  A daemon of the test's own finds a stand-in for the hook on its PATH."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 from docker.api.client import APIClient
@@ -19,9 +15,8 @@ from suite.host.docker import gpu as docker_gpu
 from suite.host.docker.engine import DockerEngine
 from suite.host.engine import GpuRequest, Job
 from suite.host.gpu.remedies import find_refusal
-from tests.commands import run
 from tests.engine.conftest import bare
-from tests.fakes.daemons import DRIVER, HOOK, Daemon, carry_image, on_gpu_machine, why_not
+from tests.fakes.daemons import HOOK, Daemon, carry_image, why_not
 from tests.lacking import lack
 
 CLI = "Auto-detected mode as 'legacy'\nnvidia-container-cli: "
@@ -122,47 +117,6 @@ def test_an_engine_without_cdi_says_so(asked: DockerEngine, base_id: str) -> Non
     with pytest.raises(GpuError, match=r'device driver "cdi"|unresolvable CDI') as caught:
         asked.start(job, entrypoint=("python3",))
     assert '{"features":{"cdi":true}}' in caught.value.remedy or "cdi gen" in caught.value.remedy
-
-
-def bench(daemon: Daemon, image: str, tmp_path: Path, arms: str) -> CompletedProcess[str]:
-    """The whole command, where a GPU's device nodes and driver are to be seen."""
-    for folder in ("scratch", "bin"):
-        (tmp_path / folder).mkdir()
-    tool = tmp_path / "bin" / "nvidia-ctk"
-    tool.write_text("#!/bin/sh\necho 'NVIDIA Container Toolkit CLI version 1.17.4'\n")
-    tool.chmod(0o755)
-    suite = ("-m", "suite", "bench", "--arms", arms, "--profile", "smoke")
-    words = [sys.executable, *suite, "--results", str(tmp_path / "results")]
-    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    return run(
-        *on_gpu_machine(tmp_path / "scratch", words),
-        env={"PATH": path, "DOCKER_HOST": daemon.url, "BASE_IMAGE": image},
-        limit_s=120,
-    )
-
-
-@pytest.mark.parametrize(
-    ("cause", "arms"),
-    [
-        ("its container sees no device", "cpu cuda"),
-        ("no NVIDIA driver", "cpu cuda"),
-        ("no NVIDIA driver", "auto"),
-    ],
-)
-def test_the_whole_command_ends_before_the_first_container(
-    daemon: Daemon, base_id: str, tmp_path: Path, cause: str, arms: str
-) -> None:
-    daemon.hook.accept()
-    if cause in HOOKS:
-        daemon.hook.refuse(HOOKS[cause])
-    done = bench(daemon, base_id, tmp_path, arms)
-    assert done.returncode == 4, done.stderr
-    assert done.stdout == ""
-    for said in (cause, daemon.url, "/dev/nvidia0", f"driver {DRIVER}", "nvidia-ctk 1.17.4", "`"):
-        assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list((tmp_path / "results").rglob("*.json"))
-    assert containers(daemon) == []
 
 
 def test_an_engine_without_the_toolkit_says_so(

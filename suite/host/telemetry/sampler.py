@@ -258,18 +258,12 @@ def _write(out: IO[str], line: dict[str, Any]) -> None:
 
 
 def _wait_on(descriptor: int) -> Wait:
-    """Lines of a pipe, as they come."""
-    rest = b""
+    """Lines of a pipe, which come whole: each is written at once, and short (pipe(7))."""
 
     def wait(seconds: float) -> list[str] | None:
-        nonlocal rest
         if not select.select([descriptor], [], [], seconds)[0]:
             return []
-        chunk = os.read(descriptor, 65536)
-        if not chunk:
-            return None
-        *lines, rest = (rest + chunk).split(b"\n")
-        return [line.decode(errors="replace") for line in lines]
+        return os.read(descriptor, 65536).decode(errors="replace").splitlines() or None
 
     return wait
 

@@ -112,16 +112,6 @@ def test_an_engine_that_is_restarted_while_a_container_starts_is_waited_for(mome
     run.close()
 
 
-def test_what_a_try_may_have_made_is_gone_before_the_next_one() -> None:
-    api = Restarted(start=1, remove=3)
-    run = start(api)
-    tried = [one for one in api.asked if one in {"create", "start", "remove"}]
-    assert tried == ["create", "start", *["remove"] * 4, "create", "start"]
-    api.away["remove"] = 2
-    run.close()
-    assert api.asked[-3:] == ["remove"] * 3
-
-
 def test_a_container_that_is_refused_and_can_not_be_removed_is_told() -> None:
     api = Restarted(remove=1)
     api.failures["start"] = api_error(500, "no")
@@ -223,12 +213,6 @@ def test_every_call_has_a_deadline(hanging: Hanging) -> None:
 def test_patience_ends_for_all_calls_together(hanging: Hanging) -> None:
     patience = Patience(8.0)
     assert [patience.allow(60.0), patience.allow(5.0)] == [8.0, 5.0]
-    # Who gives an engine back, and may come again, leaves no hurry behind.
-    with patience.hurried():
-        hanging.passed_s = 4.0
-        assert patience.allow(60.0) <= 6.0
-    assert patience.allow(60.0) == 8.0
-    hanging.passed_s = 0.0
     patience.hurry()
     hanging.passed_s = 6.0
     patience.hurry()

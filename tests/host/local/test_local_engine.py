@@ -116,16 +116,6 @@ def test_it_says_what_it_would_make(tmp_path: Path) -> None:
     assert engine.gpu_support().devices == ()
 
 
-def test_it_names_the_caches_that_are_there(tmp_path: Path, python: Path) -> None:
-    (tmp_path / "arms/crossover-0-compile-cache-570.1").mkdir(parents=True)
-    engine = LocalEngine(str(python), home=tmp_path / "arms")
-    stock = engine.take_stock("cuda")
-    assert not stock.from_lock
-    assert stock.caches == ("crossover-0-compile-cache-570.1",)
-    image = engine.provide("cuda", print)
-    assert stock.recorded == (image.base, image.lock)
-
-
 def test_every_gpu_means_those_that_the_shell_may_see(monkeypatch: pytest.MonkeyPatch) -> None:
     cards = (Card(index=0), Card(index=1), Card(index=2))
     monkeypatch.setattr(local_engine, "machine_cards", lambda: cards)

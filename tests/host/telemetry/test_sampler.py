@@ -63,14 +63,6 @@ def test_a_healthy_gpu_is_sampled_whole(tmp_path: Path) -> None:
     assert '"gpu.uuid": "sha256:' in text
 
 
-def test_older_libraries_give_bytes(tmp_path: Path) -> None:
-    texts, plain = (
-        watch(tmp_path, replace(HEALTHY, as_bytes=as_bytes)).facts for as_bytes in (True, False)
-    )
-    # What the test's own process has used by then is no fact of the library's.
-    assert {**texts, "sampler.cpu_s": None} == {**plain, "sampler.cpu_s": None}
-
-
 @pytest.mark.parametrize(
     ("profile", "reasons", "held"),
     [(CAPPED, 0x4, "power"), (HOT, 0x20, "heat"), (BRAKED, 0x80, None)],
@@ -116,10 +108,10 @@ def test_a_library_that_is_not_there_or_does_not_start(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "pynvml", broken)
     with pytest.raises(nvml.NoLibrary, match="does not start: Unknown Error"):
         nvml.load_library()
-    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(HEALTHY))
-    for wanted in ("7", "GPU-unknown"):
+    missing = {"7": HEALTHY, "GPU-unknown": HEALTHY, "0:2": CUT, SLICE_UUIDS[2]: CUT, "1:0": CUT}
+    for wanted, profile in missing.items():
         with pytest.raises(nvml.NoLibrary, match="no such GPU"):
-            nvml.Gpu(nvml.load_library(), wanted)
+            nvml.Gpu(FakeNvml(profile), wanted)
     assert str(NVMLError(3)) == "Not Supported"
 
 
@@ -131,12 +123,6 @@ def test_a_plain_process_owns_its_session(tmp_path: Path) -> None:
     assert [host.is_own(pid) for pid in (100, 200)] == [False, True]
     host.tell(f"container {CONTAINER}\n")
     assert host.is_own(100) is True
-
-
-def test_an_instance_that_is_not_there_is_none() -> None:
-    for wanted in ("0:2", SLICE_UUIDS[2], "1:0"):
-        with pytest.raises(nvml.NoLibrary, match="no such GPU"):
-            nvml.Gpu(FakeNvml(CUT), wanted)
 
 
 def test_what_fails_once_is_asked_again() -> None:
