@@ -47,7 +47,13 @@ def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
     CPUs are a set and never a quota, since TensorFlow sizes its thread pools by affinity; memory
     includes swap, so that a cell fails instead of crawling.
     """
-    limits: dict[str, Any] = {
+    devices, ulimits = None, None
+    if job.gpu is not None:
+        # The devices are named, so that no other is taken.
+        how = {"driver": "cdi"} if job.gpu.driver == "cdi" else {"capabilities": [CAPABILITIES]}
+        devices = [docker.types.DeviceRequest(device_ids=list(job.gpu.devices), **how)]
+        ulimits = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)] if memlock else None
+    return {
         "init": True,
         "network_mode": "none",
         "read_only": True,
@@ -63,25 +69,17 @@ def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
         "log_config": docker.types.LogConfig(
             type="json-file", config={"max-size": str(_LOG_BYTES), "max-file": "2"}
         ),
-    }
-    if job.volumes:
         # A fresh one takes its owner from the image's folder.
-        limits["mounts"] = [
+        "mounts": [
             docker.types.Mount(target=volume.target, source=volume.name, type="volume")
             for volume in job.volumes
-        ]
-    if job.cpus:
-        limits["cpuset_cpus"] = ",".join(str(cpu) for cpu in job.cpus)
-    if job.memory_bytes is not None:
-        limits["mem_limit"] = limits["memswap_limit"] = job.memory_bytes
-    if job.gpu is not None:
-        # The devices are named, so that no other is taken.
-        how = {"driver": "cdi"} if job.gpu.driver == "cdi" else {"capabilities": [CAPABILITIES]}
-        asked = docker.types.DeviceRequest(device_ids=list(job.gpu.devices), **how)
-        limits["device_requests"] = [asked]
-        if memlock:
-            limits["ulimits"] = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)]
-    return limits
+        ],
+        "cpuset_cpus": ",".join(map(str, job.cpus)) or None,
+        "mem_limit": job.memory_bytes,
+        "memswap_limit": job.memory_bytes,
+        "device_requests": devices,
+        "ulimits": ulimits,
+    }
 
 
 _LEFT = (

@@ -32,8 +32,7 @@ from suite.host.local.environment import (
     place_environment,
     try_to_make,
 )
-from suite.host.local.leftovers import LocalVolumes, list_caches, sweep, sweep_lasting
-from suite.host.local.run import LocalRun
+from suite.host.local.run import LocalRun, LocalVolumes, list_caches, sweep, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import demand_cuda, find_spec, lock_identity

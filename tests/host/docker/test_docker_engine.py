@@ -31,9 +31,8 @@ def test_a_container_gets_what_it_needs_and_nothing_more() -> None:
     assert set(limits["tmpfs"]) == {"/tmp", "/home/crossover"}  # noqa: S108 - inside
     for absent in ("privileged", "binds", "volumes", "nano_cpus", "cpu_quota", "auto_remove"):
         assert absent not in limits
-    assert "ulimits" not in limits
-    assert "device_requests" not in limits
-    assert "mem_limit" not in container_limits(make_job(), memlock=True)
+    assert limits["ulimits"] is limits["device_requests"] is None
+    assert container_limits(make_job(), memlock=True)["mem_limit"] is None
 
 
 CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",))
@@ -51,7 +50,7 @@ def test_a_gpu_is_asked_for_by_name(request_: GpuRequest, expected: dict[str, An
     (asked,) = limits["device_requests"]
     assert {key: asked[key] for key in expected} == expected
     assert limits["ulimits"][0]["Name"] == "memlock"
-    assert "ulimits" not in container_limits(make_job(gpu=request_), memlock=False)
+    assert container_limits(make_job(gpu=request_), memlock=False)["ulimits"] is None
 
 
 ORDER = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}

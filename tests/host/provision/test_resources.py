@@ -18,9 +18,9 @@ from suite.host.docker.connection import Daemon
 from suite.host.docker.leftovers import LASTING, discard_volume, volume_labels
 from suite.host.docker.run import container_limits
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
-from suite.host.local import leftovers as local_leftovers
+from suite.host.local import run as local_run
 from suite.host.local.engine import LocalEngine
-from suite.host.local.leftovers import LocalVolumes, sweep_lasting
+from suite.host.local.run import LocalVolumes, sweep_lasting
 from suite.host.provision.images import (
     follow,
     identify_packages,
@@ -246,7 +246,7 @@ def test_host_and_worker_mean_the_same_place() -> None:
 def test_a_run_gets_its_volumes_made_mounted_and_named(
     volume: Volume, labels: dict[str, str], variables: dict[str, str]
 ) -> None:
-    assert "mounts" not in container_limits(make_job(), memlock=False)
+    assert container_limits(make_job(), memlock=False)["mounts"] == []
     api = FakeApi()
     # Refused at the last moment, so that nothing has to be listened to.
     api.failures["start"] = api_error(500, "nobody has seen this")
@@ -316,7 +316,7 @@ def test_no_room_for_a_folder_is_an_engine_error(
     def refuse(**_: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local_leftovers.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(local_run.tempfile, "mkdtemp", refuse)
     with pytest.raises(EngineError, match="No space left") as caught:
         LocalVolumes(place).variables(make_job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy
