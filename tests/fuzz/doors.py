@@ -203,6 +203,8 @@ def try_docker_config(at: Path, draw: Random) -> None:
     content = b'{"currentContext": "other", "auths": {"a": {"auth": "x"}}}'
     _write_wrong(at / "config.json", content, draw)
     with pytest.MonkeyPatch.context() as patch:
+        for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+            patch.delenv(name, raising=False)
         patch.setenv("DOCKER_CONFIG", str(at))
         docker_endpoint()
 

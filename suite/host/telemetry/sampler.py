@@ -224,11 +224,16 @@ def sample_until_told(
             values |= gpu.sample(host.is_own)
         _write(out, {"at_s": round(at_s, 4), "values": values})
 
-    due, told = began, True
-    while told:
+    due = began
+    lines: list[str] | None = []
+    while lines is not None:
         look()
         due = max(due + every_s, clock())
-        told = _listen(due, wait, host.tell, clock)
+        while (lines := wait(max(0.0, due - clock()))) is not None:
+            for line in lines:
+                host.tell(line)
+            if clock() >= due:
+                break
     # Counters are wanted on both sides of the last cell, too.
     look()
     used = os.times()
@@ -238,18 +243,6 @@ def sample_until_told(
         "sampler.wall_s": round(clock() - began, 4),
     }
     _write(out, {"facts": {**host.facts(), **own}, "absent": missing})
-
-
-def _listen(until: float, wait: Wait, tell: Callable[[str], None], clock: Clock) -> bool:
-    """Waits until then and takes what is told; False once nothing more will be."""
-    while True:
-        lines = wait(max(0.0, until - clock()))
-        if lines is None:
-            return False
-        for line in lines:
-            tell(line)
-        if clock() >= until:
-            return True
 
 
 def _write(out: IO[str], line: dict[str, Any]) -> None:

@@ -147,7 +147,7 @@ def built(base: str = SPEC.base, identity: str = SPEC.base, **changed: str) -> F
     ],
 )
 def test_what_there_is_of_an_image(api: FakeApi, image: str | None, room_bytes: int) -> None:
-    stock = take_stock(Daemon(api, HERE), follow(SPEC))
+    stock = take_stock(Daemon(api, HERE), SPEC)
     assert (stock.image, stock.room_bytes) == (image, room_bytes)
     assert (stock.base, stock.base_here) == (SPEC.base, False)
     assert not {"pull", "build", "create"} & set(api.asked)
@@ -157,9 +157,9 @@ def test_a_built_image_comes_with_its_record_and_the_caches_that_are_there() -> 
     api = built()
     api.kept["mine"] = {"Name": "mine", "Labels": {LABEL: LASTING}}
     api.kept["scratch"] = {"Name": "scratch", "Labels": {LABEL: "volume"}}
-    stock = take_stock(Daemon(api, HERE), follow(SPEC))
+    stock = take_stock(Daemon(api, HERE), SPEC)
     assert stock.caches == ("mine",)
-    image = provide_image(Daemon(api, HERE), follow(SPEC), print, data_root=None)
+    image = provide_image(Daemon(api, HERE), SPEC, print, data_root=None)
     assert stock.recorded == (image.base, image.lock)
     assert not {"pull", "build", "create"} & set(api.asked)
 

@@ -20,7 +20,7 @@ from suite.host.docker.leftovers import claim, discard_volume, release
 from suite.host.machine import deadlines
 from suite.host.machine.deadlines import LEAVE_S, SILENT_S, Patience
 from suite.host.machine.machine import own_token
-from suite.host.provision.images import follow, read_specs
+from suite.host.provision.images import read_specs
 from tests.fakes.docker_api import HERE, FakeApi, api_error, start
 
 GONE = "No such container: c1"
@@ -201,7 +201,7 @@ def test_a_kill_that_hangs_keeps_nobody_waiting_for_a_line(hanging: Hanging) -> 
 
 def test_every_call_has_a_deadline(hanging: Hanging) -> None:
     with pytest.raises(EngineError):
-        provide_image(Daemon(hanging, HERE), follow(read_specs()["cpu"]), str, data_root=None)
+        provide_image(Daemon(hanging, HERE), read_specs()["cpu"], str, data_root=None)
     assert hanging.waited["pull"] == SILENT_S
     client = connection._Client(base_url="unix:///nowhere", version="1.41", timeout=7)
     # The SDK itself asks for none while it pulls.
@@ -252,7 +252,7 @@ def test_nothing_of_the_clients_configuration_reaches_a_container_or_a_build(
     with pytest.raises(EngineError):
         start(client)
     with pytest.raises(EngineError):
-        provide_image(Daemon(client, HERE), follow(read_specs()["cpu"]), str, data_root=None)
+        provide_image(Daemon(client, HERE), read_specs()["cpu"], str, data_root=None)
     client.close()
     assert [one.partition(" ")[0].rpartition("/")[2] for one in sent] == ["create", "build"]
     assert "secret" not in "".join(sent)

@@ -84,7 +84,6 @@ def test_cores_that_are_given_and_withheld_are_counted(
         ({"SLURM_CPUS_PER_TASK": "8", "SLURM_CPUS_ON_NODE": "8"}, "0-1", 7),
         ({"SLURM_CPUS_PER_TASK": "", "SLURM_CPUS_ON_NODE": "many"}, "0-1", 7),
         ({"SLURM_CPUS_PER_TASK": "0"}, "0-1", 7),
-        ({"SLURM_JOB_ID": "7"}, "0-1", 7),
     ],
 )
 def test_what_a_job_has_asked_for_is_not_withheld(

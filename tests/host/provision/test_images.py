@@ -79,38 +79,27 @@ def test_a_broken_table_is_an_error_with_its_path(tmp_path: Path, text: str) -> 
         images.read_specs(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "architecture", "has"),
-    [
-        ("cuda", "x86_64", True),
-        ("cpu", "aarch64", True),
-        ("cuda", "aarch64", False),
-        ("cuda", "arm64", False),
-    ],
-)
+@pytest.mark.parametrize("architecture", ["aarch64", "arm64"])
 def test_no_image_is_made_whose_tensorflow_could_not_use_the_gpu(
-    name: str, architecture: str, has: bool
+    spec: ImageSpec, architecture: str
 ) -> None:
-    spec = images.find_spec(name)
-    if has:
-        images.demand_cuda(spec, architecture)
-        return
+    images.demand_cuda(SPEC, "x86_64")
+    images.demand_cuda(spec, architecture)
     with pytest.raises(EngineError, match="built without CUDA for this processor") as caught:
-        images.demand_cuda(spec, architecture)
+        images.demand_cuda(SPEC, architecture)
     assert "CUDA_IMAGE=" in caught.value.remedy
-    assert "update" not in caught.value.remedy
 
 
 def test_the_context_is_the_same_bytes_for_the_same_files(spec: ImageSpec, copy: Path) -> None:
-    first = images.build_context(images.follow(spec), suite=copy)
+    first = images.build_context(spec, suite=copy)
     for path in copy.rglob("*.py"):
         path.touch()
         path.chmod(0o600)
-    assert images.build_context(images.follow(spec), suite=copy) == first
+    assert images.build_context(spec, suite=copy) == first
 
 
 def test_the_context_holds_what_the_worker_needs_and_nothing_else(spec: ImageSpec) -> None:
-    with tarfile.open(fileobj=io.BytesIO(images.build_context(images.follow(spec)))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(images.build_context(spec))) as tar:
         entries = tar.getmembers()
     names = [entry.name for entry in entries]
     assert names == sorted(names)
