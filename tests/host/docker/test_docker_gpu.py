@@ -66,7 +66,7 @@ class Machine:
     @property
     def drivers(self) -> list[str]:
         """By which the GPU was asked for."""
-        return [one.driver for code, one in self.asked if code == gpu.GPU_PROBE and one]
+        return [asked.driver for code, asked in self.asked if code == gpu.GPU_PROBE and asked]
 
 
 @pytest.fixture(autouse=True)
@@ -214,35 +214,34 @@ def test_the_driver_is_read_here_or_seen_by_a_container(
     assert (VERSION_PROBE in dict(machine.asked)) is not here
 
 
-class Cuda:
+def make_cuda(*uuids: str, status: int = 0) -> SimpleNamespace:
     """As much of CUDA's library as the probe asks."""
 
-    def __init__(self, *uuids: str, status: int = 0) -> None:
-        self.uuids = uuids
-        self.status = status
-
-    def cuInit(self, flags: int) -> int:  # noqa: N802  CUDA's
-        return self.status
-
-    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
-        count._obj.value = len(self.uuids)
+    def count(out: Any) -> int:
+        out._obj.value = len(uuids)
         return 0
 
-    def cuDeviceGet(self, device: Any, index: int) -> int:  # noqa: N802
+    def get(device: Any, index: int) -> int:
         device._obj.value = index
         return 0
 
-    def cuDeviceGetUuid(self, digits: Any, device: Any) -> int:  # noqa: N802
-        digits[:] = bytes.fromhex(self.uuids[device.value].replace("-", ""))
+    def tell(digits: Any, device: Any) -> int:
+        digits[:] = bytes.fromhex(uuids[device.value].replace("-", ""))
         return 0
+
+    functions = {"cuDeviceGetCount": count, "cuDeviceGet": get, "cuDeviceGetUuid": tell}
+    return SimpleNamespace(cuInit=lambda _flags: status, **functions)
 
 
 @pytest.mark.parametrize(
     ("cuda", "said"),
-    [(Cuda(FIRST, SECOND), f"{FIRST}\n{SECOND}\n"), (Cuda(FIRST, status=100), "")],
+    [(make_cuda(FIRST, SECOND), f"{FIRST}\n{SECOND}\n"), (make_cuda(FIRST, status=100), "")],
 )
 def test_the_probe_prints_the_uuids_that_cuda_sees(
-    cuda: Cuda, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cuda: SimpleNamespace,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: cuda)
     exec(gpu.CUDA_PROBE, {})  # noqa: S102  as a container does
