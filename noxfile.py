@@ -73,7 +73,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def engines(session: nox.Session) -> None:
-    """Try the suite on other engines: Docker 26.1 with CDI, rootless Docker, Podman 4 and 5.
+    """Try the suite on other engines: Docker 26.1 with CDI, rootless Docker, Podman 5.
 
     One that does not start is a failure: this session is there for nothing else.
     """

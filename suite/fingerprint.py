@@ -27,7 +27,7 @@ def worker_files(suite: Path = SUITE) -> list[Path]:
         for path in (suite / room).rglob("*")
         if path.suffix in SUFFIXES
     )
-    return sorted([*shared, *rooms])
+    return sorted([*shared, suite / "procfs" / "arm_cores.txt", *rooms])
 
 
 def hash_lines(lines: Iterable[str]) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from suite.errors import UsageError
 from suite.host.campaign.arms import known_arms
 from suite.host.campaign.options import Options
-from suite.host.docker.engine import DockerEngine, docker_endpoint
+from suite.host.docker.connection import docker_endpoint
+from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import explain_visible, read_visible
 from suite.host.local.engine import InsideEngine, LocalEngine

@@ -34,7 +34,8 @@ from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
 from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.store import Store
-from suite.host.docker.engine import DockerEngine, docker_endpoint
+from suite.host.docker.connection import docker_endpoint
+from suite.host.docker.engine import DockerEngine
 from suite.host.doctor.examine import examine
 from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.doctor.probe import Machine, Question

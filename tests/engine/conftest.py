@@ -14,6 +14,7 @@ from docker.client import from_env
 
 from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
+from suite.host.docker.leftovers import find_image
 from suite.host.docker.run import DockerRun
 from suite.host.engine import LABEL, Ending, Job
 from suite.host.provision.images import STAND_IN, read_specs
@@ -49,7 +50,7 @@ def api(engine: DockerEngine) -> Iterator[Any]:
 def base(engine: DockerEngine) -> str:
     """A base image that is here: the one asked for, the stand-in, or the pinned one."""
     names = (os.environ.get("BASE_IMAGE"), STAND_IN, read_specs()["cpu"].base)
-    found = next((name for name in names if name and engine.find_base(name)), None)
+    found = next((name for name in names if name and find_image(engine._daemon, name)), None)
     looked = ", ".join(filter(None, names))
     return found or lack(f"no base image is here (looked for {looked}): `make base`")
 
@@ -57,7 +58,7 @@ def base(engine: DockerEngine) -> str:
 @pytest.fixture(scope="session")
 def base_id(engine: DockerEngine, base: str) -> str:
     """The base by its id: a name with a digest does not travel."""
-    found = engine.find_base(base)
+    found = find_image(engine._daemon, base)
     assert found is not None
     return found
 

@@ -61,18 +61,6 @@ def test_two_builds_from_nothing_have_the_same_content(
     assert first["suite.fingerprint"] == second["suite.fingerprint"]
 
 
-def test_what_an_engine_has_is_told_without_touching_it(
-    builder: DockerEngine, cpu_image: Image, api: Any
-) -> None:
-    before = {image["Id"] for image in api.images(all=True)}
-    stock = builder.take_stock("cpu")
-    assert (stock.image, stock.base_here, stock.room_bytes) == (cpu_image.id, True, 0)
-    assert builder.has_probe_image()
-    assert (builder.data_root is None) == (builder.is_here is not True)
-    assert "runc" in builder.gpu_support().runtimes
-    assert {image["Id"] for image in api.images(all=True)} == before
-
-
 def test_one_process_alone_tests_the_engine(request: pytest.FixtureRequest) -> None:
     """Two would move each other's tags."""
     if hasattr(request.config, "workerinput"):

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from suite.errors import EngineError, GpuError
+from suite.errors import EngineError
 from suite.host.docker.engine import DockerEngine
 from suite.host.docker.run import USER
-from suite.host.engine import LABEL, GpuRequest, Job
+from suite.host.engine import LABEL
 from tests.engine.conftest import Jobs, bare
 
 ABOUT = """
@@ -141,29 +141,6 @@ def test_an_unknown_image_is_refused_and_not_pulled(jobs: Jobs) -> None:
     with pytest.raises(EngineError, match="no image") as caught:
         jobs.start("pass", image=bare("crossover/none:none"))
     assert caught.value.remedy
-
-
-def test_cpus_that_are_not_there_are_refused(jobs: Jobs) -> None:
-    with pytest.raises(EngineError) as caught:
-        jobs.start("pass", cpus=(4095,))
-    assert "CPUS=" in caught.value.remedy
-
-
-def test_a_gpu_that_the_engine_cannot_give_is_a_gpu_error(jobs: Jobs) -> None:
-    if jobs.engine.is_here is not True:
-        pytest.skip("the engine is elsewhere and may have a GPU")
-    request = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=no-such-gpu",))
-    with pytest.raises(GpuError) as caught:
-        jobs.start("pass", gpu=request)
-    assert caught.value.exit_status == 4
-    assert caught.value.remedy
-
-
-def test_a_program_that_is_not_in_the_image_is_told(jobs: Jobs) -> None:
-    job = Job(image=jobs.image, arguments=(), cpus=(), labels={jobs.label: jobs.session})
-    run = jobs.engine.start(job, entrypoint=("/no/such/program",))
-    assert run.next_line(60) is None
-    assert run.close().phrase.startswith("exit code 127")
 
 
 def test_only_what_the_dead_left_is_swept(jobs: Jobs, api: Any) -> None:

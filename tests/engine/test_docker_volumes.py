@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,14 +85,6 @@ def test_a_volume_that_a_container_holds_stays_until_it_has_ended(
     engine.remove_volume(volume)
 
 
-def test_volumes_of_the_dead_are_swept(engine: DockerEngine, api: Any, volume: Volume) -> None:
-    living = engine._owner
-    dead = living.rpartition("|")[0] + "|4194999@1"
-    api.create_volume(volume.name, labels={LABEL: "volume", f"{LABEL}.owner": dead})
-    assert engine.sweep_leftovers() >= 1
-    assert not find(api, volume)
-
-
 def test_a_cell_reads_the_files_that_it_has_made_there(
     engine: DockerEngine, cpu_image: Image, volume: Volume
 ) -> None:
@@ -145,32 +136,3 @@ def test_the_compile_cache_is_filled_by_one_run_and_found_by_the_next(
     (made,) = find(api, cache, LASTING)
     assert made["Labels"][f"{LABEL}.driver"] == cache.labels["driver"]
     assert f"{LABEL}.owner" not in made["Labels"]
-
-
-def test_the_compile_cache_of_another_driver_or_of_no_image_is_swept(
-    engine: DockerEngine, api: Any, cpu_image: Image, cache: Volume
-) -> None:
-    labels = {f"{LABEL}.{name}": value for name, value in cache.labels.items()}
-    named = {LABEL: LASTING, **labels}
-    api.create_volume(cache.name, labels=named)
-    # The engine's images carry what their caches are called by, so that a rebuilt one finds its own.
-    rebuilt = {**named, f"{LABEL}.for": "sha256:" + "0" * 64}
-    assert sweep(engine._daemon, time.time(), "0.1") == 1
-    assert not find(api, cache, LASTING)
-    api.create_volume(cache.name, labels=rebuilt)
-    assert sweep(engine._daemon, time.time()) == 0
-    api.remove_volume(cache.name)
-    api.create_volume(cache.name, labels={**rebuilt, f"{LABEL}.packages": "gone"})
-    assert sweep(engine._daemon, time.time()) == 1
-    assert not find(api, cache, LASTING)
-
-
-def test_a_compile_cache_that_a_container_holds_is_not_swept(
-    engine: DockerEngine, api: Any, jobs: Jobs, cpu_image: Image, cache: Volume
-) -> None:
-    held = replace(cache, labels={**cache.labels, "for": "gone", "packages": "gone"})
-    with closing(jobs.begin(image=cpu_image, volumes=(held,))):
-        assert sweep(engine._daemon, time.time()) == 0
-        assert find(api, held, LASTING)
-    assert sweep(engine._daemon, time.time()) == 1
-    assert not find(api, held, LASTING)

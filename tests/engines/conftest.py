@@ -6,7 +6,6 @@ REQUIRE_ENGINE=1, as in their own session, whatever else does not start is a fai
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +24,6 @@ from tests.engines.nested import (
     Bench,
     Machine,
     Nested,
-    PodmanHere,
     build,
     start_docker,
     start_podman,
@@ -94,19 +92,6 @@ def podman5(machine: Machine, debian: str) -> Iterator[Nested]:
 @pytest.fixture(scope="module")
 def rootless(machine: Machine, debian: str) -> Iterator[Nested]:
     yield from start(machine, debian, start_rootless)
-
-
-@pytest.fixture(scope="module")
-def podman_here(machine: Machine) -> Iterator[PodmanHere]:
-    if shutil.which("podman") is None or os.geteuid() != 0:
-        pytest.skip("no podman on this machine, or not root")
-    found = PodmanHere()
-    try:
-        found.start()
-        carry_image(machine.api, machine.base, found.url)
-        yield found
-    finally:
-        found.remove()
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ from docker.api.client import APIClient
 from docker.errors import APIError
 
 from suite.host.docker.engine import DockerEngine
+from suite.host.docker.leftovers import find_image
 from suite.host.engine import LABEL, Job
 from suite.host.machine.machine import own_token
 from tests.engine.conftest import bare
-from tests.fakes.daemons import Daemon, Hook, build_image, carry_image, wait_for
+from tests.fakes.daemons import Hook, build_image, carry_image, wait_for
 
 PACKAGES = (
     "docker.io iptables podman crun runc catatonit uidmap rootlesskit slirp4netns fuse-overlayfs "
@@ -51,11 +52,9 @@ def probe(engine: DockerEngine, code: str, **how: Any) -> Job:
 
 PODMAN = """[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
-{init}
 [engine]
-runtime = "{runc}"
+runtime = "/usr/sbin/runc"
 cgroup_manager = "cgroupfs"
-{init}
 """
 """Where the machine itself may not raise limits, or has both kinds of control groups."""
 
@@ -81,7 +80,7 @@ class Machine:
         self.engine = engine
         self.api = api
         self.base = base
-        found = engine.find_base(base)
+        found = find_image(engine._daemon, base)
         assert found is not None
         self.base_id = found
 
@@ -188,7 +187,7 @@ def start_docker(nested: Nested) -> None:
 
 def start_podman(nested: Nested) -> None:
     """Podman's service."""
-    (nested.root / "containers.conf").write_text(PODMAN.format(runc="/usr/sbin/runc", init=""))
+    (nested.root / "containers.conf").write_text(PODMAN)
     nested.start('exec podman system service --time=0 "$SOCKET"', "/var/lib/containers")
 
 
@@ -208,18 +207,3 @@ def start_rootless(nested: Nested) -> None:
         "/home",
         ["/dev/net/tun"],
     )
-
-
-class PodmanHere(Daemon):
-    """The machine's own podman, with storage of its own."""
-
-    def start(self, *, hooked: bool = False) -> None:
-        init = shutil.which("catatonit") or shutil.which("docker-init") or ""
-        runc = shutil.which("runc", path="/usr/sbin:/usr/bin:/sbin")
-        config = self.root / "containers.conf"
-        config.write_text(PODMAN.format(runc=runc, init=f'init_path = "{init}"'))
-        self._launch(
-            *("podman", "--root", str(self.root / "root"), "--runroot", str(self.root / "run")),
-            *("system", "service", "--time=0", self.url),
-            CONTAINERS_CONF=str(config),
-        )

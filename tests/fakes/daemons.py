@@ -111,7 +111,7 @@ class Daemon:
         path += [os.environ["PATH"], "/usr/sbin", "/sbin"]
         # A namespace's name can't end with an underscore, which a folder's may.
         own = self.root.name.replace("_", "x")
-        self._launch(
+        words = (
             *("unshare", "--net", "dockerd", "--host", self.url),
             *("--config-file", str(self.root / "daemon.json")),
             *("--data-root", str(self.root / "data"), "--exec-root", str(self.root / "run")),
@@ -120,14 +120,11 @@ class Daemon:
             *("--containerd-namespace", own),
             *("--containerd-plugins-namespace", f"{own}-plugins"),
             *("--iptables=false", "--ip-forward=false", "--ip-masq=false"),
-            PATH=":".join(path),
         )
-
-    def _launch(self, *words: str, **variables: str) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 words,
-                env={**os.environ, **variables},
+                env={**os.environ, "PATH": ":".join(path)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -138,24 +135,14 @@ class Daemon:
     def lives(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    @property
-    def pid(self) -> int:
-        assert self._process is not None
-        return self._process.pid
-
     def log(self) -> str:
         return self._log.read_text(errors="replace")[-2000:]
 
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self.wait()
-            self._process = None
-
-    def wait(self) -> None:
-        """Until it has ended, of whatever."""
-        if self._process is not None:
             self._process.wait(60)
+            self._process = None
 
     def remove(self) -> None:
         self.stop()

@@ -12,7 +12,7 @@ from suite.host.docker.build import provide_image
 from suite.host.docker.connection import Daemon, Endpoint
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.engine import LABEL, Job
-from suite.host.provision.images import Recipe
+from suite.host.provision.images import ImageSpec
 from suite.model import Image
 
 HERE = Endpoint(kind="unix", url="unix:///run/fake.sock", source="DOCKER_HOST")
@@ -150,8 +150,8 @@ def start(api: Any, job: Job | None = None, **how: Any) -> DockerRun:
     return start_run(Daemon(api, HERE), job or make_job(), owner="me", **how)
 
 
-def provide(api: FakeApi, recipe: Recipe, **disk: Any) -> tuple[Image, list[str]]:
+def provide(api: FakeApi, spec: ImageSpec, **disk: Any) -> tuple[Image, list[str]]:
     """The image that this engine comes to have, and what was said of it."""
     said: list[str] = []
     given = {"data_root": None, **disk}
-    return provide_image(Daemon(api, HERE), recipe, said.append, **given), said
+    return provide_image(Daemon(api, HERE), spec, said.append, **given), said

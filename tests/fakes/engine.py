@@ -236,61 +236,45 @@ class Worker:
 class FakeRunning:
     """A container under way, by its script."""
 
+    process_id = None
+
     def __init__(self, engine: FakeEngine, identity: str, life: Life) -> None:
+        self.id = identity
         self._engine = engine
-        self._id = identity
         self._life = life
         self._words: Iterator[Word] = iter(life.words)
         self._ending: Ending | None = None
         self._stopped = False
         self.timeouts: list[float] = []
 
-    @property
-    def id(self) -> str:
-        return self._id
-
-    @property
-    def process_id(self) -> int | None:
-        return None
-
     def next_line(self, timeout_s: float) -> str | None:
         assert self._ending is None, "a closed run was listened to"
         self.timeouts.append(timeout_s)
-        if self._stopped:
-            return None
-        word = next(self._words, None)
+        word = None if self._stopped else next(self._words, None)
         if isinstance(word, BaseException):
             raise word
         return word
 
     def stop(self) -> None:
-        self._engine.log.append(("stop", self._id))
+        self._engine.log.append(("stop", self.id))
         self._stopped = True
 
     def abandon(self) -> Ending:
-        self._engine.log.append(("abandon", self._id))
-        return Ending(
-            code=None,
-            diary=self._life.diary,
-            phrase="stopped by the host",
-            ended=time.monotonic(),
-            left=self._life.left,
-        )
+        self._engine.log.append(("abandon", self.id))
+        now, life = time.monotonic(), self._life
+        phrase = "stopped by the host"
+        return Ending(code=None, diary=life.diary, phrase=phrase, ended=now, left=life.left)
 
     def close(self) -> Ending:
-        self._engine.log.append(("close", self._id))
-        if self._life.farewell is not None:
-            raise self._life.farewell
+        self._engine.log.append(("close", self.id))
+        life = self._life
+        if life.farewell is not None:
+            raise life.farewell
         if self._ending is None:
-            code = 137 if self._stopped else self._life.code
-            self._ending = Ending(
-                code=code,
-                diary=self._life.diary,
-                phrase=describe_ending(
-                    code, out_of_memory=self._life.out_of_memory, memory_bytes=2**30
-                ),
-                ended=time.monotonic() + self._life.seconds,
-            )
+            code = 137 if self._stopped else life.code
+            phrase = describe_ending(code, out_of_memory=life.out_of_memory, memory_bytes=2**30)
+            ended = time.monotonic() + life.seconds
+            self._ending = Ending(code=code, diary=life.diary, phrase=phrase, ended=ended)
         return self._ending
 
 
@@ -313,43 +297,25 @@ class FakeEngine:
         custom: str | None = None,
         kind: EngineKind | None = None,
     ) -> None:
-        self._here = here
+        self.isolation = isolation
+        self.name = {"container": "docker", "none": "local", "unseen": "inside"}[isolation]
+        self.kind: EngineKind = kind or self.name  # type: ignore[assignment]
+        self.is_here = here
         self.cards = cards
         self.scripts = list(scripts)
         self.otherwise = otherwise or Worker()
         self.gpu = gpu or NoGpuError("this machine has no GPU", "measure with ARMS=cpu")
         self.image_trouble = image_trouble
-        self._isolation = isolation
-        self._kind = kind
+        self.custom = custom
         self._memory = memory
         self.jobs: list[Job] = []
         self.runs: list[FakeRunning] = []
         self.log: list[tuple[str, str]] = []
         self.provided: list[str] = []
-        self.custom = custom
-        self.gpus_asked: list[str] = []
+        self.gpus_asked: list[str | None] = []
         self.removed_volumes: list[Volume] = []
         self.taken_by: str | None = None
         self.claims: list[str] = []
-
-    @property
-    def name(self) -> str:
-        return {"container": "docker", "none": "local", "unseen": "inside"}[self._isolation]
-
-    @property
-    def kind(self) -> EngineKind:
-        return (
-            self._kind
-            or {"container": "docker", "none": "local", "unseen": "inside"}[self._isolation]
-        )
-
-    @property
-    def isolation(self) -> Isolation:
-        return self._isolation
-
-    @property
-    def is_here(self) -> bool | None:
-        return self._here
 
     def describe(self) -> dict[str, Scalar]:
         return {"name": self.name, "version": "0.0-fake", "endpoint": "none"}
@@ -384,10 +350,10 @@ class FakeEngine:
         script = self.scripts.pop(0) if self.scripts else self.otherwise
         if isinstance(script, EngineError):
             raise script
-        identity = f"fake-{len(self.runs) + 1}"
-        self.log.append(("start", identity))
-        self.runs.append(FakeRunning(self, identity, script(job)))
-        return self.runs[-1]
+        run = FakeRunning(self, f"fake-{len(self.runs) + 1}", script(job))
+        self.log.append(("start", run.id))
+        self.runs.append(run)
+        return run
 
     def remove_volume(self, volume: Volume) -> None:
         self.removed_volumes.append(volume)

@@ -28,7 +28,7 @@ from suite.codec import dump_document, dump_record
 from suite.errors import DocumentError, EngineError
 from suite.fingerprint import SUITE
 from suite.host.campaign.options import Options
-from suite.host.docker.connection import find_endpoint
+from suite.host.docker.connection import docker_endpoint
 from suite.host.gpu.visible_devices import read_probe
 from suite.host.machine.identity import find_types, parse_cloud
 from suite.host.machine.output import split_lines
@@ -194,7 +194,11 @@ def try_docker_config(at: Path, draw: Random) -> None:
     """Docker's own configuration."""
     content = b'{"currentContext": "other", "auths": {"a": {"auth": "x"}}}'
     _write_wrong(at / "config.json", content, draw)
-    find_endpoint({"DOCKER_CONFIG": str(at)})
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+            patch.delenv(name, raising=False)
+        patch.setenv("DOCKER_CONFIG", str(at))
+        docker_endpoint()
 
 
 def try_cloud(at: Path, draw: Random) -> None:

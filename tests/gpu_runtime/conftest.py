@@ -18,6 +18,7 @@ from docker.client import from_env
 from suite.errors import EngineError
 from suite.fingerprint import SUITE
 from suite.host.docker.engine import DockerEngine
+from suite.host.docker.leftovers import find_image
 from suite.host.local.engine import HOME
 from suite.host.local.environment import (
     find_interpreter,
@@ -111,7 +112,7 @@ def rented(healthy: GpuMachine) -> Iterator[Rented]:
         engine = DockerEngine(base_image=base)
     except EngineError as error:
         give_up(f"no engine builds the images: {error.what}")
-    if not engine.find_base(base):
+    if not find_image(engine._daemon, base):
         give_up(f"no base image {base} is here: `make base`")
     # The tests' own engine keeps its images in a temporary folder.
     for place in (engine.data_root or "/", tempfile.gettempdir()):

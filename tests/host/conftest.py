@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from suite.host.docker import build
-from suite.host.local import leftovers
+from suite.host.local import run as leftovers
 from suite.model import SuiteIdentity
 from tests.host.campaign.stage import Stage
 

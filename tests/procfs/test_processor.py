@@ -21,23 +21,11 @@ def arm(*cores: tuple[int, int]) -> str:
 @pytest.mark.parametrize(
     ("core", "name"),
     [
-        # AWS Graviton 2, 3 and 4; Ampere Altra is the first as well, NVIDIA Grace and Google Axion the last.
         ((0x41, 0xD0C), "Arm Neoverse N1"),
-        ((0x41, 0xD40), "Arm Neoverse V1"),
-        ((0x41, 0xD4F), "Arm Neoverse V2"),
-        ((0x41, 0xD49), "Arm Neoverse N2"),
         ((0x41, 0xD84), "Arm Neoverse V3"),
-        ((0x41, 0xD8E), "Arm Neoverse N3"),
         ((0x41, 0xD08), "Arm Cortex-A72"),
-        ((0x41, 0xD0B), "Arm Cortex-A76"),
-        ((0x41, 0xD42), "Arm Cortex-A78AE"),
         ((0xC0, 0xAC3), "Ampere AmpereOne (Ampere-1)"),
-        ((0x4E, 0x004), "NVIDIA Carmel"),
-        ((0x46, 0x001), "Fujitsu A64FX"),
         ((0x43, 0x0AF), "Cavium ThunderX2 99xx"),
-        ((0x48, 0xD01), "HiSilicon Kunpeng 920"),
-        ((0x51, 0xC00), "Qualcomm Falkor"),
-        ((0x6D, 0xD49), "Microsoft Azure Cobalt 100"),
         ((0x61, 0x023), "Apple M1 Firestorm"),
         # Nobody has named it yet, or a hypervisor hides it.
         ((0x41, 0xDFF), "Arm processor (part 0xdff)"),
@@ -60,11 +48,6 @@ def test_cores_of_several_kinds_are_all_named_and_counted() -> None:
     ("text", "name"),
     [
         ("processor : 0\nmodel name\t: AMD EPYC 7R32\n\nprocessor : 1\n", "AMD EPYC 7R32"),
-        ("model name\t: Intel(R) Xeon(R) CPU @ 2.20GHz", "Intel(R) Xeon(R) CPU @ 2.20GHz"),
-        (
-            "model name : Intel Xeon Processor (Skylake, IBRS)",
-            "Intel Xeon Processor (Skylake, IBRS)",
-        ),
         ("model name : QEMU Virtual CPU version 2.5+", "QEMU Virtual CPU version 2.5+"),
         # Some kernels for ARM have a name of the machine's maker, others only the architecture's.
         ("model name : Phytium,FT-2000+/64\n" + arm((0x70, 0x662)), "Phytium,FT-2000+/64"),

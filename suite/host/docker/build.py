@@ -22,7 +22,7 @@ from suite.host.provision.debian_base import RELEASE, make_files
 from suite.host.provision.images import (
     STAND_IN,
     BuildPlan,
-    Recipe,
+    ImageSpec,
     build_context,
     describe_check,
     explain_build,
@@ -36,9 +36,9 @@ from suite.model import Image
 
 
 def provide_image(
-    daemon: Daemon, recipe: Recipe, progress: Say, *, data_root: str | None, fresh: bool = False
+    daemon: Daemon, spec: ImageSpec, progress: Say, *, data_root: str | None, fresh: bool = False
 ) -> Image:
-    """The image of that recipe, reused where its inputs are unchanged, else built.
+    """The image of that spec, reused where its inputs are unchanged, else built.
 
     ``data_root`` is the engine's folder where it is on this machine: its disk is looked at before
     a large build.  ``fresh`` builds from nothing, past every cache.
@@ -46,89 +46,87 @@ def provide_image(
     Raises:
         EngineError: the base is not available, the disk is too full, or the build failed.
     """
-    identity = identify_base(recipe) or ensure_base(daemon, recipe, progress, data_root)
-    plan, known, found = _look_up(daemon, recipe, identity)
-    what = "lock, base and suite" if recipe.lock else "image beneath and suite"
-    if found and not fresh:
+    identity = identify_base(spec) or ensure_base(daemon, spec, progress, data_root)
+    plan, known, image = _look_up(daemon, spec, identity)
+    if image and not fresh:
+        what = "image beneath and suite" if spec.laid else "lock, base and suite"
         progress(
-            f"image {recipe.name}: reused {plan.tag} "
-            f"(Dockerfile, {what} are those it was built from)"
+            f"image {spec.name}: reused {plan.tag} (Dockerfile, {what} are those it was built from)"
         )
-        return describe_image(daemon, found, plan, recipe.origin)
-    progress(f"image {recipe.name}: building {plan.tag} ({explain_build(plan, known)})")
-    if recipe.lock is not None and not _has_layers(plan, known):
-        _ensure_room(recipe, data_root)
-    ensure_base(daemon, recipe, progress, data_root)
-    image = _build(daemon, recipe, plan, progress, fresh=fresh)
-    return describe_image(daemon, image, plan, recipe.origin)
+    else:
+        progress(f"image {spec.name}: building {plan.tag} ({explain_build(plan, known)})")
+        if not spec.laid and not _has_layers(plan, known):
+            _ensure_room(spec, data_root)
+        ensure_base(daemon, spec, progress, data_root)
+        image = _build(daemon, spec, plan, progress, fresh=fresh)
+    return describe_image(daemon, image, plan, spec.origin)
 
 
-def take_stock(daemon: Daemon, recipe: Recipe) -> Stock:
-    """What the engine has of that recipe's image.
+def take_stock(daemon: Daemon, spec: ImageSpec) -> Stock:
+    """What the engine has of that spec's image.
 
     Raises:
         EngineError: it does not answer.
     """
-    base = recipe.base
+    base = spec.base
     here = find_image(daemon, base)
-    identity = identify_base(recipe) or here
-    image, room, recorded = None, recipe.free_bytes, ("", "")
+    identity = identify_base(spec) or here
+    image, room, recorded = None, spec.free_bytes, ("", "")
     if identity is not None:
-        plan, known, image = _look_up(daemon, recipe, identity)
+        plan, known, image = _look_up(daemon, spec, identity)
         recorded = (plan.base, plan.lock)
-        has_all = here if recipe.lock is None else _has_layers(plan, known)
+        has_all = here if spec.laid else _has_layers(plan, known)
         room = 0 if image or has_all else room
     caches = list_volumes(daemon, LASTING) if image else ()
     return Stock(
-        name=recipe.name,
+        name=spec.name,
         image=image,
         base=base,
         base_here=here is not None,
         room_bytes=room,
-        from_lock=recipe.lock is not None,
+        from_lock=not spec.laid,
         recorded=recorded,
         caches=tuple(sorted(volume["Name"] for volume in caches)),
     )
 
 
 def _look_up(
-    daemon: Daemon, recipe: Recipe, identity: str
+    daemon: Daemon, spec: ImageSpec, identity: str
 ) -> tuple[BuildPlan, list[Mapping[str, str]], str | None]:
     """How an engine is to build an image on a base of that identity, the labels of the images that were
     built there, and the id of the one that this plan has made already."""
     with daemon.errors("asking for its architecture"):
         architecture = str(daemon.api.version().get("Arch", ""))
-    plan = plan_build(recipe, base_identity=identity, architecture=architecture)
+    plan = plan_build(spec, base_identity=identity, architecture=architecture)
     known = list_images(daemon)
-    found = None
-    for image in known:
-        # By its name, too: an image that somebody builds on ours has all of our labels.
-        named = any(f"/{tag}".endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or [])
-        if named and image["Labels"].get(f"{LABEL}.inputs") == plan.hash:
-            found = found or str(image["Id"])
-    return plan, [image["Labels"] for image in known], found
+    # By its name: an image that somebody builds on ours has all of our labels.
+    made = (
+        str(image["Id"])
+        for image in known
+        if any(f"/{tag}".endswith(f"/{plan.tag}") for tag in image.get("RepoTags") or [])
+    )
+    return plan, [image["Labels"] for image in known], next(made, None)
 
 
-def ensure_base(daemon: Daemon, recipe: Recipe, progress: Say, data_root: str | None) -> str:
+def ensure_base(daemon: Daemon, spec: ImageSpec, progress: Say, data_root: str | None) -> str:
     """The engine's id of what an image is built on, which is pulled where it is missing.
 
     Raises:
         EngineError: it is not there and can't be pulled, or there is no room for it.
     """
-    if found := find_image(daemon, recipe.base):
+    if found := find_image(daemon, spec.base):
         return found
     # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
-    if recipe.lock is None:
-        _ensure_room(recipe, data_root)
-    progress(f"base {recipe.base}: pulling")
+    if spec.laid:
+        _ensure_room(spec, data_root)
+    progress(f"base {spec.base}: pulling")
     try:
         with daemon.calls("pulling the base image", SILENT_S):
-            for line in follow_pull(daemon.api.pull(recipe.base, stream=True, decode=True)):
+            for line in follow_pull(daemon.api.pull(spec.base, stream=True, decode=True)):
                 progress(f"base: {line}")
-            return str(daemon.api.inspect_image(recipe.base)["Id"])
+            return str(daemon.api.inspect_image(spec.base)["Id"])
     except Refused as refused:
-        laid = recipe.lock is None
-        raise refuse_base(daemon, recipe.base, refused.text, laid=laid) from refused
+        raise refuse_base(daemon, spec.base, refused.text, laid=spec.laid) from refused
 
 
 def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> Image:
@@ -210,26 +208,26 @@ def _has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
     return any(set(find_changes(plan, labels)) <= {"suite"} for labels in known)
 
 
-def _ensure_room(recipe: Recipe, data_root: str | None) -> None:
+def _ensure_room(spec: ImageSpec, data_root: str | None) -> None:
     """Raises EngineError where the disk can't hold the layers that have to be made again."""
     if data_root is None or not Path(data_root).is_dir():
         return
     free = shutil.disk_usage(data_root).free
-    if free < recipe.free_bytes:
+    if free < spec.free_bytes:
         raise EngineError(
-            f"the {recipe.name} image needs {recipe.free_bytes / 1e9:.0f} GB of free disk while it "
+            f"the {spec.name} image needs {spec.free_bytes / 1e9:.0f} GB of free disk while it "
             f"is built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
             MORE_DISK,
         )
 
 
-def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fresh: bool) -> str:
-    word = describe_pip if recipe.lock else describe_check
+def _build(daemon: Daemon, spec: ImageSpec, plan: BuildPlan, progress: Say, *, fresh: bool) -> str:
+    word = describe_check if spec.laid else describe_pip
     try:
-        with daemon.calls(f"building the {recipe.name} image", SILENT_S):
+        with daemon.calls(f"building the {spec.name} image", SILENT_S):
             for line in follow_build(
                 daemon.api.build(
-                    fileobj=io.BytesIO(build_context(recipe)),
+                    fileobj=io.BytesIO(build_context(spec)),
                     custom_context=True,
                     tag=plan.tag,
                     labels=dict(plan.labels),
@@ -243,11 +241,11 @@ def _build(daemon: Daemon, recipe: Recipe, plan: BuildPlan, progress: Say, *, fr
                 )
             ):
                 if words := word(line):
-                    progress(f"image {recipe.name}: {words}")
+                    progress(f"image {spec.name}: {words}")
             return str(daemon.api.inspect_image(plan.tag)["Id"])
     except Refused as refused:
-        unfit = None if recipe.lock else explain_unfit(recipe.base, refused.text)
-        error = unfit or daemon.error(f"building the {recipe.name} image", refused.text)
+        unfit = explain_unfit(spec.base, refused.text) if spec.laid else None
+        error = unfit or daemon.endpoint.error(f"building the {spec.name} image", refused.text)
         raise error from refused
 
 

@@ -6,7 +6,6 @@ ssh library out.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import socket
@@ -18,9 +17,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
 import urllib3.exceptions
 from docker.api.client import APIClient
-from docker.context.api import ContextAPI
+from docker.context.api import ContextAPI, get_current_context_name
 from docker.errors import APIError, DockerException
 
 # paramiko carries no types of its own; the SDK's door to it is untyped anyway.
@@ -28,9 +28,8 @@ from docker.transport.sshconn import paramiko
 from docker.utils.utils import kwargs_from_env
 from requests.exceptions import ReadTimeout
 
-from suite.codec import parse_json
 from suite.errors import DELEGATE, MORE_DISK, EngineError, RightsError
-from suite.host.engine import EngineKind, GpuSupport, Job, Refusal, find_row
+from suite.host.engine import EngineKind, GpuSupport, Refusal, find_row
 from suite.host.gpu.request import CDI_KIND, list_names
 from suite.host.machine.deadlines import AWAY_EVERY_S, AWAY_S, KNOCK_S, WORK_S, Patience
 from suite.host.machine.machine import is_this_machine
@@ -38,6 +37,23 @@ from suite.host.machine.surroundings import find_container
 from suite.model import Scalar
 
 DEFAULT_SOCKET = Path("/var/run/docker.sock")
+
+
+_ROWS = msgspec.toml.decode(
+    Path(__file__).with_name("refusals.toml").read_bytes(), type=dict[str, tuple[Refusal, ...]]
+)
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(pattern="no space left on device", cause="the engine's disk is full", remedy=MORE_DISK),
+    *_ROWS["answered"],
+)
+"""What an engine that answers says; a text without a row is shown whole."""
+
+_NO_RIGHTS = _ROWS["no_rights"]
+
+NO_ANSWER: tuple[Refusal, ...] = (*_NO_RIGHTS, *_ROWS["no_answer"])
+"""What is said where no engine answers; one that does says the same words of its own troubles (`No such
+file or directory`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,36 +70,18 @@ class Endpoint:
         """The address and who named it, for messages to its owner."""
         return f"{self.url} ({self.source})"
 
+    def error(self, doing: str, text: str, rows: tuple[Refusal, ...] = REFUSALS) -> EngineError:
+        """The error for people: what was tried, where, what was said, and what to do next.
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = parse_json(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise EngineError(
-            f"docker's own configuration can't be read: {path}: {error}",
-            "repair or remove that file, or name the engine with DOCKER_HOST",
-        ) from error
-    return value if isinstance(value, dict) else {}
+        ``rows`` say what the text means: by default as the engine's own.
+        """
+        row = find_row(text, rows)
+        message = f"{row.cause}: {text}" if row else text
+        remedy = row.remedy if row else "`docker version` and the engine's own log say more"
+        return EngineError(f"docker at {self.where}: {doing} failed: {message}", remedy)
 
 
-def _endpoint(url: str, source: str) -> Endpoint:
-    scheme = url.partition("://")[0] if "://" in url else "tcp"
-    try:
-        _ = urlsplit(url if "://" in url else f"tcp://{url}").port
-    except ValueError as error:
-        raise EngineError(
-            f"{url} ({source}) is not a valid engine address: {error}",
-            "such as unix:///var/run/docker.sock or tcp://host:2376; unset it for the local engine",
-        ) from error
-    kind = {"http": "tcp", "https": "tcp", "http+unix": "unix"}.get(scheme, scheme)
-    return Endpoint(kind=kind, url=url, source=source)
-
-
-def find_endpoint(
-    environment: Mapping[str, str], default_socket: Path = DEFAULT_SOCKET
-) -> Endpoint | None:
+def docker_endpoint() -> Endpoint | None:
     """The engine that docker's own settings name; None where nothing names one and the default
     socket does not exist either.
 
@@ -91,36 +89,38 @@ def find_endpoint(
     docker's configuration, else the default socket.
 
     Raises:
-        EngineError: the context is unknown, has no address or one that is none, or docker's
-            configuration is broken.
+        EngineError: the context is unknown or can't be read, or its address is not a valid one.
     """
-    if host := environment.get("DOCKER_HOST"):
-        return _endpoint(host, "DOCKER_HOST")
-    usual = Path(environment.get("HOME") or "/") / ".docker"
-    folder = Path(environment.get("DOCKER_CONFIG") or usual)
-    name = environment.get("DOCKER_CONTEXT")
-    source = "DOCKER_CONTEXT"
-    if not name:
-        name = str(_read_json(folder / "config.json").get("currentContext") or "default")
-        source = "docker's current context"
+    if host := os.environ.get("DOCKER_HOST"):
+        return _parse_endpoint(host, "DOCKER_HOST")
+    chosen = os.environ.get("DOCKER_CONTEXT")
+    name = chosen or get_current_context_name()
     if name == "default":
-        if not default_socket.exists():
-            return None
-        return _endpoint(f"unix://{default_socket}", "the default socket")
-    meta = folder / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
-    described = _read_json(meta)
-    if not described:
+        local = _parse_endpoint(f"unix://{DEFAULT_SOCKET}", "the default socket")
+        return local if DEFAULT_SOCKET.exists() else None
+    source = f"{'DOCKER_CONTEXT' if chosen else 'the current docker context'} {name!r}"
+    remedy = "`docker context ls` lists them; name another, or the engine itself with DOCKER_HOST"
+    try:
+        context = ContextAPI.get_context(name)
+    except Exception as error:  # the SDK raises whatever a broken file leads it to
+        raise EngineError(f"{source} can't be read: {error!r}", remedy) from error
+    if context is None:
+        raise EngineError(f"there is no such docker context: {source}", remedy)
+    return _parse_endpoint(str(context.Host), source)
+
+
+def _parse_endpoint(address: str, source: str) -> Endpoint:
+    url = address if "://" in address else f"tcp://{address}"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
         raise EngineError(
-            f"there is no docker context {name!r} ({source}); looked in {folder / 'contexts'}",
-            "`docker context ls` lists them; unset DOCKER_CONTEXT for the local engine",
-        )
-    url = described.get("Endpoints", {}).get("docker", {}).get("Host")
-    if not url:
-        raise EngineError(
-            f"the docker context {name!r} ({source}) names no address",
-            f"`docker context inspect {name}` shows it; name another one",
-        )
-    return _endpoint(str(url), f"{source} {name!r}")
+            f"{address} ({source}) is not a valid engine address: {error}",
+            "such as unix:///var/run/docker.sock or tcp://host:2376; unset it for the local engine",
+        ) from error
+    kind = {"http": "tcp", "https": "tcp", "http+unix": "unix"}.get(parts.scheme, parts.scheme)
+    return Endpoint(kind=kind, url=url, source=source)
 
 
 def knock(endpoint: Endpoint) -> None:
@@ -132,109 +132,18 @@ def knock(endpoint: Endpoint) -> None:
     Raises:
         OSError: nobody answers there, or this user may not connect.
     """
-    if endpoint.url.startswith("unix://"):
+    parts = urlsplit(endpoint.url)
+    if parts.scheme == "unix":
         with socket.socket(socket.AF_UNIX) as plug:
             plug.settimeout(KNOCK_S)
-            plug.connect(urlsplit(endpoint.url).path)
-    elif endpoint.kind == "tcp":
-        url = endpoint.url if "://" in endpoint.url else f"tcp://{endpoint.url}"
-        parts = urlsplit(url)
-        if parts.hostname and parts.port:
-            socket.create_connection((parts.hostname, parts.port), timeout=KNOCK_S).close()
-
-
-REFUSALS: tuple[Refusal, ...] = (
-    Refusal(
-        pattern=r"no space left on device",
-        cause="the engine's disk is full",
-        remedy=MORE_DISK,
-    ),
-    Refusal(
-        pattern=r"toomanyrequests|429 Too Many Requests",
-        cause="the registry limits how often it is asked",
-        remedy="`docker login`, wait, name a mirror with BASE_IMAGE=…, "
-        "or `make base` and BASE_IMAGE=crossover/base:stand-in",
-    ),
-    Refusal(
-        pattern=r"init binary",
-        cause="this engine has no init program for containers",
-        remedy="`sudo apt-get install catatonit` (podman) or tini (docker)",
-    ),
-    Refusal(
-        pattern=r"setrlimit",
-        cause="the engine sets higher limits for its containers than it is allowed to",
-        remedy="lower ones for podman in /etc/containers/containers.conf, such as [containers] "
-        'default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]',
-    ),
-    Refusal(
-        pattern=r"cgroups in hybrid mode not supported",
-        cause="crun can't work with this machine's hybrid cgroups (v1 and v2 mixed)",
-        remedy='[engine] runtime = "runc" in /etc/containers/containers.conf '
-        "(`sudo apt-get install runc`), or a kernel started with systemd.unified_cgroup_hierarchy=1",
-    ),
-    Refusal(
-        pattern=r"Requested CPUs are not available",
-        cause="the engine may not use these CPUs",
-        remedy="name others with CPUS=…",
-    ),
-)
-"""What an engine that answers says; a text without a row is shown whole."""
-
-_NO_RIGHTS = Refusal(
-    pattern=r"permission denied",
-    cause="this user may not talk to the engine",
-    remedy="`sudo usermod -aG docker $USER` and log in again, or ENGINE=local (a snap's docker has no such "
-    "group yet: `sudo addgroup --system docker` before it, `sudo snap restart docker` after it)",
-)
-
-NO_ANSWER: tuple[Refusal, ...] = (
-    _NO_RIGHTS,
-    Refusal(
-        pattern=r"No such file or directory|Connection refused|FileNotFoundError",
-        cause="no engine is running there",
-        remedy="start it (`sudo systemctl start docker`; a snap's: `sudo snap start docker`); where "
-        "DOCKER_HOST or a context names another than you meant, unset it; or ENGINE=local",
-    ),
-    Refusal(
-        pattern=r"Authentication failed|No authentication methods|not found in known_hosts"
-        r"|Host key|banner",
-        cause="ssh could not log in there",
-        remedy="`ssh HOST docker version` must work without prompting",
-    ),
-    Refusal(
-        pattern=r"Name or service not known|Temporary failure in name resolution"
-        r"|No route to host|timed out|NewConnectionError",
-        cause="the engine's machine does not answer",
-        remedy="check DOCKER_HOST or the docker context, and the network between",
-    ),
-)
-"""What is said where no engine answers; one that does says the same words of its own troubles (`No such
-file or directory`)."""
+            plug.connect(parts.path)
+    elif endpoint.kind == "tcp" and parts.hostname and parts.port:
+        socket.create_connection((parts.hostname, parts.port), timeout=KNOCK_S).close()
 
 
 _GONE = re.compile(
     r"marked for removal|is dead|removal of container \S+ is already in progress", re.IGNORECASE
 )
-
-
-def say(error: BaseException) -> str:
-    """What the engine itself said, without the SDK's wrapping."""
-    if isinstance(error, APIError) and error.explanation:
-        return str(error.explanation).strip()
-    return f"{error}".strip() or type(error).__name__
-
-
-def engine_error(
-    doing: str, text: str, endpoint: Endpoint, *, answered: bool = True
-) -> EngineError:
-    """The error for people: what was tried, where, what the engine said, and what to do next.
-
-    ``answered``: the text is the engine's own, and not that of a connection that failed.
-    """
-    row = find_row(text, REFUSALS if answered else (*NO_ANSWER, *REFUSALS))
-    message = f"{row.cause}: {text}" if row else text
-    remedy = row.remedy if row else "`docker version` and the engine's own log say more"
-    return EngineError(f"docker at {endpoint.where}: {doing} failed: {message}", remedy)
 
 
 class Refused(Exception):
@@ -245,13 +154,9 @@ class Refused(Exception):
 
     def __init__(self, status: int | None, text: str) -> None:
         super().__init__(text)
-        self.status = status
         self.text = text
-
-    @property
-    def missing(self) -> bool:
+        self.missing = status == 404
         """Whether the thing asked for is not there."""
-        return self.status == 404
 
     @property
     def gone(self) -> bool:
@@ -267,17 +172,11 @@ class Away(EngineError):
     """
 
 
-class Barred(Away, RightsError):
-    """The engine lets nobody in but those whom it knows, and this user is not one of them."""
-
-
 class Silence(EngineError):
-    """The engine took a request and did not answer it in time; ``of_start``: that to start a container.
+    """The engine took a request and did not answer it in time.
 
     Stays within this folder as such; whoever catches it knows what hangs there.
     """
-
-    of_start = False
 
 
 @contextmanager
@@ -287,21 +186,21 @@ def sdk_calls(doing: str, endpoint: Endpoint) -> Iterator[None]:
     Raises:
         Refused: the engine said no.
         Silence: it is there, and has not answered in time.
-        Away: it does not answer (any more); `Barred`, not to this user.
+        RightsError: it lets nobody in but those whom it knows, and this user is not one of them.
+        Away: it does not answer (any more).
     """
     try:
         yield
     except APIError as error:
-        raise Refused(error.status_code, say(error)) from error
+        # What the engine itself said, without the SDK's wrapping.
+        raise Refused(error.status_code, str(error.explanation or error).strip()) from error
     # The exceptions of requests are OSErrors.
     except (DockerException, urllib3.exceptions.HTTPError, paramiko.SSHException, OSError) as error:
-        text = say(error)
-        explained = engine_error(doing, text, endpoint, answered=False)
-        kind: type[EngineError] = Away
+        text = str(error).strip() or type(error).__name__
+        explained = endpoint.error(doing, text, (*NO_ANSWER, *REFUSALS))
+        kind: type[EngineError] = RightsError if find_row(text, _NO_RIGHTS) else Away
         if isinstance(error, ReadTimeout | TimeoutError):
             kind = Silence
-        elif find_row(text, NO_ANSWER) is _NO_RIGHTS:
-            kind = Barred
         raise kind(explained.what, explained.remedy) from error
 
 
@@ -383,8 +282,8 @@ class Description:
         security = [str(option) for option in info.get("SecurityOptions") or []]
         return {
             "product": "docker" if self.podman is None else "podman",
-            "version": str(info.get("ServerVersion") or "") or None,
-            "api": str(self.version.get("ApiVersion") or "") or None,
+            "version": info.get("ServerVersion") or None,
+            "api": self.version.get("ApiVersion") or None,
             "endpoint.kind": self.endpoint.kind,
             "endpoint.here": self.is_here,
             "storage.driver": info.get("Driver"),
@@ -403,24 +302,15 @@ class Description:
             "security": " ".join(sorted(security)) or None,
         }
 
-    def list_cpus(self) -> tuple[int, ...]:
+    @property
+    def cpus(self) -> tuple[int, ...]:
         """Its CPUs, of which it says only how many there are."""
         return tuple(range(int(self.info.get("NCPU") or 1)))
 
-    @property
-    def memory_bytes(self) -> int | None:
-        """The memory of its machine; None where it does not say."""
-        return int(self.info.get("MemTotal") or 0) or None
-
-    @property
-    def binds_cpus(self) -> bool:
-        """Whether a container can be bound to some of the CPUs; not without a cpuset control group."""
-        return self.info.get("CPUSet") is not False
-
-    def refuse_unbound(self, job: Job) -> None:
-        """Raises EngineError where the engine would take a set of CPUs and drop it in silence."""
-        every = set(self.list_cpus())
-        if not self.binds_cpus and not every <= set(job.cpus or every):
+    def refuse_unbound(self, cpus: tuple[int, ...]) -> None:
+        """Raises EngineError where the engine would take a set of CPUs and drop it in silence, as without a
+        cpuset control group."""
+        if self.info.get("CPUSet") is False and cpus and set(self.cpus) - set(cpus):
             raise EngineError(
                 f"docker at {self.endpoint.where} can't bind a container to CPUs (no cpuset control "
                 "group, as in rootless mode), so that CPUS= would not hold",
@@ -428,7 +318,7 @@ class Description:
             )
 
 
-_Seen = TypeVar("_Seen")
+_T = TypeVar("_T")
 
 _SSH_POOLS = 4
 
@@ -443,7 +333,7 @@ class Daemon:
 
     @contextmanager
     def calls(self, doing: str, within: float = WORK_S) -> Iterator[None]:
-        """See `errors.sdk_calls`; each answer is waited for so many seconds (see `deadlines`)."""
+        """See `sdk_calls`; each answer is waited for so many seconds (see `deadlines`)."""
         with sdk_calls(doing, self.endpoint):
             self.api.timeout = self.patience.allow(within)
             yield
@@ -464,9 +354,9 @@ class Daemon:
         except Refused as refused:
             if missing_ok and refused.missing:
                 raise
-            raise self.error(doing, refused.text) from refused
+            raise self.endpoint.error(doing, refused.text) from refused
 
-    def outlast(self, look: Callable[[], _Seen]) -> _Seen:
+    def outlast(self, look: Callable[[], _T]) -> _T:
         """What a look gives, tried again while the engine is away: one that is restarted comes back.
 
         Raises:
@@ -483,10 +373,6 @@ class Daemon:
                     self.patience.hurry()
                     raise
             time.sleep(AWAY_EVERY_S)
-
-    def error(self, doing: str, text: str) -> EngineError:
-        """See `errors.engine_error`."""
-        return engine_error(doing, text, self.endpoint)
 
 
 def connect(endpoint: Endpoint | None, patience_s: float | None) -> Daemon:
@@ -517,12 +403,11 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
     It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
     sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
     """
-    settings: dict[str, Any] = dict(kwargs_from_env())
-    if "base_url" not in settings:
-        settings = {**ContextAPI.kwargs_from_context(), **settings}
-    if endpoint.kind == "ssh":
-        settings["num_pools"] = _SSH_POOLS
-    return _Client(timeout=timeout_s, **settings)
+    settings: dict[str, Any] = (
+        {} if os.environ.get("DOCKER_HOST") else ContextAPI.kwargs_from_context()
+    )
+    pools = {"num_pools": _SSH_POOLS} if endpoint.kind == "ssh" else {}
+    return _Client(timeout=timeout_s, **settings | kwargs_from_env() | pools)
 
 
 class _Client(APIClient):  # type: ignore[misc]  # the SDK has no types
@@ -541,5 +426,5 @@ def ask_who(daemon: Daemon) -> Description:
     with daemon.errors("asking what it is"):
         info, version = daemon.api.info(), daemon.api.version()
     if not isinstance(info, dict) or not isinstance(version, dict):
-        raise daemon.error("asking what it is", "what answers there is not an engine")
+        raise daemon.endpoint.error("asking what it is", "what answers there is not an engine")
     return Description(endpoint=daemon.endpoint, info=info, version=version)

@@ -1,7 +1,7 @@
 """Runs the worker in containers of a docker engine, here or elsewhere.
 
-This folder is the only one that imports docker; this file is its door: nothing else
-imports the others, and no exception of the SDK comes out of it.
+This folder is the only one that imports docker; this file is its door, and no exception of the SDK comes
+out of it.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import time
 import weakref
+from typing import Any
 
 from suite.errors import GpuError
 from suite.host.docker import build, leftovers
-from suite.host.docker.connection import Endpoint, Refused, ask_who, connect, find_endpoint
+from suite.host.docker.connection import Refused, ask_who, connect, docker_endpoint
 from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.leftovers import discard_volume
 from suite.host.docker.run import DockerRun, start_run
@@ -22,7 +23,7 @@ from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
 from suite.host.provision.images import (
     CUSTOM,
-    Recipe,
+    ImageSpec,
     add_digest,
     demand_cuda,
     find_spec,
@@ -32,15 +33,6 @@ from suite.host.provision.images import (
 )
 from suite.model import Image, Isolation, Scalar
 from suite.procfs import read_version
-
-
-def docker_endpoint() -> Endpoint | None:
-    """The engine that docker's settings name; None: nothing names one and none is here.
-
-    Raises:
-        EngineError: docker's settings name an unknown context, or can't be read.
-    """
-    return find_endpoint(os.environ)
 
 
 class DockerEngine:
@@ -55,11 +47,6 @@ class DockerEngine:
     """Also where podman answers in its place."""
 
     isolation: Isolation = "container"
-
-    @property
-    def kind(self) -> EngineKind:
-        """See ``engine.Engine``."""
-        return self._description.kind
 
     def __init__(
         self,
@@ -78,18 +65,20 @@ class DockerEngine:
         self._probe_s = patience_s or PROBE_S
         self._daemon = connect(docker_endpoint(), patience_s)
         weakref.finalize(self, self._daemon.api.close)
-        self._description = ask_who(self._daemon)
         self._owner = own_token()
         self._memlock: str = "not asked for"
+        self._description = ask_who(self._daemon)
+        self.kind: EngineKind = self._description.kind
+        self.is_here: bool | None = self._description.is_here
+        self.data_root: str | None = self._description.store if self.is_here else None
+
+    @property
+    def _gpu_search(self) -> GpuSearch:
+        return GpuSearch(self._description, self._ask)
 
     def close(self) -> None:
         """Lets go of the connections; otherwise that happens with the engine's last reference."""
         self._daemon.api.close()
-
-    @property
-    def is_here(self) -> bool | None:
-        """See ``engine.Engine``; for how it is proven see ``machine.machine.is_this_machine``."""
-        return self._description.is_here
 
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
@@ -97,20 +86,15 @@ class DockerEngine:
 
     def cpus(self) -> tuple[int, ...]:
         """See ``engine.Engine``; an engine elsewhere says only how many it has."""
-        return cpus_allowed() if self.is_here else self._description.list_cpus()
+        return cpus_allowed() if self.is_here else self._description.cpus
 
     def memory_bytes(self) -> int | None:
         """See ``engine.Engine``."""
-        return self._description.memory_bytes
-
-    @property
-    def data_root(self) -> str | None:
-        """See ``engine.Engine``."""
-        return self._description.store if self.is_here else None
+        return int(self._description.info.get("MemTotal") or 0) or None
 
     def take_stock(self, name: str) -> Stock:
         """See ``engine.Engine``."""
-        return build.take_stock(self._daemon, self._recipe(name))
+        return build.take_stock(self._daemon, self._find_spec(name))
 
     def reach_base(self, reference: str) -> bool | None:
         """See ``engine.Engine``."""
@@ -123,8 +107,8 @@ class DockerEngine:
 
     def has_probe_image(self) -> bool:
         """See ``engine.Engine``."""
-        known = leftovers.list_images(self._daemon)
-        return bool(known) or self.find_base(self._recipe("cpu").base) is not None
+        base = self._find_spec("cpu").base
+        return bool(leftovers.list_images(self._daemon) or leftovers.find_image(self._daemon, base))
 
     def gpu_support(self) -> GpuSupport:
         """See ``engine.Engine``."""
@@ -141,19 +125,19 @@ class DockerEngine:
         if self._cuda_image is None or name != CUSTOM:
             demand_cuda(find_spec(name), str(self._description.info.get("Architecture")))
         return build.provide_image(
-            self._daemon, self._recipe(name), progress, data_root=self.data_root, fresh=fresh
+            self._daemon, self._find_spec(name), progress, data_root=self.data_root, fresh=fresh
         )
 
     def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
         if self._cuda_image is None:
             return None
-        recipe = self._recipe(CUSTOM)
-        if not is_pinned(recipe.base):
-            build.ensure_base(self._daemon, recipe, progress, self.data_root)
-        return self._recipe(CUSTOM).base
+        spec = self._find_spec(CUSTOM)
+        if not is_pinned(spec.base):
+            build.ensure_base(self._daemon, spec, progress, self.data_root)
+        return self._find_spec(CUSTOM).base
 
-    def _recipe(self, name: str) -> Recipe:
+    def _find_spec(self, name: str) -> ImageSpec:
         """What an image is to be made from, as it was asked for and by what is known here now."""
         spec = find_spec(name)
         if self._cuda_image is None or name != CUSTOM:
@@ -174,15 +158,11 @@ class DockerEngine:
         """See ``engine.Engine``."""
         return self._gpu_search.list_cards()
 
-    @property
-    def _gpu_search(self) -> GpuSearch:
-        return GpuSearch(self._description, self._ask)
-
     def _probe_image(self) -> str:
         known = leftovers.list_images(self._daemon)
         if known:
             return str(known[0]["Id"])
-        return build.ensure_base(self._daemon, self._recipe("cpu"), lambda _line: None, None)
+        return build.ensure_base(self._daemon, self._find_spec("cpu"), lambda _line: None, None)
 
     def _ask(self, code: str, gpu: GpuRequest | None) -> tuple[list[str], str]:
         """What a trivial container that runs this Python prints, by lines, and how it ended."""
@@ -195,11 +175,9 @@ class DockerEngine:
             gpu=gpu,
         )
         run = self.start(job, entrypoint=("python3",))
-        seen: list[str] = []
         deadline = time.monotonic() + self._probe_s
         try:
-            while (line := run.next_line(deadline - time.monotonic())) is not None:
-                seen.append(line)
+            lines = list(iter(lambda: run.next_line(deadline - time.monotonic()), None))
         except TimeoutError as error:
             run.close()
             raise GpuError(
@@ -209,7 +187,7 @@ class DockerEngine:
         except BaseException:
             run.abandon()
             raise
-        return seen, run.close().phrase
+        return lines, run.close().phrase
 
     def start(self, job: Job, *, entrypoint: tuple[str, ...] = ()) -> DockerRun:
         """See ``engine.Engine``; ``entrypoint`` replaces the image's own.
@@ -217,29 +195,20 @@ class DockerEngine:
         Raises:
             GpuError: the engine refused the GPU.
         """
-        if job.gpu is None:
-            return self._start(job, entrypoint, memlock=False)
-        self._gpu_search.refuse_deaf()
+        self._description.refuse_unbound(job.cpus)
+        if job.gpu is not None:
+            self._gpu_search.refuse_deaf()
+        memlock = job.gpu is not None and self._memlock != "refused"
+        how: dict[str, Any] = {"owner": self._owner, "kind": self.kind, "entrypoint": entrypoint}
         try:
-            run = self._start(job, entrypoint, memlock=self._memlock != "refused")
+            run = start_run(self._daemon, job, memlock=memlock, **how)
         except Refused:
             # An engine that itself has no right to lift the limit can't give it away.
             self._memlock = "refused"
-            return self._start(job, entrypoint, memlock=False)
-        if self._memlock != "refused":
+            return self.start(job, entrypoint=entrypoint)
+        if memlock:
             self._memlock = "unlimited"
         return run
-
-    def _start(self, job: Job, entrypoint: tuple[str, ...], *, memlock: bool) -> DockerRun:
-        self._description.refuse_unbound(job)
-        return start_run(
-            self._daemon,
-            job,
-            owner=self._owner,
-            kind=self._description.kind,
-            memlock=memlock,
-            entrypoint=entrypoint,
-        )
 
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""
@@ -269,10 +238,6 @@ class DockerEngine:
             EngineError: the engine does not answer, or refuses.
         """
         return leftovers.remove_everything(self._daemon)
-
-    def find_base(self, name: str) -> str | None:
-        """The id of the image of that name; None where there is none."""
-        return leftovers.find_image(self._daemon, name)
 
     def make_base(self, name: str, progress: Say) -> str:
         """The stand-in base of that name, made now or reused; its id.

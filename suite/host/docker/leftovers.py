@@ -126,38 +126,40 @@ def sweep(daemon: Daemon, now_s: float, kernel_driver: str | None = None) -> int
         EngineError: the engine does not answer.
     """
     count = 0
-    for container in _containers(daemon):
-        stopped = container.get("State") in ("exited", "dead", "created")
-        old = stopped and now_s - float(container.get("Created", now_s)) > _FOREIGN_AGE_S
-        if _is_nobodys(container, old=old):
+    for container in _list_containers(daemon):
+        if _is_nobodys(container, now_s):
             discard_container(daemon, str(container["Id"]))
             count += 1
     # After the containers that may hold them.
     for volume in list_volumes(daemon, "volume"):
-        nobodys = _is_nobodys(volume, old=_is_old(volume, now_s))
-        count += nobodys and discard_volume(daemon, volume["Name"])
+        count += _is_nobodys(volume, now_s) and discard_volume(daemon, volume["Name"])
     return count + _sweep_lasting(daemon, kernel_driver)
 
 
-def _is_nobodys(labelled: Mapping[str, Any], *, old: bool) -> bool:
+def _is_nobodys(labelled: Mapping[str, Any], now_s: float) -> bool:
     """Whether a container or a volume of ours is nobody's any more.
 
     A living owner's never; a dead owner's always, running or not; one whose owner can't be seen
-    (another machine on the same engine) when it is ``old``.
+    (another machine on the same engine) when a campaign that goes on would be younger.
     """
     alive = is_alive(_labels(labelled).get(f"{LABEL}.owner", ""))
-    return old if alive is None else not alive
-
-
-def _is_old(volume: Mapping[str, Any], now_s: float) -> bool:
-    """Whether a volume was made too long ago for a campaign that goes on; no where it can't be told."""
-    # Engines write Z or an offset, and some of them nanoseconds.
-    text = str(volume.get("CreatedAt", "")).replace("Z", "+00:00")
-    try:
-        made_s = datetime.fromisoformat(re.sub(r"\.\d+", "", text)).timestamp()
-    except ValueError:
+    if alive is not None:
+        return not alive
+    if labelled.get("State") in ("running", "paused", "restarting"):
         return False
-    return now_s - made_s > _FOREIGN_AGE_S
+    return now_s - _find_birth(labelled, now_s) > _FOREIGN_AGE_S
+
+
+def _find_birth(labelled: Mapping[str, Any], now_s: float) -> float:
+    """When it was made, in seconds; now where that can't be told."""
+    if "CreatedAt" not in labelled:
+        return float(labelled.get("Created", now_s))
+    # Engines write Z or an offset, and some of them nanoseconds.
+    text = re.sub(r"\.\d+", "", str(labelled["CreatedAt"]).replace("Z", "+00:00"))
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return now_s
 
 
 def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
@@ -174,7 +176,7 @@ def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
     labels = {LABEL: "volume", **{f"{LABEL}.{key}": value for key, value in signed.items()}}
     with daemon.errors("marking it as taken"):
         found = daemon.api.create_volume(name, labels=labels)
-        if _is_nobodys(found, old=_is_old(found, now_s)):
+        if _is_nobodys(found, now_s):
             discard_volume(daemon, name)
             found = daemon.api.create_volume(name, labels=labels)
     return None if _labels(found).get(f"{LABEL}.owner") == owner else _describe_claim(found)
@@ -183,7 +185,7 @@ def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
 def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers; and what an interrupt
     left of others, whose making the engine ended after nobody waited for it."""
-    with daemon.patience.hurried(), suppress(EngineError):
+    with suppress(EngineError):
         for volume in daemon.outlast(lambda: list_volumes(daemon, "volume")):
             if _labels(volume).get(f"{LABEL}.owner") == owner:
                 discard_volume(daemon, str(volume["Name"]))
@@ -215,10 +217,9 @@ def look(daemon: Daemon, now_s: float) -> None:
         BusyError: a campaign has this engine.
         EngineError: the engine does not answer, or refuses this user the list.
     """
-    _containers(daemon)
+    _list_containers(daemon)
     for volume in list_volumes(daemon, "volume"):
-        taken = not _is_nobodys(volume, old=_is_old(volume, now_s))
-        if volume["Name"] == name_claim() and taken:
+        if volume["Name"] == name_claim() and not _is_nobodys(volume, now_s):
             raise BusyError(
                 f"another campaign is running on this engine: {_describe_claim(volume)}", MIND_OTHER
             )
@@ -228,33 +229,23 @@ def _sweep_lasting(daemon: Daemon, kernel_driver: str | None) -> int:
     """Removes the lasting volumes that nobody will ask for again; the engine refuses where a container
     holds one.
 
-    The driver on the machine (None: unknown) is another than they are for; or they are for the packages
-    of an image, and neither that image nor another one of the same packages is in the engine.
+    The driver on the machine (None: unknown) is another than they are for; or no image in the engine has
+    the packages that they are for.
     """
-    lasting = list_volumes(daemon, LASTING)
-    if not lasting:
-        return 0
-    known = list_images(daemon)
-    # Asked for by name as well: the image can be one that this project did not build.
-    asked = {name for volume in lasting if (name := _labels(volume).get(f"{LABEL}.for"))}
-    images = {name for name in asked if find_image(daemon, name)}
-    packages = {name for image in known if (name := image["Labels"].get(f"{LABEL}.packages"))}
+    packages = {image["Labels"].get(f"{LABEL}.packages") for image in list_images(daemon)}
     count = 0
-    for volume in lasting:
+    for volume in list_volumes(daemon, LASTING):
         labels = _labels(volume)
         its = labels.get(f"{LABEL}.driver", UNKNOWN_DRIVER)
         other = kernel_driver is not None and its not in (kernel_driver, UNKNOWN_DRIVER)
-        wanted = labels.get(f"{LABEL}.for") in images or labels.get(f"{LABEL}.packages") in packages
-        count += (other or not wanted) and discard_volume(daemon, str(volume["Name"]))
+        if other or labels.get(f"{LABEL}.packages") not in packages:
+            count += discard_volume(daemon, str(volume["Name"]))
     return count
 
 
-def _containers(daemon: Daemon) -> list[Mapping[str, Any]]:
+def _list_containers(daemon: Daemon) -> list[Mapping[str, Any]]:
     with daemon.errors("listing containers"):
-        found: list[Mapping[str, Any]] = daemon.api.containers(
-            all=True, filters={"label": f"{LABEL}=run"}
-        )
-        return found
+        return list(daemon.api.containers(all=True, filters={"label": f"{LABEL}=run"}))
 
 
 def remove_everything(daemon: Daemon) -> dict[str, int]:

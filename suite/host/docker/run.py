@@ -41,29 +41,19 @@ reads them out, records are lost with the file that is turned over (seen at 64 M
 A runaway still can't fill the disk."""
 
 
-def describe_container(job: Job, owner: str) -> dict[str, Any]:
-    """What the container is; ``owner`` is the token of the process that runs it."""
-    return {
-        "command": list(job.arguments),
-        "user": USER,
-        "labels": {**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
-        "environment": {
-            **choose_variables(job.gpu),
-            **job.environment,
-            **{volume.variable: volume.target for volume in job.volumes},
-        },
-        # Else what docker's client is configured with would be in it, such as a proxy's password.
-        "use_config_proxy": False,
-    }
-
-
 def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
     """What the container may use, in the SDK's words; ``memlock``: ask for unlimited pinned memory.
 
     CPUs are a set and never a quota, since TensorFlow sizes its thread pools by affinity; memory
     includes swap, so that a cell fails instead of crawling.
     """
-    limits: dict[str, Any] = {
+    devices, ulimits = None, None
+    if job.gpu is not None:
+        # The devices are named, so that no other is taken.
+        how = {"driver": "cdi"} if job.gpu.driver == "cdi" else {"capabilities": [CAPABILITIES]}
+        devices = [docker.types.DeviceRequest(device_ids=list(job.gpu.devices), **how)]
+        ulimits = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)] if memlock else None
+    return {
         "init": True,
         "network_mode": "none",
         "read_only": True,
@@ -79,25 +69,17 @@ def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
         "log_config": docker.types.LogConfig(
             type="json-file", config={"max-size": str(_LOG_BYTES), "max-file": "2"}
         ),
-    }
-    if job.volumes:
         # A fresh one takes its owner from the image's folder.
-        limits["mounts"] = [
+        "mounts": [
             docker.types.Mount(target=volume.target, source=volume.name, type="volume")
             for volume in job.volumes
-        ]
-    if job.cpus:
-        limits["cpuset_cpus"] = ",".join(str(cpu) for cpu in job.cpus)
-    if job.memory_bytes is not None:
-        limits["mem_limit"] = limits["memswap_limit"] = job.memory_bytes
-    if job.gpu is not None:
-        # The devices are named, so that no other is taken.
-        how = {"driver": "cdi"} if job.gpu.driver == "cdi" else {"capabilities": [CAPABILITIES]}
-        asked = docker.types.DeviceRequest(device_ids=list(job.gpu.devices), **how)
-        limits["device_requests"] = [asked]
-        if memlock:
-            limits["ulimits"] = [docker.types.Ulimit(name="memlock", soft=-1, hard=-1)]
-    return limits
+        ],
+        "cpuset_cpus": ",".join(map(str, job.cpus)) or None,
+        "mem_limit": job.memory_bytes,
+        "memswap_limit": job.memory_bytes,
+        "device_requests": devices,
+        "ulimits": ulimits,
+    }
 
 
 _LEFT = (
@@ -130,64 +112,72 @@ def start_run(
     # By a name of ours: a container can exist although its creation raised.
     name = f"crossover-{uuid.uuid4().hex[:16]}"
     tries = itertools.count()
+    settings = {
+        "command": list(job.arguments),
+        "entrypoint": list(entrypoint) or None,
+        "user": USER,
+        "labels": {**job.labels, LABEL: "run", f"{LABEL}.owner": owner},
+        "environment": {
+            **choose_variables(job.gpu),
+            **job.environment,
+            **{volume.variable: volume.target for volume in job.volumes},
+        },
+        # Else what docker's client is configured with would be in it, such as a proxy's password.
+        "use_config_proxy": False,
+    }
 
     def start() -> DockerRun:
         if next(tries):
             remove_container(daemon, name)
-        return _start(daemon, job, name, owner=owner, memlock=memlock, entrypoint=entrypoint)
+        with daemon.calls("starting a container"):
+            # Not left to the mount, which would make them without our label; those that are there stay.
+            for volume in job.volumes:
+                daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
+            limits = daemon.api.create_host_config(**container_limits(job, memlock=memlock))
+            created = daemon.api.create_container(
+                job.image.id, name=name, host_config=limits, **settings
+            )["Id"]
+        stream: Any = iter(())
+        try:
+            _begin(daemon, created, job, kind)
+            with daemon.calls("reading a container's log", ASK_S):
+                stream = daemon.api.logs(
+                    created, stdout=True, stderr=False, stream=True, follow=True
+                )
+        except Refused as refused:
+            # Somebody has removed it: it says nothing, and its end tells why.
+            if not refused.gone:
+                raise
+        return DockerRun(daemon, created, stream, memory_bytes=job.memory_bytes)
 
     try:
         return daemon.outlast(start)
-    except Refused as refused:
-        left = "" if discard_container(daemon, name) else _LEFT.format(name)
-        raise tell_left(_refusal(refused, job, daemon, kind, memlock=memlock), left) from refused
-    except BaseException as error:  # noqa: BLE001  raised again, with what was left behind
+    except BaseException as error:
         if not isinstance(error, Exception):
             daemon.patience.hurry()
         # What hangs can't be removed at once.
-        left = "" if discard_container(daemon, name, HUNG_S) else _LEFT.format(name)
-        if isinstance(error, Silence) and error.of_start and job.gpu is not None:
-            raise GpuError(
-                f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
-                f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
-                reword(FIND_HANG, kind),
-            ) from TimeoutError(error.what)
+        within = WORK_S if isinstance(error, Refused) else HUNG_S
+        left = "" if discard_container(daemon, name, within) else _LEFT.format(name)
+        if isinstance(error, Refused):
+            raise tell_left(_explain(error, job, daemon, kind, memlock=memlock), left) from error
         raise tell_left(error, left) from error.__cause__
 
 
-def _start(
-    daemon: Daemon, job: Job, name: str, *, owner: str, memlock: bool, entrypoint: tuple[str, ...]
-) -> DockerRun:
-    """As `start_run`, once."""
-    with daemon.calls("starting a container"):
-        # Not left to the mount, which would make them without our label; those that are there stay.
-        for volume in job.volumes:
-            daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
-        created = daemon.api.create_container(
-            job.image.id,
-            entrypoint=list(entrypoint) or None,
-            name=name,
-            host_config=daemon.api.create_host_config(**container_limits(job, memlock=memlock)),
-            **describe_container(job, owner),
-        )["Id"]
-    stream: Any = iter(())
+def _begin(daemon: Daemon, container: str, job: Job, kind: EngineKind) -> None:
     try:
-        try:
-            with daemon.calls("starting a container"):
-                daemon.api.start(created)
-        except Silence as error:
-            error.of_start = True
+        with daemon.calls("starting a container"):
+            daemon.api.start(container)
+    except Silence as error:
+        if job.gpu is None:
             raise
-        with daemon.calls("reading a container's log", ASK_S):
-            stream = daemon.api.logs(created, stdout=True, stderr=False, stream=True, follow=True)
-    except Refused as refused:
-        # Somebody has removed it: it says nothing, and its end tells why.
-        if not refused.gone:
-            raise
-    return DockerRun(daemon, created, stream, memory_bytes=job.memory_bytes)
+        raise GpuError(
+            f"the engine at {daemon.endpoint.where} did not start a container with the GPU within "
+            f"{WORK_S:.0f} s: what gives it the GPU, or the driver behind that, hangs",
+            reword(FIND_HANG, kind),
+        ) from TimeoutError(error.what)
 
 
-def _refusal(
+def _explain(
     refused: Refused, job: Job, daemon: Daemon, kind: EngineKind, *, memlock: bool
 ) -> Exception:
     if refused.missing and "image" in refused.text.lower():
@@ -199,7 +189,7 @@ def _refusal(
         if memlock and ("rlimit" in refused.text or "ulimit" in refused.text):
             return refused
         return explain_refusal(refused.text, daemon.endpoint.where, kind)
-    return daemon.error("starting a container", refused.text)
+    return daemon.endpoint.error("starting a container", refused.text)
 
 
 class DockerRun:
@@ -223,27 +213,16 @@ class DockerRun:
 
     def _chunks(self) -> Iterator[bytes]:
         count = 0
-        try:
+        with suppress(struct.error, ValueError):  # cut off within a frame's header
             for chunk in self._stream:
                 count += len(chunk)
                 yield chunk
-        except (struct.error, ValueError):
-            pass  # cut off within a frame's header; what is still there comes below
-        yield self._rest(count)
-
-    def _rest(self, count: int) -> bytes:
-        """What the whole log has beyond the bytes that came.
-
-        The engine stops following when the container ends, at times before its last words are in
-        the log (seen in most runs whose last line had no newline).  Once it says that the
-        container has stopped, the log is complete.
-        """
-        if not self._wait(GRACE_S):
-            return b""
-        # Where the engine is gone, next_line finds that out.
-        with suppress(Refused, EngineError), self._daemon.calls("reading a container's log", ASK_S):
-            return bytes(self._daemon.api.logs(self.id, stdout=True, stderr=False))[count:]
-        return b""
+        # The engine stops following when the container ends, at times before its last words are in the log
+        # (seen in most runs whose last line had no newline).  Once it says that the container has stopped,
+        # the log is complete.  Where the engine is gone, next_line finds that out.
+        with suppress(EngineError):
+            if self._wait(GRACE_S):
+                yield self._read_log(stdout=True, stderr=False)[count:]
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -328,13 +307,16 @@ class DockerRun:
             return self._daemon.outlast(look)
         return None
 
-    def _diary(self) -> str:
-        # One that is being removed has none any more.
+    def _read_log(self, **which: Any) -> bytes:
+        """What the container has written; nothing where it is being removed."""
         with suppress(Refused), self._daemon.calls("reading a container's log", ASK_S):
-            # The engine counts the lines of both streams, so ask for more than is kept.
-            text = self._daemon.api.logs(self.id, stdout=False, stderr=True, tail=2000)
-            return bytes(text)[-DIARY_BYTES:].decode(errors="replace")
-        return ""
+            return bytes(self._daemon.api.logs(self.id, **which))
+        return b""
+
+    def _diary(self) -> str:
+        # The engine counts the lines of both streams, so ask for more than is kept.
+        text = self._read_log(stdout=False, stderr=True, tail=2000)
+        return text[-DIARY_BYTES:].decode(errors="replace")
 
     def _let_go(self, seconds: float) -> None:
         if self._lines.join(seconds):

@@ -8,7 +8,6 @@ worker, the same records.  Knows no docker.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
@@ -17,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from suite.errors import EngineError, GpuError, UsageError
+from suite.errors import EngineError, UsageError
 from suite.fingerprint import SUITE
 from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import keep_visible, read_visible
@@ -33,20 +32,15 @@ from suite.host.local.environment import (
     place_environment,
     try_to_make,
 )
-from suite.host.local.leftovers import LocalVolumes, list_caches, sweep, sweep_lasting
-from suite.host.local.run import LocalRun
+from suite.host.local.run import LocalRun, LocalVolumes, list_caches, sweep, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import demand_cuda, find_spec, lock_identity
-from suite.host.provision.resources import CACHE_VARIABLE
 from suite.model import Image, Isolation, Scalar
 from suite.procfs import groups, memory_total, read_text, read_version
 
 HOME = SUITE.parent / ".venv" / "arms"
 """Where the environments lie: inside the checkout, and gone with ``make clean``."""
-
-_PASSED = {"python_path": "PYTHONPATH", "library_path": "LD_LIBRARY_PATH"}
-"""The search paths that pass through to LOCAL_PYTHON, by their names in the document."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +84,12 @@ class LocalEngine:
         # Not resolved: the python of an environment is a link, and says by its place which.
         self._given = Path(python).absolute() if python else None
         self._home = home
+        self.data_root: str | None = str(home)
         self._pythons: dict[str, Path] = {}
         self._volumes = LocalVolumes(home)
 
     def describe(self) -> dict[str, Scalar]:
         """See ``engine.Engine``."""
-        theirs = {CACHE_VARIABLE: "not the caller's"} if CACHE_VARIABLE in os.environ else {}
         return {
             "product": "none",
             "version": None,
@@ -108,10 +102,6 @@ class LocalEngine:
             # A limit on address space would stop TensorFlow, which maps far more than it uses.
             "memory_limit": "not enforced",
             "python": "LOCAL_PYTHON" if self._given else "from the lock",
-            **(
-                {key: _describe_paths(name) for key, name in _PASSED.items()} if self._given else {}
-            ),
-            **theirs,
         }
 
     def cpus(self) -> tuple[int, ...]:
@@ -128,56 +118,53 @@ class LocalEngine:
         Raises:
             UsageError: there is no image of that name.
         """
-        found = self._look_up(name)
-        if found.given:
-            progress(f"environment {name}: {found.interpreter.title} {found.given}")
+        made = self._look_up(name)
+        if made.given:
+            progress(f"environment {name}: {made.interpreter.title} {made.given}")
         else:
             demand_cuda(find_spec(name), platform.machine())
-            make_environment(name, find_spec(name).lock, found.interpreter, self._home, progress)
-        self._pythons[found.image.id] = found.python
-        return found.image
+            make_environment(name, find_spec(name).lock, made.interpreter, self._home, progress)
+        return made.image
 
     @cached_property
     def _interpreter(self) -> Interpreter:
         """What makes the environments, or stands in for all of them."""
-        if self._given is not None:
-            return given_interpreter(self._given)
-        return find_interpreter()
+        return given_interpreter(self._given) if self._given else find_interpreter()
 
     def _look_up(self, name: str) -> Environment:
         """The environment that stands in for an image, whether made already or not."""
-        lock, found = find_spec(name).lock, self._interpreter
+        environment = self._describe_environment(name)
+        self._pythons[environment.image.id] = environment.python
+        return environment
+
+    def _describe_environment(self, name: str) -> Environment:
+        lock, interpreter = find_spec(name).lock, self._interpreter
         if self._given is not None:
             origin = "LOCAL_PYTHON, not from the lock"
-            image = record_environment(f"{name}-local-python", found, None, origin)
-            return Environment(image, found, self._given, "as given by LOCAL_PYTHON")
-        folder = place_environment(name, lock, found, self._home)
+            image = record_environment(f"{name}-local-python", interpreter, None, origin)
+            return Environment(image, interpreter, self._given, "as given by LOCAL_PYTHON")
+        folder = place_environment(name, lock, interpreter, self._home)
         origin = f"private environment made from docker/{lock.name}, no container"
-        image = record_environment(folder.name, found, lock, origin)
-        return Environment(image, found, folder / "bin" / "python")
+        image = record_environment(folder.name, interpreter, lock, origin)
+        return Environment(image, interpreter, folder / "bin" / "python")
 
     def settle_custom(self, progress: Say) -> str | None:  # noqa: ARG002  as the others
         """See ``engine.Engine``: there is no image here; LOCAL_PYTHON is its like."""
         return None
 
-    @property
-    def data_root(self) -> str | None:
-        """See ``engine.Engine``."""
-        return str(self._home)
-
     def take_stock(self, name: str) -> Stock:
         """See ``engine.Engine``; the environment stands in for the image."""
-        found = self._look_up(name)
-        self._pythons[found.image.id] = found.python
-        made = bool(found.given) or is_whole(self._home / found.image.id)
+        environment = self._look_up(name)
+        image = environment.image
+        made = bool(environment.given) or is_whole(self._home / image.id)
         return Stock(
             name=name,
-            image=found.image.id if made else None,
-            base=found.interpreter.title,
+            image=image.id if made else None,
+            base=environment.interpreter.title,
             base_here=True,
             room_bytes=0 if made else find_spec(name).free_bytes,
             from_lock=self._given is None,
-            recorded=(found.image.base, found.image.lock),
+            recorded=(image.base, image.lock),
             caches=list_caches(self._home),
         )
 
@@ -216,19 +203,10 @@ class LocalEngine:
 
     def start(self, job: Job) -> LocalRun:
         """See ``engine.Engine``; memory limits are not enforced."""
-        python = self._pythons.get(job.image.id)
-        if python is None:
-            raise EngineError(
-                f"there is no environment {job.image.id} here", "`make images` makes it"
-            )
-        if job.gpu is not None and job.gpu.driver != "none":
-            raise GpuError(
-                f"a plain process can't be given a GPU by {job.gpu.driver!r}",
-                "ask this engine for it (find_gpu)",
-            )
+        python = str(self._pythons[job.image.id])
         pinned = ["taskset", "-c", ",".join(map(str, job.cpus))] if job.cpus else []
         return LocalRun(
-            [*pinned, str(python), "-m", "suite.worker", *job.arguments], self._environment(job)
+            [*pinned, python, "-m", "suite.worker", *job.arguments], self._environment(job)
         )
 
     def _environment(self, job: Job) -> dict[str, str]:
@@ -272,17 +250,6 @@ class LocalEngine:
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep() + sweep_lasting(self._home, read_version())
-
-
-def _describe_paths(name: str) -> str | None:
-    """How many folders a variable names, and a hash of their names, which are a person's own; None: it
-    is not set."""
-    value = os.environ.get(name)
-    if not value:
-        return None
-    folders = value.split(os.pathsep)
-    digest = hashlib.sha256(value.encode()).hexdigest()[:16]
-    return f"{len(folders)} folder{'s' if len(folders) > 1 else ''}, sha256:{digest}"
 
 
 DIGEST = "CROSSOVER_IMAGE_DIGEST"
@@ -331,19 +298,20 @@ class InsideEngine(LocalEngine):
         image = super().provide(name, progress)
         return replace(image, digests=[self._digest] if self._digest else [])
 
-    def _look_up(self, name: str) -> Environment:
+    def _describe_environment(self, name: str) -> Environment:
         laid = None if self._given else self._find_laid(name)
         if laid is None:
-            return super()._look_up(name)
+            return super()._describe_environment(name)
         python = laid / "venv" / "bin" / "python"
-        found = look_at(python)
-        if found is None:
+        interpreter = look_at(python)
+        if interpreter is None:
             raise EngineError(
                 f"{python} does not run", "take an image that `make images` has built, whole"
             )
         origin = "the image that it was started in; its digest is as given, not as observed"
-        image = record_environment(f"{name}-inside", found, find_spec(name).lock, origin)
-        return Environment(image, found, python, "of the image that this runs in")
+        lock = find_spec(name).lock
+        image = record_environment(f"{name}-inside", interpreter, lock, origin)
+        return Environment(image, interpreter, python, "of the image that this runs in")
 
     def _find_laid(self, name: str) -> Path | None:
         """The folder of the image's own worker that was made from that lock; None: it has none."""
@@ -359,17 +327,15 @@ def _read_digest(environment: Mapping[str, str]) -> str | None:
     """The digest of the image, without its registry's name; None: unknown.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not a digest.
     """
     text = environment.get(DIGEST)
-    if not text:
-        return None
-    found = _DIGEST.fullmatch(text)
-    if found is None:
+    digest = _DIGEST.fullmatch(text) if text else None
+    if text and digest is None:
         raise UsageError(
             f"{DIGEST}={text[:99]!r} is not a digest", "give sha256:… or NAME@sha256:…"
         )
-    return found[1]
+    return digest[1] if digest else None
 
 
 def look_around(environment: Mapping[str, str], root: Path = Path("/")) -> dict[str, Scalar]:

@@ -88,23 +88,19 @@ def given_interpreter(path: Path) -> Interpreter:
         EngineError: it does not run, is older than the worker needs, or has no TensorFlow.
     """
     interpreter = look_at(path)
-    if interpreter is None:
-        raise EngineError(
-            f"LOCAL_PYTHON={path} does not run as a Python interpreter",
-            "name one that has TensorFlow, such as /opt/tf/bin/python",
-        )
-    if interpreter.version < (3, 11):
-        raise EngineError(
-            f"LOCAL_PYTHON={path} is {interpreter.title}; the worker needs 3.11 or newer",
-            "name a newer one",
-        )
     has = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('tensorflow'))"
-    if subprocess.run([path, "-c", has], capture_output=True, check=False).returncode:
-        raise EngineError(
-            f"LOCAL_PYTHON={path} ({interpreter.title}) has no TensorFlow",
-            f"`{path} -m pip install tensorflow`, or name another one",
-        )
-    return interpreter
+    if interpreter is None:
+        why = "it does not run as a Python interpreter"
+    elif interpreter.version < (3, 11):
+        why = f"it is {interpreter.title}, and the worker needs 3.11 or newer"
+    elif subprocess.run([path, "-c", has], capture_output=True, check=False).returncode:
+        why = f"it is {interpreter.title} and has no TensorFlow"
+    else:
+        return interpreter
+    raise EngineError(
+        f"LOCAL_PYTHON={path}: {why}",
+        "name a Python 3.11 or newer that has TensorFlow (`PYTHON -m pip install tensorflow`)",
+    )
 
 
 def place_environment(name: str, lock: Path, interpreter: Interpreter, home: Path) -> Path:

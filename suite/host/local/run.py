@@ -1,4 +1,6 @@
-"""One worker as a plain process of this machine, with a folder of its own that goes with it.
+"""One worker as a plain process of this machine, and the folders of such processes: those that belong to a
+live one, signed by it and swept once it is dead, and the volumes of a campaign among them; and those that
+last, which lie with the environments.
 
 Starts processes; knows no docker.
 """
@@ -7,21 +9,129 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 import shutil
 import signal
 import subprocess
+import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from typing import IO
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
 
 from suite.errors import EngineError
-from suite.host.engine import Ending
-from suite.host.local.leftovers import make_folder
+from suite.host.engine import Ending, Job, Volume
 from suite.host.machine.deadlines import GRACE_S, KILLED_S, LEAVE_S, READER_S, UNREAD_GRACE_S
-from suite.host.machine.output import DIARY_BYTES, MORE_PROCESSES, LineQueue, describe_ending
+from suite.host.machine.machine import is_alive, own_token
+from suite.host.machine.output import (
+    DIARY_BYTES,
+    MORE_PROCESSES,
+    LineQueue,
+    describe_ending,
+    start_thread,
+)
+from suite.host.provision.resources import UNKNOWN_DRIVER
+from suite.procfs import read_text
+
+PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with mkdtemp
+"""Where files that are too large for memory belong (hier(7)); /tmp often is memory."""
+
+_OWNER = "owner"
+
+
+def make_folder(kind: Literal["run", "volume"], place: Path | None = None) -> Path:
+    """A folder of this process's, in the usual place for those that go soon.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"crossover-{kind}-", dir=place))
+    (folder / _OWNER).write_text(own_token(), encoding="utf-8")
+    return folder
+
+
+def sweep() -> int:
+    """Removes those whose process is dead; how many there were."""
+    count = 0
+    for place in {PLACE, Path(tempfile.gettempdir())}:
+        for folder in (*place.glob("crossover-run-*"), *place.glob("crossover-volume-*")):
+            # Nothing is read of another user's, or of one that is just being made.
+            if is_alive(read_text(folder / _OWNER)) is False:
+                shutil.rmtree(folder, ignore_errors=True)
+                count += 1
+    return count
+
+
+_DATA = "data"
+_CACHES = "crossover-*-compile-cache-*"
+
+
+class LocalVolumes:
+    """The folders of one process, by the name of the volume that each stands in for.
+
+    Lasting ones are made in ``home``, by their own name, so that the next process finds them.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._folders: dict[str, Path] = {}
+
+    def variables(self, job: Job) -> dict[str, str]:
+        """The environment variables by which the worker finds the job's volumes, which are made where
+        they are not there yet.
+
+        Raises:
+            EngineError: a folder can't be made.
+        """
+        found = {}
+        for volume in job.volumes:
+            place = self._home if volume.lasting else PLACE
+            try:
+                found[volume.variable] = str(self._make(volume))
+            except OSError as error:
+                raise EngineError(
+                    f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
+                    f"there must be room in {place}, and a right to write there: `df -h {place}`",
+                ) from error
+        return found
+
+    def _make(self, volume: Volume) -> Path:
+        if volume.lasting:
+            folder = self._home / volume.name
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder.absolute()
+        if volume.name not in self._folders:
+            place = PLACE if os.access(PLACE, os.W_OK | os.X_OK) else None
+            folder = make_folder("volume", place)
+            (folder / _DATA).mkdir()
+            self._folders[volume.name] = folder
+        return self._folders[volume.name] / _DATA
+
+    def remove(self, volume: Volume) -> None:
+        """Removes a volume that goes with its campaign, and all that is in it; harmless where there is
+        none."""
+        folder = self._folders.pop(volume.name, None)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def list_caches(home: Path) -> tuple[str, ...]:
+    """The names of the compile caches in ``home``."""
+    return tuple(sorted(folder.name for folder in home.glob(_CACHES)))
+
+
+def sweep_lasting(home: Path, kernel_driver: str | None) -> int:
+    """Removes the compile caches in ``home`` that are of another driver than this machine's (None:
+    unknown, and all stay); how many there were.  The others go with the environments."""
+    if kernel_driver is None:
+        return 0
+    kept = {kernel_driver, UNKNOWN_DRIVER}
+    stale = [f for f in home.glob(_CACHES) if f.name.rpartition("-")[2] not in kept]
+    for folder in stale:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(stale)
 
 
 class LocalRun:
@@ -36,11 +146,11 @@ class LocalRun:
         # A name made up for it: process ids come again.
         self.id = f"process-{uuid.uuid4().hex[:16]}"
         self._ending: Ending | None = None
+        self._ended = threading.Event()
         self._folder = make_folder("run")
         work = self._folder / "tmp"
         work.mkdir()
-        environment = {"HOME": str(work), **environment}
-        environment |= {"TMPDIR": str(work), "KERAS_HOME": str(work)}
+        places = {"TMPDIR": str(work), "KERAS_HOME": str(work)}
         try:
             with (self._folder / "stderr").open("wb") as diary:
                 self._process = subprocess.Popen(
@@ -49,7 +159,7 @@ class LocalRun:
                     stdout=subprocess.PIPE,
                     stderr=diary,
                     cwd=work,
-                    env=environment,
+                    env={"HOME": str(work), **environment, **places},
                     start_new_session=True,
                 )
         except OSError as error:
@@ -62,36 +172,27 @@ class LocalRun:
                 else "`taskset` (package util-linux) and the interpreter must be there",
             ) from error
         self.process_id = self._process.pid
-        assert self._process.stdout is not None  # noqa: S101 - asked for just above
         try:
-            self._lines = LineQueue(self._chunks(self._process.stdout))
+            start_thread("worker end", self._await_end)
+            self._lines = LineQueue(self._chunks())
         except EngineError:
             self.stop()
             self._process.communicate()
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
 
-    def _chunks(self, output: IO[bytes]) -> Iterator[bytes]:
-        with output, self._watch_end() as ended:
-            pipe = output.fileno()
-            # What it started may hold its output open when it has ended itself.
-            while pipe in select.select([pipe, *ended], [], [])[0]:
-                if not (chunk := os.read(pipe, 65536)):
-                    return
-                yield chunk
+    def _await_end(self) -> None:
+        """Waits for its end, without reaping it, so that its number can't yet be another's; what it started,
+        which may hold its output open, goes with it."""
+        with suppress(ChildProcessError):
+            os.waitid(os.P_PID, self.process_id, os.WEXITED | os.WNOWAIT)
+            self.stop()
+        self._ended.set()
 
-    @contextmanager
-    def _watch_end(self) -> Iterator[list[int]]:
-        """What can be read once it has ended, before it is reaped; nothing where the kernel can't tell
-        (before 5.3, or in a sandbox)."""
-        ended: list[int] = []
-        with suppress(OSError):
-            ended = [os.pidfd_open(self._process.pid)]
-        try:
-            yield ended
-        finally:
-            for descriptor in ended:
-                os.close(descriptor)
+    def _chunks(self) -> Iterator[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - asked for when it was started
+        with self._process.stdout as output:
+            yield from iter(lambda: os.read(output.fileno(), 65536), b"")
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""
@@ -114,18 +215,14 @@ class LocalRun:
 
     def _end(self, killed_s: float) -> Ending:
         if self._ending is None:
-            if not self._wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
+            if not self._ended.wait(GRACE_S if self._lines.ended else UNREAD_GRACE_S):
                 self.stop()
-                self._wait(killed_s)
+            status = None
+            left = f"the process {self.process_id} can't be killed, and ends with what it waits for"
+            if self._ended.wait(killed_s):
+                status, left = self._process.wait(), ""
             ended = time.monotonic()
-            # Before the process is reaped, so that its number can't yet be another's.
-            self.stop()
-            status, left = None, ""
-            try:
-                status = self._process.wait(timeout=killed_s)
-                self._lines.join(READER_S)
-            except subprocess.TimeoutExpired:
-                left = f"the process {self._process.pid} can't be killed, and ends with what it waits for"
+            self._lines.join(0.0 if left else READER_S)
             # As shells and engines count: 128 and the signal's number.
             code = 128 - status if status is not None and status < 0 else status
             # The kernel tells a plain process's parent of a SIGKILL, not of its reason.
@@ -135,19 +232,6 @@ class LocalRun:
             )
             shutil.rmtree(self._folder, ignore_errors=True)
         return self._ending
-
-    def _wait(self, seconds: float) -> bool:
-        """Whether it has ended, after at most that long; leaves it to be reaped."""
-        if self._process.returncode is not None:
-            return True
-        with self._watch_end() as ended:
-            if ended:
-                return bool(select.select(ended, [], [], seconds)[0])
-        try:
-            self._process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
     def _diary(self) -> str:
         with (self._folder / "stderr").open("rb") as file:

@@ -12,13 +12,11 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from suite.errors import BusyError
-from suite.procfs import read_text
 from suite.safe_folder import Folder
 
 PLACE = "CROSSOVER_LOCKS"
@@ -64,7 +62,7 @@ class Lock:
         with Folder.open(folder.resolve()) as here:
             self._file = here.open_lock(name, make=make)
         self.close = self._file.close
-        self._signed = {"who": name_self(), "boot": _read_boot(), **_stamp("since")}
+        self._signed = {"who": name_self(), "since": time.time()}
 
     def take(self) -> str | None:
         """Takes it and says so in it.  None: it is ours until it is closed; else who holds it, in words."""
@@ -79,7 +77,7 @@ class Lock:
 
     def expect(self, left_s: float | None) -> None:
         """Says in it how long it will be held yet; None: nobody knows."""
-        until = {} if left_s is None else _stamp("until", left_s)
+        until = {} if left_s is None else {"until": time.time() + left_s}
         content = json.dumps(self._signed | until).encode()
         # That it is held is the kernel's to say; by whom is for people, and worth no campaign.
         with contextlib.suppress(OSError):
@@ -107,14 +105,14 @@ def describe_holder(note: bytes) -> str:
     """Who holds a lock, since when and for how long, from what it says of them."""
     try:
         holder = json.loads(note)
-        who, since = str(holder["who"])[:200], datetime.fromisoformat(holder["since"])
-        held_s = -_find_left_s(holder, "since")
-        left_s = _find_left_s(holder, "until") if "until" in holder else None
-    except (ValueError, KeyError, TypeError):
+        who, since = str(holder["who"])[:200], datetime.fromtimestamp(holder["since"], timezone.utc)
+        left_s = float(holder["until"]) - time.time() if "until" in holder else None
+    except (ValueError, KeyError, TypeError, OverflowError):
         return "of an unknown owner"
     left = "for an unknown time"
     if left_s is not None:
         left = f"for about {left_s / 60:.0f} min more" if left_s >= 30 else "nearly done"
+    held_s = time.time() - since.timestamp()
     return f"of {who}, since {since:%Y-%m-%d %H:%M} UTC ({held_s / 60:.0f} min), {left}"
 
 
@@ -137,21 +135,3 @@ def wait_for(
             say(f"waiting up to {left_s / 60:.0f} min for another campaign {where}: {holder}")
         time.sleep(min(pause, left_s))
         pause = min(2 * pause, _LONGEST_PAUSE_S)
-
-
-def _stamp(name: str, left_s: float = 0.0) -> dict[str, str | float]:
-    """An instant, by the clock of the day and by the one that nobody sets."""
-    day = datetime.now(timezone.utc) + timedelta(seconds=left_s)
-    return {name: day.isoformat(), f"{name}_s": time.monotonic() + left_s}
-
-
-def _find_left_s(holder: Mapping[str, Any], name: str) -> float:
-    """How far off an instant of a note is, in seconds: by the clock that nobody sets, where it is of this
-    machine since it was started; else, as in a folder that machines share, by the clock of the day."""
-    if holder.get("boot") == _read_boot():
-        return float(holder[f"{name}_s"]) - time.monotonic()
-    return (datetime.fromisoformat(holder[name]) - datetime.now(timezone.utc)).total_seconds()
-
-
-def _read_boot() -> str:
-    return read_text(Path("/proc/sys/kernel/random/boot_id")).strip()

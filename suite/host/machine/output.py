@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from suite.errors import EngineError
 
@@ -44,6 +44,20 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[str]:
         yield b"".join(rest).decode(errors="replace")
 
 
+def start_thread(name: str, work: Callable[[], None]) -> threading.Thread:
+    """A daemon thread that does this work.
+
+    Raises:
+        EngineError: no thread can be started.
+    """
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise EngineError(f"the worker's output can't be read: {error}", MORE_PROCESSES) from error
+    return thread
+
+
 class LineQueue:
     """Reads ``chunks`` in a daemon thread until they end and hands the lines over one by one.
 
@@ -56,12 +70,7 @@ class LineQueue:
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.ended: float | None = None
         """When the stream ended, of ``time.monotonic``; None while it goes on."""
-        self._thread = threading.Thread(target=self._read, name="worker output", daemon=True)
-        try:
-            self._thread.start()
-        except RuntimeError as error:
-            what = f"nobody can read what the worker says: {error}"
-            raise EngineError(what, MORE_PROCESSES) from error
+        self._thread = start_thread("worker output", self._read)
 
     def _read(self) -> None:
         try:

@@ -7,35 +7,18 @@ own here, since they boot and can have an engine of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from suite.procfs import read_text
 
-PROVIDERS: Mapping[str, tuple[str, ...]] = {
-    "vast.ai": ("VAST_CONTAINERLABEL",),
-    "RunPod": ("RUNPOD_POD_ID",),
-    "Lightning AI": ("LIGHTNING_CLOUD_SPACE_ID", "LIGHTNING_CLOUD_PROJECT_ID"),
-    "Google Colab": ("COLAB_RELEASE_TAG", "COLAB_BACKEND_VERSION", "COLAB_GPU"),
-    "Kaggle": ("KAGGLE_KERNEL_RUN_TYPE",),
-    "Paperspace": ("PAPERSPACE_NOTEBOOK_REPO_ID", "PAPERSPACE_NOTEBOOK_ID", "PAPERSPACE_FQDN"),
-    "SageMaker": ("SM_CURRENT_HOST", "SAGEMAKER_APP_TYPE"),
-    "Azure ML": ("AZUREML_RUN_ID",),
-    "Modal": ("MODAL_TASK_ID",),
-    "Salad": ("SALAD_MACHINE_ID",),
-    "Hugging Face Spaces": ("SPACE_HOST",),
-}
-"""Who rents out containers, and the variables that only they set in them: not those of their clients, which
-a person has at home."""
+SIGNS = msgspec.toml.decode(
+    Path(__file__).with_name("surroundings.toml").read_bytes(), type=dict[str, dict[str, str]]
+)
 
-_BY_VARIABLE: Mapping[str, str] = {
-    "KUBERNETES_SERVICE_HOST": "kubernetes",
-    "APPTAINER_CONTAINER": "apptainer",
-    "SINGULARITY_CONTAINER": "singularity",
-    "CH_RUNNING": "charliecloud",
-    "ECS_CONTAINER_METADATA_URI_V4": "ecs",
-}
 _JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 _OF_JOB = re.compile(r"/(slurm|pbs_jobs|lsf)", re.IGNORECASE)
 """What batch systems set in their jobs, and how their control groups are named, which a login beside a job
@@ -45,22 +28,13 @@ _COPIED = ".dockerenv"
 """The mark that stays in a machine made of an image (a virtual machine, a WSL distribution): it says nothing
 where the first process is systemd, since that boots."""
 
-_BY_FILE: Mapping[str, str] = {
-    _COPIED: "docker",
-    "run/.containerenv": "podman",
-    "var/run/secrets/kubernetes.io": "kubernetes",
-    ".singularity.d": "apptainer",
-}
-"""What each engine leaves to be seen, and its name."""
-
 _SYSTEMS = ("lxc", "lxc-libvirt", "systemd-nspawn", "wsl", "openvz")
 """Values of the variable ``container`` that stand for a machine that boots (of systemd's list)."""
 
 _BY_GROUP = re.compile(
     r"[/:-](docker|kubepods|libpod|containerd|buildkit|crio|ecs|garden|nerdctl)\b|[/.](lxc)[/.]"
 )
-_NAMES: Mapping[str, str] = {"kubepods": "kubernetes", "libpod": "podman", "crio": "cri-o"}
-"""How control groups of containers are named, and whose they are."""
+"""How control groups of containers are named."""
 
 _LAYERS = re.compile(
     r"^(?:\d+ ){2}\S+ \S+ / \S+ .*?- overlay .*?"
@@ -93,7 +67,7 @@ def find_container(environment: Mapping[str, str], root: Path = Path("/")) -> Co
     known = {**_read_environment(root), **environment}
     if "WSL_DISTRO_NAME" in known or (root / "run/WSL").exists():
         return None
-    provider = next((n for n, names in PROVIDERS.items() if any(known.get(v) for v in names)), None)
+    provider = next(_list_providers(known), None)
     engine = _find_engine(known, root)
     if engine in _SYSTEMS:
         return None
@@ -103,9 +77,9 @@ def find_container(environment: Mapping[str, str], root: Path = Path("/")) -> Co
 def find_marks(environment: Mapping[str, str], root: Path = Path("/")) -> list[str]:
     """Every sign of a container, or of a batch job, by the name of who leaves it."""
     known = {**_read_environment(root), **environment}
-    marks = [name for file, name in _BY_FILE.items() if (root / file).exists()]
-    marks += [name for variable, name in _BY_VARIABLE.items() if known.get(variable)]
-    marks += [n for n, names in PROVIDERS.items() if any(known.get(v) for v in names)]
+    marks = [name for file, name in SIGNS["files"].items() if (root / file).exists()]
+    marks += [name for variable, name in SIGNS["variables"].items() if known.get(variable)]
+    marks += _list_providers(known)
     marks += ["slurm"] if known.get("SLURM_JOB_ID") else []
     return list(dict.fromkeys(marks))
 
@@ -119,8 +93,12 @@ def sees_every_device(environment: Mapping[str, str], root: Path = Path("/")) ->
     known = {**_read_environment(root), **environment}
     if any(map(known.get, _JOBS)) or _OF_JOB.search(read_text(root / "proc/self/cgroup")):
         return False
-    rented = any(known.get(name) for names in PROVIDERS.values() for name in names)
-    return not rented and _find_engine(known, root) is None
+    return not any(_list_providers(known)) and _find_engine(known, root) is None
+
+
+def _list_providers(known: Mapping[str, str]) -> Iterator[str]:
+    """Who rents out the container that has these variables."""
+    return (name for variable, name in SIGNS["providers"].items() if known.get(variable))
 
 
 def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
@@ -128,27 +106,28 @@ def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
     system = read_text(root / "run/systemd/container").strip()
     if system in _SYSTEMS or known.get("container") in _SYSTEMS:
         return system if system in _SYSTEMS else known["container"]
-    named = (name for variable, name in _BY_VARIABLE.items() if known.get(variable))
+    named = [name for variable, name in SIGNS["variables"].items() if known.get(variable)]
     boots = read_text(root / "proc/1/comm").strip() == "systemd"
-    left = (
+    left = [
         name
-        for file, name in _BY_FILE.items()
+        for file, name in SIGNS["files"].items()
         if (root / file).exists() and not (boots and file == _COPIED)
-    )
-    if found := next(named, None) or next(left, None) or system or known.get("container"):
-        return found
+    ]
+    if told := next(filter(None, (*named, *left, system, known.get("container"))), None):
+        return told
     groups = _BY_GROUP.findall(read_text(root / "proc/1/cgroup"))
     # In a container within another the innermost stands last; a pod's parts are its own.
     applications = [name for name, _ in groups if name]
-    if applications:
-        innermost = "kubepods" if "kubepods" in applications else applications[-1]
-        return _NAMES.get(innermost, innermost)
-    if groups:
-        return "lxc"
     layers = _LAYERS.search(read_text(root / "proc/self/mountinfo"))
-    if layers is None:
+    if applications:
+        name = "kubepods" if "kubepods" in applications else applications[-1]
+    elif groups:
+        name = "lxc"
+    elif layers is not None:
+        name = layers[1]
+    else:
         return None
-    return {"containers/storage": "podman", "kubelet": "kubernetes"}.get(layers[1], layers[1])
+    return SIGNS["names"].get(name, name)
 
 
 def _read_environment(root: Path) -> dict[str, str]:

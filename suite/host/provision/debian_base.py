@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,8 +62,19 @@ def make_files(name: str, progress: Say) -> Iterator[IO[bytes]]:
         bundle = Path("/") / _BUNDLE
         if bundle.exists():
             shutil.copyfile(bundle, root / _BUNDLE)
-        with _archive(root) as archive:
-            yield archive
+        archive = root.with_suffix(".tar")
+        run_step(
+            [
+                *("tar", "-C", str(root), "--sort=name", "--numeric-owner"),
+                *(f"--exclude={pattern}" for pattern in _LEFT_OUT),
+                *("-cf", str(archive), "."),
+            ],
+            f"base {name}",
+            progress,
+            "look at the disk under /var/tmp",
+        )
+        with archive.open("rb") as file:
+            yield file
 
 
 def _check_tools() -> None:
@@ -95,21 +105,3 @@ def _folder() -> Iterator[Path]:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8")
         if str(folder) not in mounts:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _archive(root: Path) -> Iterator[IO[bytes]]:
-    command = ["tar", "-C", str(root), "--sort=name", "--numeric-owner"]
-    with subprocess.Popen(
-        [*command, *(f"--exclude={pattern}" for pattern in _LEFT_OUT), "-c", "."],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None  # noqa: S101 - asked for just above
-        yield process.stdout
-        process.stdout.close()
-        if process.wait():
-            raise EngineError(
-                f"packing the stand-in failed (tar's exit code {process.returncode})",
-                "look at the disk under /var/tmp",
-            )

@@ -9,23 +9,19 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-import sys
 import tarfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from suite import __version__, codec
 from suite.errors import ARM_BUILD, VENDOR_IMAGE, EngineError, UsageError
 from suite.fingerprint import SUITE, hash_lines, suite_content, worker_files
 from suite.host.engine import LABEL
 from suite.model import NOT_FROM_LOCK
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DOCKER = SUITE.parent / "docker"
 
@@ -37,9 +33,11 @@ _INGREDIENTS = ("dockerfile", "lock", "base", "suite")
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSpec:
-    """One row of images.toml; ``free_bytes`` is the disk that a build needs at its peak.
+    """What an image is to be made from: a row of images.toml, on another base where one was asked for.
 
-    ``tensorflow`` is the version that the lock pins.
+    ``tensorflow`` is the version that the lock pins; ``free_bytes`` the disk that a build needs at its
+    peak, ``origin`` where the image comes from, for the record.  ``laid``: the packages are those that the
+    base brings, and not the lock's (see `overlay_on`); the disk that it needs is then what the base takes.
     """
 
     name: str
@@ -48,34 +46,20 @@ class ImageSpec:
     tensorflow: str
     gpu: bool
     free_bytes: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """What an image is to be made from, and why: ``origin`` is for the record.
-
-    ``lock`` is None where the packages are those that the base brings (see ``overlay``); the
-    disk that it needs is then what the base takes.
-    """
-
-    name: str
-    base: str
-    lock: Path | None
-    dockerfile: Path
-    free_bytes: int
     origin: str
+    dockerfile: Path = DOCKER / "Dockerfile"
+    laid: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildPlan:
     """Everything that decides a build, and nothing that doesn't.
 
-    ``base`` and ``lock`` are as the record has them.  ``labels`` carry ``hash``, and the hashes that it is
-    made of, on the image, so that a later run can say what has changed.
+    ``base`` and ``lock`` are as the record has them.  ``tag`` has a hash of it all; ``labels`` carry the
+    hashes that it is made of, on the image, so that a later run can say what has changed.
     """
 
     tag: str
-    hash: str
     base: str
     lock: str
     labels: Mapping[str, str]
@@ -101,6 +85,13 @@ def demand_cuda(spec: ImageSpec, architecture: str) -> None:
         raise EngineError(no_cuda(architecture), ARM_BUILD)
 
 
+class _Row(msgspec.Struct):
+    base: str
+    lock: str
+    gpu: bool
+    free_gb: int
+
+
 def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
     """The images that there are, by name.
 
@@ -108,19 +99,20 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
         EngineError: the table is not there or has a row that can't be understood.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = msgspec.toml.decode(path.read_bytes(), type=dict[str, _Row])
         return {
             name: ImageSpec(
                 name=name,
-                base=str(row["base"]),
-                lock=path.parent / str(row["lock"]),
-                tensorflow=_read_version(path.parent / str(row["lock"])),
-                gpu=bool(row["gpu"]),
-                free_bytes=int(row["free_gb"]) * 10**9,
+                base=row.base,
+                lock=path.parent / row.lock,
+                tensorflow=_read_version(path.parent / row.lock),
+                gpu=row.gpu,
+                free_bytes=row.free_gb * 10**9,
+                origin=f"built from docker/{row.lock}",
             )
             for name, row in table.items()
         }
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise EngineError(
             f"{path} does not say which images there are: {error!r}",
             "a clean checkout has it (`git status` shows what differs)",
@@ -149,17 +141,12 @@ def find_spec(name: str) -> ImageSpec:
     return specs[name]
 
 
-def follow(spec: ImageSpec, base: str | None = None) -> Recipe:
-    """The recipe of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
-    return Recipe(
-        name=spec.name,
-        base=base or spec.base,
-        lock=spec.lock,
-        dockerfile=DOCKER / "Dockerfile",
-        free_bytes=spec.free_bytes,
-        origin=f"built from docker/{spec.lock.name}"
-        + (" on a base that was asked for (BASE_IMAGE)" if base else ""),
-    )
+def follow(spec: ImageSpec, base: str | None = None) -> ImageSpec:
+    """That of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
+    if not base:
+        return spec
+    origin = f"{spec.origin} on a base that was asked for (BASE_IMAGE)"
+    return replace(spec, base=base, origin=origin)
 
 
 def is_pinned(reference: str) -> bool:
@@ -167,12 +154,12 @@ def is_pinned(reference: str) -> bool:
     return "@sha256:" in reference
 
 
-def identify_base(recipe: Recipe) -> str | None:
+def identify_base(spec: ImageSpec) -> str | None:
     """What the base is, where its reference says it; None: only an engine that has it knows."""
-    if not is_pinned(recipe.base):
+    if not is_pinned(spec.base):
         return None
     # Under whichever name an image of somebody else's is fetched, its digest says what it is.
-    return recipe.base if recipe.lock else recipe.base.rpartition("@")[2]
+    return spec.base.rpartition("@")[2] if spec.laid else spec.base
 
 
 def lock_identity(lock: Path | None) -> str:
@@ -193,7 +180,7 @@ def identify_packages(base: str, lock: str) -> str:
 
 
 def plan_build(
-    recipe: Recipe, *, base_identity: str, architecture: str, suite: Path = SUITE
+    spec: ImageSpec, *, base_identity: str, architecture: str, suite: Path = SUITE
 ) -> BuildPlan:
     """How to build an image, and the hash that it is cached by.
 
@@ -201,28 +188,30 @@ def plan_build(
     engine's id of it.  ``architecture`` is the engine's, since a digest can stand for several.
     """
     ingredients = {
-        "dockerfile": hashlib.sha256(recipe.dockerfile.read_bytes()).hexdigest(),
-        "lock": hashlib.sha256(recipe.lock.read_bytes() if recipe.lock else b"").hexdigest(),
+        "dockerfile": hashlib.sha256(spec.dockerfile.read_bytes()).hexdigest(),
+        "lock": hashlib.sha256(b"" if spec.laid else spec.lock.read_bytes()).hexdigest(),
         "base": hash_lines([base_identity, architecture]),
         "suite": suite_content(suite),
     }
     whole = hash_lines(f"{name} {ingredients[name]}" for name in _INGREDIENTS)
-    base, lock = name_base(recipe.base, base_identity), lock_identity(recipe.lock)
+    base, lock = (
+        name_base(spec.base, base_identity),
+        lock_identity(None if spec.laid else spec.lock),
+    )
     return BuildPlan(
-        tag=f"crossover/{recipe.name}:{whole[:12]}",
-        hash=whole,
+        tag=f"crossover/{spec.name}:{whole[:12]}",
         base=base,
         lock=lock,
         labels={
             LABEL: "image",
-            f"{LABEL}.image": recipe.name,
+            f"{LABEL}.image": spec.name,
             f"{LABEL}.inputs": whole,
             f"{LABEL}.packages": identify_packages(base, lock),
             **{f"{LABEL}.{name}": ingredients[name] for name in _INGREDIENTS},
             "org.opencontainers.image.version": __version__,
-            "org.opencontainers.image.base.name": recipe.base,
+            "org.opencontainers.image.base.name": spec.base,
         },
-        arguments={"BASE": recipe.base, **({"LOCK": recipe.lock.name} if recipe.lock else {})},
+        arguments={"BASE": spec.base, **({} if spec.laid else {"LOCK": spec.lock.name})},
     )
 
 
@@ -245,12 +234,12 @@ def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
     return f"changed since the last one: {', '.join(nearest)}" if nearest else "asked to"
 
 
-def build_context(recipe: Recipe, *, suite: Path = SUITE) -> bytes:
+def build_context(spec: ImageSpec, *, suite: Path = SUITE) -> bytes:
     """The build context as an uncompressed tar: sorted, with fixed times, owners and modes, so
     that the same files give the same bytes and the engine's cache holds."""
-    files = {"Dockerfile": recipe.dockerfile}
-    if recipe.lock is not None:
-        files[f"docker/{recipe.lock.name}"] = recipe.lock
+    files = {"Dockerfile": spec.dockerfile}
+    if not spec.laid:
+        files[f"docker/{spec.lock.name}"] = spec.lock
     for path in worker_files(suite):
         files[f"suite/{path.relative_to(suite).as_posix()}"] = path
     buffer = io.BytesIO()
@@ -290,15 +279,15 @@ _LACKS = {
 """What it means where not even the worker's own check could run."""
 
 
-def overlay_on(spec: ImageSpec, reference: str) -> Recipe:
-    """The recipe of a row of the table with CUDA_IMAGE: the suite on that image, and no lock."""
-    return Recipe(
+def overlay_on(spec: ImageSpec, reference: str) -> ImageSpec:
+    """That of a row of the table with CUDA_IMAGE: the suite on that image, and no lock."""
+    return replace(
+        spec,
         name=f"{spec.name}-laid",
         base=reference,
-        lock=None,
         dockerfile=DOCKER / "laid.Dockerfile",
-        free_bytes=spec.free_bytes,
         origin=f"the suite laid on {reference} (CUDA_IMAGE): not from the lock",
+        laid=True,
     )
 
 
@@ -309,21 +298,14 @@ def add_digest(reference: str, digests: Iterable[str]) -> str:
     ``digests`` are the engine's, such as ``nvcr.io/nvidia/tensorflow@sha256:…``.  The reference as
     it is where none is of its repository: an image that was built here, or an image's id.
     """
-    if is_pinned(reference):
-        return reference
-    repository = _repository(reference)
-    for digest in digests:
-        name, _, value = digest.partition("@")
-        if _repository(name) == repository:
-            return f"{reference}@{value}"
-    return reference
+    ours = (digest for digest in digests if _repository(digest) == _repository(reference))
+    digest = None if is_pinned(reference) else next(ours, None)
+    return f"{reference}@{digest.partition('@')[2]}" if digest else reference
 
 
 def _repository(reference: str) -> str:
-    name = reference.partition("@")[0]
     # A colon in front of a slash is that of a port.
-    if ":" in name.rpartition("/")[2]:
-        name = name.rpartition(":")[0]
+    name = re.sub(r"(@.*|:[^/]*)$", "", reference)
     return name.removeprefix("docker.io/").removeprefix("library/")
 
 

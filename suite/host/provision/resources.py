@@ -82,7 +82,7 @@ def compile_cache(image: Image, gpu: GpuRequest) -> Volume:
         variable=CACHE_VARIABLE,
         purpose="compile-cache",
         lasting=True,
-        labels={"for": image.id, "packages": packages, "driver": driver},
+        labels={"packages": packages, "driver": driver},
     )
 
 

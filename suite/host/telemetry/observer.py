@@ -67,13 +67,10 @@ def make_observer(engine: Engine, mode: Mode) -> Observe:
 class Sampled:
     """One invocation under observation by the sampler's process.  Never raises."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], samples: IO[bytes], trouble: IO[bytes]
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
         assert process.stdin is not None  # noqa: S101 - asked for in begin
         self._process, self._pipe = process, process.stdin
-        self._samples = samples
-        self._trouble = trouble
+        self._output = output
 
     @classmethod
     def begin(cls, gpu: GpuRequest | None, cpus: tuple[int, ...]) -> Sampled | str:
@@ -81,8 +78,7 @@ class Sampled:
         with contextlib.ExitStack() as stack:
             try:
                 # Without a name, so that nothing is left behind however either process ends.
-                samples = stack.enter_context(tempfile.TemporaryFile())
-                trouble = stack.enter_context(tempfile.TemporaryFile())
+                output = stack.enter_context(tempfile.TemporaryFile())
                 process = subprocess.Popen(
                     [
                         *(sys.executable, "-m", "suite.host.telemetry.sampler"),
@@ -91,8 +87,8 @@ class Sampled:
                         *(() if gpu is None else ("--gpu", gpu.visible or gpu.devices[0])),
                     ],
                     stdin=subprocess.PIPE,
-                    stdout=samples,
-                    stderr=trouble,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
                     cwd=SUITE.parent,
                     # Ctrl-C is the campaign's business; this one ends with its pipe.
                     start_new_session=True,
@@ -100,11 +96,11 @@ class Sampled:
             except OSError as error:
                 return f"the sampler could not be started: {error}"
             stack.pop_all()
-        begun = cls(process, samples, trouble)
+        begun = cls(process, output)
         # Its own start must not be a part of what is measured cold.
         deadline = time.monotonic() + _BEGIN_S
         while time.monotonic() < deadline and process.poll() is None:
-            if os.pread(samples.fileno(), 1 << 16, 0).count(b"\n") >= 2:
+            if os.pread(output.fileno(), 1 << 16, 0).count(b"\n") >= 2:
                 break
             time.sleep(_LOOK_S)
         return begun
@@ -127,21 +123,17 @@ class Sampled:
             # A driver that hangs; its process can be past killing, so it is not waited for.
             self._process.kill()
             code = None
-        telemetry = read_lines(_read(self._samples), span)
-        last = next((line.strip() for line in reversed(_read(self._trouble)) if line.strip()), "")
+        with self._output as output:
+            output.seek(0)
+            lines = output.read().decode(errors="replace").split("\n")
+        telemetry = read_lines(lines, span)
         if telemetry is not None and code == 0:
             return telemetry
-        why = "the sampler hung" if code is None else f"the sampler ended early: {last or code}"
+        last = next((line for line in reversed(lines) if line and not line.startswith("{")), code)
+        why = "the sampler hung" if code is None else f"the sampler ended early: {last}"
         if telemetry is None:
             return why
         return replace(telemetry, absent={**telemetry.absent, "sampler": why})
-
-
-def _read(file: IO[bytes]) -> list[str]:
-    """All lines of a file, which is then gone."""
-    with file:
-        file.seek(0)
-        return file.read().decode(errors="replace").splitlines()
 
 
 class _Line(msgspec.Struct):
@@ -177,18 +169,11 @@ def read_lines(lines: Iterable[str], span: Span) -> Telemetry | None:
             rows.append(line.values)
     if started is None or not rows:
         return None
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    for name, column in columns.items():
-        if all(value is None for value in column):
+    series = {name: values for name, values in columns.items() if set(values) != {None}}
+    for name in names:
+        if name not in series:
             absent.setdefault(name, "never told")
-    found = Telemetry(
-        started=started,
-        facts=facts,
-        at_s=at_s,
-        series={
-            name: column for name, column in columns.items() if any(v is not None for v in column)
-        },
-        absent=absent,
-    )
-    return None if any(judge_telemetry("$.telemetry", found)) else found
+    telemetry = Telemetry(started=started, facts=facts, at_s=at_s, series=series, absent=absent)
+    return None if any(judge_telemetry("$.telemetry", telemetry)) else telemetry

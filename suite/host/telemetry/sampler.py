@@ -34,7 +34,13 @@ _HEAT = (
 """Where the kernel lists sensors, what tells a sensor's kind there, which are the processor's, and what has
 their temperatures; what is found first is taken."""
 
-_CPU = "sys/devices/system/cpu"
+_WHY_ABSENT = {
+    "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
+    "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
+    "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
+    "cpu.temperature_c": "no sensor of the processor under /sys/class",
+    "cpu.throttled_s": "the control groups that are seen count no throttling",
+}
 
 _TRIES = 20
 """Samples in which the process of a container is looked for; an engine that makes no group of its name (a
@@ -50,33 +56,49 @@ class HostSensors:
         # Evenly picked, so that both sockets of a large machine are among them.
         step = -(-len(self._cpus) // MOST_CLOCKS) if self._cpus else 1
         self._clocked = self._cpus[::step]
-        self._clocks = [
-            path
-            for cpu in self._clocked
-            if (path := root / f"{_CPU}/cpu{cpu}/cpufreq/scaling_cur_freq").exists()
-        ]
+        folders = {cpu: root / f"sys/devices/system/cpu/cpu{cpu}" for cpu in self._cpus}
+        self._clocks = [folders[cpu] / "cpufreq/scaling_cur_freq" for cpu in self._clocked]
         self._counts = [
-            path
-            for cpu in self._cpus
-            for name in ("core_throttle_count", "package_throttle_count")
-            if (path := root / f"{_CPU}/cpu{cpu}/thermal_throttle/{name}").exists()
+            folder / f"thermal_throttle/{name}_throttle_count"
+            for folder in folders.values()
+            for name in ("core", "package")
+            if (folder / f"thermal_throttle/{name}_throttle_count").exists()
         ]
         self._temperatures = _find_temperatures(root)
         # Whatever is above all others holds back containers as well, which can't see it themselves.
         self._groups = groups.list_groups("cpu", root)[-1:]
-        self._sought: dict[str, int] = {}
+        # The worker's containers, and in how many samples each is still looked for.
+        self._containers: dict[str, int] = {}
+        self._sessions: set[int] = set()
         self._quotas: list[float] = []
         self._followed = False
         self._throttled = groups.read_throttled(self._groups)
         self._throttled_s = 0.0
         self.absent: dict[str, str] = {}
 
-    def follow(self, container: str) -> None:
-        """The groups of this container, and all above them, are watched as well from the next sample on.
+    def tell(self, line: str) -> None:
+        """``container ID`` or ``process PID``, the first of its session: those are the worker's; anything
+        else is ignored.
 
-        From inside only those below the root of its namespace can be seen, which is mostly its own.
+        The groups of a container, and all above them, are watched as well from the next sample on: from
+        inside only those below the root of its namespace can be seen, which is mostly its own.
         """
-        self._sought[container] = _TRIES
+        kind, _, name = line.strip().partition(" ")
+        if kind == "container" and name:
+            self._containers[name] = _TRIES
+        elif kind == "process" and name.isdigit():
+            self._sessions.add(int(name))
+
+    def is_own(self, pid: int) -> bool | None:
+        """Whether the process is the worker's; None: it can't be seen from here."""
+        folder = self._root / "proc" / str(pid)
+        names, stat = read_text(folder / "cgroup"), read_text(folder / "stat")
+        try:
+            # Field 6, counted behind the name, which may hold spaces.
+            session = int(stat.rpartition(")")[2].split()[3])
+        except (ValueError, IndexError):
+            return None
+        return session in self._sessions or any(name in names for name in self._containers)
 
     def facts(self) -> dict[str, Scalar]:
         """``cpu.quota``: the least quota of the groups that bound the containers, in CPUs, or ``none``;
@@ -91,8 +113,7 @@ class HostSensors:
         it back since the first look, summed over CPUs."""
         self._find_containers()
         clocks = self._read_clocks()
-        counts = [number for path in self._counts if (number := _number(path)) is not None]
-        heat = [number for path in self._temperatures if (number := _number(path)) is not None]
+        counts, heat = _read_numbers(self._counts), _read_numbers(self._temperatures)
         values = {
             "cpu.clock_mhz": math.fsum(clocks) / len(clocks) if clocks else None,
             "cpu.clock_least_mhz": min(clocks, default=None),
@@ -100,24 +121,15 @@ class HostSensors:
             "cpu.temperature_c": max(heat) / 1e3 if heat else None,
             "cpu.throttled_s": self._count_throttled(),
         }
-        reasons = {
-            "cpu.clock_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
-            "cpu.clock_least_mhz": "neither cpufreq nor /proc/cpuinfo tells it",
-            "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
-            "cpu.temperature_c": "no sensor of the processor under /sys/class",
-            "cpu.throttled_s": "the control groups that are seen count no throttling",
-        }
         for name, value in values.items():
             if value is None:
-                self.absent.setdefault(name, reasons[name])
+                self.absent.setdefault(name, _WHY_ABSENT[name])
         return values
 
     def _find_containers(self) -> None:
-        for container, left in list(self._sought.items()):
-            pid = _find_process(self._root, container)
-            self._sought[container] = left - 1
-            if pid is not None or left == 1:
-                del self._sought[container]
+        for container, left in self._containers.items():
+            pid = _find_process(self._root, container) if left else None
+            self._containers[container] = 0 if pid is not None else max(0, left - 1)
             above = [] if pid is None else groups.list_groups("cpu", self._root, pid)
             if above:
                 self._followed = True
@@ -135,10 +147,10 @@ class HostSensors:
 
     def _read_clocks(self) -> list[float]:
         """In MHz: what cpufreq says of each CPU, else the kernel's list of processors."""
-        if self._clocks:
-            found = (_number(path) for path in self._clocks)
-            return [number / 1e3 for number in found if number is not None]
-        clocks, cpu = [], -1
+        clocks = [number / 1e3 for number in _read_numbers(self._clocks)]
+        if clocks:
+            return clocks
+        cpu = -1
         for line in read_text(self._root / "proc/cpuinfo").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "processor" and value.strip().isdigit():
@@ -169,9 +181,10 @@ def _find_temperatures(root: Path) -> list[Path]:
     return []
 
 
-def _number(path: Path) -> int | None:
-    text = read_text(path).strip()
-    return int(text) if text.lstrip("-").isdigit() else None
+def _read_numbers(paths: Sequence[Path]) -> list[int]:
+    """The numbers in those of these files that have one."""
+    texts = (read_text(path).strip() for path in paths)
+    return [int(text) for text in texts if text.lstrip("-").isdigit()]
 
 
 NICE = 19
@@ -184,44 +197,11 @@ Clock = Callable[[], float]
 """Seconds that only grow."""
 
 
-class Owners:
-    """Which processes are the worker's: those of containers and sessions that it was told of."""
-
-    def __init__(self, root: Path = Path("/")) -> None:
-        self._root = root
-        self._containers: set[str] = set()
-        self._sessions: set[int] = set()
-
-    def tell(self, line: str) -> str | None:
-        """``container ID``, which is given back, or ``process PID``, the first of its session; anything else
-        is ignored."""
-        kind, _, name = line.strip().partition(" ")
-        if kind == "container" and name:
-            self._containers.add(name)
-            return name
-        if kind == "process" and name.isdigit():
-            self._sessions.add(int(name))
-        return None
-
-    def is_own(self, pid: int) -> bool | None:
-        """Whether the process is the worker's; None: it can't be seen from here."""
-        folder = self._root / "proc" / str(pid)
-        try:
-            groups = (folder / "cgroup").read_text(encoding="utf-8", errors="replace")
-            fields = (folder / "stat").read_text(encoding="utf-8", errors="replace")
-            # Field 6, counted behind the name, which may hold spaces.
-            session = int(fields.rpartition(")")[2].split()[3])
-        except (OSError, ValueError, IndexError):
-            return None
-        return session in self._sessions or any(name in groups for name in self._containers)
-
-
 def sample_until_told(
     out: IO[str],
     *,
     gpu: Gpu | None,
     host: HostSensors,
-    owners: Owners,
     every_s: float,
     wait: Wait,
     absent: Mapping[str, str],
@@ -241,18 +221,19 @@ def sample_until_told(
         at_s = clock() - began
         values = host.sample()
         if gpu is not None:
-            values |= gpu.sample(owners.is_own)
+            values |= gpu.sample(host.is_own)
         _write(out, {"at_s": round(at_s, 4), "values": values})
 
-    def tell(line: str) -> None:
-        if container := owners.tell(line):
-            host.follow(container)
-
-    due, told = began, True
-    while told:
+    due = began
+    lines: list[str] | None = []
+    while lines is not None:
         look()
         due = max(due + every_s, clock())
-        told = _listen(due, wait, tell, clock)
+        while (lines := wait(max(0.0, due - clock()))) is not None:
+            for line in lines:
+                host.tell(line)
+            if clock() >= due:
+                break
     # Counters are wanted on both sides of the last cell, too.
     look()
     used = os.times()
@@ -264,36 +245,18 @@ def sample_until_told(
     _write(out, {"facts": {**host.facts(), **own}, "absent": missing})
 
 
-def _listen(until: float, wait: Wait, tell: Callable[[str], None], clock: Clock) -> bool:
-    """Waits until then and takes what is told; False once nothing more will be."""
-    while True:
-        lines = wait(max(0.0, until - clock()))
-        if lines is None:
-            return False
-        for line in lines:
-            tell(line)
-        if clock() >= until:
-            return True
-
-
 def _write(out: IO[str], line: dict[str, Any]) -> None:
     out.write(json.dumps(line, separators=(",", ":")) + "\n")
     out.flush()
 
 
 def _wait_on(descriptor: int) -> Wait:
-    """Lines of a pipe, as they come."""
-    rest = b""
+    """Lines of a pipe, which come whole: each is written at once, and short (pipe(7))."""
 
     def wait(seconds: float) -> list[str] | None:
-        nonlocal rest
         if not select.select([descriptor], [], [], seconds)[0]:
             return []
-        chunk = os.read(descriptor, 65536)
-        if not chunk:
-            return None
-        *lines, rest = (rest + chunk).split(b"\n")
-        return [line.decode(errors="replace") for line in lines]
+        return os.read(descriptor, 65536).decode(errors="replace").splitlines() or None
 
     return wait
 
@@ -319,7 +282,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout,
         gpu=gpu,
         host=HostSensors(options.cpus),
-        owners=Owners(),
         every_s=options.every,
         wait=_wait_on(sys.stdin.fileno()),
         absent=absent,

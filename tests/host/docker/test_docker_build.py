@@ -9,7 +9,7 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.docker import build
-from suite.host.docker.build import follow_build, follow_pull, provide_image, reach_base, take_stock
+from suite.host.docker.build import follow_pull, provide_image, reach_base, take_stock
 from suite.host.docker.connection import Daemon, Description
 from suite.host.docker.leftovers import LASTING
 from suite.host.engine import LABEL, GpuSupport
@@ -77,7 +77,8 @@ def test_the_disk_is_not_asked_for_when_only_the_suite_changed(
     provide(api)
     for seen in api.present.values():
         if "Labels" in seen:
-            seen["Labels"] |= {f"{LABEL}.inputs": "old", f"{LABEL}.suite": "old"}
+            seen["RepoTags"] = ["crossover/cpu:old"]
+            seen["Labels"][f"{LABEL}.suite"] = "old"
     _, said = provide(api, **full)
     assert "changed since the last one: suite" in said[0]
 
@@ -86,11 +87,6 @@ def test_a_build_says_in_our_words_what_takes_long_and_nothing_else(api: FakeApi
     api.events = [{"stream": f"{line}\n"} for line in PIP_SAYS]
     _, said = provide(api)
     assert [line.removeprefix("image cpu: ") for line in said[1:]] == PIP_MEANS
-
-
-def test_a_builds_output_is_lines_without_the_builders_chatter() -> None:
-    events = [{"stream": " ---> Running in 1\nCollecting  x\n"}, {"aux": {"ID": "sha256:1"}}]
-    assert list(follow_build(iter(events))) == ["Collecting x"]
 
 
 def test_a_pull_is_told_by_its_layers() -> None:
@@ -132,7 +128,11 @@ def built(base: str = SPEC.base, identity: str = SPEC.base, **changed: str) -> F
     """An engine with an image from that base, whose labels are changed."""
     plan = plan_build(follow(SPEC, base), base_identity=identity, architecture="amd64")
     labels = {**plan.labels, **{f"{LABEL}.{name}": value for name, value in changed.items()}}
-    image = {"Id": "sha256:cpu", "Labels": labels, "RepoTags": [plan.tag]}
+    image = {
+        "Id": "sha256:cpu",
+        "Labels": labels,
+        "RepoTags": ["crossover/cpu:old" if changed else plan.tag],
+    }
     return FakeApi(present={"image": image})
 
 
@@ -142,12 +142,12 @@ def built(base: str = SPEC.base, identity: str = SPEC.base, **changed: str) -> F
         (FakeApi(), None, SPEC.free_bytes),
         (built(), "sha256:cpu", 0),
         # Stale: of other files of the suite, and of another lock.
-        (built(inputs="0"), None, 0),
-        (built(inputs="0", lock="0"), None, SPEC.free_bytes),
+        (built(suite="0"), None, 0),
+        (built(suite="0", lock="0"), None, SPEC.free_bytes),
     ],
 )
 def test_what_there_is_of_an_image(api: FakeApi, image: str | None, room_bytes: int) -> None:
-    stock = take_stock(Daemon(api, HERE), follow(SPEC))
+    stock = take_stock(Daemon(api, HERE), SPEC)
     assert (stock.image, stock.room_bytes) == (image, room_bytes)
     assert (stock.base, stock.base_here) == (SPEC.base, False)
     assert not {"pull", "build", "create"} & set(api.asked)
@@ -157,9 +157,9 @@ def test_a_built_image_comes_with_its_record_and_the_caches_that_are_there() -> 
     api = built()
     api.kept["mine"] = {"Name": "mine", "Labels": {LABEL: LASTING}}
     api.kept["scratch"] = {"Name": "scratch", "Labels": {LABEL: "volume"}}
-    stock = take_stock(Daemon(api, HERE), follow(SPEC))
+    stock = take_stock(Daemon(api, HERE), SPEC)
     assert stock.caches == ("mine",)
-    image = provide_image(Daemon(api, HERE), follow(SPEC), print, data_root=None)
+    image = provide_image(Daemon(api, HERE), SPEC, print, data_root=None)
     assert stock.recorded == (image.base, image.lock)
     assert not {"pull", "build", "create"} & set(api.asked)
 

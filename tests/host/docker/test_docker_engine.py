@@ -9,9 +9,7 @@ import pytest
 from requests.exceptions import ReadTimeout
 
 from suite.errors import EngineError, GpuError
-from suite.host.docker import connection
-from suite.host.docker.connection import Daemon, Description, Refused
-from suite.host.docker.engine import DockerEngine
+from suite.host.docker.connection import Description, Refused
 from suite.host.docker.run import container_limits
 from suite.host.engine import LABEL, GpuRequest
 from tests.fakes.docker_api import HERE, FakeApi, api_error, make_job, start
@@ -33,9 +31,8 @@ def test_a_container_gets_what_it_needs_and_nothing_more() -> None:
     assert set(limits["tmpfs"]) == {"/tmp", "/home/crossover"}  # noqa: S108 - inside
     for absent in ("privileged", "binds", "volumes", "nano_cpus", "cpu_quota", "auto_remove"):
         assert absent not in limits
-    assert "ulimits" not in limits
-    assert "device_requests" not in limits
-    assert "mem_limit" not in container_limits(make_job(), memlock=True)
+    assert limits["ulimits"] is limits["device_requests"] is None
+    assert container_limits(make_job(), memlock=True)["mem_limit"] is None
 
 
 CDI = GpuRequest(driver="cdi", devices=("nvidia.com/gpu=1",))
@@ -53,7 +50,7 @@ def test_a_gpu_is_asked_for_by_name(request_: GpuRequest, expected: dict[str, An
     (asked,) = limits["device_requests"]
     assert {key: asked[key] for key in expected} == expected
     assert limits["ulimits"][0]["Name"] == "memlock"
-    assert "ulimits" not in container_limits(make_job(gpu=request_), memlock=False)
+    assert container_limits(make_job(gpu=request_), memlock=False)["ulimits"] is None
 
 
 ORDER = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
@@ -73,8 +70,9 @@ def test_cuda_in_a_container_counts_as_nvidia_smi(
     api = FakeApi()
     api.failures["start"] = api_error(500, "no more than that is needed")
     with pytest.raises(EngineError if gpu is None else GpuError):
-        start(api, make_job(gpu=gpu, environment={"A": "b"}))
+        start(api, make_job(gpu=gpu, environment={"A": "b"}, labels={"c": "d", LABEL: "forged"}))
     assert api.created["environment"] == {"A": "b", **told}
+    assert api.created["labels"] == {"c": "d", LABEL: "run", f"{LABEL}.owner": "me"}
 
 
 @pytest.mark.parametrize(
@@ -93,31 +91,7 @@ def test_an_engine_is_known_by_what_sets_it_up(
     info: dict[str, Any], component: str, kind: str
 ) -> None:
     version = {"Components": [{"Name": component, "Version": "5.4.2"}]}
-    described = Description(endpoint=HERE, info=info, version=version)
-    engine = engine_of(described)
-    assert described.kind == engine.kind == engine._gpu_search.engine.kind == kind
-
-
-def engine_of(described: Description) -> DockerEngine:
-    engine = object.__new__(DockerEngine)
-    engine._daemon, engine._description = Daemon(FakeApi(), HERE), described
-    return engine
-
-
-def test_the_disk_that_is_looked_at_holds_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    status = [["driver-type", "io.containerd.snapshotter.v1"]]
-    info = {"DockerRootDir": "/var/lib/docker", "DriverStatus": status}
-    engine = engine_of(Description(endpoint=HERE, info=info, version={}))
-    monkeypatch.setattr(connection, "is_this_machine", lambda _info: True)
-    assert engine.data_root == "/var/lib/containerd"
-    monkeypatch.setattr(connection, "is_this_machine", lambda _info: None)
-    assert engine.data_root is None
-
-
-def test_our_labels_win_over_the_jobs() -> None:
-    api = FakeApi()
-    start(api, make_job(labels={"campaign": "c", LABEL: "forged"})).close()
-    assert api.created["labels"] == {"campaign": "c", LABEL: "run", f"{LABEL}.owner": "me"}
+    assert Description(endpoint=HERE, info=info, version=version).kind == kind
 
 
 @pytest.mark.parametrize(

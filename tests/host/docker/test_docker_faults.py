@@ -18,9 +18,9 @@ from suite.host.docker.build import provide_image
 from suite.host.docker.connection import Away, Daemon
 from suite.host.docker.leftovers import claim, discard_volume, release
 from suite.host.machine import deadlines
-from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
+from suite.host.machine.deadlines import LEAVE_S, SILENT_S, Patience
 from suite.host.machine.machine import own_token
-from suite.host.provision.images import follow, read_specs
+from suite.host.provision.images import read_specs
 from tests.fakes.docker_api import HERE, FakeApi, api_error, start
 
 GONE = "No such container: c1"
@@ -92,13 +92,6 @@ def test_a_container_that_is_being_removed_has_an_end_and_no_diary(status: int, 
     assert (ending.phrase, ending.diary, ending.left) == ("killed by SIGKILL", "", "")
 
 
-def test_an_engine_that_stops_its_containers_first_is_given_time_to_tell_of_one() -> None:
-    api = FakeApi()
-    run = start(api)
-    run.close()
-    assert api.waited["inspect"] == WORK_S
-
-
 @pytest.mark.parametrize("moment", ["inspect", "logs"])
 def test_an_engine_that_is_restarted_costs_the_run_and_no_more(moment: str) -> None:
     api = Restarted(**{moment: 3})
@@ -117,16 +110,6 @@ def test_an_engine_that_is_restarted_while_a_container_starts_is_waited_for(mome
     assert (api.asked.count("create"), api.asked.count("remove")) == (3, 2)
     assert run.next_line(5) == "a line"
     run.close()
-
-
-def test_what_a_try_may_have_made_is_gone_before_the_next_one() -> None:
-    api = Restarted(start=1, remove=3)
-    run = start(api)
-    tried = [one for one in api.asked if one in {"create", "start", "remove"}]
-    assert tried == ["create", "start", *["remove"] * 4, "create", "start"]
-    api.away["remove"] = 2
-    run.close()
-    assert api.asked[-3:] == ["remove"] * 3
 
 
 def test_a_container_that_is_refused_and_can_not_be_removed_is_told() -> None:
@@ -193,14 +176,6 @@ def test_who_leaves_a_hanging_engine_is_out_soon_and_told_what_is_left(hanging: 
     assert run.close() == ending
 
 
-def test_who_leaves_an_engine_that_answers_leaves_nothing() -> None:
-    api = FakeApi()
-    run = start(api)
-    ending = run.abandon()
-    assert (ending.diary, ending.left) == ("a line\n", "")
-    assert api.asked[-1] == "remove"
-
-
 def test_an_interrupt_while_a_start_hangs_says_what_is_left(hanging: Hanging) -> None:
     def interrupt(_: str) -> None:
         hanging.hangs = True
@@ -226,7 +201,7 @@ def test_a_kill_that_hangs_keeps_nobody_waiting_for_a_line(hanging: Hanging) -> 
 
 def test_every_call_has_a_deadline(hanging: Hanging) -> None:
     with pytest.raises(EngineError):
-        provide_image(Daemon(hanging, HERE), follow(read_specs()["cpu"]), str, data_root=None)
+        provide_image(Daemon(hanging, HERE), read_specs()["cpu"], str, data_root=None)
     assert hanging.waited["pull"] == SILENT_S
     client = connection._Client(base_url="unix:///nowhere", version="1.41", timeout=7)
     # The SDK itself asks for none while it pulls.
@@ -238,12 +213,6 @@ def test_every_call_has_a_deadline(hanging: Hanging) -> None:
 def test_patience_ends_for_all_calls_together(hanging: Hanging) -> None:
     patience = Patience(8.0)
     assert [patience.allow(60.0), patience.allow(5.0)] == [8.0, 5.0]
-    # Who gives an engine back, and may come again, leaves no hurry behind.
-    with patience.hurried():
-        hanging.passed_s = 4.0
-        assert patience.allow(60.0) <= 6.0
-    assert patience.allow(60.0) == 8.0
-    hanging.passed_s = 0.0
     patience.hurry()
     hanging.passed_s = 6.0
     patience.hurry()
@@ -283,7 +252,7 @@ def test_nothing_of_the_clients_configuration_reaches_a_container_or_a_build(
     with pytest.raises(EngineError):
         start(client)
     with pytest.raises(EngineError):
-        provide_image(Daemon(client, HERE), follow(read_specs()["cpu"]), str, data_root=None)
+        provide_image(Daemon(client, HERE), read_specs()["cpu"], str, data_root=None)
     client.close()
     assert [one.partition(" ")[0].rpartition("/")[2] for one in sent] == ["create", "build"]
     assert "secret" not in "".join(sent)

@@ -66,7 +66,7 @@ class Machine:
     @property
     def drivers(self) -> list[str]:
         """By which the GPU was asked for."""
-        return [one.driver for code, one in self.asked if code == gpu.GPU_PROBE and one]
+        return [asked.driver for code, asked in self.asked if code == gpu.GPU_PROBE and asked]
 
 
 @pytest.fixture(autouse=True)
@@ -170,15 +170,10 @@ def test_both_ways_are_told_where_neither_works() -> None:
     assert "apt-get install nvidia-container-toolkit" in caught.value.remedy
 
 
-def test_podman_on_wsl_is_asked_for_the_only_name_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    refuses = {"nvidia.com/gpu=1": UNRESOLVED}
-    machine = Machine(refuses=refuses, nodes=WSL, cuda=EITHER, kind="podman")
-    show(monkeypatch, ("dxg",))
-    found = machine.find("1", podman=(5, 4))
-    assert (found.devices, found.visible) == ((gpu.ALL,), "1")
-    show(monkeypatch, ("nvidia0",))
-    with pytest.raises(GpuError, match="unresolvable"):
-        machine.find("1", podman=(5, 4))
+def test_a_podman_that_drops_the_request_is_refused() -> None:
+    with pytest.raises(GpuError, match=r"podman 4\.3 .* runs without the GPU") as caught:
+        Machine().find("0", podman=(4, 3))
+    assert "`podman --version`" in caught.value.remedy
 
 
 def test_all_is_taken_where_nothing_else_is_listed() -> None:
@@ -218,35 +213,34 @@ def test_the_driver_is_read_here_or_seen_by_a_container(
     assert (VERSION_PROBE in dict(machine.asked)) is not here
 
 
-class Cuda:
+def make_cuda(*uuids: str, status: int = 0) -> SimpleNamespace:
     """As much of CUDA's library as the probe asks."""
 
-    def __init__(self, *uuids: str, status: int = 0) -> None:
-        self.uuids = uuids
-        self.status = status
-
-    def cuInit(self, flags: int) -> int:  # noqa: N802  CUDA's
-        return self.status
-
-    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
-        count._obj.value = len(self.uuids)
+    def count(out: Any) -> int:
+        out._obj.value = len(uuids)
         return 0
 
-    def cuDeviceGet(self, device: Any, index: int) -> int:  # noqa: N802
+    def get(device: Any, index: int) -> int:
         device._obj.value = index
         return 0
 
-    def cuDeviceGetUuid(self, digits: Any, device: Any) -> int:  # noqa: N802
-        digits[:] = bytes.fromhex(self.uuids[device.value].replace("-", ""))
+    def tell(digits: Any, device: Any) -> int:
+        digits[:] = bytes.fromhex(uuids[device.value].replace("-", ""))
         return 0
+
+    functions = {"cuDeviceGetCount": count, "cuDeviceGet": get, "cuDeviceGetUuid": tell}
+    return SimpleNamespace(cuInit=lambda _flags: status, **functions)
 
 
 @pytest.mark.parametrize(
     ("cuda", "said"),
-    [(Cuda(FIRST, SECOND), f"{FIRST}\n{SECOND}\n"), (Cuda(FIRST, status=100), "")],
+    [(make_cuda(FIRST, SECOND), f"{FIRST}\n{SECOND}\n"), (make_cuda(FIRST, status=100), "")],
 )
 def test_the_probe_prints_the_uuids_that_cuda_sees(
-    cuda: Cuda, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cuda: SimpleNamespace,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(ctypes, "CDLL", lambda _name: cuda)
     exec(gpu.CUDA_PROBE, {})  # noqa: S102  as a container does

@@ -11,7 +11,7 @@ from suite.errors import EngineError, RightsError
 from suite.host.engine import Card
 from tests.fakes.doctor_machine import smi
 from tests.host.doctor.rows import Row, a10g, hold, plain, smi_says
-from tests.host.doctor.test_machines import ROWS as MACHINES
+from tests.host.doctor.test_doctor_machines import ROWS as MACHINES
 
 LOST = "images=? base=? disk=? toolkit=? passthrough=? tensorflow=? "
 TROUBLE = EngineError("no Python that the lock has wheels for", "another Python")

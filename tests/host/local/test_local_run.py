@@ -10,10 +10,8 @@ import pytest
 
 from suite.errors import EngineError
 from suite.host.engine import Volume
-from suite.host.local import leftovers
 from suite.host.local import run as local_run
-from suite.host.local.leftovers import LocalVolumes
-from suite.host.local.run import LocalRun
+from suite.host.local.run import LocalRun, LocalVolumes
 from suite.host.machine.machine import own_token
 from tests.fakes.docker_api import make_job
 
@@ -120,7 +118,7 @@ def test_folders_of_the_dead_are_swept_and_no_others(place: Path) -> None:
             (place / f"crossover-{kind}-{name}").mkdir()
         dead = signed[0].rpartition("|")[0] + "|4194999@1"
         (place / f"crossover-{kind}-dead/owner").write_text(dead)
-    assert leftovers.sweep() == 2
+    assert local_run.sweep() == 2
     worker.close()
     volumes.remove(volume)
     strange = {"crossover-run-strange", "crossover-volume-strange"}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -47,37 +46,11 @@ def test_who_comes_second_is_told_who_holds_it_since_when_and_for_how_long(
 
 @pytest.mark.parametrize(
     "note",
-    [b"", b"{", b"[]", b'{"who": 1}', b'{"who": "x", "since": 7}', b"\xff", b'{"who": "x"}',
+    [b"", b"{", b"[]", b'{"who": 1}', b'{"who": "x", "since": 1e99}', b"\xff", b'{"who": "x"}',
      b'{"who": "x", "since": "2026-11-22T10:00:00"}'],
 )  # fmt: skip
 def test_a_note_that_says_nothing_is_no_reason_to_stumble(note: bytes) -> None:
     assert describe_holder(note) == "of an unknown owner"
-
-
-def test_a_note_tells_how_long_it_is_held_already() -> None:
-    since = datetime.now(timezone.utc) - timedelta(minutes=12)
-    said = describe_holder(
-        json.dumps({"who": "ann, process 7", "since": since.isoformat()}).encode()
-    )
-    assert said.startswith("of ann, process 7, since ")
-    assert "(12 min)" in said
-
-
-@pytest.mark.parametrize("step", [timedelta(hours=-3), timedelta(hours=1)])
-def test_a_clock_that_is_set_makes_a_lock_neither_older_nor_younger(
-    step: timedelta, held: Lock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held.expect(600.0)
-
-    class Day(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> Day:
-            return super().now(tz) + step
-
-    monkeypatch.setattr(lock, "datetime", Day)
-    with closing(Lock(tmp_path, "a.lock", make=True)) as other:
-        assert str(other.take()).endswith("UTC (0 min), for about 10 min more")
-    held.close()
 
 
 def test_a_lock_is_every_users(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suite.errors import UsageError
-from suite.host.docker import leftovers
-from suite.host.docker.connection import Daemon
 from suite.host.machine.machine import (
     describe_binding,
     find_cores,
@@ -23,7 +21,6 @@ from suite.host.machine.machine import (
     parse_cpus,
 )
 from suite.procfs import write_cpus
-from tests.fakes.docker_api import HERE, FakeApi
 from tests.fakes.groups import unified
 from tests.fakes.tree import lay
 
@@ -58,33 +55,6 @@ def test_cpus_written_are_read_again(cpus: set[int]) -> None:
     assert all(int(after[0]) > int(before[-1]) + 1 for before, after in itertools.pairwise(parts))
 
 
-def test_cpus_are_written_as_the_kernel_does() -> None:
-    assert write_cpus([8, 2, 0, 1, 3, 9]) == "0-3,8-9"
-
-
-@pytest.mark.parametrize(
-    ("state", "age_s", "alive", "gone"),
-    [
-        ("running", 0.0, True, False),
-        ("exited", 1e6, True, False),
-        ("running", 0.0, False, True),
-        ("exited", 0.0, False, True),
-        ("running", 1e6, None, False),
-        ("exited", 10.0, None, False),
-        ("exited", 1e6, None, True),
-        ("created", 1e6, None, True),
-    ],
-)
-def test_only_what_is_nobodys_is_swept(
-    state: str, age_s: float, alive: bool | None, gone: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api = FakeApi()
-    api.listed = [{"Id": "c1", "State": state, "Created": 1.8e9 - age_s}]
-    monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
-    assert leftovers.sweep(Daemon(api, HERE), 1.8e9) == int(gone)
-    assert api.asked == ["remove"] * gone
-
-
 def test_cores_that_are_given_and_withheld_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +84,6 @@ def test_cores_that_are_given_and_withheld_are_counted(
         ({"SLURM_CPUS_PER_TASK": "8", "SLURM_CPUS_ON_NODE": "8"}, "0-1", 7),
         ({"SLURM_CPUS_PER_TASK": "", "SLURM_CPUS_ON_NODE": "many"}, "0-1", 7),
         ({"SLURM_CPUS_PER_TASK": "0"}, "0-1", 7),
-        ({"SLURM_JOB_ID": "7"}, "0-1", 7),
     ],
 )
 def test_what_a_job_has_asked_for_is_not_withheld(

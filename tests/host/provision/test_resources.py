@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,16 +12,15 @@ import pytest
 
 from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
-from suite.host.campaign.arms import Arms, known_arms, name_arms
+from suite.host.campaign.arms import Arms, known_arms
 from suite.host.docker import leftovers
 from suite.host.docker.connection import Daemon
 from suite.host.docker.leftovers import LASTING, discard_volume, volume_labels
 from suite.host.docker.run import container_limits
 from suite.host.engine import LABEL, GpuRequest, Job, Volume
-from suite.host.local import engine as local_engine
-from suite.host.local import leftovers as local_leftovers
+from suite.host.local import run as local_run
 from suite.host.local.engine import LocalEngine
-from suite.host.local.leftovers import LocalVolumes, sweep_lasting
+from suite.host.local.run import LocalVolumes, sweep_lasting
 from suite.host.provision.images import (
     follow,
     identify_packages,
@@ -45,7 +43,7 @@ from suite.worker.proof import libraries
 from suite.worker.scenario import scratch
 from tests import synthetic
 from tests.fakes.docker_api import HERE, IMAGE, FakeApi, api_error, make_job, start
-from tests.fakes.engine import Life, asked_arm, fake_image
+from tests.fakes.engine import asked_arm, fake_image
 from tests.host.campaign.stage import Stage
 
 ARMS = known_arms()
@@ -101,16 +99,13 @@ def test_a_campaign_gives_one_cache_to_every_invocation_with_a_gpu_and_leaves_it
         assert said == (MINE.name if document.invocation.arm == "cuda" else "none")
 
 
-def test_an_arm_against_itself_has_one_cache_and_a_dead_container_keeps_it(stage: Stage) -> None:
-    twice = Arms(run=name_arms(["cuda", "cuda"]), gpus={None: GPU})
-    stage.run(lambda _: Life(words=[], code=139), arms=twice)
-    assert [job.volumes for job in stage.engine.jobs] == [(MINE,)] * 4
+PACKAGES = identify_packages(IMAGE.base, IMAGE.lock)
 
 
-def engine_with(labels: Mapping[str, str], image: str | None, volume: Volume) -> FakeApi:
-    """An engine that has the volume, and an image of that id with these labels."""
-    present = {"name": {"Id": image, "Labels": {LABEL: "image", **labels}}} if image else {}
-    api = FakeApi(present=present)
+def engine_with(volume: Volume, packages: str | None) -> FakeApi:
+    """An engine that has the volume, and an image of these packages."""
+    labels = {LABEL: "image", f"{LABEL}.packages": packages}
+    api = FakeApi(present={"name": {"Id": "sha256:2", "Labels": labels}} if packages else {})
     api.create_volume(volume.name, labels=volume_labels(volume, "me"))
     api.create_volume("not-ours", labels={"some": "label"})
     # However old.
@@ -118,49 +113,35 @@ def engine_with(labels: Mapping[str, str], image: str | None, volume: Volume) ->
     return api
 
 
-PACKAGES = {f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock)}
-
-
 @pytest.mark.parametrize(
-    ("volume", "labels", "image", "driver", "swept"),
+    ("volume", "packages", "driver", "swept"),
     [
-        # As it was made for.
-        (cache(), {}, IMAGE.id, DRIVER, False),
-        (cache(), {}, IMAGE.id, None, False),
         # The suite was edited and its image built anew, and the old one removed.
-        (cache(), PACKAGES, "sha256:2", DRIVER, False),
-        (cache(), PACKAGES, "sha256:2", None, False),
+        (cache(), PACKAGES, DRIVER, False),
+        (cache(), PACKAGES, None, False),
         # Other packages, or no image at all.
-        (cache(), {f"{LABEL}.packages": "x"}, "sha256:2", DRIVER, True),
-        (cache(), {}, "sha256:2", None, True),
-        (cache(), {}, None, None, True),
+        (cache(), "x", DRIVER, True),
+        (cache(), None, None, True),
         # The driver was changed.
-        (cache(), PACKAGES, IMAGE.id, "570.1", True),
+        (cache(), PACKAGES, "570.1", True),
         # One of an unknown driver stays with its image.
-        (UNKNOWN, {}, IMAGE.id, DRIVER, False),
-        (UNKNOWN, {}, None, DRIVER, True),
+        (UNKNOWN, PACKAGES, DRIVER, False),
+        (UNKNOWN, None, DRIVER, True),
     ],
 )
 def test_the_sweep_leaves_it_while_somebody_can_ask_for_it_again(
-    volume: Volume, labels: Mapping[str, str], image: str | None, driver: str | None, swept: bool
+    volume: Volume, packages: str | None, driver: str | None, swept: bool
 ) -> None:
-    api = engine_with(labels, image, volume)
-    count = leftovers.sweep(Daemon(api, HERE), 1.8e9, driver)
-    assert count == int(swept)
+    api = engine_with(volume, packages)
+    assert leftovers.sweep(Daemon(api, HERE), 1.8e9, driver) == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {volume.name})
 
 
 def test_a_cache_that_a_container_holds_is_left_alone() -> None:
-    api = engine_with({}, None, cache())
+    api = engine_with(cache(), None)
     api.failures[f"remove volume {cache().name}"] = api_error(409, "volume is in use")
     assert leftovers.sweep(Daemon(api, HERE), 1.8e9) == 0
     assert cache().name in api.kept
-
-
-def test_cleaning_removes_it_and_nothing_of_others() -> None:
-    api = engine_with({}, IMAGE.id, cache())
-    assert leftovers.remove_everything(Daemon(api, HERE))["volumes"] == 1
-    assert set(api.kept) == {"not-ours"}
 
 
 @pytest.mark.parametrize("base", ["python@sha256:0", "a-name:latest"])
@@ -193,35 +174,12 @@ def test_a_plain_process_has_a_folder_that_lasts_with_the_environments(tmp_path:
     assert {one.name for one in home.iterdir()} == {"cuda-0123", UNKNOWN.name}
 
 
-def test_no_room_for_it_is_an_engine_error(tmp_path: Path) -> None:
-    home = tmp_path / "arms"
-    home.write_text("a file")
-    with pytest.raises(EngineError, match="compile-cache could be made") as caught:
-        LocalVolumes(home).variables(job(cache()))
-    assert str(home) in caught.value.remedy
-
-
-def test_the_local_engine_sweeps_by_this_machines_driver(
+def test_the_callers_own_cache_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    LocalVolumes(tmp_path).variables(job(cache()))
-    monkeypatch.setattr(local_engine, "sweep", lambda: 0)
-    monkeypatch.setattr(local_engine, "read_version", lambda: DRIVER)
-    assert LocalEngine(home=tmp_path).sweep_leftovers() == 0
-    monkeypatch.setattr(local_engine, "read_version", lambda: "570.1")
-    assert LocalEngine(home=tmp_path).sweep_leftovers() == 1
-
-
-def test_the_callers_own_cache_is_left_alone_and_that_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
-    engine = LocalEngine(home=tmp_path)
-    assert CACHE_VARIABLE not in engine.describe()
-    theirs = tmp_path / "theirs"
-    monkeypatch.setenv(CACHE_VARIABLE, str(theirs))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "theirs"))
     monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
-    assert engine.describe()[CACHE_VARIABLE] == "not the caller's"
+    engine = LocalEngine(home=tmp_path)
     environment = engine._environment(job(cache()))
     assert environment[CACHE_VARIABLE] == str(tmp_path / cache().name)
     assert "CUDA_CACHE_DISABLE" not in environment
@@ -251,13 +209,11 @@ def test_only_cells_that_read_files_bring_a_volume() -> None:
 
 
 def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() -> None:
-    campaign = synthetic.make_campaign()
-    names = {
-        campaign_volumes(replace(campaign, id=identity), [cell("reading", reads_files=True)])[
-            0
-        ].name
-        for identity in ("20261121-größe-full", "20261121-größe-quick", "a" * 90)
-    }
+    names = set()
+    for identity in ("20261121-größe-full", "20261121-größe-quick", "a" * 90):
+        campaign = replace(synthetic.make_campaign(), id=identity)
+        (volume,) = campaign_volumes(campaign, [cell("reading", reads_files=True)])
+        names.add(volume.name)
     assert len(names) == 3
     # As docker has it.
     assert all(re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{1,60}", name) for name in names)
@@ -280,8 +236,7 @@ def test_host_and_worker_mean_the_same_place() -> None:
             {
                 LABEL: LASTING,
                 f"{LABEL}.purpose": "compile-cache",
-                f"{LABEL}.for": IMAGE.id,
-                f"{LABEL}.packages": identify_packages(IMAGE.base, IMAGE.lock),
+                f"{LABEL}.packages": PACKAGES,
                 f"{LABEL}.driver": "580.65.06",
             },
             {CACHE_VARIABLE: CACHE_TARGET},
@@ -291,7 +246,7 @@ def test_host_and_worker_mean_the_same_place() -> None:
 def test_a_run_gets_its_volumes_made_mounted_and_named(
     volume: Volume, labels: dict[str, str], variables: dict[str, str]
 ) -> None:
-    assert "mounts" not in container_limits(make_job(), memlock=False)
+    assert container_limits(make_job(), memlock=False)["mounts"] == []
     api = FakeApi()
     # Refused at the last moment, so that nothing has to be listened to.
     api.failures["start"] = api_error(500, "nobody has seen this")
@@ -305,44 +260,52 @@ def test_a_run_gets_its_volumes_made_mounted_and_named(
     assert (mount["Target"], mount["ReadOnly"]) == (*variables.values(), False)
 
 
-def test_a_refused_volume_is_an_error_and_leaves_no_container() -> None:
-    api = FakeApi()
-    api.failures["volume"] = api_error(500, "write: no space left on device")
-    with pytest.raises(EngineError, match="disk is full"):
-        start(api, make_job(volumes=(VOLUME,)))
-    assert api.asked == ["volume", "remove"]
-
-
 def test_removing_is_harmless_whatever_the_engine_says() -> None:
     api = FakeApi()
     assert not discard_volume(Daemon(api, HERE), VOLUME.name)
     api.create_volume(VOLUME.name, labels={})
-    api.failures[f"remove volume {VOLUME.name}"] = api_error(409, "volume is in use")
-    assert not discard_volume(Daemon(api, HERE), VOLUME.name)
-    del api.failures[f"remove volume {VOLUME.name}"]
     assert discard_volume(Daemon(api, HERE), VOLUME.name)
     assert api.kept == {}
 
 
 @pytest.mark.parametrize(
-    ("alive", "made", "swept"),
+    ("alive", "state", "age_s", "swept"),
     [
-        (True, "2020-01-01T00:00:00Z", False),
-        (False, "2026-11-21T08:00:00Z", True),
-        (None, "2026-11-21T08:00:00Z", False),
-        (None, "2026-11-18T08:00:00+01:00", True),
-        (None, "2026-11-18T08:00:00.123456789Z", True),
-        (None, "a while ago", False),
+        (True, "exited", 1e6, False),
+        (False, "running", 0.0, True),
+        (None, "exited", 10.0, False),
+        (None, "exited", 1e6, True),
+        (None, "created", 1e6, True),
+        (None, "running", 1e6, False),
     ],
 )
-def test_volumes_of_the_dead_and_old_ones_of_strangers_are_swept(
-    alive: bool | None, made: str, swept: bool, monkeypatch: pytest.MonkeyPatch
+def test_only_containers_that_are_nobodys_are_swept(
+    alive: bool | None, state: str, age_s: float, swept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = FakeApi()
+    api.listed = [{"Id": "c1", "State": state, "Created": NOW_S - age_s}]
+    monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
+    assert leftovers.sweep(Daemon(api, HERE), NOW_S) == int(swept)
+    assert api.asked == ["remove"] * swept
+
+
+@pytest.mark.parametrize(
+    ("made", "swept"),
+    [
+        ("2026-11-21T08:00:00Z", False),
+        ("2026-11-18T08:00:00+01:00", True),
+        ("2026-11-18T08:00:00.123456789Z", True),
+        ("a while ago", False),
+    ],
+)
+def test_old_volumes_of_strangers_are_swept(
+    made: str, swept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = FakeApi()
     api.create_volume(VOLUME.name, labels=volume_labels(VOLUME, "someone"))
     api.create_volume("not-ours", labels={"some": "label"})
     api.kept[VOLUME.name]["CreatedAt"] = made
-    monkeypatch.setattr(leftovers, "is_alive", lambda _: alive)
+    monkeypatch.setattr(leftovers, "is_alive", lambda _: None)
     assert leftovers.sweep(Daemon(api, HERE), NOW_S) == int(swept)
     assert set(api.kept) == {"not-ours"} | (set() if swept else {VOLUME.name})
 
@@ -353,7 +316,7 @@ def test_no_room_for_a_folder_is_an_engine_error(
     def refuse(**_: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(local_leftovers.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(local_run.tempfile, "mkdtemp", refuse)
     with pytest.raises(EngineError, match="No space left") as caught:
         LocalVolumes(place).variables(make_job(volumes=(VOLUME,)))
     assert str(place) in caught.value.remedy

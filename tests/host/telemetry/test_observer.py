@@ -43,18 +43,12 @@ def test_lines_that_were_cut_off_cost_only_themselves() -> None:
 CPU = Arm(name="cpu", image="cpu", gpu=False)
 
 
-class Elsewhere(FakeEngine):
-    @property
-    def is_here(self) -> bool | None:
-        return None
-
-
 @pytest.mark.parametrize(
     ("engine", "mode", "arm", "said"),
     [
         (FakeEngine(), "off", CPU, "switched off"),
         (FakeEngine(), "first", control_of(CPU, "again"), "left without telemetry"),
-        (Elsewhere(), "on", CPU, "not proven"),
+        (FakeEngine(here=None), "on", CPU, "not proven"),
     ],
 )
 def test_who_is_not_watched_and_why(engine: FakeEngine, mode: str, arm: Arm, said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from suite import codec
 from suite.host.gpu import nvml
-from suite.host.telemetry.sampler import HostSensors, Owners
+from suite.host.telemetry.sampler import HostSensors
 from tests.fakes.clock import Time
 from tests.fakes.groups import GROUPS, unified
 from tests.fakes.nvml import (
@@ -63,14 +63,6 @@ def test_a_healthy_gpu_is_sampled_whole(tmp_path: Path) -> None:
     assert '"gpu.uuid": "sha256:' in text
 
 
-def test_older_libraries_give_bytes(tmp_path: Path) -> None:
-    texts, plain = (
-        watch(tmp_path, replace(HEALTHY, as_bytes=as_bytes)).facts for as_bytes in (True, False)
-    )
-    # What the test's own process has used by then is no fact of the library's.
-    assert {**texts, "sampler.cpu_s": None} == {**plain, "sampler.cpu_s": None}
-
-
 @pytest.mark.parametrize(
     ("profile", "reasons", "held"),
     [(CAPPED, 0x4, "power"), (HOT, 0x20, "heat"), (BRAKED, 0x80, None)],
@@ -116,27 +108,21 @@ def test_a_library_that_is_not_there_or_does_not_start(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "pynvml", broken)
     with pytest.raises(nvml.NoLibrary, match="does not start: Unknown Error"):
         nvml.load_library()
-    monkeypatch.setitem(sys.modules, "pynvml", FakeNvml(HEALTHY))
-    for wanted in ("7", "GPU-unknown"):
+    missing = {"7": HEALTHY, "GPU-unknown": HEALTHY, "0:2": CUT, SLICE_UUIDS[2]: CUT, "1:0": CUT}
+    for wanted, profile in missing.items():
         with pytest.raises(nvml.NoLibrary, match="no such GPU"):
-            nvml.Gpu(nvml.load_library(), wanted)
+            nvml.Gpu(FakeNvml(profile), wanted)
     assert str(NVMLError(3)) == "Not Supported"
 
 
 def test_a_plain_process_owns_its_session(tmp_path: Path) -> None:
-    owners = Owners(make_processes(tmp_path))
-    assert [owners.is_own(pid) for pid in (100, 200, 300)] == [False, False, None]
+    host = HostSensors((0,), make_processes(tmp_path))
+    assert [host.is_own(pid) for pid in (100, 200, 300)] == [False, False, None]
     for line in ("process 200", "nonsense", "process x", "container "):
-        owners.tell(line)
-    assert [owners.is_own(pid) for pid in (100, 200)] == [False, True]
-    owners.tell(f"container {CONTAINER}\n")
-    assert owners.is_own(100) is True
-
-
-def test_an_instance_that_is_not_there_is_none() -> None:
-    for wanted in ("0:2", SLICE_UUIDS[2], "1:0"):
-        with pytest.raises(nvml.NoLibrary, match="no such GPU"):
-            nvml.Gpu(FakeNvml(CUT), wanted)
+        host.tell(line)
+    assert [host.is_own(pid) for pid in (100, 200)] == [False, True]
+    host.tell(f"container {CONTAINER}\n")
+    assert host.is_own(100) is True
 
 
 def test_what_fails_once_is_asked_again() -> None:
@@ -254,7 +240,7 @@ def test_the_hosts_sensors(tmp_path: Path) -> None:
 def test_a_quota_above_a_container_is_seen_from_outside(tmp_path: Path) -> None:
     sensors = HostSensors((0,), lay(tmp_path, BOXED))
     assert sensors.sample()["cpu.throttled_s"] is None
-    sensors.follow(BOX)
+    sensors.tell(f"container {BOX}")
     assert sensors.sample()["cpu.throttled_s"] == 0.0
     assert sensors.facts() == {"cpu.quota": "2.5"}
     # Its slice's waiting shows in its own group, too, and is the same.
@@ -271,10 +257,10 @@ def test_a_quota_above_a_container_is_seen_from_outside(tmp_path: Path) -> None:
 def test_a_container_below_no_quota_or_without_a_group_of_its_name(tmp_path: Path) -> None:
     free = {name: text for name, text in BOXED.items() if not name.endswith("cpu.max")}
     sensors = HostSensors((0,), lay(tmp_path, free))
-    sensors.follow("another")
+    sensors.tell("container another")
     sensors.sample()
     assert sensors.facts() == {}
-    sensors.follow(BOX)
+    sensors.tell(f"container {BOX}")
     sensors.sample()
     assert sensors.facts() == {"cpu.quota": "none"}
     # It began after it was told of.

@@ -8,7 +8,7 @@ from pathlib import Path
 from suite.clock import Span
 from suite.host.gpu import nvml
 from suite.host.telemetry.observer import read_lines
-from suite.host.telemetry.sampler import HostSensors, Owners, sample_until_told
+from suite.host.telemetry.sampler import HostSensors, sample_until_told
 from suite.model import Telemetry
 from tests.fakes.clock import Time
 from tests.fakes.nvml import FakeNvml, Profile
@@ -41,8 +41,7 @@ def watch(
     sample_until_told(
         out,
         gpu=gpu,
-        host=HostSensors((0,), root),
-        owners=Owners(make_processes(root)),
+        host=HostSensors((0,), make_processes(root)),
         every_s=0.25,
         wait=now.wait,
         absent={},
