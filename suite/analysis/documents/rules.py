@@ -39,6 +39,8 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
         yield from judge_work(f"{path}.work", cell.work)
         if cell.sweep is not None and cell.sweep not in cell.params:
             yield f"{path}.sweep", f"{cell.sweep!r} is not an axis of this cell"
+        for axis in cell.choices.keys() - cell.params.keys():
+            yield f"{path}.choices.{axis}", "is not an axis of this cell"
     for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
         for arm, of_cells in by_arm.items():
             yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
