@@ -11,7 +11,7 @@ from pathlib import Path
 
 SUITE = Path(__file__).resolve().parent
 
-SUFFIXES = {".py", ".toml", ".json"}
+SUFFIXES = {".py", ".json"}
 """Of source, and of the tables beside it."""
 
 

@@ -32,7 +32,7 @@ from suite.cells.traits import (
 CHOICES: Mapping[str, Choice] = {
     name: Choice(**declared) for name, declared in read_table(__file__, "choices").items()
 }
-"""What whoever writes a script chooses, by name: the rows of ``choices.toml``."""
+"""What whoever writes a script chooses, by name: the rows of ``choices.json``."""
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suite.analysis.analyse import analyse, compare_again
 from suite.analysis.documents.read import load_campaign
-from suite.analysis.several.draw import draw_cells, hash_samples
+from suite.analysis.several.recheck import draw_cells, hash_samples
 from suite.cli.receipts.archive import unpacked
 from suite.cli.run_campaign import shown, start_campaign, write_reports
 from suite.cli.runs import find_run

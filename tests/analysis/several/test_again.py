@@ -10,7 +10,7 @@ from msgspec import structs
 from suite.analysis.analyse import compare_again
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Versus
-from suite.analysis.several.draw import draw_cells
+from suite.analysis.several.recheck import draw_cells
 from suite.cells.cell import Work
 from suite.errors import UsageError
 from suite.model import Check

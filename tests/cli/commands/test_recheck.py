@@ -13,7 +13,7 @@ import pytest
 
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
-from suite.analysis.several.draw import draw_cells, hash_samples
+from suite.analysis.several.recheck import draw_cells, hash_samples
 from suite.cli.commands.recheck import CELLS
 from suite.host.engine import Job
 from tests import synthetic
