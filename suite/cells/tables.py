@@ -1,4 +1,7 @@
-"""The tables that lie beside the code: data and texts, in JSON, since the measured Python may be 3.10, without TOML."""
+"""The tables that lie beside the code: data and texts.
+
+In JSON, because an image's Python may be 3.10, which reads no TOML.
+"""
 
 from __future__ import annotations
 
