@@ -31,7 +31,7 @@ from suite.analysis.result.numbers import (
 from suite.analysis.statistics.estimate import (
     CONFIDENCE,
     Moments,
-    bring_back,
+    exponentiate,
     find_moments,
     find_quantile,
     find_spread,
@@ -58,8 +58,8 @@ Test = Callable[[Iterable[float], Iterable[float]], Ratio | None]
 
 
 class Spread(NamedTuple):
-    """How far a ratio's logarithm is off in one block, and the degrees of freedom for each block after the
-    first: 1 of pairs, 1 to 2 of two sides that are measured apart."""
+    """The standard deviation of one block's log-ratio, and the degrees of freedom for each block after the
+    first: 1 for pairs, 1 to 2 for two sides that were measured apart."""
 
     deviation: float
     freedom: float = 1.0
@@ -101,8 +101,8 @@ def compare_pairs(
         margin: what a difference must exceed to count, a share: of all of them, or of each.
         paired: both sides were measured in the same blocks (Student); else Welch's test, in whose intervals
             drift between the sides is not.
-        level: the chance of any false FASTER or SLOWER among all of them; None: shared out between cells of
-            work and all others, which are two families (`WORK_LEVEL`, `OTHER_LEVEL`).
+        level: the chance of any false FASTER or SLOWER among all of them; None: split between the cells
+            with the role "work" and all others, which are two families (`WORK_LEVEL`, `OTHER_LEVEL`).
         any_profile: judge rows of any profile; else one that gives no verdicts forbids them.
         measure: what of a row is compared.
         unpaired: the test where nothing is paired; None: `find_welch_ratio`.
@@ -137,7 +137,9 @@ def compare_pairs(
     verdicts = _judge_families(
         ratios,
         invalid,
-        hasty=None if any_profile else next((p for p in profiles if p not in WITH_VERDICTS), None),
+        without_verdicts=None
+        if any_profile
+        else next((p for p in profiles if p not in WITH_VERDICTS), None),
         work={key for key, rows in first_rows.items() if any(row.role == "work" for row in rows)},
         level=level,
         margin=margin,
@@ -159,7 +161,7 @@ def _judge_families(
     found: Mapping[Key, Ratio | Flag],
     invalid: Mapping[Key, tuple[Flag, ...]],
     *,
-    hasty: str | None,
+    without_verdicts: str | None,
     work: Collection[Key],
     level: float | None,
     margin: float | Mapping[Key, float],
@@ -175,7 +177,7 @@ def _judge_families(
             for is_work, share in ((True, WORK_LEVEL), (False, OTHER_LEVEL))
         ]
     judged: dict[Key, Verdict] = {}
-    for family, chance in () if hasty else families:
+    for family, chance in () if without_verdicts else families:
         judged |= judge(
             family,
             margin=margin,
@@ -184,12 +186,18 @@ def _judge_families(
             paired=paired,
             spreads=spreads,
         )
-    few = raise_flag("few-pairs", fewest=FEWEST)
-    missing = raise_flag("provisional", profile=hasty) if hasty else few
-    return {
-        key: judged.get(key, ratio if isinstance(ratio, Flag) else missing)
-        for key, ratio in found.items()
-    }
+    absent = {key: _explain_absence(ratio, without_verdicts) for key, ratio in found.items()}
+    return {**absent, **judged}
+
+
+def _explain_absence(ratio: Ratio | Flag, without_verdicts: str | None) -> Flag:
+    """Why there is no verdict on a ratio."""
+    if isinstance(ratio, Flag):
+        return ratio
+    if without_verdicts:
+        return raise_flag("provisional", profile=without_verdicts)
+    too_wide = (flag for flag in ratio.flags if flag.code == "too-wide")
+    return next(too_wide, raise_flag("few-pairs", fewest=FEWEST))
 
 
 # --- Ratios -------------------------------------------------------------------------------------------
@@ -286,7 +294,7 @@ def scale_ratio(ratio: Ratio, by: float) -> Ratio:
 
 
 def _make_ratio(moments: Moments, n: int) -> Ratio:
-    outer, inner = (bring_back(moments, n, level) for level in (CONFIDENCE, INNER))
+    outer, inner = (exponentiate(moments, n, level) for level in (CONFIDENCE, INNER))
     p = None
     # Without a spread there is nothing to judge a mean of 0 by.
     if n >= FEWEST and moments.error > 0:
@@ -328,11 +336,11 @@ def judge(
     """
     sound = {key: ratio for key, ratio in ratios.items() if key not in invalid}
     if paired:
-        sound = share_spread(sound)
+        sound = widen_by_family(sound)
     tested = {key: ratio.p for key, ratio in sound.items() if ratio.p is not None}
     adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
-    # Of the cells that are still open Holm asks as much of the first one to be decided.
-    strict = level / max(1, sum(p >= level for p in adjusted.values()))
+    # What Holm asks of the next cell to be decided: the level over the number of those that are open.
+    next_level = level / max(1, sum(p >= level for p in adjusted.values()))
     verdicts = {}
     for key in ratios:
         if key in invalid:
@@ -341,7 +349,7 @@ def judge(
             own = margin[key] if isinstance(margin, Mapping) else margin
             spread = (spreads or {}).get(key)
             verdicts[key] = _judge_one(
-                sound[key], adjusted.get(key), own, level, strict=strict, spread=spread
+                sound[key], adjusted.get(key), own, level, next_level=next_level, spread=spread
             )
     return verdicts
 
@@ -357,7 +365,7 @@ def _judge_one(
     margin: float,
     level: float,
     *,
-    strict: float,
+    next_level: float,
     spread: Spread | None,
 ) -> Verdict:
     if p is None:
@@ -371,7 +379,7 @@ def _judge_one(
     if least > 1 / (1 + EQUIVALENCE) and most < 1 + EQUIVALENCE:
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
     reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
-    blocks = count_blocks(ratio, margin, strict, spread=spread)
+    blocks = count_blocks(ratio, margin, next_level, spread=spread)
     return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
 
 
@@ -437,14 +445,15 @@ def judge_bound(tested: Mapping[Key, Bounded], bound: float) -> dict[Key, Bound]
         else "undecided"
         for key, row in tested.items()
     }
-    # Of the cells that are open Holm asks as much of the first one to be decided.
-    level = LEVEL / max(1, sum(answer == "undecided" for answer in answers.values()))
+    next_level = LEVEL / max(1, sum(answer == "undecided" for answer in answers.values()))
     return {
         key: Bound(
             answer=answer,
             p=ps[key],
             limit=tested[key].limit,
-            blocks=_count_for_bound(tested[key], bound, level) if answer == "undecided" else None,
+            blocks=_count_for_bound(tested[key], bound, next_level)
+            if answer == "undecided"
+            else None,
         )
         for key, answer in answers.items()
     }
@@ -491,15 +500,15 @@ def _count_for_bound(row: Bounded, bound: float, level: float) -> int | None:
 FEWEST_RATIOS = 3
 """Of fewer ratios nobody knows how far their variances differ."""
 
-SMALLEST = 0.1
-"""The share of the variances that are taken to be no smaller than the next one."""
+FLOOR_QUANTILE = 0.1
+"""Log variances below this quantile are raised to it."""
 
 STEPS = 50
 """Newton's steps for the trigamma function's inverse at the most; it takes under ten."""
 
 
-def share_spread(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
-    """Paired ratios as unsure as their family says, where that is more than they say of themselves.
+def widen_by_family(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
+    """Widens each paired ratio whose spread is smaller than its family suggests; none gets narrower.
 
     Spreads are drawn towards what is usual among them, as in the moderated t test: variances are taken to
     come from a scaled inverse chi-squared distribution, whose scale and degrees of freedom the family
@@ -550,7 +559,7 @@ def _fit(spreads: list[tuple[float, int]]) -> tuple[float, float]:
         2 * math.log(own) - float(special.digamma(half)) + math.log(half)
         for (own, _), half in zip(spreads, halves, strict=True)
     ]
-    logs = np.maximum(logs, np.quantile(logs, SMALLEST)).tolist()
+    logs = np.maximum(logs, np.quantile(logs, FLOOR_QUANTILE)).tolist()
     mean = math.fsum(logs) / len(logs)
     variance = math.fsum((log - mean) * (log - mean) for log in logs) / (len(logs) - 1)
     beyond = variance - math.fsum(special.polygamma(1, halves)) / len(halves)

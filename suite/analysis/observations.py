@@ -36,7 +36,8 @@ class Observation:
     ``seconds`` are per call, the mean of the invocation's samples, and ``work`` is per call, in ``unit``.
     ``machine`` is a name that stays the same while the machine's parts do.  ``suite`` is a hash of the
     measured part of the suite: only rows with the same one are of the same work.  ``flags`` are what
-    speaks against the number, or stands beside it.  Where no block has a number, ``block`` is None.
+    speaks against the number, or stands beside it.  ``block`` is None where no block
+    was begun or has a value; of a block that was begun and gave no number, ``seconds`` is None.
     """
 
     campaign: str

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.analysis.compare import find_paired_ratio, judge, share_spread
+from suite.analysis.compare import find_paired_ratio, judge, widen_by_family
 from suite.analysis.result.numbers import Ratio
 from suite.analysis.statistics.estimate import find_spread
 from tests.bench.rates import Rate
@@ -31,7 +31,7 @@ def draw_family(deviations: list[float], blocks: int = 5, seed: int = 1) -> dict
 
 def test_the_intervals_and_the_p_value_are_by_the_wider_spread() -> None:
     family = draw_family([0.02] * 60)
-    name, one = next((n, r) for n, r in share_spread(family).items() if r != family[n])
+    name, one = next((n, r) for n, r in widen_by_family(family).items() if r != family[n])
     own = family[name]
     spread, mean = find_spread(one), math.log(own.value)
     assert spread is not None
@@ -74,9 +74,9 @@ def test_blocks_that_agree_by_chance_are_no_equivalence_either() -> None:
 
 def test_too_few_ratios_and_those_without_a_spread_stay_as_they_are() -> None:
     pair = draw_family([0.02, 0.02])
-    assert share_spread(pair) == pair
+    assert widen_by_family(pair) == pair
     more = {"still": make([0.1, 0.1, 0.1]), "short": make([0.1, 0.2]), **draw_family([0.02] * 3)}
-    found = share_spread(more)
+    found = widen_by_family(more)
     assert (found["still"], found["short"]) == (more["still"], more["short"])
     assert list(found) == list(more)
 

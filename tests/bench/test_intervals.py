@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from suite.analysis.statistics.estimate import CLAIM, count_needed
+from suite.analysis.statistics.estimate import TARGET_HALF_WIDTH, count_needed
 from suite.analysis.statistics.stopping import assess
 from suite.host.campaign import plan
 from tests.bench.rates import Rate, contains, count, draw_values, estimates, ratios
@@ -76,7 +76,7 @@ def test_as_many_values_as_are_needed_are_known_to_five_per_cent_every_other_tim
     assert needed is not None
     values = np.exp(draw.normal(0, spread, (4000, needed)))
     widths = [value.high / value.value for value in estimates(values) if value.high is not None]
-    assert count([width <= 1 + CLAIM for width in widths]).lies_within(0.45, 0.7)
+    assert count([width <= 1 + TARGET_HALF_WIDTH for width in widths]).lies_within(0.45, 0.7)
 
 
 def test_a_campaign_of_one_cell_is_the_worst_case_for_looks() -> None:

@@ -15,7 +15,7 @@ from suite.model import CellResult
 MANY_OUTLIERS = 0.05
 """With a larger share of its samples far out a cell says so."""
 
-_KINDS: Mapping[SteadyClass, str] = {
+_CODE_BY_CLASS: Mapping[SteadyClass, str] = {
     "too few": "few-samples",
     "unsteady": "unsteady",
     "slowdown": "slowed-down",
@@ -26,8 +26,8 @@ _KINDS: Mapping[SteadyClass, str] = {
 class Reading:
     """One invocation's value of a cell in seconds per call: the mean of its steady samples.
 
-    ``steady`` is the class of the series, ``start`` the index of the first steady sample.  ``outliers`` and
-    ``bimodal`` are about the steady samples, of which stalls alone do not count.
+    ``steady`` is the class of the series, ``start`` the index of the first steady sample.  ``value``
+    leaves stalls aside; ``outliers`` and ``bimodal`` are about all steady samples.
     """
 
     value: float
@@ -73,9 +73,9 @@ def flag_readings(
     """
     every = tuple(readings)
     blocks_by_code = {
-        code: [block for block, reading in readings.items() if reading.steady == kind]
-        for kind, code in _KINDS.items()
-        if not (kind == "too few" and one_shot)
+        code: [block for block, reading in readings.items() if reading.steady == steady_class]
+        for steady_class, code in _CODE_BY_CLASS.items()
+        if not (steady_class == "too few" and one_shot)
     }
     modes = [block for block, reading in readings.items() if reading.bimodal]
     blocks_by_code["bimodal"] = modes if 2 * len(modes) > len(every) else []

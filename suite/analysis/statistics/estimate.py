@@ -18,10 +18,10 @@ from suite.analysis.statistics.rounding import settle
 from suite.flags import raise_flag
 
 CONFIDENCE = 0.95
-"""The confidence level of every interval here."""
+"""The confidence level of an interval, unless another is named."""
 
-CLAIM = 0.05
-"""A claim about a type of machine is as good as people ask for where its interval reaches no further."""
+TARGET_HALF_WIDTH = 0.05
+"""How far a 95 % interval may reach, as a share, for a claim about a type of machine."""
 
 _NO_SPREAD = 1e-12
 """Logarithms that differ by less do so by rounding only: a float has 16 digits."""
@@ -33,7 +33,7 @@ _STEP = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """Mean and standard error of logarithms, and the degrees of freedom of the latter."""
+    """Mean and standard error of values, mostly logarithms, and the degrees of freedom of the latter."""
 
     mean: float
     error: float
@@ -42,8 +42,8 @@ class Moments:
 
 STALL_S = 0.5
 STALL_FACTOR = 3.0
-"""A sample that took so many seconds longer than the median one, and so many times as long, is a stall:
-a paused container or a suspended machine looks like that."""
+"""A sample that took over `STALL_S` seconds longer than the median one, and over `STALL_FACTOR` times as
+long, is a stall: a paused container or a suspended machine looks like that."""
 
 
 def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
@@ -74,7 +74,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     Raises:
         ValueError: there are no values, or one of them is not positive.
     """
-    return bring_back(find_moments(list(map(math.log, values))), len(values))
+    return exponentiate(find_moments(list(map(math.log, values))), len(values))
 
 
 def estimate_difference(values: Sequence[float]) -> Estimate:
@@ -101,16 +101,16 @@ def find_spread(found: Estimate) -> float | None:
 
 
 def count_needed(found: Estimate) -> int | None:
-    """How many values of the spread seen put the 95 % interval within `CLAIM` of the value, either way;
-    None: it has no interval, so that nobody knows the spread.
+    """How many values with this spread would put the 95 % interval within `TARGET_HALF_WIDTH` of the value,
+    either way; None: it has no interval, so that nobody knows the spread.
 
-    The least n with t(n - 1) s / √n ≤ log(1 + CLAIM), looked for from the normal quantile's n on.  Of so
-    many, about every other interval comes out as narrow: the spread that is seen varies, too.
+    The least n with t(n - 1) s / √n ≤ log(1 + `TARGET_HALF_WIDTH`), looked for from the normal quantile's n
+    on.  About every other interval of n values comes out as narrow: the observed spread varies, too.
     """
     spread = find_spread(found)
     if spread is None:
         return None
-    reach = math.log(1 + CLAIM)
+    reach = math.log(1 + TARGET_HALF_WIDTH)
     needed = max(FEWEST, math.ceil((find_quantile(math.inf, CONFIDENCE) * spread / reach) ** 2))
     while find_quantile(needed - 1, CONFIDENCE) * spread > reach * math.sqrt(needed):
         needed += 1
@@ -133,7 +133,7 @@ def find_moments(logs: Sequence[float]) -> Moments:
     return Moments(mean=mean, error=math.sqrt(variance / n), freedom=n - 1)
 
 
-def bring_back(moments: Moments, n: int, confidence: float = CONFIDENCE) -> Estimate:
+def exponentiate(moments: Moments, n: int, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of ``n`` logarithms with Student's t interval, exponentiated."""
     value = _exp(moments.mean)
     if n < FEWEST:

@@ -13,7 +13,7 @@ from suite.flags import pick
 from suite.report.pictures.picture import Picture
 from suite.report.sections.environment import show_facts, write_facts, write_images
 from suite.report.sections.tables.cells import (
-    compare_arms,
+    show_arm_ratio,
     show_time,
     show_verdict,
     write_marks,
@@ -101,7 +101,7 @@ def _write_claim(page: Page, analysis: Analysis, cell: CellAnalysis) -> None:
         rate = result.value and show_rate(result.work.amount, result.work.unit, result.value)
         ratio, verdict = Cell(""), Cell("")
         if arm in cell.comparisons:
-            ratio = compare_arms(cell, arm, analysis.base)
+            ratio = show_arm_ratio(cell, arm, analysis.base)
             verdict = show_verdict(cell.verdicts[arm])
         rows.append(
             {

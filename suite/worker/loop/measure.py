@@ -21,13 +21,13 @@ Fence = Callable[[], object]
 SAMPLE_FLOOR_S = 0.010
 """A sample takes at least this long, so that the clock's grain and one interrupt stay small in it."""
 
-FENCES_A_SAMPLE = 200
+SAMPLE_FLOOR_FENCES = 200
 """… and at least as long as this many empty fences, so that timing costs at most 0.5 % of it."""
 
 INTERRUPTION_S = 0.25
 """A sample of the climb that took less than this can owe its length to an interruption (another
-process's slice, a late trace), so it is believed only when a second one is as long: K is frozen for
-the whole campaign.  Longer ones are not paid for twice."""
+process's slice, a late trace), so it is timed again and the faster one counts: K is frozen for the
+whole campaign.  A longer one is not worth repeating."""
 
 WINDOW = 10
 """Warm-up has settled when the medians of the last two windows of so many samples agree …"""
@@ -72,7 +72,7 @@ class Timing:
 class Loop:
     """The instruments of one process: its clock, in nanoseconds, and its fence.
 
-    ``fence_s`` is the price of an empty fence here, the median of a few runs.
+    ``fence_s`` is the cost of an empty fence here, in seconds, the median of 101 runs.
     """
 
     clock: Clock
@@ -87,7 +87,7 @@ class Loop:
     @property
     def floor_s(self) -> float:
         """The least time that a sample has to take."""
-        return max(SAMPLE_FLOOR_S, FENCES_A_SAMPLE * self.fence_s)
+        return max(SAMPLE_FLOOR_S, SAMPLE_FLOOR_FENCES * self.fence_s)
 
     def sample(self, step: Step, calls: int) -> tuple[Sample, Any]:
         """Times ``calls`` consecutive calls between two fences; also returns the last result.

@@ -400,3 +400,16 @@ def test_a_failed_control_stands_first_on_every_page_and_nothing_passes(
     assert "Reproduced:" in text
     assert "control" not in text.split("## ")[0]
     assert "ROWS=cell" in text.split("side by side:")[1]
+
+
+@pytest.mark.parametrize(
+    ("logarithms", "code"),
+    [((0.0, 0.1), "few-pairs"), ((228.0, 228.0, -228.0), "too-wide"), ((0.0, 0.1, 0.2), "")],
+)
+def test_a_ratio_without_an_interval_has_no_verdict_and_says_which_kind_it_is(
+    logarithms: Sequence[float], code: str
+) -> None:
+    other = [observation(logarithm, block) for block, logarithm in enumerate(logarithms)]
+    base = [observation(0.0, row.block or 0) for row in other]
+    comparison = compare_pairs({"": (base, other)}, margin=0.02)[""]
+    assert (comparison.no_verdict.code if comparison.no_verdict else "") == code

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from suite.analysis.compare import find_paired_ratio
-from suite.analysis.statistics.estimate import CLAIM, count_needed, estimate, reduce_invocation
+from suite.analysis.statistics.estimate import (
+    TARGET_HALF_WIDTH,
+    count_needed,
+    estimate,
+    reduce_invocation,
+)
 from tests.flagging import codes
 
 times = st.floats(min_value=1e-12, max_value=1e9)
@@ -62,8 +67,8 @@ def test_so_many_values_are_needed_that_one_less_would_not_do(spread: float) -> 
     found = estimate([math.exp(-spread), 1.0, math.exp(spread)])
     needed = count_needed(found)
     assert needed is not None
-    assert reach(needed) <= math.log(1 + CLAIM)
-    assert needed == 3 or reach(needed - 1) > math.log(1 + CLAIM)
+    assert reach(needed) <= math.log(1 + TARGET_HALF_WIDTH)
+    assert needed == 3 or reach(needed - 1) > math.log(1 + TARGET_HALF_WIDTH)
     assert (needed == 3) == (spread < 0.02)
 
 

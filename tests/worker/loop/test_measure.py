@@ -78,7 +78,7 @@ def test_calibrated_samples_reach_the_floor_and_never_the_cap(
     sample_s = loop.sample(device.step, calls)[0].seconds * calls
     if calls < cap:
         assert sample_s >= SAMPLE_FLOOR_S
-        assert sample_s >= measure.FENCES_A_SAMPLE * fence_ns / 1e9
+        assert sample_s >= measure.SAMPLE_FLOOR_FENCES * fence_ns / 1e9
         # One call more than the floor and its margin need would be waste.
         assert (calls - 1) * seconds <= CALLS_MARGIN * loop.floor_s * (1 + 1e-9)
     else:

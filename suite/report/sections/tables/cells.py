@@ -1,6 +1,7 @@
 """The tables of the cells: one a family, and one of all first calls.
 
-Every number stands with unit and interval; every missing one with the footnote that says why.
+Every time and ratio stands with unit and interval, a rate with its unit; every missing number with the
+footnote that says why.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _list_columns(
     for arm in analysis.arms:
         results = [cell.arms[arm] for cell in cells]
         yield f"{arm}, time per call", list(map(show_time, results))
-        yield f"{arm}, rate", list(map(_show_work, results))
+        yield f"{arm}, rate", list(map(_show_rate, results))
     yield from _list_comparisons(analysis, cells)
     for view in views:
         own = {cell.id: cell for cell in view.cells}
@@ -54,7 +55,7 @@ def _list_columns(
 def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
     base = analysis.base
     for other in analysis.others:
-        yield f"{other} against {base}", [compare_arms(cell, other, base) for cell in cells]
+        yield f"{other} against {base}", [show_arm_ratio(cell, other, base) for cell in cells]
         if gives_verdicts(analysis, other):
             # Beside the verdicts against the base of all these say which GPU they are about.
             beside = f" beside {base}" if analysis.arms[other].first_gpu == base else ""
@@ -88,7 +89,7 @@ def show_time(result: ArmResult) -> Cell:
     return Cell(show_seconds(result.estimate), notes, struck=bool(result.invalid))
 
 
-def _show_work(result: ArmResult) -> Cell:
+def _show_rate(result: ArmResult) -> Cell:
     if result.estimate is None:
         return say_none(word_missing(result) or "")
     rate = show_rate(result.work.amount, result.work.unit, result.estimate.value)
@@ -107,7 +108,7 @@ def _show_first(result: ArmResult) -> Cell:
     return say_none("no first call of its own: the cell was measured without one")
 
 
-def compare_arms(cell: CellAnalysis, other: str, base: str) -> Cell:
+def show_arm_ratio(cell: CellAnalysis, other: str, base: str) -> Cell:
     """A cell's ratio of two arms, as `show_comparison` has it."""
     invalid = [cell.arms[arm].invalid for arm in (base, other)]
     return show_comparison(cell.ratios[other], other=other, base=base, invalid=invalid)
