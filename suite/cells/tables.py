@@ -1,6 +1,6 @@
 """The tables that lie beside the code: data and texts.
 
-In JSON, because an image's Python may be 3.10, which reads no TOML.
+In JSON, which every Python here reads without help, and fast: a container's start is measured, too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def read_table(code: str, name: str) -> dict[str, Any]:
-    """The table of that name beside a file of code, which says ``__file__``."""
+    """The table of that name beside the module whose ``__file__`` is given."""
     path = Path(code).with_name(f"{name}.json")
     table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return table

@@ -1,8 +1,8 @@
 """The worker's commands: ``describe``, ``measure CELL…``, ``script CELL…``; arguments in, JSON records out.
 
 The image's entry point.  Records: ``hello``, ``startup``, ``facts``, ``cell_started``, ``cell``,
-``bye``; ``refused`` where this container can't be the arm, ``unfit`` where its TensorFlow lacks
-something that the worker needs.
+``bye``; ``refused`` where this container can't be the arm, ``unfit`` where its TensorFlow is
+too old, or can't say where work ran.
 """
 
 from __future__ import annotations

@@ -6,13 +6,14 @@ fair numbers say; the stages are what the cells say.  Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import dropwhile, pairwise
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
+from suite.analysis.observations import values_by_block
 from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Verdict, cite
 from suite.analysis.statistics.estimate import estimate, estimate_difference
@@ -50,18 +51,14 @@ def find_naive_gaps(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[F
     """
     pairs = list(_pair(waterfalls, index))
     compared = compare_pairs(
-        {
-            (place, end): (_take_rows(index, rival, end), _take_rows(index, waterfall, end))
-            for place, (waterfall, rival) in enumerate(pairs)
-            for end in ENDS
-        },
+        {(place, end): sides[end] for place, (_, _, sides) in enumerate(pairs) for end in ENDS},
         margin=index.margin,
         level=OTHER_LEVEL,
     )
-    for place, (waterfall, rival) in enumerate(pairs):
+    for place, (waterfall, rival, _) in enumerate(pairs):
         naive, fair = (compared[place, end] for end in ENDS)
         if naive.ratio is None or fair.ratio is None:
-            continue
+            raise ValueError(f"no ratio of {waterfall.name}, whose ends have blocks in common")
         off = naive.ratio.value / fair.ratio.value
         provisional = naive.verdict is None or fair.verdict is None
         gap = Finding(
@@ -101,17 +98,28 @@ def _judge_gap(script: Verdict | None, fair: Verdict | None, *, provisional: boo
     return "off-by" if any(winners) else "alike"
 
 
-def _pair(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[tuple[Waterfall, Waterfall]]:
-    """The GPU's waterfalls, each with a rival's of the same script that begins and ends at the same
-    stages."""
+def _pair(
+    waterfalls: list[Waterfall], index: CellIndex
+) -> Iterator[tuple[Waterfall, Waterfall, Mapping[int, tuple[Rows, Rows]]]]:
+    """The GPU's waterfalls, each with a rival's of the same script that begins and ends at the same stages,
+    and the observations of these ends, the rival's first; both ends have blocks in common."""
     rivals = [(index.cpu, False), (index.gpu, True)]
     for waterfall in waterfalls:
         if waterfall.spot.arm != index.gpu or waterfall.spot.pinned:
             continue
         for other in waterfalls:
             rival = (other.spot.arm, other.spot.pinned) in rivals
-            if rival and _name_script(other) == _name_script(waterfall):
-                yield waterfall, other
+            if not rival or _name_script(other) != _name_script(waterfall):
+                continue
+            sides = {
+                end: (_take_rows(index, other, end), _take_rows(index, waterfall, end))
+                for end in ENDS
+            }
+            if all(
+                values_by_block(theirs).keys() & values_by_block(ours).keys()
+                for theirs, ours in sides.values()
+            ):
+                yield waterfall, other, sides
 
 
 def _name_script(waterfall: Waterfall) -> tuple[object, ...]:

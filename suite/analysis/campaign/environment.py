@@ -52,7 +52,9 @@ def find_machine(loaded: LoadedCampaign) -> Machine:
     for document in loaded.documents:
         devices.setdefault(loaded.campaign.arm(document.invocation.arm).device, []).append(document)
     # An arm without a device tells of GPUs only where the whole campaign has one.
-    told = [take_first(own) for device, own in devices.items() if device is not None] or [first]
+    gpu_facts = [take_first(own) for device, own in devices.items() if device is not None] or [
+        first
+    ]
     return Machine(
         # Documents of before ARM processors had names have the architecture alone.
         cpu=read_text(first.get("cpu.model")) or (f"{kind} processor" if kind else None),
@@ -61,7 +63,7 @@ def find_machine(loaded: LoadedCampaign) -> Machine:
         memory_bytes=memory if isinstance(memory, int | float) and memory > 0 else None,
         gpus=tuple(
             str(value)
-            for facts in told
+            for facts in gpu_facts
             for name, value in facts.items()
             if name.startswith("gpu.") and name.endswith(".name")
         ),

@@ -47,8 +47,6 @@ be launched besides: kernels that wait for each other usually take 1 to 2 µs, e
 LEAST: Mapping[OverheadName | None, tuple[str, float]] = {
     **dict.fromkeys(("eager", "graph", "xla"), ("below-call", CALL)),
     "operation": ("below-operation", OPERATION),
-    # A copy is a call as well, however small.
-    **dict.fromkeys(("copy-in", "copy-out"), ("below-copy", CALL)),
 }
 """By price the fewest seconds of a unit of work on a GPU, and the code of the flag for fewer.  A fence and a
 start can take any time above zero, which `rules` asks of all."""
@@ -98,6 +96,9 @@ def find_impossible(arm: str, cell: Cell, place: Place, seconds: float) -> Flag 
         rate = derive_rate(cell.work.bytes, seconds)
         return raise_flag(code, where, rate=rate, most=limit, **values)
     # On a GPU alone: nothing that is published bounds a CPU's calls from below.
+    # A copy is a call as well, however small.
+    if place.is_gpu and cell.price in {"copy-in", "copy-out"} and seconds < CALL:
+        return raise_flag("below-copy", where, seconds=seconds, least=CALL)
     if place.is_gpu and cell.price in LEAST and cell.work.amount:
         code, least = LEAST[cell.price]
         each = seconds / cell.work.amount

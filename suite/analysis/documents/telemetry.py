@@ -27,7 +27,7 @@ Window = tuple[float, float]
 
 def read_number(value: Scalar) -> float | None:
     """A fact as a number; None: it is none, or not known."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def join_document(document: Document) -> Document:

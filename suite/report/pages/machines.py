@@ -36,7 +36,7 @@ DEVICES: Mapping[Device, str] = {"cpu": "CPU", "gpu": "GPU"}
 _CAUTIONS: Mapping[str, str] = {"far-below-published": "far below published figures"}
 
 _EXPLAINED: Mapping[Unpriced, str] = {
-    "types": "its campaigns contradict each other about its type",
+    "types": "the campaigns of a machine contradict each other about its type",
     "contradiction": "the campaigns of a machine contradict each other about its price",
     "currency": "a campaign's own PRICE is in another currency than those of PRICES, and does not count",
 }

@@ -85,7 +85,10 @@ def _write_times(page: Page, analysis: Analysis) -> None:
         if round(seconds, 1)
     }
     kinds = [*filter(there.__contains__, names), *sorted(there - names.keys())]
-    rests = {arm: times.total_s - math.fsum(times.kinds.values()) for arm, times in spent.items()}
+    rests = {
+        arm: times.total_s - math.fsum(times.kinds.get(kind, 0.0) for kind in kinds)
+        for arm, times in spent.items()
+    }
     named = [names.get(kind, kind) for kind in kinds]
     columns: list[Column] = [("kind", [*named, "the rest, not itemised", "all"])]
     for arm, times in spent.items():

@@ -20,6 +20,7 @@ from suite.procfs import groups, memory_total, read_text, write_cpus
 from suite.procfs.processor import name_processor
 from suite.worker.proof.gpu import device_identity, loaded_versions, simulation_facts
 from suite.worker.proof.libraries import CACHE_VARIABLE
+from suite.worker.scenario import scratch
 
 ENVIRONMENT_PREFIXES = (
     *("TF_", "XLA_", "CUDA_", "NVIDIA_", "OMP_", "KMP_", "MKL_", "KERAS_"),
@@ -97,6 +98,7 @@ def machine_facts() -> dict[str, Scalar]:
         "memory.bytes": memory_total(),
         "memory.limit_bytes": _memory_limit(),
         "memory.huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        **scratch.facts(),
         **{
             f"environment.{name}": value
             for name, value in sorted(os.environ.items())

@@ -41,7 +41,12 @@ def explain_lack(
         precision: one of `STORED`.
         capability: the GPU's compute capability; None: the device is the CPU.
         flags: the CPU's flags.
+
+    Raises:
+        ValueError: there is no such precision.
     """
+    if precision not in STORED:
+        raise ValueError(f"no such precision: {precision}")
     if precision == "fp32":
         return None
     if capability is not None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from suite.model import Scalar
 from suite.procfs import read_text
 from suite.worker.scenario.scenario import Inapplicable
 
@@ -72,6 +73,37 @@ def _demand_space(place: Path, needed: int) -> None:
     free = space.f_bavail * space.f_frsize
     if free < needed:
         raise Inapplicable(f"the scratch space has {free} bytes free; this cell needs {needed}")
+
+
+def facts(mounts: Path = Path("/proc/self/mountinfo")) -> dict[str, Scalar]:
+    """The kind of the scratch space's file system, its size and what is free, in bytes; nothing
+    where no scratch space was given, which most invocations have no need of."""
+    try:
+        path = folder()
+        space = os.statvfs(path)
+    except (Inapplicable, OSError):
+        return {}
+    return {
+        "scratch.filesystem": _filesystem(path.resolve(), mounts),
+        "scratch.bytes": space.f_blocks * space.f_frsize,
+        "scratch.free_bytes": space.f_bavail * space.f_frsize,
+    }
+
+
+def _filesystem(path: Path, mounts: Path) -> str | None:
+    """The kind of the file system that a path lies on, such as ``ext4``; None: can't be told.
+
+    The innermost mount counts, and of several at one place the last; the fields are those of
+    proc_pid_mountinfo(5).
+    """
+    kind, depth = None, -1
+    for line in read_text(mounts).splitlines():
+        place, _, source = line.partition(" - ")
+        # Spaces in a path are written as octal escapes.
+        point = Path(place.split()[4].replace("\\040", " "))
+        if len(point.parts) >= depth and (path == point or point in path.parents):
+            kind, depth = source.split()[0], len(point.parts)
+    return kind
 
 
 def drop_cache(path: Path) -> None:

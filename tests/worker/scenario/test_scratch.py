@@ -14,6 +14,17 @@ from suite.worker.scenario import scratch
 from suite.worker.scenario.scenario import Inapplicable
 from tests.worker.verdict import hear
 
+MOUNTS = """\
+22 28 0:21 / /proc rw,nosuid - proc proc rw
+28 1 254:1 / / ro,relatime shared:1 - overlay overlay rw
+40 28 0:36 / /tmp rw,nosuid - tmpfs tmpfs rw
+41 28 254:2 /volumes/x /scratch rw,relatime - ext4 /dev/vda rw
+42 28 254:2 / /with\\040space rw - xfs /dev/vdb rw
+43 28 254:2 / /scratch/deep rw - tmpfs tmpfs rw
+44 28 254:2 / /twice rw - tmpfs tmpfs rw
+45 28 254:2 / /twice rw - ext4 /dev/vda rw
+"""
+
 
 @pytest.fixture
 def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -45,6 +56,7 @@ def test_without_a_scratch_space_there_is_a_reason(
     for where, reason in (("", "no scratch space"), (str(tmp_path / "missing"), "is not there")):
         monkeypatch.setenv(scratch.VARIABLE, where)
         assert reason in hear(Inapplicable, scratch.keep, "a", 10, write("x"))
+        assert scratch.facts() == {}
 
 
 def test_a_place_that_is_full_or_can_not_be_written_is_a_reason(
@@ -62,6 +74,32 @@ def test_a_place_that_is_full_or_can_not_be_written_is_a_reason(
     assert not list(space.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/scratch", "ext4"),
+        ("/scratch/a", "ext4"),
+        ("/scratch/deep/a", "tmpfs"),
+        ("/scratchy", "overlay"),
+        ("/with space/a", "xfs"),
+        ("/twice", "ext4"),
+        ("/", "overlay"),
+    ],
+)
+def test_the_innermost_mount_says_the_file_system(tmp_path: Path, path: str, kind: str) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(MOUNTS)
+    assert scratch._filesystem(Path(path), mounts) == kind
+    assert scratch._filesystem(Path(path), tmp_path / "none") is None
+
+
+def test_the_facts_tell_the_kind_and_the_sizes_and_no_path(space: Path) -> None:
+    found = scratch.facts()
+    assert set(found) == {"scratch.filesystem", "scratch.bytes", "scratch.free_bytes"}
+    assert found["scratch.filesystem"]
+    assert not [value for value in found.values() if "/" in str(value)]
+
+
 def test_what_the_page_cache_holds_of_a_file_is_a_share(
     space: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,10 +109,10 @@ def test_what_the_page_cache_holds_of_a_file_is_a_share(
     path.read_bytes()
     assert scratch.cached_share(path) == 1.0
     scratch.drop_cache(path)
-    mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    _, kind = max((place, kind) for place, kind in mounts if str(path).startswith(place))
+    kind = scratch.facts()["scratch.filesystem"]
     # A memory's file system has nowhere else to keep them.
-    assert scratch.cached_share(path) == (kind in {"tmpfs", "ramfs"})
+    expected = 1.0 if kind in {"tmpfs", "ramfs"} else 0.0
+    assert scratch.cached_share(path) == expected
     assert len(path.read_bytes()) == 2**20
 
 

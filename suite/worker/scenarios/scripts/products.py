@@ -1,9 +1,9 @@
 """asked.matmul: a product with everything inside the timer, and the way to `matmul.square`.
 
 Its stages: a script that makes a graph and a session for each size; the same in a warm process; eager; not
-fetched; once the first time is over; and the product alone, which on the arm's own
-device is `matmul.square` itself.  All but the
-script are fenced, as every sample here: on a GPU an unfenced timer sees the work handed over.
+fetched; once the first time is over; and the product alone, which on the arm's own device is
+`matmul.square` itself.  All but the script are fenced, as every sample here: on a GPU an unfenced timer
+sees the work handed over.
 """
 
 from __future__ import annotations

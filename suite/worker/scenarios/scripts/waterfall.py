@@ -242,7 +242,10 @@ def _find_effect(stage: Stage) -> Effect:
 
 
 def read_waterfall(case: str, **functions: Any) -> Waterfall:
-    """The waterfall of a case as ``waterfalls.json`` declares it; ``functions`` are its fields that are."""
+    """The waterfall of a case as ``waterfalls.json`` declares it.
+
+    ``functions``: those of its fields that are functions.
+    """
     declared = read_table(__file__, "waterfalls")[case]
     rows = declared.pop("stages")
     stages = tuple(
