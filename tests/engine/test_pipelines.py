@@ -29,7 +29,7 @@ def slow(inputs):
         inside -= 1
     return inputs
 
-pipelines._normalise_in_numpy = slow
+pipelines.normalise_in_numpy = slow
 inputs, labels = examples(A, 1000)
 for calls, prefetch in itertools.product(("sequential", "autotune"), ("off", "on")):
     pipeline = pipelines.Pipeline(batch=4, prefetch=prefetch, function="numpy_function", calls=calls)
