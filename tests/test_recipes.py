@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from suite.analysis.analyse import analyse
 from suite.analysis.observations import COLUMNS, name_machine
 from suite.analysis.result.campaign import Analysis
 from suite.fingerprint import SUITE
@@ -23,7 +24,8 @@ from suite.report.exports.summary import render_json
 from tests import synthetic
 from tests.changes import in_cell, invoke, plant, tell
 from tests.commands import run_python
-from tests.rendering import study
+from tests.gpus import make_gpus
+from tests.rendering import load, study
 
 PAGE = (SUITE.parent / "docs" / "recipes.md").read_text(encoding="utf-8")
 EXAMPLES = {
@@ -260,6 +262,23 @@ def test_the_odd_machine_is_named_alone(campaigns: Campaigns) -> None:
             ratios.append(math.log(means["3"] / median(means.values())))
         assert row["cells"] == len(cells)
         assert row["times"] == exactly(math.exp(median(ratios)))
+
+
+def test_the_odd_gpu_of_a_machine_is_named_alone(tmp_path: Path) -> None:
+    analysis = analyse(load(*make_gpus({"0": 1.0, "1": 1.0, "2": 1.08})))
+    folder = tmp_path / "results" / analysis.campaign.id
+    folder.mkdir(parents=True)
+    (folder / "cells.csv").write_text(render_csv(analysis), encoding="utf-8")
+    with duckdb.connect() as database:
+        database.execute(f"SET file_search_path = '{tmp_path}'")
+        database.execute(EXAMPLES["The table"][1])
+        rows = database.execute(EXAMPLES["Which GPU of a machine is the odd one"][1]).fetchall()
+    ((_, campaign, arm, times, cells),) = rows
+    assert (campaign, arm) == (analysis.campaign.id, "cuda:2")
+    assert times == pytest.approx(1.08, rel=0.01)
+    gpus = [arm for arm in analysis.arms if arm.startswith("cuda:")]
+    measured = [c for c in analysis.cells if all(c.arms[arm].value is not None for arm in gpus)]
+    assert cells == len(measured) > 1
 
 
 def test_the_raw_samples_are_those_of_the_documents(campaigns: Campaigns) -> None:
