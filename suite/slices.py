@@ -8,20 +8,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NAME = re.compile(
-    r"(?:(?:NVIDIA|GRID)\s+)*(?P<card>\S.*?)-(?:(?P<part>\d)-)?(?P<gb>\d+)[ABCQ](?:\d|ME)*"
-)
+_NAME = re.compile(r"(?:(?:NVIDIA|GRID)\s+)*(?P<card>\S.*?)-(?:(?P<part>\d)-)?\d+[ABCQ](?:\d|ME)*")
 """As NVIDIA's virtual GPU user guide has it: the card, on a card cut by MIG how many of its parts, the
 memory in GB (0: half of one), the series by its letter; then displays, or ME for media engines."""
 
 
 @dataclass(frozen=True)
 class VirtualGpu:
-    """A slice: of which ``card``, how much of its memory, and whether it has parts of the processor to
-    itself (``is_part``), or takes turns at the whole of it with other virtual machines."""
+    """A slice: of which ``card``, and whether it has parts of the processor to itself (``is_part``), or takes
+    turns at the whole of it with other virtual machines."""
 
     card: str
-    memory_gb: int
     is_part: bool
 
 
@@ -30,4 +27,4 @@ def read_virtual_gpu(name: str | None) -> VirtualGpu | None:
     match = _NAME.fullmatch(name or "")
     if match is None:
         return None
-    return VirtualGpu(match["card"], int(match["gb"]), is_part=match["part"] is not None)
+    return VirtualGpu(match["card"], is_part=match["part"] is not None)

@@ -373,17 +373,17 @@ def test_a_slice_without_a_licence_is_told_and_unsound() -> None:
 
 
 NAMES = {
-    "GRID T4-16Q": ("T4", 16, False),
-    "GRID M60-0B": ("M60", 0, False),
-    "GRID P40-1B4": ("P40", 1, False),
-    "GRID V100D-8C": ("V100D", 8, False),
-    "A16-2B": ("A16", 2, False),
-    "NVIDIA RTX6000-Ada-48Q": ("RTX6000-Ada", 48, False),
-    "NVIDIA RTX Pro 6000 Blackwell DC-3Q": ("RTX Pro 6000 Blackwell DC", 3, False),
-    "NVIDIA A100-40C": ("A100", 40, False),
-    "GRID A100D-7-80C": ("A100D", 80, True),
-    "NVIDIA A100-1-5CME": ("A100", 5, True),
-    "NVIDIA H100XM-80C": ("H100XM", 80, False),
+    "GRID T4-16Q": ("T4", False),
+    "GRID M60-0B": ("M60", False),
+    "GRID P40-1B4": ("P40", False),
+    "GRID V100D-8C": ("V100D", False),
+    "A16-2B": ("A16", False),
+    "NVIDIA RTX6000-Ada-48Q": ("RTX6000-Ada", False),
+    "NVIDIA RTX Pro 6000 Blackwell DC-3Q": ("RTX Pro 6000 Blackwell DC", False),
+    "NVIDIA A100-40C": ("A100", False),
+    "GRID A100D-7-80C": ("A100D", True),
+    "NVIDIA A100-1-5CME": ("A100", True),
+    "NVIDIA H100XM-80C": ("H100XM", False),
 }
 WHOLE = (
     *("Tesla T4", "NVIDIA A100-SXM4-40GB", "Tesla V100-PCIE-16GB", "NVIDIA A100 80GB PCIe"),
@@ -395,7 +395,7 @@ WHOLE = (
 
 def test_the_names_of_slices_and_of_whole_cards() -> None:
     assert {name: read_virtual_gpu(name) for name in NAMES} == {
-        name: VirtualGpu(card, gb, is_part=part) for name, (card, gb, part) in NAMES.items()
+        name: VirtualGpu(card, is_part=part) for name, (card, part) in NAMES.items()
     }
     assert not any(map(read_virtual_gpu, WHOLE))
 
