@@ -114,8 +114,8 @@ def ensure_base(daemon: Daemon, spec: ImageSpec, progress: Say, data_root: str |
     Raises:
         EngineError: it is not there and can't be pulled, or there is no room for it.
     """
-    if found := find_image(daemon, spec.base):
-        return found
+    if base := find_image(daemon, spec.base):
+        return base
     # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
     if spec.laid:
         _ensure_room(spec, data_root)

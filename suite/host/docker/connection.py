@@ -6,6 +6,7 @@ ssh library out.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import socket
@@ -20,7 +21,7 @@ from urllib.parse import urlsplit
 import msgspec
 import urllib3.exceptions
 from docker.api.client import APIClient
-from docker.context.api import ContextAPI, get_current_context_name
+from docker.context.api import ContextAPI
 from docker.errors import APIError, DockerException
 
 # paramiko carries no types of its own; the SDK's door to it is untyped anyway.
@@ -28,6 +29,7 @@ from docker.transport.sshconn import paramiko
 from docker.utils.utils import kwargs_from_env
 from requests.exceptions import ReadTimeout
 
+from suite.codec import parse_json
 from suite.errors import DELEGATE, MORE_DISK, EngineError, RightsError
 from suite.host.engine import EngineKind, GpuSupport, Refusal, find_row
 from suite.host.gpu.request import CDI_KIND, list_names
@@ -89,24 +91,48 @@ def docker_endpoint() -> Endpoint | None:
     docker's configuration, else the default socket.
 
     Raises:
-        EngineError: the context is unknown or can't be read, or its address is not a valid one.
+        EngineError: the context is unknown, has no address or one that is not valid, or docker's
+            configuration can't be read.
     """
     if host := os.environ.get("DOCKER_HOST"):
         return _parse_endpoint(host, "DOCKER_HOST")
+    usual = Path(os.environ.get("HOME") or "/") / ".docker"
+    folder = Path(os.environ.get("DOCKER_CONFIG") or usual)
     chosen = os.environ.get("DOCKER_CONTEXT")
-    name = chosen or get_current_context_name()
+    name = str(chosen or _read_json(folder / "config.json").get("currentContext") or "default")
     if name == "default":
         local = _parse_endpoint(f"unix://{DEFAULT_SOCKET}", "the default socket")
         return local if DEFAULT_SOCKET.exists() else None
     source = f"{'DOCKER_CONTEXT' if chosen else 'the current docker context'} {name!r}"
     remedy = "`docker context ls` lists them; name another, or the engine itself with DOCKER_HOST"
+    meta = folder / "contexts" / "meta" / hashlib.sha256(name.encode()).hexdigest() / "meta.json"
+    context = _read_json(meta)
+    if not context:
+        raise EngineError(f"there is no such docker context: {source}; looked for {meta}", remedy)
     try:
-        context = ContextAPI.get_context(name)
-    except Exception as error:  # the SDK raises whatever a broken file leads it to
-        raise EngineError(f"{source} can't be read: {error!r}", remedy) from error
-    if context is None:
-        raise EngineError(f"there is no such docker context: {source}", remedy)
-    return _parse_endpoint(str(context.Host), source)
+        address = str(context["Endpoints"]["docker"]["Host"] or "")
+    except (KeyError, TypeError):
+        address = ""
+    if not address:
+        raise EngineError(f"{source} names no address: {meta}", remedy)
+    return _parse_endpoint(address, source)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A file of docker's own configuration; empty where it is not there.
+
+    Raises:
+        EngineError: it can't be read.
+    """
+    try:
+        return msgspec.convert(parse_json(path.read_bytes()), dict[str, Any])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise EngineError(
+            f"docker's own configuration can't be read: {path}: {error}",
+            "repair or remove that file, or name the engine with DOCKER_HOST",
+        ) from error
 
 
 def _parse_endpoint(address: str, source: str) -> Endpoint:
@@ -361,13 +387,15 @@ class Daemon:
 
         Raises:
             Away: it does not.
+            RightsError: it does, and no longer lets this user in.
         """
         with self.calls("waiting for it to come back"):
             until = time.monotonic() + self.patience.allow(AWAY_S)
         while True:
             try:
                 return look()
-            except Away:
+            # One that starts makes its socket before it gives that to its group.
+            except (Away, RightsError):
                 if time.monotonic() > until:
                     # Who leaves now has waited, and what is left to do need not wait again.
                     self.patience.hurry()
@@ -403,9 +431,15 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> APIClient:
     It keeps a connection for each of the last 9 addresses that it asked, and each is a session;
     sshd allows 10 (MaxSessions), so that one followed log more and a call fail (tried).
     """
-    settings: dict[str, Any] = (
-        {} if os.environ.get("DOCKER_HOST") else ContextAPI.kwargs_from_context()
-    )
+    settings: dict[str, Any] = {"base_url": endpoint.url}
+    if endpoint.kind == "tcp" and not os.environ.get("DOCKER_HOST"):
+        try:
+            settings = ContextAPI.kwargs_from_context() | settings
+        except Exception as error:  # the SDK raises whatever a strange file leads it to
+            raise EngineError(
+                f"the certificates of {endpoint.source} can't be read: {error!r}",
+                "`docker context inspect` shows them; or name the engine itself with DOCKER_HOST",
+            ) from error
     pools = {"num_pools": _SSH_POOLS} if endpoint.kind == "ssh" else {}
     return _Client(timeout=timeout_s, **settings | kwargs_from_env() | pools)
 

@@ -136,8 +136,13 @@ class GpuSearch:
         """What to try after such a refusal; None: nothing else may work."""
         if request.driver != "cdi":
             return request_cdi(unlisted_name(choice)) if _other(error) == "cdi" else None
-        unlisted = not list_names(self.engine.info) and self.engine.podman is None
-        return request_hook(choice) if unlisted and _other(error) == "hook" else None
+        if list_names(self.engine.info) or _other(error) != "hook":
+            return None
+        if self.engine.podman is None:
+            return request_hook(choice)
+        # WSL's specification has no other name, and podman does not list what it has.
+        on_wsl = self.engine.is_here is not False and machine_gpus() == ("dxg",)
+        return request_cdi("all") if on_wsl else None
 
     def _probe(self, request: GpuRequest) -> list[str]:
         """The device nodes that a container gets by it.

@@ -96,8 +96,9 @@ def check_images(probe: Probe) -> Finding:
     """Which images are built from what the checkout holds now."""
     engine = probe.open_engine()
     noun = "image" if engine.isolation == "container" else "environment"
-    stocks = map(engine.take_stock, probe.images())
-    return yes("; ".join(_describe_stock(stock, noun) for stock in stocks))
+    stocks = [engine.take_stock(name) for name in probe.images()]
+    built = {stock.name: stock.image is not None for stock in stocks}
+    return yes("; ".join(_describe_stock(stock, noun) for stock in stocks), **built)
 
 
 def _describe_stock(stock: Stock, noun: str) -> str:

@@ -371,14 +371,14 @@ def check_toolkit(probe: Probe) -> Finding:
         return not_applicable(NO_GPU)
     support, podman = engine.gpu_support(), engine.kind == "podman"
     reads_cdi = podman or support.devices or support.cdi_folders
-    found = _find_cdi(probe, engine, support) if reads_cdi else None
-    if found is None and engine.is_here and not podman:
-        found = _find_hook(probe, engine)
-    if found is None and "nvidia" in support.runtimes:
-        found = yes("the engine has the runtime nvidia")
-    if found is None and not engine.is_here:
+    finding = _find_cdi(probe, engine, support) if reads_cdi else None
+    if finding is None and engine.is_here and not podman:
+        finding = _find_hook(probe, engine)
+    if finding is None and "nvidia" in support.runtimes:
+        finding = yes("the engine has the runtime nvidia", way="runtime")
+    if finding is None and not engine.is_here:
         raise Unknown("the engine does not say; see passthrough")
-    return found or no(
+    return finding or no(
         "neither the NVIDIA container toolkit nor a CDI specification is here",
         explain_refusal(
             'could not select device driver "" with capabilities', kind=engine.kind
@@ -399,8 +399,10 @@ def _find_cdi(probe: Probe, engine: Engine, support: GpuSupport) -> Finding | No
     if support.devices:
         more = len(support.devices) - LISTED
         listed = ", ".join(support.devices[:LISTED]) + (f" and {more} more" if more > 0 else "")
-        return yes(f"CDI: the engine lists {listed}")
-    return yes(f"CDI is on, and there is a specification ({specs[0]})") if specs else None
+        return yes(f"CDI: the engine lists {listed}", way="cdi")
+    if not specs:
+        return None
+    return yes(f"CDI is on, and there is a specification ({specs[0]})", way="cdi")
 
 
 def _find_specs(probe: Probe, folder: str) -> list[str]:
@@ -431,7 +433,7 @@ def _find_fault(probe: Probe, path: str) -> Finding | None:
         remedy = f"`sudo nvidia-modprobe -u -c=0` makes the device, then {remedy}"
     else:
         return None
-    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow")
+    return no(f"the CDI specification {path} {fault}", remedy, unless="tensorflow", way="cdi")
 
 
 def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
@@ -444,11 +446,12 @@ def _find_hook(probe: Probe, engine: Engine) -> Finding | None:
     settings = probe.machine.read(_HOOK_SETTINGS) or ""
     lifted = re.search(r"^\s*no-cgroups\s*=\s*true", settings, re.MULTILINE)
     if not engine.describe().get("rootless") or lifted:
-        return yes(hook)
+        return yes(hook, way="hook")
     return no(
         f"{hook}, whose hook a rootless engine has no right to run as it is set",
         explain_refusal("bpf_prog_query(BPF_CGROUP_DEVICE) failed", kind=engine.kind).remedy,
         unless="passthrough",
+        way="hook",
     )
 
 
@@ -475,6 +478,7 @@ def check_passthrough(probe: Probe) -> Finding:
     through = "CDI" if request.driver == "cdi" else "NVIDIA's hook"
     return yes(
         f"a trivial container sees the GPU, asked for through {through}{_explain_visible(probe)}",
+        way=request.driver,
     )
 
 
@@ -567,13 +571,13 @@ def _find_hidden(probe: Probe, done: Ran, *, is_slice: bool) -> str:
 def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> Finding:
     """What it comes to that no process is listed: by the memory that is used, where one could be hidden."""
     used = row.used_mib
-    told, much = "and how much of its memory is used is not reported", False
+    memory, much = "and how much of its memory is used is not reported", False
     if used is not None and choice.slice is None:
-        told = f"{_format_mib(used)} of its memory are used"
+        memory = f"{_format_mib(used)} of its memory are used"
         much = used > max(MUCH_MIB, MUCH_SHARE * (row.total_mib or 0.0))
     if hidden and much:
         return no(
-            f"{told} by someone who can't be seen from here: {hidden}",
+            f"{memory} by someone who can't be seen from here: {hidden}",
             "`nvidia-smi` on the machine itself shows who; stop that, or rent another machine: anything "
             "measured while it runs is INVALID",
             processes=None,
@@ -585,10 +589,10 @@ def _judge_unseen(row: Row, choice: Choice, hidden: str, *, is_slice: bool) -> F
             "no process is listed, but graphics programs and what a killed process left behind would not be"
         )
         raise Unknown(
-            f"whether another process computes on it is unknown: {why}; {told}",
+            f"whether another process computes on it is unknown: {why}; {memory}",
             "`nvidia-smi` on the machine itself shows who uses it",
         )
-    more = f": {told}, too little for a process that computes ({hidden})" if hidden else ""
+    more = f": {memory}, too little for a process that computes ({hidden})" if hidden else ""
     return yes(f"no other process computes on it{more}", processes=0, memory_used_mib=used)
 
 

@@ -269,7 +269,8 @@ def check_updates(probe: Probe) -> Finding:
     active = [name for name, state in zip(TIMERS, states, strict=True) if state == "active"]
     if active:
         return no(
-            f"updates, a driver's among them, start by themselves: {', '.join(active)}",
+            f"timers of the package manager are active ({', '.join(active)}); they may install "
+            "updates, drivers too",
             f"until the campaign is over: `sudo systemctl stop {' '.join(active)}`",
         )
     return yes("nothing changes packages, now or by a timer")

@@ -199,5 +199,5 @@ def describe_vgpu(name: str | None, details: str) -> str | None:
 
 
 def _find_field(name: str, details: str) -> str | None:
-    found = re.search(rf"^\s*{name}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
-    return found[1] if found else None
+    field = re.search(rf"^\s*{name}\s*:\s*(\S.*?)\s*$", details, re.MULTILINE)
+    return field[1] if field else None

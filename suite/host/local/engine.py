@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from suite.errors import EngineError, UsageError
-from suite.fingerprint import SUITE
+from suite.fingerprint import SUITE, hash_lines
 from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import keep_visible, read_visible
 from suite.host.gpu.request import choose_variables, find_local_gpu
@@ -36,6 +36,7 @@ from suite.host.local.run import LocalRun, LocalVolumes, list_caches, sweep, swe
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_marks
 from suite.host.provision.images import demand_cuda, find_spec, lock_identity
+from suite.host.provision.resources import CACHE_VARIABLE
 from suite.model import Image, Isolation, Scalar
 from suite.procfs import groups, memory_total, read_text, read_version
 
@@ -102,6 +103,8 @@ class LocalEngine:
             # A limit on address space would stop TensorFlow, which maps far more than it uses.
             "memory_limit": "not enforced",
             "python": "LOCAL_PYTHON" if self._given else "from the lock",
+            **(_describe_paths() if self._given else {}),
+            **({CACHE_VARIABLE: "not the caller's"} if CACHE_VARIABLE in os.environ else {}),
         }
 
     def cpus(self) -> tuple[int, ...]:
@@ -250,6 +253,17 @@ class LocalEngine:
     def sweep_leftovers(self) -> int:
         """See ``engine.Engine``: folders of workers and of their volumes, here."""
         return sweep() + sweep_lasting(self._home, read_version())
+
+
+def _describe_paths() -> dict[str, Scalar]:
+    """The search paths that pass through to LOCAL_PYTHON: how many folders, and a hash of their names, which
+    are a person's own; None: not set."""
+    facts: dict[str, Scalar] = {}
+    for key, name in {"python_path": "PYTHONPATH", "library_path": "LD_LIBRARY_PATH"}.items():
+        folders = os.environ.get(name, "").split(os.pathsep)
+        count = f"{len(folders)} folder{'s' if len(folders) > 1 else ''}"
+        facts[key] = f"{count}, sha256:{hash_lines(folders)[:16]}" if any(folders) else None
+    return facts
 
 
 DIGEST = "CROSSOVER_IMAGE_DIGEST"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -39,6 +40,9 @@ PLACE = Path("/var/tmp")  # noqa: S108  a folder of our own is made in it, with 
 """Where files that are too large for memory belong (hier(7)); /tmp often is memory."""
 
 _OWNER = "owner"
+
+_LOOK_S = 0.5
+"""Between two looks whether a worker has ended that writes nothing."""
 
 
 def make_folder(kind: Literal["run", "volume"], place: Path | None = None) -> Path:
@@ -85,17 +89,17 @@ class LocalVolumes:
         Raises:
             EngineError: a folder can't be made.
         """
-        found = {}
+        variables = {}
         for volume in job.volumes:
             place = self._home if volume.lasting else PLACE
             try:
-                found[volume.variable] = str(self._make(volume))
+                variables[volume.variable] = str(self._make(volume))
             except OSError as error:
                 raise EngineError(
                     f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
                     f"there must be room in {place}, and a right to write there: `df -h {place}`",
                 ) from error
-        return found
+        return variables
 
     def _make(self, volume: Volume) -> Path:
         if volume.lasting:
@@ -192,7 +196,15 @@ class LocalRun:
     def _chunks(self) -> Iterator[bytes]:
         assert self._process.stdout is not None  # noqa: S101 - asked for when it was started
         with self._process.stdout as output:
-            yield from iter(lambda: os.read(output.fileno(), 65536), b"")
+            # What left its session may hold its output open when it has ended itself.
+            while True:
+                ended = self._ended.is_set()
+                if select.select([output], [], [], 0 if ended else _LOOK_S)[0]:
+                    if not (chunk := os.read(output.fileno(), 65536)):
+                        return
+                    yield chunk
+                elif ended:
+                    return
 
     def next_line(self, timeout_s: float) -> str | None:
         """See ``engine.Running``."""

@@ -107,7 +107,7 @@ def describe_holder(note: bytes) -> str:
         holder = json.loads(note)
         who, since = str(holder["who"])[:200], datetime.fromtimestamp(holder["since"], timezone.utc)
         left_s = float(holder["until"]) - time.time() if "until" in holder else None
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except (ValueError, KeyError, TypeError, OverflowError, OSError):
         return "of an unknown owner"
     left = "for an unknown time"
     if left_s is not None:

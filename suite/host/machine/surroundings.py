@@ -113,8 +113,8 @@ def _find_engine(known: Mapping[str, str], root: Path) -> str | None:
         for file, name in SIGNS["files"].items()
         if (root / file).exists() and not (boots and file == _COPIED)
     ]
-    if told := next(filter(None, (*named, *left, system, known.get("container"))), None):
-        return told
+    if engine := next(filter(None, (*named, *left, system, known.get("container"))), None):
+        return engine
     groups = _BY_GROUP.findall(read_text(root / "proc/1/cgroup"))
     # In a container within another the innermost stands last; a pod's parts are its own.
     applications = [name for name, _ in groups if name]

@@ -67,10 +67,12 @@ def make_observer(engine: Engine, mode: Mode) -> Observe:
 class Sampled:
     """One invocation under observation by the sampler's process.  Never raises."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], samples: IO[bytes], trouble: IO[bytes]
+    ) -> None:
         assert process.stdin is not None  # noqa: S101 - asked for in begin
         self._process, self._pipe = process, process.stdin
-        self._output = output
+        self._samples, self._trouble = samples, trouble
 
     @classmethod
     def begin(cls, gpu: GpuRequest | None, cpus: tuple[int, ...]) -> Sampled | str:
@@ -78,7 +80,8 @@ class Sampled:
         with contextlib.ExitStack() as stack:
             try:
                 # Without a name, so that nothing is left behind however either process ends.
-                output = stack.enter_context(tempfile.TemporaryFile())
+                samples = stack.enter_context(tempfile.TemporaryFile())
+                trouble = stack.enter_context(tempfile.TemporaryFile())
                 process = subprocess.Popen(
                     [
                         *(sys.executable, "-m", "suite.host.telemetry.sampler"),
@@ -87,8 +90,8 @@ class Sampled:
                         *(() if gpu is None else ("--gpu", gpu.visible or gpu.devices[0])),
                     ],
                     stdin=subprocess.PIPE,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
+                    stdout=samples,
+                    stderr=trouble,
                     cwd=SUITE.parent,
                     # Ctrl-C is the campaign's business; this one ends with its pipe.
                     start_new_session=True,
@@ -96,11 +99,11 @@ class Sampled:
             except OSError as error:
                 return f"the sampler could not be started: {error}"
             stack.pop_all()
-        begun = cls(process, output)
+        begun = cls(process, samples, trouble)
         # Its own start must not be a part of what is measured cold.
         deadline = time.monotonic() + _BEGIN_S
         while time.monotonic() < deadline and process.poll() is None:
-            if os.pread(output.fileno(), 1 << 16, 0).count(b"\n") >= 2:
+            if os.pread(samples.fileno(), 1 << 16, 0).count(b"\n") >= 2:
                 break
             time.sleep(_LOOK_S)
         return begun
@@ -123,17 +126,21 @@ class Sampled:
             # A driver that hangs; its process can be past killing, so it is not waited for.
             self._process.kill()
             code = None
-        with self._output as output:
-            output.seek(0)
-            lines = output.read().decode(errors="replace").split("\n")
-        telemetry = read_lines(lines, span)
+        telemetry = read_lines(_read(self._samples), span)
+        last = next((line for line in reversed(_read(self._trouble)) if line), code)
         if telemetry is not None and code == 0:
             return telemetry
-        last = next((line for line in reversed(lines) if line and not line.startswith("{")), code)
         why = "the sampler hung" if code is None else f"the sampler ended early: {last}"
         if telemetry is None:
             return why
         return replace(telemetry, absent={**telemetry.absent, "sampler": why})
+
+
+def _read(file: IO[bytes]) -> list[str]:
+    """All lines of a file, which is then gone."""
+    with file:
+        file.seek(0)
+        return file.read().decode(errors="replace").split("\n")
 
 
 class _Line(msgspec.Struct):

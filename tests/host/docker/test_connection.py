@@ -67,7 +67,9 @@ def test_contexts_are_followed_and_unknown_ones_refused(
     tmp_path: Path, settings: pytest.MonkeyPatch
 ) -> None:
     far = '{"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": "ssh://far"}}}'
-    for name, described in {"far": far, "broken": "{", "strange": "[]"}.items():
+    unnamed = '{"Name": "unnamed", "Metadata": {}, "Endpoints": {"docker": {}}}'
+    contexts = {"far": far, "broken": "{", "strange": "[]", "unnamed": unnamed}
+    for name, described in contexts.items():
         digest = hashlib.sha256(name.encode()).hexdigest()
         lay(tmp_path, {f"contexts/meta/{digest}/meta.json": described})
     lay(tmp_path, {"config.json": '{"currentContext": "far"}'})
@@ -75,11 +77,51 @@ def test_contexts_are_followed_and_unknown_ones_refused(
     assert current == Endpoint(
         kind="ssh", url="ssh://far", source="the current docker context 'far'"
     )
-    for name, said in {"nowhere": "no such", "strange": "read", "broken": "read"}.items():
+    refused = {
+        "nowhere": ("no such", "`docker context ls`"),
+        "strange": ("can't be read", "repair or remove"),
+        "broken": ("can't be read", "repair or remove"),
+        "unnamed": ("names no address", "`docker context ls`"),
+    }
+    for name, (said, remedy) in refused.items():
         settings.setenv("DOCKER_CONTEXT", name)
         with pytest.raises(EngineError, match=said) as caught:
             docker_endpoint()
-        assert "`docker context ls`" in caught.value.remedy
+        assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize("current", ['""', "null"])
+def test_an_empty_current_context_is_the_default_one(current: str, tmp_path: Path) -> None:
+    lay(tmp_path, {"config.json": f'{{"currentContext": {current}}}', "docker.sock": ""})
+    endpoint = docker_endpoint()
+    assert endpoint is not None
+    assert endpoint.source == "the default socket"
+
+
+@pytest.mark.parametrize("place", ["config.json", "config.json/a folder in its place"])
+def test_a_broken_configuration_means_no_other_engine(place: str, tmp_path: Path) -> None:
+    lay(tmp_path, {place: '{"currentContext": "far"', "docker.sock": ""})
+    with pytest.raises(EngineError, match=r"configuration can't be read: .*config\.json"):
+        docker_endpoint()
+
+
+def test_the_connection_is_to_the_engine_that_was_named(
+    tmp_path: Path, settings: pytest.MonkeyPatch
+) -> None:
+    digest = hashlib.sha256(b"far").hexdigest()
+    far = '{"Name": "far", "Endpoints": {"docker": {"Host": "tcp://far:2376"}}}'
+    lay(tmp_path, {f"contexts/meta/{digest}/meta.json": far})
+    lay(tmp_path / "home", {".docker/config.json": '{"currentContext": "another"}'})
+    settings.setenv("HOME", str(tmp_path / "home"))
+    settings.setenv("DOCKER_CONTEXT", "far")
+    settings.setattr(connection, "_Client", dict)
+    endpoint = docker_endpoint()
+    assert endpoint is not None
+    assert connection._connect(endpoint, 1.0) == {"timeout": 1.0, "base_url": "tcp://far:2376"}
+    # One that the SDK can't read, where it finds it.
+    lay(tmp_path, {"config.json": "{}"})
+    with pytest.raises(EngineError, match="the certificates of DOCKER_CONTEXT 'far'"):
+        connection._connect(endpoint, 1.0)
 
 
 FULL = "write /var/lib/docker/x: no space left on device"

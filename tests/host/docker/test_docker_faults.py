@@ -32,6 +32,10 @@ def away() -> requests.exceptions.ConnectionError:
     return requests.exceptions.ConnectionError("Connection refused")
 
 
+DENIED = requests.exceptions.ConnectionError(PermissionError(13, "Permission denied"))
+"""By an engine that has made its socket and not given it to its group yet."""
+
+
 class Restarted(FakeApi):
     """An engine that is away for the first so many answers of a kind."""
 
@@ -43,7 +47,7 @@ class Restarted(FakeApi):
         super()._ask(what)
         if self.away.get(what, 0) > 0:
             self.away[what] -= 1
-            raise away()
+            raise DENIED if self.away[what] == 0 else away()
 
     def volumes(self, filters: Mapping[str, str]) -> dict[str, Any]:
         self._ask("volumes")
@@ -128,6 +132,8 @@ def test_volumes_are_removed_when_the_engine_is_back() -> None:
     assert claim(daemon, own_token(), 0.0) is None
     release(daemon, own_token())
     assert api.kept == {}
+    # Who lets go leaves, and waits no longer for an engine that has gone.
+    assert daemon.patience.allow(60.0) <= LEAVE_S
 
 
 def test_an_engine_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

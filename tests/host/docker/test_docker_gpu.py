@@ -170,6 +170,17 @@ def test_both_ways_are_told_where_neither_works() -> None:
     assert "apt-get install nvidia-container-toolkit" in caught.value.remedy
 
 
+def test_podman_on_wsl_is_asked_for_the_only_name_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuses = {"nvidia.com/gpu=1": UNRESOLVED}
+    machine = Machine(refuses=refuses, nodes=WSL, cuda=EITHER, kind="podman")
+    show(monkeypatch, ("dxg",))
+    found = machine.find("1", podman=(5, 4))
+    assert (found.devices, found.visible) == ((gpu.ALL,), "1")
+    show(monkeypatch, ("nvidia0",))
+    with pytest.raises(GpuError, match="unresolvable"):
+        machine.find("1", podman=(5, 4))
+
+
 def test_a_podman_that_drops_the_request_is_refused() -> None:
     with pytest.raises(GpuError, match=r"podman 4\.3 .* runs without the GPU") as caught:
         Machine().find("0", podman=(4, 3))

@@ -9,7 +9,7 @@ import pytest
 
 from suite.errors import EngineError, RightsError
 from suite.host.engine import Card
-from tests.fakes.doctor_machine import smi
+from tests.fakes.doctor_machine import line, smi
 from tests.host.doctor.rows import Row, a10g, hold, plain, smi_says
 from tests.host.doctor.test_doctor_machines import ROWS as MACHINES
 
@@ -66,6 +66,16 @@ ROWS: Mapping[str, Row] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_every_line_is_right_on(name: str, tmp_path: Path) -> None:
     hold(ROWS[name], tmp_path)
+
+
+def test_programs_can_read_what_is_built_and_how_the_gpu_is_given(tmp_path: Path) -> None:
+    found, _ = hold(a10g(), tmp_path)
+    facts = {name: line(found, name).facts for name in ("images", "toolkit", "passthrough")}
+    assert facts == {
+        "images": {"cpu": True, "cuda": True},
+        "toolkit": {"way": "hook"},
+        "passthrough": {"way": "nvidia"},
+    }
 
 
 def test_the_verdict_says_what_bench_would_do(tmp_path: Path) -> None:

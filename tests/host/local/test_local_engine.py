@@ -64,7 +64,19 @@ def test_a_given_interpreter_runs_the_worker_on_its_cpus(
     assert "SECRET" not in environment
 
 
-def test_an_engine_describes_itself_without_names_or_paths() -> None:
+def test_an_engine_describes_itself_without_names_or_paths(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"/home/somebody{os.pathsep}/extra")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    monkeypatch.setenv("CUDA_CACHE_PATH", "/home/somebody/cache")
+    facts = LocalEngine(python=str(python)).describe()
+    assert str(facts["python_path"]).startswith("2 folders, sha256:")
+    assert "somebody" not in str(facts)
+    assert facts["library_path"] is None
+    assert facts["CUDA_CACHE_PATH"] == "not the caller's"
+    monkeypatch.setenv("PYTHONPATH", "/extra")
+    assert LocalEngine(python=str(python)).describe()["python_path"] != facts["python_path"]
     described = LocalEngine().describe()
     assert described["memory_limit"] == "not enforced"
     assert not [v for v in described.values() if isinstance(v, str) and "/" in v]

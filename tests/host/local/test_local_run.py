@@ -84,10 +84,11 @@ def test_what_the_worker_started_goes_with_it() -> None:
     pytest.fail("the worker's child outlived it")
 
 
-def test_a_worker_that_ends_before_what_it_started_is_not_waited_for() -> None:
+@pytest.mark.parametrize("leave", ["pass", "os.setsid()"])
+def test_a_worker_that_ends_before_what_it_started_is_not_waited_for(leave: str) -> None:
     worker = run(
         "import os, sys, time\n"
-        "if os.fork() == 0: time.sleep(600)\n"
+        f"if os.fork() == 0: {leave}; time.sleep(20)\n"
         "print('x' * 100_000 + '\\nlast', flush=True); os._exit(1)"
     )
     assert [len(line) for line in lines(worker)] == [100_000, 4]

@@ -140,6 +140,7 @@ def test_the_real_process_asks_the_library_about_the_named_gpu(
     (tmp_path / "pynvml.py").write_text(
         "import sys\nfrom tests.fakes.nvml import CUT, FakeNvml\n"
         "sys.modules[__name__] = FakeNvml(CUT)\n"
+        "sys.stderr.write('a warning\\nanother\\none without an end')\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(SUITE.parent)]))
     found = finish(begin(GpuRequest(driver="cdi", devices=("nvidia.com/gpu=0:3",))))
