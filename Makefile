@@ -20,6 +20,11 @@ ifdef RUNS
 RUN := $(value RUNS)
 endif
 
+# Many a shell exports a KEY of its own.
+ifneq ($(origin KEY),command line)
+KEY :=
+endif
+
 text = '$(subst ','\'',$1)'
 # As it was given: a $ in it is a letter.
 quote = $(call text,$(value $1))
@@ -60,7 +65,7 @@ help: ## list the commands
 
 #: For an evaluation, and for many machines
 
-check: $(VENV)/host.stamp ## rebuild RUN=results/X, or a bundle, from its documents and compare (KEY: who signed it)
+check: $(VENV)/host.stamp ## rebuild RUN=results/X, or a bundle, from its documents and compare (KEY: file of allowed signers)
 	@$(PY) -m suite check $(call quote,RUN) $(call given,KEY)
 
 bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (KEY: signs it, OUT)
@@ -72,7 +77,7 @@ defend: $(VENV)/host.stamp ## one page with the evidence for one CELL of RUN=res
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (OUT)
 	@$(PY) -m suite paper $(call quote,RUN) $(call given,OUT)
 
-export: $(VENV)/parquet.stamp ## RUN=results/X for other programs: CSV, Parquet and pyperf's JSON (OUT)
+export: $(VENV)/host.stamp ## RUN=results/X for other programs: CSV, pyperf's JSON and, with DuckDB, Parquet (OUT)
 	@$(PY) -m suite export $(call quote,RUN) $(call given,OUT)
 
 fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why not all (RESULTS=results/fleet)

@@ -21,6 +21,7 @@ from suite.host.doctor.gpu import OLDEST_DRIVER, PTX_DRIVER
 from suite.host.doctor.page import MARKS
 from suite.report.exports.formats import EXPORTS
 from suite.worker import scenarios
+from tests.golden_campaigns import analyse_golden
 
 ROOT = SUITE.parent
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
@@ -118,8 +119,12 @@ def test_the_values_of_a_choice_are_those_that_the_command_takes() -> None:
 
 
 def test_the_forms_for_other_programs_are_those_that_there_are() -> None:
-    listed = [name for row in rows("For other programs") for name in re.findall(r"`(\w+)`", row[0])]
-    assert listed == list(EXPORTS)
+    listed = [
+        name for row in rows("For other programs") for name in re.findall(r"`([^`]+)`", row[0])
+    ]
+    analysis = analyse_golden("one-arm")
+    files = [name for write in EXPORTS for name in write(analysis)]
+    assert listed == [name.replace(analysis.campaign.folder, "X") for name in files]
 
 
 def test_the_profiles_are_those_of_the_plan() -> None:

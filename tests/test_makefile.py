@@ -111,6 +111,11 @@ def test_what_was_given_is_forwarded_whatever_is_in_it(words: tuple[str, ...], l
     assert " ".join(done.stdout.splitlines()[-1].split()) == line
 
 
+def test_a_key_of_the_shell_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "secret")
+    assert "secret" not in make("-n", "check", "bundle", "RUN=x").stdout
+
+
 PLACES = ["a b$HOME it's 50%", 'a;b&c (d) "b" #1 ü' + "a" * 150]
 
 

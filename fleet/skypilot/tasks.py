@@ -1,4 +1,6 @@
-"""Task files for SkyPilot from a table of machines: `.venv/bin/python fleet/skypilot/tasks.py machines.toml`.
+"""Task files for SkyPilot from a table of machines.
+
+In a checkout: `make .venv/host.stamp && .venv/bin/python fleet/skypilot/tasks.py machines.toml`.
 
 A row is a kind of machine:
 

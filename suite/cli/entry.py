@@ -15,6 +15,7 @@ from rich.console import Console
 from tabulate import tabulate
 
 from suite import __version__, codec
+from suite.analysis.several.recheck import DRAWN
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.cli.commands.bench import run_bench
@@ -22,7 +23,7 @@ from suite.cli.commands.export import export, paper
 from suite.cli.commands.fleet import fleet
 from suite.cli.commands.generate import generate
 from suite.cli.commands.receipts import bundle, check, defend
-from suite.cli.commands.recheck import CELLS, run_recheck
+from suite.cli.commands.recheck import run_recheck
 from suite.cli.commands.several import compare
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
@@ -58,7 +59,7 @@ def commands() -> None:
 @click.option(
     "--recheck",
     metavar="FOLDER",
-    help=f"measure {CELLS} cells of this campaign (or bundle) again: do they reproduce?",
+    help=f"measure {DRAWN} cells of this campaign (or bundle) again: do they reproduce?",
 )
 @engine_options
 def bench(recheck: str | None, **given: Any) -> int:

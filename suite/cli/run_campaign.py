@@ -94,18 +94,16 @@ def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
                 f"the GPU of the arm {arm.name} is not GPU {arm.device} of this machine any more",
                 "go on where the campaign began, or start a new one; `nvidia-smi -L` lists the GPUs",
             )
-        left_out = arm.name in drawn.arms and arm.name not in run
-        if (
-            named is None
-            or (named.image, named.gpu) != (arm.image, arm.gpu)
-            or arm.image not in images
-            or left_out
-        ):
-            raise DocumentError(
-                f"{PLAN}: $.every_arm[{index}]: {arm.name!r} does not fit docker/images.toml, the plan's "
-                "arms or its settings",
-                "check out the commit that campaign.json names, or start a new campaign",
-            )
+        why, remedy = "", "start a new campaign"
+        if named is None or (named.image, named.gpu) != (arm.image, arm.gpu):
+            why = f"$.every_arm[{index}]: {arm.name!r} differs from docker/images.toml"
+            remedy = "check out the commit that campaign.json names, or start a new campaign"
+        elif arm.name in drawn.arms and arm.name not in run:
+            why = f"$.settings.gpu: {gpu!r} leaves out the arm {arm.name!r}"
+        elif arm.image not in images:
+            why = f"$.every_arm[{index}].image: no arm that is compared runs in {arm.image!r}"
+        if why:
+            raise DocumentError(f"{PLAN}: {why}", remedy)
     return arms
 
 

@@ -34,14 +34,20 @@ class _Run(click.Path):
     def convert(
         self, value: Any, param: click.Parameter | None, context: click.Context | None
     ) -> Any:
-        text, within = str(value), RESULTS
+        text, within, advice = str(value), RESULTS, ""
         if not text.strip():
             raise UsageError(
                 f"{self.named} is missing: name a campaign's folder", self._name_some(RESULTS)
             )
-        if not os.path.lexists(text):
-            raise UsageError(f"{self.named}={text}: no such folder", self._name_some(RESULTS))
         path: Path = super().convert(value, param, context)  # type: ignore[assignment]
+        if not os.path.lexists(path):
+            several = [part for part in text.split() if os.path.lexists(part)]
+            if len(several) > 1:
+                raise UsageError(
+                    f"{self.named}={text} names {len(several)} folders, but takes one",
+                    "name one of them; `make compare` takes several",
+                )
+            raise UsageError(f"{self.named}={text}: no such folder", self._name_some(RESULTS))
         if path.is_dir():
             # What can't be looked into, reading it says why.
             if not os.access(path, os.R_OK | os.X_OK) or os.path.lexists(path / PLAN):
@@ -59,8 +65,8 @@ class _Run(click.Path):
         else:
             what = "is a file, and a campaign's folder is wanted"
             if os.path.lexists(path.parent / PLAN):
-                within = path.parent.parent
-        raise UsageError(f"{self.named}={shown(path)} {what}", self._name_some(within))
+                advice = f"name the folder that it is in: {self.named}={shown(path.parent)}"
+        raise UsageError(f"{self.named}={shown(path)} {what}", advice or self._name_some(within))
 
     def _name_some(self, folder: Path) -> str:
         runs = list_campaigns(folder)

@@ -141,7 +141,7 @@ UUID = "GPU-22222222-aaaa-4bbb-8ccc-000000000002"
             None,
             {},
             None,
-            "CUDA_VISIBLE_DEVICES='' of this shell does not reach containers",
+            "GPU 0 is measured; ARMS=cpu measures without one",
         ),
         (
             "NoDevFiles",

@@ -131,8 +131,8 @@ HIDDEN = {"name": "cuda-hidden", "image": "cuda", "gpu": False, "control": "hidd
 @pytest.mark.parametrize(
     ("arms", "said"),
     [
-        ([CPU | {"image": "evil"}], "[0]: 'cpu' does not fit docker/images.toml"),
-        ([CPU, HIDDEN], "[1]: 'cuda-hidden' does not fit"),
+        ([CPU | {"image": "evil"}], "[0]: 'cpu' differs from docker/images.toml"),
+        ([CPU, HIDDEN], "[1].image: no arm that is compared runs in 'cuda'"),
     ],
 )
 def test_what_an_arm_runs_in_is_not_taken_from_a_folder(

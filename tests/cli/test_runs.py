@@ -73,16 +73,27 @@ def test_campaigns_one_folder_further_down_are_found_where_there_are_no_others(
         ("..", "is not a campaign's folder: it has no campaign.json"),
         ("nowhere", "nowhere: no such folder"),
         ("notes.txt", "is a file, and a campaign's folder is wanted"),
-        ("20260102T000000Z-b/cpu-01.json", "is a file, and a campaign's folder is wanted"),
+        ("gone", "gone: no such folder"),
     ],
 )
 def test_what_is_no_campaign_is_said_to_be_what_it_is(
     name: str, said: str, command: str, shell: Shell, results: Path
 ) -> None:
     (results / "notes.txt").write_text("not one")
+    (results / "gone").symlink_to("nowhere")
     heard = hear(shell.run(command, str(results / name)))
     assert said in heard
     assert "20260104T000000Z-d" in heard
+
+
+def test_a_campaigns_file_and_several_folders_say_what_to_name(shell: Shell, results: Path) -> None:
+    b, c = (results / f"2026010{n}T000000Z-{name}" for n, name in ((2, "b"), (3, "c")))
+    said = hear(shell.run("report", str(b / "campaign.json")))
+    assert (
+        f"is a file, and a campaign's folder is wanted what to do: name the folder that it is in: RUN={b}"
+        in said
+    )
+    assert f"RUN={b} {c} names 2 folders, but takes one" in hear(shell.run("report", f"{b} {c}"))
 
 
 @pytest.mark.parametrize("command", ONE)
@@ -105,5 +116,5 @@ def test_a_name_with_a_space_is_one_folder(shell: Shell, results: Path) -> None:
 
 def test_a_missing_cell_says_what_there_is(shell: Shell, results: Path) -> None:
     said = hear(shell.run("defend", str(results / "20260102T000000Z-b")))
-    assert "CELL=: no cell of this campaign" in said
+    assert "CELL is missing: name a cell of that campaign" in said
     assert "overhead.fence" in said

@@ -105,7 +105,8 @@ def _find_elsewhere(
 def _add_up(here: Compared, way: Ladder, changes: Sequence[str]) -> Mapping[str, float] | None:
     """What these changes of a way take, each measured between the stages right before and behind it."""
     total = dict.fromkeys(here.arms, 0.0)
-    pairs = {after.change: (before, after) for before, after in pairwise(way.stages)}
+    # Of a change that a plan names twice the first counts.
+    pairs = {after.change: (before, after) for before, after in [*pairwise(way.stages)][::-1]}
     for change in changes:
         pair = [here.index.cells.get(stage.cell or "") for stage in pairs.get(change, ())]
         if not pair or not all(map(here.at, pair)):

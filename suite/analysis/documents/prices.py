@@ -26,10 +26,10 @@ def read_prices(path: Path, today: date) -> list[Offer]:
         table = msgspec.toml.decode(text, type=dict[Literal["price"], list[Offer]])
     except (ValueError, RecursionError, DocumentError) as error:
         raise _refuse(path, str(error)) from error
-    if not (offers := table.get("price")):
+    if "price" not in table:
         raise _refuse(path, "it holds no [[price]]")
     listed = set()
-    for number, offer in enumerate(offers):
+    for number, offer in enumerate(table["price"]):
         if (offer.type, offer.terms) in listed:
             raise _refuse(
                 path, f"{offer.type}, {offer.terms}, stands twice - at `$.price[{number}]`"
@@ -37,7 +37,7 @@ def read_prices(path: Path, today: date) -> list[Offer]:
         if offer.date > today:
             raise _refuse(path, f"{offer.date} is still to come - at `$.price[{number}].date`")
         listed.add((offer.type, offer.terms))
-    return offers
+    return table["price"]
 
 
 def _refuse(path: Path, why: str) -> DocumentError:

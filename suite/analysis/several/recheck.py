@@ -10,6 +10,9 @@ from suite.analysis.result.campaign import Analysis
 from suite.errors import UsageError
 from suite.fingerprint import hash_lines
 
+DRAWN = 5
+"""How many cells are drawn."""
+
 
 def hash_samples(loaded: LoadedCampaign) -> str:
     """A hash over every sample of a campaign.
@@ -23,7 +26,9 @@ def hash_samples(loaded: LoadedCampaign) -> str:
     )
 
 
-def draw_cells(analysis: Analysis, arms: Sequence[str], number: int, seed: str) -> list[str]:
+def draw_cells(
+    analysis: Analysis, arms: Sequence[str], seed: str, number: int = DRAWN
+) -> list[str]:
     """The ids of so many cells, or of all where there are fewer, that have a number on each of these arms.
 
     Raises:

@@ -11,6 +11,7 @@ from suite.cli.options import add_out
 from suite.cli.output import write_files
 from suite.cli.receipts.archive import unpacked
 from suite.cli.runs import run_argument
+from suite.errors import NotInstalledError
 from suite.report.exports.formats import EXPORTS
 from suite.report.exports.pyperf import count_left_out
 from suite.report.produce import print_report
@@ -26,11 +27,16 @@ def export(run: Path, out: Path | None) -> int:
     """Write the campaign folder or bundle RUN in the forms of other programs: CSV, Parquet and pyperf's JSON.
 
     pyperf has no place for numbers that are INVALID or missing: they are left out, and counted on standard
-    error.
+    error.  So is Parquet where DuckDB is not installed.
     """
     with unpacked(run) as folder:
         analysis = analyse_folder(folder)
-    files = {n: content for write in EXPORTS.values() for n, content in write(analysis).items()}
+    files: dict[str, bytes] = {}
+    try:
+        for write in EXPORTS:
+            files |= write(analysis)
+    except NotInstalledError as error:
+        click.echo(f"left out: {error.what}; {error.remedy} installs it", err=True)
     write_files(files, out or run.parent)
     if left := count_left_out(analysis):
         counts = ", ".join(f"{count} {what}" for what, count in left.items())

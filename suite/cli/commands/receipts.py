@@ -86,11 +86,13 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
     if len(receipts) != 1:
         # Two ids with one short name: the whole id says which is meant.
         near = [receipt.cell for receipt in receipts] or [
-            other.id for other in analysis.cells if cell.lower() in other.id
+            other.id for other in analysis.cells if cell.lower().strip() in other.id
         ]
         shown_ids = ", ".join(map(show_plainly, near[:_MOST_SHOWN]))
         raise UsageError(
-            f"CELL={cell}: no cell of this campaign, or more than one",
+            f"CELL={cell}: no cell of this campaign, or more than one"
+            if cell.strip()
+            else "CELL is missing: name a cell of that campaign",
             f"take a cell's id, or a receipt from its report; there are {shown_ids or 'none like it'}",
         )
     files = build_receipt(analysis, receipts[0], pictures=out is not None)

@@ -13,12 +13,10 @@ from suite.errors import UsageError
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.gpu.choice import ALL_GPUS
+from suite.model import name_kind
 from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
-
-CELLS = 5
-"""How many cells are drawn."""
 
 _CHOSEN = ("resume", "profile", "only", "seed", "stop_if", "price")
 """Options that the campaign which is measured again decides, or that make no sense for it."""
@@ -36,7 +34,8 @@ def run_recheck(named: str, options: Options) -> int:
     given += ["GPU=all"] if options.gpu == ALL_GPUS else []
     if given:
         raise UsageError(
-            f"RECHECK measures cells as {named} did, on one GPU; {', '.join(given)} does not go with it",
+            f"RECHECK measures cells as {named} did, on one GPU; {', '.join(given)} "
+            "can't be combined with it",
             f"leave {', '.join(given)} out",
         )
     with unpacked(find_run("RECHECK", named)) as folder:
@@ -46,6 +45,13 @@ def run_recheck(named: str, options: Options) -> int:
     plain = [arm.name for arm in compared if arm.control != "again" and arm.device is None]
     named_arms = "arms" in options.words
     wanted = options.arms if named_arms else tuple(plain)
+    measured = {name_kind(arm) for arm in compared}
+    if others := [name for name in wanted if name not in measured]:
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r}: {', '.join(others)} is not among the arms that "
+            f"{campaign.id} measured",
+            f"name some of these: ARMS={' '.join(plain)!r}" if plain else "name another campaign",
+        )
     if set(wanted) - set(plain) or (not named_arms and any(arm.device for arm in compared)):
         raise UsageError(
             f"{campaign.id} measured {', '.join(campaign.arms)}; RECHECK measures on one GPU",
@@ -62,7 +68,7 @@ def run_recheck(named: str, options: Options) -> int:
     options = options.give(
         profile=campaign.profile,
         arms=" ".join(wanted),
-        only=" ".join(draw_cells(before, wanted, CELLS, seed)),
+        only=" ".join(draw_cells(before, wanted, seed)),
         blocks=str(options.blocks or RECHECK_BLOCKS),
     )
     store = start_campaign(

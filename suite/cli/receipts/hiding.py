@@ -35,7 +35,7 @@ _EVERYBODY = frozenset(
     {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}
 )
 _SHORTEST = 3
-"""Letters of a name that can be looked for; a shorter one would be match in other words."""
+"""Letters of a name that can be looked for; a shorter one would be found in other words."""
 
 
 def hide(texts: Mapping[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -33,13 +34,18 @@ def judge_signature(folder: Path, signers: Path | None) -> tuple[str, tuple[str,
     """What is known of who signed the folder's manifest, and what is wrong with it.
 
     Raises:
-        UsageError: ``signers`` is not a file.
+        UsageError: ``signers`` can't be read, or is a private key.
     """
-    if signers is not None and not signers.is_file():
-        raise UsageError(
-            f"KEY={signers}: no such file",
-            "a line in it: name ssh-ed25519 AAAA… (a public key)",
+    if signers is not None:
+        remedy = (
+            "name a file of allowed signers, a line each: name ssh-ed25519 AAAA… (a public key)"
         )
+        if not signers.is_file() or not os.access(signers, os.R_OK):
+            raise UsageError(f"KEY={signers}: no such file, or it can't be read", remedy)
+        if b"PRIVATE KEY" in signers.read_bytes().partition(b"\n")[0]:
+            raise UsageError(
+                f"KEY={signers} is a private key, and `make check` wants public ones", remedy
+            )
     path = folder / SIGNATURE
     if not path.is_file() or path.is_symlink():
         return "", (f"{SIGNATURE}: is missing: nobody signed {MANIFEST}",)

@@ -243,7 +243,11 @@ def explain_visible(
     elif gpu is not None:
         words = f"GPU={gpu} takes precedence over {shell}"
     elif contained and visible[:1] != (FIRST,):
-        other = f"GPU={shorten_name(visible[0])} measures that one" if visible else "ARMS=cpu none"
+        other = (
+            f"GPU={shorten_name(visible[0])} measures that one"
+            if visible
+            else "ARMS=cpu measures without one"
+        )
         words = f"{shell} does not reach containers, and GPU was not given: GPU {FIRST} is measured; {other}"
     elif visible and not contained:
         words = (

@@ -1,4 +1,4 @@
-"""The forms of other programs: a name each, and the function that writes it."""
+"""The forms of other programs: the functions that write them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,5 @@ from suite.report.exports.pyperf import export_pyperf
 Export = Callable[[Analysis], Mapping[str, bytes]]
 """Makes the files of an analysis, by their names."""
 
-EXPORTS: Mapping[str, Export] = {
-    "pyperf": export_pyperf,
-    "csv": export_csv,
-    "parquet": export_parquet,
-}
+EXPORTS: tuple[Export, ...] = (export_pyperf, export_csv, export_parquet)
+"""The last is the one that needs what is not always installed."""

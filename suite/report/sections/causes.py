@@ -83,24 +83,22 @@ def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
 def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
     """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
     against the CPU beside the GPU."""
-    scripts = {waterfall.steps[0].cell: waterfall for waterfall in analysis.waterfalls}
     for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
-        gaps: dict[str, list[Finding]] = {}
-        for gap in analysis.find("gap"):
-            if scripts[gap.cell].posted == posted:
-                gaps.setdefault(scripts[gap.cell].title, []).append(gap)
-        wrong = {
-            title: wrongs
-            for title, of_script in gaps.items()
-            if (wrongs := [gap for gap in of_script if gap.verdict == "wrong-winner"])
+        scripts = {
+            waterfall.steps[0].cell: waterfall
+            for waterfall in analysis.waterfalls
+            if waterfall.posted == posted
         }
+        gaps = [gap for gap in analysis.find("gap") if gap.cell in scripts]
+        wrong: dict[str, list[Finding]] = {}
+        for gap in gaps:
+            if gap.verdict == "wrong-winner":
+                wrong.setdefault(scripts[gap.cell].title, []).append(gap)
         if wrong:
+            every = show_things(len({scripts[gap.cell].title for gap in gaps}), "script")
             names = "names" if len(wrong) == 1 else "name"
             listed = (f"{title}{_list_sizes(wrongs, scripts)}" for title, wrongs in wrong.items())
-            yield (
-                f"{how}, {len(wrong)} of {show_things(len(gaps), 'script')} {names} the wrong winner: "
-                f"{'; '.join(listed)}."
-            )
+            yield f"{how}, {len(wrong)} of {every} {names} the wrong winner: {'; '.join(listed)}."
 
 
 def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> str:

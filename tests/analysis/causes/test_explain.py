@@ -13,6 +13,8 @@ from suite.analysis.ablation.cell_index import CellIndex, index_cells
 from suite.analysis.ablation.pipeline import find_better, find_pipeline
 from suite.analysis.causes import explain as explaining
 from suite.analysis.causes.explain import Case, explain
+from suite.analysis.causes.ladder_steps import _add_up
+from suite.analysis.causes.parts import Compared
 from suite.analysis.causes.rules import RULES
 from suite.analysis.result.findings import RuleName
 from suite.analysis.result.numbers import cite
@@ -262,6 +264,18 @@ def test_of_a_leap_over_several_changes_a_start_takes_its_price() -> None:
     without = [cell for cell in cells if cell.scenario != "overhead"]
     cause = find(measure(replace(GPU, start=1.0), cells=without), NAIVE)[1][0]
     assert cause.rule == "unknown"
+
+
+def test_of_a_change_that_a_plan_names_twice_the_first_counts() -> None:
+    index = measure(GPU)
+    here = Compared(index=index, summary=index.cells[EPOCH], arms=("cpu", "cuda"))
+    way = here.cell.way
+    assert way
+    _, first, *_, last = way.stages
+    twice = replace(way, stages=[*way.stages[:-1], replace(last, change=first.change)])
+    once = _add_up(here, way, [first.change])
+    assert once
+    assert _add_up(here, twice, [first.change]) == once
 
 
 def test_a_start_says_when_it_is_repaid_or_never() -> None:

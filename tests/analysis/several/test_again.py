@@ -92,11 +92,11 @@ def test_without_any_spread_the_margin_decides() -> None:
 
 def test_the_draw_takes_what_has_a_number_on_every_arm_asked_for() -> None:
     analysis = measure(1, 5, outcome="failed", reason="it broke", samples_s=[])
-    drawn = draw_cells(analysis, ["cpu"], 99, "seed")
+    drawn = draw_cells(analysis, ["cpu"], "seed")
     assert sorted(drawn) == [one.id for one in FIVE[1:]]
-    assert draw_cells(analysis, ["cpu"], 2, "seed") == draw_cells(analysis, ["cpu"], 2, "seed")
-    draws = {tuple(draw_cells(analysis, ["cpu"], 2, str(seed))) for seed in range(20)}
+    assert draw_cells(analysis, ["cpu"], "seed", 2) == draw_cells(analysis, ["cpu"], "seed", 2)
+    draws = {tuple(draw_cells(analysis, ["cpu"], str(seed), 2)) for seed in range(20)}
     assert len(draws) > 5
     nothing = structs.replace(analysis, cells=analysis.cells[:1])
     with pytest.raises(UsageError, match="has a number on cpu"):
-        draw_cells(nothing, ["cpu"], 2, "seed")
+        draw_cells(nothing, ["cpu"], "seed", 2)

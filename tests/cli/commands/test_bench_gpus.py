@@ -134,7 +134,9 @@ def test_one_gpu_makes_an_ordinary_campaign(shell: Shell) -> None:
     # A plan that was changed to all does not.
     Store(shell.folder()).write_plan(replace(shell.plan(), settings={"gpu": "all"}))
     engine = Gpus()
-    assert "'cuda' does not fit" in complaint(shell.resume("--blocks", "4", engine=engine), 5)
+    assert "gpu: 'all' leaves out the arm 'cuda'" in complaint(
+        shell.resume("--blocks", "4", engine=engine), 5
+    )
     assert engine.jobs == []
 
 

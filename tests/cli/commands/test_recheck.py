@@ -14,7 +14,6 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples
-from suite.cli.commands.recheck import CELLS
 from suite.host.engine import Job
 from tests import synthetic
 from tests.cli.shell import Heard, Shell, complaint
@@ -69,7 +68,7 @@ def recheck(shell: Shell) -> Recheck:
 
 def draw(folder: Path) -> list[str]:
     loaded = load_campaign(folder)
-    return draw_cells(analyse(loaded), ("cpu",), CELLS, hash_samples(loaded))
+    return draw_cells(analyse(loaded), ("cpu",), hash_samples(loaded))
 
 
 def ids(folder: Path) -> list[str]:
@@ -137,10 +136,10 @@ def test_the_samples_choose_the_cells_and_nothing_else_does(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--arms", "cuda"), "measured cpu"),
-        (("--gpu", "all"), "GPU=all does not go with it"),
+        (("--arms", "cuda"), "cuda is not among the arms that "),
+        (("--gpu", "all"), "GPU=all can't be combined with it"),
         (("--arms", "cpu cpu"), "names an arm twice"),
-        (("--price", "1", "--seed", "1"), "SEED, PRICE does not go with it"),
+        (("--price", "1", "--seed", "1"), "SEED, PRICE can't be combined with it"),
     ],
 )
 def test_what_would_change_it_is_refused(

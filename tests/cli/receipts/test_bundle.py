@@ -282,6 +282,7 @@ def test_a_signature_says_whose_it_is_and_does_not_fit_another_manifest(
     ):
         assert text in fail(check(run, "--key", words))
     assert "no such file" in complaint(check(path, "--key", str(tmp_path / "nobody")), 2)
+    assert "hers is a private key" in complaint(check(path, "--key", str(hers)), 2)
     files = read(path)
     files[f"made-up/{MANIFEST}"] = files[f"made-up/{MANIFEST}"].replace(b"report.md", b"report.nd")
     assert "manifest.sha256.sig: does not fit manifest.sha256" in fail(check(pack(path, files)))

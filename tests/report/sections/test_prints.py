@@ -10,11 +10,13 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot
 from suite.cells.cell import Cell, Ladder
 from suite.cells.traits import ProfileName
+from suite.report.sections.causes import describe_naive_gaps
 from tests.analysis.causes.test_insight import SLICES
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET
@@ -175,3 +177,21 @@ def test_without_verdicts_no_script_names_the_wrong_winner() -> None:
     assert WORDS["provisional"] in text
     assert [name for name in ("wrong", "invents", "alike") if WORDS[name] in text] == []
     assert WORDS["provisional"] not in write(LATE)
+
+
+def test_scripts_stand_in_the_order_of_their_first_wrong_winners() -> None:
+    analysis = study(*machines.make_campaign(SLICES, cpu=CPU, gpu=LATE, host=QUIET))
+    fall, gap = analysis.waterfalls[0], analysis.find("gap")[0]
+    falls, gaps = [], []
+    for cell, title, verdict in (
+        ("1", "A", ""),
+        ("2", "B", "wrong-winner"),
+        ("3", "A", "wrong-winner"),
+    ):
+        steps = (structs.replace(fall.steps[0], cell=cell), *fall.steps[1:])
+        falls.append(structs.replace(fall, title=title, steps=steps, fixed={}))
+        gaps.append(structs.replace(gap, cell=cell, verdict=verdict))
+    made = structs.replace(analysis, waterfalls=tuple(falls), findings=tuple(gaps))
+    assert list(describe_naive_gaps(made)) == [
+        "Timed as posted, in a warm process, 2 of 2 scripts name the wrong winner: B; A."
+    ]
