@@ -1,6 +1,4 @@
-"""Task files for SkyPilot from a table of machines.
-
-In a checkout: `make .venv/host.stamp && .venv/bin/python fleet/skypilot/tasks.py machines.toml`.
+"""Task files for SkyPilot from a table of machines (docs/fleet.md has the command).
 
 A row is a kind of machine:
 
