@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from suite.errors import MORE_DISK, CrossoverError, RightsError
+from suite.errors import MORE_DISK, CrossoverError, EngineError, RightsError
 from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unknown, yes
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Engine, Stock
@@ -179,7 +179,7 @@ def check_disk(probe: Probe) -> Finding:
             MORE_DISK
             if engine.isolation == "container"
             else "free some, or LOCAL_PYTHON=path of an interpreter that already has TensorFlow",
-            stops=3 if engine.isolation == "container" else 0,
+            stops=EngineError.exit_status if engine.isolation == "container" else 0,
             free_bytes=free,
             needed_bytes=room,
         )

@@ -199,7 +199,7 @@ def _judge_architecture(probe: Probe, name: str) -> Finding:
         return no(
             f"{name} without AVX: TensorFlow's wheels end with an illegal instruction",
             "a processor of 2013 or later; a virtual machine may hide AVX (choose the CPU type host)",
-            stops=1,
+            stops=CrossoverError.exit_status,
         )
     return yes(f"{name}: the locks hold wheels for it")
 
