@@ -185,8 +185,7 @@ def claim(daemon: Daemon, owner: str, now_s: float) -> str | None:
 def release(daemon: Daemon, owner: str) -> None:
     """Removes the volume of `claim`, where it is this owner's and the engine answers; and what an interrupt
     left of others, whose making the engine ended after nobody waited for it."""
-    daemon.patience.hurry()
-    with suppress(EngineError):
+    with daemon.patience.hurried(), suppress(EngineError):
         for volume in daemon.outlast(lambda: list_volumes(daemon, "volume")):
             if _labels(volume).get(f"{LABEL}.owner") == owner:
                 discard_volume(daemon, str(volume["Name"]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 KNOCK_S = 10.0
 """A connection: whoever listens takes it at once."""
@@ -61,6 +63,16 @@ class Patience:
     def hurry(self) -> None:
         """Somebody wants to leave, and asks for nothing more afterwards."""
         self._until = min(self._until, time.monotonic() + LEAVE_S)
+
+    @contextmanager
+    def hurried(self) -> Iterator[None]:
+        """Around what is done as if somebody wanted to leave, who may come back."""
+        before = self._until
+        self.hurry()
+        try:
+            yield
+        finally:
+            self._until = before
 
     def allow(self, seconds: float) -> float:
         """What there is of so many seconds.

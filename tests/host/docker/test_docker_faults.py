@@ -219,6 +219,12 @@ def test_every_call_has_a_deadline(hanging: Hanging) -> None:
 def test_patience_ends_for_all_calls_together(hanging: Hanging) -> None:
     patience = Patience(8.0)
     assert [patience.allow(60.0), patience.allow(5.0)] == [8.0, 5.0]
+    with patience.hurried():
+        hanging.passed_s = 6.0
+        assert 3.0 < patience.allow(60.0) <= 4.0
+    # Whoever came back, for another campaign, has all of it again.
+    hanging.passed_s = 0.0
+    assert patience.allow(60.0) == 8.0
     patience.hurry()
     hanging.passed_s = 6.0
     patience.hurry()
