@@ -18,7 +18,7 @@ from suite.host.docker.build import provide_image
 from suite.host.docker.connection import Away, Daemon
 from suite.host.docker.leftovers import claim, discard_volume, release
 from suite.host.machine import deadlines
-from suite.host.machine.deadlines import LEAVE_S, SILENT_S, Patience
+from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
 from suite.host.machine.machine import own_token
 from suite.host.provision.images import read_specs
 from tests.fakes.docker_api import HERE, FakeApi, api_error, start
@@ -132,8 +132,6 @@ def test_volumes_are_removed_when_the_engine_is_back() -> None:
     assert claim(daemon, own_token(), 0.0) is None
     release(daemon, own_token())
     assert api.kept == {}
-    # Who lets go leaves, and waits no longer for an engine that has gone.
-    assert daemon.patience.allow(60.0) <= LEAVE_S
 
 
 def test_an_engine_that_stays_away_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +178,17 @@ def test_who_leaves_a_hanging_engine_is_out_soon_and_told_what_is_left(hanging: 
     assert (ending.code, ending.diary, ending.phrase) == (None, "", "stopped by the host")
     assert "`docker rm -f c1` removes it" in ending.left
     assert run.close() == ending
+
+
+def test_an_engine_that_hangs_is_let_go_of_soon_and_asked_again_by_the_next(
+    hanging: Hanging,
+) -> None:
+    daemon = Daemon(hanging, HERE)
+    assert claim(daemon, "me", 0.0) is None
+    hanging.hangs = True
+    release(daemon, "me")
+    assert 0.0 < hanging.passed_s <= LEAVE_S
+    assert daemon.patience.allow(WORK_S) == WORK_S
 
 
 def test_an_interrupt_while_a_start_hangs_says_what_is_left(hanging: Hanging) -> None:
