@@ -1,7 +1,6 @@
 """Task files for SkyPilot from a table of machines (docs/fleet.md has the command).
 
 A row is a kind of machine:
-
     [h100]
     accelerators = "H100:1"         # or cpus = "16", without a GPU; what SkyPilot's `resources` take
     infra = ["aws", "gcp"]          # where; any of its clouds unless given

@@ -129,7 +129,7 @@ def test_a_disk_that_fills_up_keeps_nothing_from_coming_home(
     machine.run("sh", "-c", f"cat /dev/zero >{machine.home}/fill 2>/dev/null || true")
     status, said, table = finish(running)
     assert status == 2, said
-    assert re.match(r"a part: [2-5] of 6 blocks", table["first"][0]), said
+    assert re.match(r"a part: [1-5] of 6 blocks", table["first"][0]), said
     assert "No space left on device" in table["first"][1]
     assert "first: make room there, and run the same command again" in said
     # It goes no further, and what is there is brought once more.
