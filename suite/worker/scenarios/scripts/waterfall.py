@@ -241,13 +241,14 @@ def _find_effect(stage: Stage) -> Effect:
     return stage.like.effect if stage.like else stage.effect
 
 
+_DECLARED = read_table(__file__, "waterfalls")
+
+
 def read_waterfall(case: str, **functions: Any) -> Waterfall:
     """The waterfall of a case as ``waterfalls.json`` declares it.
 
     ``functions``: those of its fields that are functions.
     """
-    declared = read_table(__file__, "waterfalls")[case]
-    rows = declared.pop("stages")
     stages = tuple(
         Stage(
             **{
@@ -256,9 +257,9 @@ def read_waterfall(case: str, **functions: Any) -> Waterfall:
                 "like": CHOICES[row["like"]] if "like" in row else None,
             }
         )
-        for row in rows
+        for row in _DECLARED[case]["stages"]
     )
-    return Waterfall(case=case, stages=stages, **declared, **functions)
+    return Waterfall(**{**_DECLARED[case], "case": case, "stages": stages, **functions})
 
 
 FIRST_STEP = cell("overhead.startup", stage="step")
