@@ -154,7 +154,7 @@ def _demand_slice(card: Card) -> GpuError:
         )
     return GpuError(
         f"{title} is cut into MIG instances, and a program can have only one of them: it has "
-        + ", ".join(describe_slice(card, one) for one in card.slices),
+        + ", ".join(describe_slice(card, instance) for instance in card.slices),
         f"name one, such as GPU={card.index}:{card.slices[0].index}, or GPU=MIG-…; "
         "`nvidia-smi -L` lists them",
     )
