@@ -103,6 +103,15 @@ def switch(precision: str) -> Callable[[], None]:
     return lambda: set_it(False)
 
 
+def find_default(device: str) -> str:
+    """The precision in which TensorFlow multiplies float32 matrices on a device as this process is set up:
+    a script that leaves TF32's switch alone gets TF32 from Ampere on."""
+    import tensorflow as tf
+
+    on = device != "/CPU:0" and tf.config.experimental.tensor_float_32_execution_enabled()
+    return "tf32" if on and _capability() >= CAPABILITIES["tf32"] else "fp32"
+
+
 def _capability() -> tuple[int, int]:
     """The compute capability of the GPU that TensorFlow uses here; (0, 0) where it won't tell."""
     import tensorflow as tf

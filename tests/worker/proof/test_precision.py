@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from suite.worker.proof import precision
-from suite.worker.proof.precision import demand, explain_lack, switch
+from suite.worker.proof.precision import demand, explain_lack, find_default, switch
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.scenarios import matmul
 from suite.worker.scenarios.mlp import train, training
@@ -77,6 +77,29 @@ def test_a_cell_applies_where_its_device_has_the_precision(
     monkeypatch.setattr(precision, "cpu_flags", lambda: flags)
     demand("fp32", device)
     assert said in hear(Inapplicable, demand, "bf16", device)
+
+
+@pytest.mark.parametrize(
+    ("device", "details", "switched_on", "default"),
+    [
+        ("/GPU:0", {"compute_capability": (9, 0)}, True, "tf32"),
+        ("/GPU:0", {"compute_capability": AMPERE}, True, "tf32"),
+        ("/GPU:0", {"compute_capability": AMPERE}, False, "fp32"),
+        ("/GPU:0", {"compute_capability": TURING}, True, "fp32"),
+        ("/GPU:0", {}, True, "fp32"),
+        ("/CPU:0", {"compute_capability": AMPERE}, True, "fp32"),
+    ],
+)
+def test_a_script_multiplies_in_tf32_where_its_gpu_has_it_and_nobody_switched_it_off(
+    device: str, details: Any, switched_on: bool, default: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experimental = SimpleNamespace(
+        get_device_details=lambda _: details,
+        tensor_float_32_execution_enabled=lambda: switched_on,
+    )
+    config = SimpleNamespace(get_visible_devices=lambda _: ["a GPU"], experimental=experimental)
+    install(monkeypatch, config=config)
+    assert find_default(device) == default
 
 
 def test_nothing_but_tf32_touches_its_switch(on_gpu: FakeTensorFlow) -> None:

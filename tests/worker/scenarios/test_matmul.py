@@ -21,6 +21,7 @@ from suite.worker.scenarios.matmul import (
     prepare_repeated,
     relative_error,
 )
+from suite.worker.scenarios.scripts.products import check_matrices
 from tests.fakes.device import Scopes, install
 from tests.worker.verdict import hear
 
@@ -101,6 +102,21 @@ def test_a_product_passes_as_what_it_was_computed_and_stored_in(
     made: Callable[[int], Any], claimed: str, said: str, size: int
 ) -> None:
     assert said in hear(WrongResult, check_product, *made(size), claimed)
+
+
+@pytest.mark.parametrize(
+    ("made", "claimed", "said"),
+    [
+        (fp32, "tf32", RIGHT),
+        (reading(tf32), "tf32", RIGHT),
+        (reading(tf32), "fp32", "fp32 allows"),
+        (reading(bf16), "tf32", "tf32 allows 0.0015"),
+    ],
+)
+def test_a_script_s_product_may_be_better_than_its_precision_but_not_worse(
+    made: Callable[[int], Any], claimed: str, said: str
+) -> None:
+    assert said in hear(WrongResult, check_matrices, *made(256), claimed)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from suite.cells.cell import Param, Work, cell_id
 from suite.cells.scenario import cross
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
 from suite.model import Check
-from suite.worker.proof import placement
+from suite.worker.proof import placement, precision
 from suite.worker.scenario.scenario import (
     Nodes,
     Prepared,
@@ -81,7 +81,9 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
 
     return Prepared(
         step=pin(fetching if settings.fetch else step, on),
-        check=lambda made: check_matrices(*(matrix.numpy() for matrix in made)),
+        check=lambda made: check_matrices(
+            *(matrix.numpy() for matrix in made), precision.find_default(placed(device, on))
+        ),
         tensors=list,
         resident=resident,
         enqueues=not settings.fetch,
@@ -117,7 +119,7 @@ def _witness(half: str, n: int) -> tuple[Callable[[], Nodes], Callable[[], Check
             matrices[:] = session.run(fetches, options=options, run_metadata=metadata)
         return placement.list_nodes(metadata.partition_graphs)
 
-    return run_again, lambda: check_matrices(*matrices)
+    return run_again, lambda: check_matrices(*matrices, precision.find_default(half))
 
 
 def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
@@ -135,13 +137,15 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return printed
 
 
-def check_matrices(left: Any, right: Any, product: Any) -> Check:
+def check_matrices(left: Any, right: Any, product: Any, allowed: str) -> Check:
     """Freivalds' check of a product, and that its operands are not all the same number.
+
+    ``allowed`` is the precision that TensorFlow may choose; a small product it can compute in a better one.
 
     Raises:
         WrongResult: it is wrong, or they are.
     """
-    checked = matmul.check_product(left, right, product, "fp32")
+    checked = matmul.check_product(left, right, product, allowed, exactly=False)
     if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
         raise WrongResult("the operands are constant, not random")
     return replace(checked, what=f"{checked.what}; operands random")
