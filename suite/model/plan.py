@@ -109,6 +109,15 @@ class Campaign:
         """
         return {arm.name: arm for arm in self.every_arm}[name]
 
+    def calibrating_arm(self, name: str) -> str:
+        """The arm whose calibration counts for this one: arms that are compared as equals share K."""
+        arm = self.arm(name)
+        if arm.control == "hidden" and name not in self.arms:
+            return self.arms[0]
+        if arm.of is None or arm.control == "hidden":
+            return name
+        return self.calibrating_arm(arm.of)
+
     def first_counted(self, block: int) -> int:
         """The first repeat of a block's invocations that can count."""
         return max((again.repeat for again in self.again if again.block == block), default=0)

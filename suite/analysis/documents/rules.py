@@ -167,7 +167,7 @@ def _judge_blocks(plan: Campaign, documents: Sequence[Document]) -> Iterator[str
 
 def _judge_calls(name: str, plan: Campaign, document: Document) -> Iterator[str]:
     of = document.invocation
-    planned = plan.calls.get(plan.arm(of.arm).of or of.arm, {})
+    planned = plan.calls.get(plan.calibrating_arm(of.arm), {})
     for index, cell in enumerate(document.cells):
         calls, expected = cell.calls_per_sample, planned.get(cell.id)
         if of.block and None not in {calls, expected} and calls != expected:

@@ -129,7 +129,7 @@ class CampaignRunner:
 
     def _calibrate(self, arm: str) -> None:
         """Finds K and what an invocation takes; an arm that is not available is left out."""
-        sharing = [name for name in self.arms if plan.calibrating_arm(self.campaign, name) == arm]
+        sharing = [name for name in self.arms if self.campaign.calibrating_arm(name) == arm]
         compared = [name for name in sharing if name in self.campaign.arms]
         try:
             document = self._invoke_calibration(arm)

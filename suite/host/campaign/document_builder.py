@@ -95,7 +95,7 @@ class DocumentBuilder:
         self.results = {cell.id: make_pending(cell) for cell in self.cells}
         if block > 0:
             # What the calibration found not worth trying has its outcome from the beginning.
-            calibrated = plan.calibrating_arm(campaign, arm.name)
+            calibrated = campaign.calibrating_arm(arm.name)
             for identity, why in campaign.excluded.get(calibrated, {}).items():
                 if identity in self.results:
                     reason = f"in the calibration: {why.reason}"

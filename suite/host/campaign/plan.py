@@ -132,16 +132,6 @@ def decide_again(odd: tuple[str, int, float], documents: Iterable[Document]) -> 
     return Again(arm=arm, block=block, pace=pace, repeat=max(repeats) + 1)
 
 
-def calibrating_arm(campaign: Campaign, arm: str) -> str:
-    """The arm whose calibration counts for this one: arms that are compared as equals share K."""
-    this = campaign.arm(arm)
-    if this.control == "hidden" and arm not in campaign.arms:
-        return campaign.arms[0]
-    if this.of is None or this.control == "hidden":
-        return arm
-    return calibrating_arm(campaign, this.of)
-
-
 def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
     """The campaign's cells that have a meaning on the arm, in the plan's order."""
     cells = [cell for cell in campaign.cells if means_something(cell, campaign.arm(arm))]
@@ -158,7 +148,7 @@ def order_arms(campaign: Campaign, block: int) -> list[str]:
     if block == 0 and campaign.calibrated_by is not None:
         return []
     if block == 0:
-        return [arm for arm in campaign.arms if calibrating_arm(campaign, arm) == arm]
+        return [arm for arm in campaign.arms if campaign.calibrating_arm(arm) == arm]
     arms = [*campaign.arms, *control_arms(campaign)]
     repeat = campaign.first_counted(block)
     again = f"/{repeat}" if repeat else ""
@@ -184,7 +174,7 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
     if cells[0].process is not None:
         return ("script", *gpu, *(cell.id for cell in cells))
     share = CALIBRATION_SHARE if block == 0 else 1.0
-    calls = campaign.calls.get(calibrating_arm(campaign, arm), {}) if block > 0 else {}
+    calls = campaign.calls.get(campaign.calibrating_arm(arm), {}) if block > 0 else {}
     return (
         "measure",
         *gpu,

@@ -196,8 +196,8 @@ def test_every_block_has_each_arms_twin_which_is_that_arm_with_its_k(stage: Stag
 def test_the_hidden_gpus_arm_controls_the_image_with_the_first_arms_k(stage: Stage) -> None:
     campaign = controlled(stage, BOTH, blocks=1)
     assert plan.control_arms(campaign) == ["cpu-twin", "cuda-twin", "cuda-hidden"]
-    assert plan.calibrating_arm(campaign, "cuda-hidden") == "cpu"
-    assert plan.calibrating_arm(campaign, "cuda-twin") == "cuda"
+    assert campaign.calibrating_arm("cuda-hidden") == "cpu"
+    assert campaign.calibrating_arm("cuda-twin") == "cuda"
     stage.run(campaign=campaign, arms=BOTH)
     given = {asked_arm(job): job.gpu is not None for job in stage.engine.jobs}
     on_cpu = ("cpu", "cpu-twin", "cuda-hidden")
