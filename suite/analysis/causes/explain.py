@@ -63,10 +63,10 @@ def explain(index: CellIndex) -> dict[str, Case]:
 
 
 def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case | None:
-    ratio, wins = index.ratio(summary), index.wins(summary)
+    ratio, won = index.ratio(summary), index.wins(summary)
     used = find_utilization(index, summary, gpu)
     use = used[0] if used else None
-    loses, wasted = wins is False, use is not None and use < WASTED - ROUNDING
+    loses, wasted = won is False, use is not None and use < WASTED - ROUNDING
     if ratio is None or not (loses or wasted):
         return None
     own = index.values(summary, gpu)
@@ -80,8 +80,10 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
     winner = find_winner(index, summary)
     # A price is no work for which one could choose a device.
     chosen = loses and winner is None and summary.cell.price is None and not summary.cell.on_cpu
-    helping, untried = find_helping(index, summary, gpu)
-    lost_all = bool(helping) and all(index.wins(other) is False for other in helping)
+    helping, untried = find_helping(index, summary, gpu) if chosen else ([], ())
+    wins = [index.wins(other) for other in helping]
+    if True in wins:
+        winner = helping[wins.index(True)]
     standing = Standing(
         ratio=ratio,
         lost=estimate_difference(list(lost.values())),
@@ -90,8 +92,8 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         use=use,
         winner=winner.cell.id if winner else None,
         # Of what nobody knows the cause of, nobody knows what would help.
-        hopeless=chosen and lost_all and causes[0].rule != "unknown",
-        untried=untried if chosen else (),
+        hopeless=causes[0].rule != "unknown" and (True in wins or set(wins) == {False}),
+        untried=untried,
     )
     return standing, causes
 

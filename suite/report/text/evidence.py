@@ -12,8 +12,6 @@ from suite.report.text.names import name_changes
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_count, show_p, show_rate, show_seconds, show_share
 
-CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
-
 Shown = Mapping[str, Callable[[Any], str]]
 """What a placeholder can ask for behind its colon, beside Python's own formats and ``unit/s``."""
 

@@ -309,9 +309,23 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 @pytest.mark.parametrize(
     ("rule", "sure", "words"),
     [
-        ("overhead", 0, "overhead (the time to start operations) in 2, none confirmed"),
-        ("overhead", 1, "overhead (the time to start operations) in 2, 1 confirmed"),
-        ("overhead", 2, "overhead (the time to start operations) in 2, all confirmed"),
+        (
+            "overhead",
+            0,
+            "overhead (the time to start operations) in 2; none confirmed by an independent measurement, "
+            "so all are suspected",
+        ),
+        (
+            "overhead",
+            1,
+            "overhead (the time to start operations) in 2; 1 of 2 confirmed by independent measurements, "
+            "the others suspected",
+        ),
+        (
+            "overhead",
+            2,
+            "overhead (the time to start operations) in 2; all confirmed by independent measurements",
+        ),
         ("unknown", 0, "unknown in 2"),
     ],
 )
