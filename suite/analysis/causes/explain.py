@@ -81,9 +81,11 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
     # A price is no work for which one could choose a device.
     chosen = loses and winner is None and summary.cell.price is None and not summary.cell.on_cpu
     helping, untried = find_helping(index, summary, gpu) if chosen else ([], ())
-    wins = [index.wins(other) for other in helping]
-    if True in wins:
-        winner = helping[wins.index(True)]
+    # Another size can be other work.
+    same = [index.wins(o) for o in helping if o.cell.work_key == summary.cell.work_key]
+    others = [other for other in helping if other.cell.work_key != summary.cell.work_key]
+    winner = winner or next(filter(index.wins, others), None)
+    wins = [*same, *map(index.wins, others)]
     standing = Standing(
         ratio=ratio,
         lost=estimate_difference(list(lost.values())),
@@ -92,7 +94,9 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         use=use,
         winner=winner.cell.id if winner else None,
         # Of what nobody knows the cause of, nobody knows what would help.
-        hopeless=causes[0].rule != "unknown" and (True in wins or set(wins) == {False}),
+        hopeless=causes[0].rule != "unknown"
+        and set(same) <= {False}
+        and (True in wins or set(wins) == {False}),
         untried=untried,
     )
     return standing, causes

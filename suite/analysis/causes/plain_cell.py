@@ -108,8 +108,8 @@ def _price_call(here: Compared) -> Fixed:
     it, or its measured cost."""
     fewer = find_fewer(here.index, here.summary, here.gpu)
     if fewer and (other := here.at(here.index.cells[fewer.at])):
-        share = 1 - 1 / fewer.number.value
-        return here.leave_out(other), cite("fewer", share=share, **fewer.evidence[0].values)
+        gone = here.leave_out(other)
+        return gone, cite("fewer", seconds=mean_of(gone[here.gpu]), **fewer.evidence[0].values)
     fixed: dict[str, Values] = {}
     for arm, values in here.values.items():
         share_seen = here.index.enqueueing(here.summary, arm)

@@ -17,6 +17,7 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
 from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.analysis.statistics.crossover import find_reach, find_sweeps, pick_main
+from suite.cells.traits import ProfileName
 from suite.flags import raise_flag
 from suite.model import Campaign, Document
 from suite.report.pages.campaign import compose, compose_brief
@@ -245,6 +246,21 @@ def test_a_reach_counts_valid_numbers_only() -> None:
 def test_the_intervals_of_a_short_profile_are_provisional() -> None:
     *_, last = tell_sureness(analyse_made(profile="quick"))
     assert last == "The intervals of the profile quick are provisional."
+
+
+@pytest.mark.parametrize(
+    ("profile", "floor", "says"),
+    [("standard", 0.068, True), ("standard", None, False), ("quick", 0.068, False)],
+)
+def test_what_counts_is_told_apart_from_the_noise_floor(
+    profile: ProfileName, floor: float | None, says: bool
+) -> None:
+    """The one is a threshold and the other none; without verdicts nothing counts."""
+    analysis = structs.replace(analyse_made(profile=profile), noise_floor=floor, margin=0.02)
+    text = " ".join(tell_sureness(analysis))
+    counts = "counts where its adjusted p is under 0.04 (0.01 of cells that are not work)"
+    assert (f"A difference {counts} and it exceeds 2.0 %." in text) == says
+    assert ("differ by under 6.8 % in 19 of 20 cases (the noise floor); that is no" in text) == says
 
 
 def family_of(analysis: Analysis, name: str) -> list[str]:
