@@ -382,54 +382,48 @@ HEAVIER = replace(HEAVY_CALL, example=12e-6)
 """A GPU with dear calls that is slower at every batch as well."""
 BATCH = TRAINED.format(32, "device")
 SMALL = PRODUCT.format(100, "device")
-SCRIPT = "asked.slices/stage=script/on=arm"
 PRICES = machines.choose(ALL, "overhead.")
 ONLY = {name: [*machines.choose(ALL, name), *PRICES] for name in (BATCH, SMALL)}
 
 
+PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.")
+LATE_CALL = replace(GPU, eager=50e-6)
+
+
 @pytest.mark.parametrize(
-    ("gpu", "cells", "name", "winner", "hopeless", "untried"),
+    ("gpu", "cells", "name", "says"),
     [
-        pytest.param(HEAVIER, STEPS, BATCH, None, True, (), id="every larger batch loses"),
-        pytest.param(HEAVIER, ONLY[BATCH], BATCH, None, False, ("batch",), id="no larger batch"),
-        pytest.param(SLOW, STEPS, BATCH, None, False, (), id="nobody knows why"),
+        pytest.param(HEAVIER, STEPS, BATCH, (None, True, ()), id="every larger batch loses"),
+        pytest.param(HEAVIER, ONLY[BATCH], BATCH, (None, False, ("batch",)), id="no larger batch"),
+        pytest.param(SLOW, STEPS, BATCH, (None, False, ()), id="nobody knows why"),
         # The nearest batch at which it wins.
         pytest.param(
-            HEAVY_CALL, None, BATCH, TRAINED.format(256, "device"), False, (), id="a batch wins"
+            HEAVY_CALL, None, BATCH, (TRAINED.format(256, "device"), False, ()), id="a batch wins"
         ),
         pytest.param(
-            replace(GPU, eager=50e-6),
-            machines.choose(ALL, "matmul.square", "overhead."),
-            SMALL,
-            PRODUCT.format(256, "device"),
-            True,
-            (),
+            *(LATE_CALL, PRODUCTS, SMALL, (PRODUCT.format(256, "device"), True, ())),
             id="larger products win, which are other work",
         ),
-        pytest.param(
-            replace(GPU, eager=50e-6), ONLY[SMALL], SMALL, None, False, ("n",), id="no larger product"
-        ),
+        pytest.param(LATE_CALL, ONLY[SMALL], SMALL, (None, False, ("n",)), id="no larger product"),
     ],
 )
 def test_the_cpu_is_the_right_device_where_what_should_help_was_measured_and_does_not(
     gpu: Device,
     cells: Sequence[Cell] | None,
     name: str,
-    winner: str | None,
-    hopeless: bool,
-    untried: tuple[str, ...],
+    says: tuple[str | None, bool, tuple[str, ...]],
 ) -> None:
+    """``says``: where it wins instead, whether the CPU is the right one, and what was not measured."""
     standing, _ = find(measure(gpu, cells=cells), name)
     assert standing.loses
-    assert (standing.winner, standing.hopeless, standing.untried) == (winner, hopeless, untried)
+    assert (standing.winner, standing.hopeless, standing.untried) == says
 
 
 @pytest.mark.parametrize("n", [4000, 8000, 10000])
 @pytest.mark.parametrize("half", [0.0, 300.0])
 def test_no_size_is_too_small_where_no_larger_one_does_better(n: int, half: float) -> None:
     """A GPU that is slower than the CPU at the largest product is so for another reason."""
-    cells = machines.choose(ALL, "matmul.square", "overhead.")
-    index = measure(replace(GPU, flops=5e10, half=half), cells=cells)
+    index = measure(replace(GPU, flops=5e10, half=half), cells=PRODUCTS)
     standing, causes = find(index, PRODUCT.format(n, "device"))
     assert standing.loses
     assert [cause.rule for cause in causes] == ["unknown"]
@@ -439,8 +433,7 @@ def test_no_size_is_too_small_where_no_larger_one_does_better(n: int, half: floa
 def test_a_rate_that_falls_at_the_largest_size_is_not_one_that_is_too_small() -> None:
     """Such as by heat: the size with the best rate is smaller."""
     last = PRODUCT.format(10000, "device")
-    cells = machines.choose(ALL, "matmul.square", "overhead.")
-    campaign, documents = machines.make_campaign(cells, cpu=WIDE[0], gpu=WIDE[1], host=QUIET)
+    campaign, documents = machines.make_campaign(PRODUCTS, cpu=WIDE[0], gpu=WIDE[1], host=QUIET)
     hot = plant(documents, stretch(6.0, last), "cuda")
     _, causes = find(index_of(campaign, hot), last)
     assert [cause.rule for cause in causes] == ["unknown"]

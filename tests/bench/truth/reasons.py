@@ -56,8 +56,11 @@ def _add_causes(tally: Tally, report: Told, name: str, cpu: Device, gpu: Device)
     unknown = 0
     for cell in plan_cells(also=FALLBACK):
         causes = report.causes.get(cell.id, [])
-        if causes:
-            _add_right_device(tally, report, name, cell, cpu, gpu)
+        if causes and report.cells[cell.id]["standing"]["hopeless"]:
+            wrong = _misjudges_device(report, cell, cpu, gpu)
+            tally.add("the CPU is wrongly called the right device", wrong)
+            if wrong:
+                tally.false.append(f"{name}: {cell.name}: the CPU is called the right device")
         if cell.role not in {"work", "input"} or cell.on_cpu or not causes:
             continue
         loses = report.verdicts[cell.id] == "SLOWER"
@@ -83,25 +86,17 @@ def _add_causes(tally: Tally, report: Told, name: str, cpu: Device, gpu: Device)
     tally.add("more than two asked cells unknown", unknown > 2)
 
 
-def _add_right_device(
-    tally: Tally, report: Told, name: str, cell: Cell, cpu: Device, gpu: Device
-) -> None:
-    """Where the CPU is called the right device, the GPU must win at no variant of the same work; and where it
-    is said to win at another size, it must."""
-    standing = report.cells[cell.id]["standing"]
-    winner = standing.get("winner")
-    if not standing["hopeless"]:
-        return
+def _misjudges_device(report: Told, cell: Cell, cpu: Device, gpu: Device) -> bool:
+    """Whether the GPU wins at a variant of the same work, where the CPU is called the right device; or does
+    not at the other size at which it is said to."""
+    winner = report.cells[cell.id]["standing"].get("winner")
     wins = {
         other.id: devices.take(gpu, other).seconds < devices.take(cpu, other).seconds
         for other in plan_cells(also=FALLBACK)
         if other.id == winner
         or (other.work_key == cell.work_key and not (other.one_shot or other.on_cpu))
     }
-    wrong = wins.pop(winner, True) is False or any(wins.values())
-    tally.add("the CPU is wrongly called the right device", wrong)
-    if wrong:
-        tally.false.append(f"{name}: {cell.name}: the CPU is called the right device")
+    return not wins.pop(winner, True) or any(wins.values())
 
 
 def _add_confirmed(

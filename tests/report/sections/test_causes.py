@@ -66,13 +66,11 @@ def test_what_is_advised_is_what_the_standing_says(
     fields = dict(standing)
     if "winner" in fields:
         fields["winner"] = last.id
-    text = render_markdown(
-        explain(analysis, first.id, structs.replace(LOST, **fields), rule=rule)
-    )
+    text = render_markdown(explain(analysis, first.id, structs.replace(LOST, **fields), rule=rule))
     assert [words for words in SAID if words in text] == said
-    assert ("cuda wins at" in text.partition("## Recommendations")[0].partition("Why the CPU")[2]) == (
-        "winner" in fields
-    )
+    assert (
+        "cuda wins at" in text.partition("## Recommendations")[0].partition("Why the CPU")[2]
+    ) == ("winner" in fields)
 
 
 @pytest.mark.parametrize("is_step", [True, False])

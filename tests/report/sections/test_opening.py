@@ -325,24 +325,10 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 @pytest.mark.parametrize(
     ("rule", "sure", "words"),
     [
-        (
-            "overhead",
-            0,
-            "overhead (the time to start operations) in 2; none confirmed by an independent measurement, "
-            "so all are suspected",
-        ),
-        (
-            "overhead",
-            1,
-            "overhead (the time to start operations) in 2; 1 of 2 confirmed by independent measurements, "
-            "the others suspected",
-        ),
-        (
-            "overhead",
-            2,
-            "overhead (the time to start operations) in 2; all confirmed by independent measurements",
-        ),
-        ("unknown", 0, "unknown in 2"),
+        ("overhead", 0, "; none confirmed by an independent measurement, so all are suspected"),
+        ("overhead", 1, "; 1 of 2 confirmed by independent measurements, the others suspected"),
+        ("overhead", 2, "; all confirmed by independent measurements"),
+        ("unknown", 0, ""),
     ],
 )
 def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) -> None:
@@ -356,7 +342,8 @@ def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) ->
         return {"causes": (structs.replace(cell.causes[0], rule=rule, confirmed=confirmed),)}
 
     (sentence,) = describe_losses(change_cells(analysis, blame))
-    assert sentence == f"Why cuda loses 2 cells: {words}."
+    what = "unknown" if rule == "unknown" else "overhead (the time to start operations)"
+    assert sentence == f"Why cuda loses 2 cells: {what} in 2{words}."
 
 
 def make_change(effect: str = "script", **fields: Any) -> Finding:
