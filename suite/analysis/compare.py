@@ -378,7 +378,8 @@ def _judge_one(
     least, most = ratio.inner_low or 0.0, ratio.inner_high or math.inf
     if least > 1 / (1 + EQUIVALENCE) and most < 1 + EQUIVALENCE:
         return Verdict(name="EQUIVALENT", reason=cite("within-margin", margin=EQUIVALENCE), p=p)
-    reason = cite("within-noise", margin=margin) if p < level else cite("not-significant", p=p)
+    wide = cite("not-significant", p=p, level=level)
+    reason = cite("within-noise", margin=margin) if p < level else wide
     blocks = count_blocks(ratio, margin, next_level, spread=spread)
     return Verdict(name="INCONCLUSIVE", reason=reason, p=p, blocks=blocks)
 

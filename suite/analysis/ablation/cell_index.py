@@ -139,7 +139,13 @@ class CellIndex:
         ratio = self.ratio(summary)
         if ratio is None or not is_beyond(ratio.value, self.margin):
             return None
-        return None if ratio.least <= 1 <= ratio.most else ratio.value < 1
+        least, most = ratio.low, ratio.high
+        if least is None or most is None:
+            # Without an interval every block has to show it.
+            slow, fast = (self.values(summary, arm) for arm in (self.cpu, self.gpu))
+            each = [fast[block] / slow[block] for block in slow if block in fast]
+            least, most = min(each), max(each)
+        return None if least <= 1 <= most else ratio.value < 1
 
     def is_provisional(self, summary: CellSummary) -> bool:
         """Whether no verdict stands behind `wins`, only a ratio."""

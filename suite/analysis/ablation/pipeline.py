@@ -76,7 +76,7 @@ def cite_parts(pipeline: Pipeline) -> Iterator[Evidence]:
     """What was measured of a step behind its pipeline, as evidence."""
     yield cite("step", seconds=pipeline.whole)
     if (alone := pipeline.input) is not None:
-        yield cite("input-alone", seconds=alone, share=alone / pipeline.whole)
+        yield cite("input-alone", seconds=alone)
     if pipeline.trivial is not None:
         yield cite("trivial-model", seconds=pipeline.trivial)
     if pipeline.compute is not None:

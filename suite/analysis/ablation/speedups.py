@@ -101,6 +101,29 @@ def find_winner(index: CellIndex, summary: CellSummary) -> CellSummary | None:
     )
 
 
+def find_helping(
+    index: CellIndex, summary: CellSummary, arm: str
+) -> tuple[list[CellSummary], tuple[str, ...]]:
+    """The cells at which an arm should do better: larger pieces of the work, fewer calls for it, a script's
+    fair number; and the axes along which no larger piece has a number."""
+    cell, helping, untried = summary.cell, list[CellSummary](), list[str]()
+    for axis in cell.larger:
+        here = cell.params.get(axis)
+        larger = [
+            other
+            for size, other in index.line(summary, axis, arm)
+            if isinstance(here, int | float) and size > here and index.ratio(other)
+        ]
+        helping += larger
+        if not larger:
+            untried.append(axis)
+    fair = cell.way.stages[-1].cell if cell.way else None
+    others = [other for other, _ in index.links(summary, "fewer")]
+    if fair is not None and fair != cell.id and fair in index.cells:
+        others.append(index.cells[fair])
+    return helping + [other for other in others if index.ratio(other)], tuple(untried)
+
+
 def _measure_distance(cell: Cell, other: Cell) -> tuple[int, int, float]:
     if cell.way is not None and cell.way.stages[-1].cell == other.id:
         return 0, 0, 0.0

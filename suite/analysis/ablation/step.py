@@ -198,8 +198,7 @@ def _find_bound(
         return ("input" if 2 * alone >= together else "compute"), cite("by-input-alone")
     for seconds, at_hand in ((compute, True), (quickest, False)):
         if seconds is not None and (1 + NEAR if hides else 2.0) * seconds <= together:
-            share = seconds / together
             return "input", cite(
-                "same-model-at-hand" if at_hand else "same-model-elsewhere", share=share
+                "same-model-at-hand" if at_hand else "same-model-elsewhere", seconds=seconds
             )
     return ("compute", cite("model-takes-most")) if compute else ("", cite("neither-alone"))

@@ -12,14 +12,19 @@ from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.ablation.overheads import ROUNDING
-from suite.analysis.ablation.speedups import best_speedup, find_utilization, find_winner
+from suite.analysis.ablation.speedups import (
+    best_speedup,
+    find_helping,
+    find_utilization,
+    find_winner,
+)
 from suite.analysis.ablation.waterfall import find_break_even
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.causes.ablate import ablate
 from suite.analysis.causes.parts import Compared, Part, mean_of, subtract
 from suite.analysis.causes.rules import RULES, cross_check, find_off_device_ops
 from suite.analysis.result.findings import Cause, Finding, RuleName, Standing
-from suite.analysis.result.numbers import Estimate, Evidence, cite
+from suite.analysis.result.numbers import Evidence, cite
 from suite.analysis.statistics.estimate import estimate_difference
 from suite.cells.traits import OverheadName
 
@@ -58,10 +63,10 @@ def explain(index: CellIndex) -> dict[str, Case]:
 
 
 def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case | None:
-    ratio, wins = index.ratio(summary), index.wins(summary)
+    ratio, won = index.ratio(summary), index.wins(summary)
     used = find_utilization(index, summary, gpu)
     use = used[0] if used else None
-    loses, wasted = wins is False, use is not None and use < WASTED - ROUNDING
+    loses, wasted = won is False, use is not None and use < WASTED - ROUNDING
     if ratio is None or not (loses or wasted):
         return None
     own = index.values(summary, gpu)
@@ -70,9 +75,17 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         if loses
         else {block: (1 - (use or 0.0)) * s for block, s in own.items()}
     )
+    here = Compared(index=index, summary=summary, arms=(cpu, gpu) if loses else (gpu,))
+    causes = tuple(sorted(_find_causes(here, lost), key=_rank))
     winner = find_winner(index, summary)
     # A price is no work for which one could choose a device.
-    chosen = summary.cell.price is None and not summary.cell.on_cpu
+    chosen = loses and winner is None and summary.cell.price is None and not summary.cell.on_cpu
+    helping, untried = find_helping(index, summary, gpu) if chosen else ([], ())
+    # Another size can be other work.
+    same = [index.wins(o) for o in helping if o.cell.work_key == summary.cell.work_key]
+    others = [other for other in helping if other.cell.work_key != summary.cell.work_key]
+    winner = winner or next(filter(index.wins, others), None)
+    wins = [*same, *map(index.wins, others)]
     standing = Standing(
         ratio=ratio,
         lost=estimate_difference(list(lost.values())),
@@ -80,10 +93,13 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         provisional=index.is_provisional(summary),
         use=use,
         winner=winner.cell.id if winner else None,
-        hopeless=loses and winner is None and chosen,
+        # Of what nobody knows the cause of, nobody knows what would help.
+        hopeless=causes[0].rule != "unknown"
+        and set(same) <= {False}
+        and (True in wins or set(wins) == {False}),
+        untried=untried,
     )
-    here = Compared(index=index, summary=summary, arms=(cpu, gpu) if loses else (gpu,))
-    return standing, tuple(sorted(_find_causes(here, lost), key=_rank))
+    return standing, causes
 
 
 def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:
@@ -101,12 +117,18 @@ def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:
         )
         return
     parts = {} if here.cell.on_cpu else _find_parts(here)
-    excess = {rule: _add_up(own) for rule, own in parts.items()}
+    blocks = {rule: _add_up(own) for rule, own in parts.items()}
+    excess = {rule: estimate_difference(list(own.values())) for rule, own in blocks.items()}
+    # Without an interval every block has to show it.
+    least = {
+        rule: min(blocks[rule].values()) if taken.low is None else taken.low
+        for rule, taken in excess.items()
+    }
     whole = max(mean_of(lost), math.fsum(max(0.0, taken.value) for taken in excess.values()))
     rest, doubts, unnamed = 1.0, list[Evidence](), True
     for rule, taken in excess.items():
         share = taken.value / whole if whole > 0 else None
-        if share is not None and (share < NAMED or taken.least <= 0):
+        if share is not None and (share < NAMED or least[rule] <= 0):
             continue
         agrees, refuted, checked = cross_check(RULES[rule], parts[rule])
         if refuted:
@@ -116,7 +138,7 @@ def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:
         unnamed = False
         yield make_cause(
             rule=rule,
-            confirmed=agrees and taken.least > WEIGHTY * whole,
+            confirmed=agrees and least[rule] > WEIGHTY * whole,
             evidence=(*_cite_parts(here, rule, parts[rule]), *checked),
             gain=_find_gain(here, parts[rule]),
             seconds=taken,
@@ -141,15 +163,15 @@ def _find_parts(here: Compared) -> dict[RuleName, list[Part]]:
     return {r: own for r, own in parts.items() if math.fsum(part.own_s for part in own) > 0}
 
 
-def _add_up(parts: list[Part]) -> Estimate:
-    """Seconds a call that a cause takes on the GPU beyond the CPU."""
+def _add_up(parts: list[Part]) -> Values:
+    """Seconds a call that a cause takes on the GPU beyond the CPU, by block."""
     total: dict[int, float] = {}
     for part in parts:
         excess = part.seconds[part.here.gpu]
         for arm in part.here.arms[:-1]:
             excess = subtract(excess, part.seconds[arm])
         total = {block: total.get(block, 0.0) + s for block, s in excess.items()}
-    return estimate_difference(list(total.values()))
+    return total
 
 
 def _cite_parts(here: Compared, rule: RuleName, parts: list[Part]) -> Iterator[Evidence]:

@@ -1,6 +1,6 @@
 """What a plain cell's time consists of: what every call takes however small, and the work.  Pure.
 
-The work is what grows with the size; where a device does it at less than its own best rate, it is too
+The work is what grows with the size; where a device does it at a lower rate than at larger sizes, it is too
 small for it.
 """
 
@@ -10,12 +10,15 @@ from collections.abc import Iterator
 
 from suite.analysis.ablation.cell_index import Values, mean
 from suite.analysis.ablation.overheads import BUSY, dispatch_cost
-from suite.analysis.ablation.speedups import best_speedup, find_fewer, find_larger, find_utilization
+from suite.analysis.ablation.speedups import best_speedup, find_fewer, find_larger
 from suite.analysis.causes.parts import Compared, Part, Seconds, mean_of, subtract
 from suite.analysis.result.numbers import Evidence, cite
 
 STEP = 4.0
 """The two sizes that a time is extended to no work from differ by this factor at least."""
+
+FULL = 0.9
+"""From this share of its device's rate at larger sizes on no size is too small."""
 
 Fixed = tuple[Seconds, Evidence] | None
 """What every call takes, and what says so; None: nobody knows."""
@@ -36,19 +39,18 @@ def split_plain_cell(here: Compared) -> Iterator[Part]:
     larger = find_larger(index, here.summary, gpu)
     gain = best_speedup(find_fewer(index, here.summary, gpu), larger)
     yield Part(rule="overhead", here=here, seconds=fixed, evidence=(evidence,), gain=gain)
-    used = find_utilization(index, here.summary, gpu)
-    # Without other sizes nobody knows what of a time is the work.
-    if used is None or sizes is None:
+    # Without other sizes nobody knows what of a time is the work; and where no larger one does better, the
+    # size is not what keeps the rate down.
+    if sizes is None or larger is None or (share := 1 / larger.number.value) >= FULL:
         return
-    share, best = used
     work = {arm: subtract(values, fixed[arm]) for arm, values in here.values.items()}
-    # The GPU's own at its best rate, or the CPU's work, whichever takes longer: beyond that it is small.
-    least = {block: share * s for block, s in here.values[gpu].items()}
-    for arm in here.arms[:-1]:
-        least = {b: max(s, least[b]) for b, s in work[arm].items() if b in least}
-    small = {block: max(0.0, s) for block, s in subtract(work[gpu], least).items()}
+    # The GPU's own at that size's rate, or the CPU's work, whichever takes longer: beyond that it is small.
+    # By their means: of each block the longer one would make a loss of noise.
+    own = {block: share * s for block, s in here.values[gpu].items()}
+    least = max([own, *(work[arm] for arm in here.arms[:-1])], key=mean_of)
+    small = subtract(work[gpu], least)
     seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in here.arms}, gpu: small}
-    of_best = cite("of-best", share=share, best=best.cell.id)
+    of_best = cite("of-best", share=share, best=larger.at)
     yield Part(rule="too small", here=here, seconds=seconds, evidence=(of_best,), gain=larger)
 
 
@@ -106,8 +108,8 @@ def _price_call(here: Compared) -> Fixed:
     it, or its measured cost."""
     fewer = find_fewer(here.index, here.summary, here.gpu)
     if fewer and (other := here.at(here.index.cells[fewer.at])):
-        share = 1 - 1 / fewer.number.value
-        return here.leave_out(other), cite("fewer", share=share, **fewer.evidence[0].values)
+        gone = here.leave_out(other)
+        return gone, cite("fewer", seconds=mean_of(gone[here.gpu]), **fewer.evidence[0].values)
     fixed: dict[str, Values] = {}
     for arm, values in here.values.items():
         share_seen = here.index.enqueueing(here.summary, arm)

@@ -143,7 +143,7 @@ def _check_input(part: Part) -> Checked:
     alone, whole, trivial = pipeline.input, pipeline.whole, pipeline.trivial
     if alone is not None:
         own = part.own_s / part.times / pipeline.steps
-        yield _agree(alone, own), cite("input-alone", seconds=alone, share=alone / whole)
+        yield _agree(alone, own), cite("input-alone", seconds=alone)
     if trivial is not None:
         yield trivial >= (1 - NO_FASTER) * whole, cite("trivial-model", seconds=trivial)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct, field, structs
 
@@ -16,6 +17,9 @@ from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
 from suite.model import Prediction, SuiteIdentity
+
+Told = Literal["held", "failed", "too wide to tell"]
+"""What a control tells.  One that is too wide would look the same whether or not it held."""
 
 SCHEMA = 2
 """The number of ``summary.json`` and its kin, which has a history of its own."""
@@ -66,6 +70,15 @@ class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reaches: Mapping[str, Reach] = field(default_factory=dict)
 
 
+def judge_equal(verdicts: Collection[Verdict]) -> Told:
+    """What verdicts tell of cells that must not differ: held where none does, and half of them or more are
+    EQUIVALENT, which is a 90 % CI within ±5 %."""
+    names = [verdict.name for verdict in verdicts if verdict.name != "INVALID"]
+    if any(verdict.names_winner for verdict in verdicts):
+        return "failed"
+    return "held" if names and 2 * names.count("EQUIVALENT") >= len(names) else "too wide to tell"
+
+
 class Family(Struct, frozen=True, kw_only=True):
     """One comparison of which the truth is known: ``other`` against ``base`` over some cells."""
 
@@ -78,6 +91,11 @@ class Family(Struct, frozen=True, kw_only=True):
     def flagged(self) -> list[str]:
         """The cells with a verdict FASTER or SLOWER."""
         return [name for name, verdict in self.verdicts.items() if verdict.names_winner]
+
+    @property
+    def answer(self) -> Told:
+        """Whether what must not differ does not."""
+        return judge_equal(self.verdicts.values())
 
     @property
     def signs(self) -> tuple[int, int]:
@@ -108,6 +126,14 @@ class ExtraWork(Struct, frozen=True, kw_only=True):
             return None
         within = self.ratio.low <= self.truth <= self.ratio.high
         return within or (self.p is not None and self.p >= OTHER_LEVEL)
+
+    @property
+    def answer(self) -> Told:
+        """Held where it agrees with the truth and excludes 1, which is no extra work."""
+        if self.holds is False:
+            return "failed"
+        seen = self.ratio.low is not None and self.ratio.low > 1
+        return "held" if seen else "too wide to tell"
 
 
 class Controls(Struct, frozen=True, kw_only=True):

@@ -131,8 +131,11 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant of the same
-    work at which the GPU wins by most.  ``hopeless``: it loses at every variant that was measured, so
-    that the CPU is the right device.  ``provisional``: the cell has no verdict, only a ratio that says so.
+    work at which the GPU wins; without one, the nearest larger size at which it does.  ``hopeless``: why it
+    loses is known, and the CPU is the right device: the GPU wins at larger sizes alone, which are other work
+    (``winner``), or it loses at every variant that should help it (larger, with fewer calls, or a script's
+    fair number), of which one at least was measured.  ``untried``: where it wins at no variant, the axes
+    along which nothing larger was measured.  ``provisional``: the cell has no verdict, only a ratio.
     ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond
     that of the same work at its own best rate.
     """
@@ -144,6 +147,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     use: float | None = None
     winner: str | None = None
     hopeless: bool
+    untried: tuple[str, ...] = ()
 
 
 class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):

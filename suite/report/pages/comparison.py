@@ -23,7 +23,14 @@ from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison, show_time, show_verdict
 from suite.report.sections.tables.families import Columns, write_family_tables
 from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
-from suite.report.text.units import end_sentence, join_first, show_relative, show_share, show_things
+from suite.report.text.units import (
+    end_sentence,
+    join_first,
+    show_p,
+    show_relative,
+    show_share,
+    show_things,
+)
 from suite.report.text.wording import (
     NO_VERDICTS,
     count_verdicts,
@@ -252,7 +259,7 @@ def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Compa
             "arm": pair.other.name,
             "against": pair.base.name,
             "is": show_relative(row.ratio),
-            "adjusted p": f"{row.bound.p:.2g}",
+            "adjusted p": show_p(row.bound.p),
         }
         | ({"blocks to settle": str(row.bound.blocks or "")} if can_settle else {})
         for pair, cell, row in cells

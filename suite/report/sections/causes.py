@@ -12,7 +12,7 @@ from typing import get_args
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, Finding, RuleName, Standing, Waterfall
-from suite.report.text.evidence import CPU_IS_RIGHT, word_evidence
+from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_number, show_evidence, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Row
@@ -35,21 +35,20 @@ def describe_losses(analysis: Analysis) -> Iterator[str]:
     ]
     if not losses:
         return
-    first = Counter(cell.causes[0].rule for cell in losses)
-    sure = Counter(cell.causes[0].rule for cell in losses if cell.causes[0].confirmed)
+    causes = [cell.causes[0] for cell in losses]
+    first = Counter(cause.rule for cause in causes)
     rules = sorted(filter(first.get, get_args(RuleName)), key=lambda rule: -first[rule])
-    parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
+    parts = [
+        f"{rule}{f' ({meaning})' if (meaning := TEXTS['meanings'][rule]) else ''} in {first[rule]}"
+        for rule in rules
+    ]
     by = ", by the largest cause" if len(parts) > 1 else ""
     cells = show_things(len(losses), "cell")
-    yield f"Why {analysis.gpu or ''} loses {cells}{by}: {'; '.join(parts)}."
-
-
-def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
-    """``overhead (the time to start operations) in 14, 9 confirmed``; what is unknown can't be confirmed."""
-    if rule == "unknown":
-        return f"{rule} in {cells}"
-    many = "all" if sure == cells > 1 else str(sure) if sure else "none"
-    return f"{rule} ({TEXTS['meanings'][rule]}) in {cells}, {many} confirmed"
+    # What is unknown can't be confirmed.
+    named, confirmed = len(causes) - first["unknown"], sum(cause.confirmed for cause in causes)
+    sure = "all" if confirmed == named else "some" if confirmed else "none"
+    how = f"; {TEXTS['confirmed'][sure].format(confirmed=confirmed, named=named)}" if named else ""
+    yield f"Why {analysis.gpu or ''} loses {cells}{by}: {', '.join(parts)}{how}."
 
 
 MOST_TOLD = 4
@@ -140,12 +139,14 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         provisional=" Provisional: the cell has no verdict, only a ratio." if provisional else "",
     )
     page.table(caption, [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses])
+    # The shares of a step's parts have a table of their own.
+    apart = {step.cell for step in analysis.find("step", arm=gpu)}
     wasted: list[Row] = [
         {
             "cell": names[cell.id],
             f"{gpu} against {cpu}": show_relative(standing.ratio),
             "of its best": show_share(standing.use or 0.0),
-            "cause": _name_causes(cell.causes, names),
+            "cause": _name_causes(cell.causes, names, numbers=cell.id not in apart),
         }
         for cell, standing in cases
         if not standing.loses
@@ -193,14 +194,18 @@ def _list_case(
 ) -> Row:
     # Without the arms' names, which stand in the column's head.
     ratio = show_relative(standing.ratio)
-    advice = CPU_IS_RIGHT if standing.hopeless else TEXTS["advice"][cell.causes[0].rule]
+    words = TEXTS["standing"]
+    right = words["larger" if standing.winner else "hopeless"]
+    advice = right if standing.hopeless else TEXTS["advice"][cell.causes[0].rule]
     gains = [cause.gain for cause in cell.causes if cause.gain is not None]
-    # What helps where the GPU wins all the same at no variant would be no help.
+    # What helps where the GPU wins at no variant all the same would be no help.
     if gains and not standing.hopeless:
         times = format_number(gains[0])
         advice += f": {times} a unit of work {word_evidence(*gains[0].evidence)}"
     if standing.winner is not None and standing.winner != cell.id:
         advice += f"; {gpu} wins at {names[standing.winner]}"
+    if standing.untried:
+        advice += f"; {words['untried'].format(axes=' or '.join(standing.untried))}"
     return {
         "cell": names[cell.id],
         f"{gpu} against {cpu}": ratio.amid(after=" (provisional)" * standing.provisional),
@@ -209,15 +214,17 @@ def _list_case(
     }
 
 
-def _name_causes(causes: Sequence[Cause], names: Mapping[str, str]) -> Cell:
+def _name_causes(
+    causes: Sequence[Cause], names: Mapping[str, str], *, numbers: bool = True
+) -> Cell:
     """``overhead, 1.20 ± 0.01 ms, 91.0 %, confirmed; then transfer, suspected``; the evidence is below."""
     parts = []
     for cause in causes:
         sure = "confirmed" if cause.confirmed else "suspected"
         words = [
             cause.rule,
-            show_seconds(cause.seconds) if cause.seconds else "",
-            "" if cause.share is None else show_share(cause.share),
+            show_seconds(cause.seconds) if numbers and cause.seconds else "",
+            show_share(cause.share) if numbers and cause.share is not None else "",
             "" if cause.rule == "unknown" else sure,
         ]
         parts.append(", ".join(filter(None, words)))

@@ -6,17 +6,17 @@ The evidence for or against the verdicts; every control that did not run is name
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import get_args
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
 
 from suite.analysis.result.arms import MOST_FOR_TIMING
-from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
+from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family, Told, judge_equal
 from suite.analysis.result.cells import SteadyClass
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Ratio
 from suite.report.text.names import list_families, name_cells
 from suite.report.text.page import NO_NUMBER, Column, Page
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import Quantity, show_part, show_share, show_things
+from suite.report.text.units import Quantity, show_part, show_share, show_things, show_times
 from suite.report.text.wording import word
 
 _MISSING = TEXTS["controls"]
@@ -148,24 +148,59 @@ def describe_failed(analysis: Analysis) -> list[str]:
     return [f"A CONTROL FAILED: {failure}." for failure in failures]
 
 
-def describe_held(analysis: Analysis) -> Iterable[str]:
-    """Which kinds of control held, by name where some did not run; of a campaign of which none failed."""
-    controls = analysis.controls
-    hidden = controls.cuda_hidden
-    judged = [family.base for family in controls.twins if family.verdicts]
-    # What gave no verdict, or no interval, held nothing.
-    kinds = {
-        f"{' and '.join(judged)} run again": judged,
-        "the CUDA image without its GPU": hidden and hidden.verdicts,
-        "one product more in 20": [extra for extra in controls.extra_work if extra.holds],
-        "input alone": any(controls.input_only.values()),
+Answer = Literal[Told, "not run"]
+
+ANSWERS: Sequence[Answer] = ("held", "failed", "too wide to tell", "not run")
+
+
+def sort_controls(analysis: Analysis) -> dict[Answer, list[str]]:
+    """The controls of a campaign by what they tell, each by a short name."""
+    controls, names = analysis.controls, TEXTS["control-names"]
+    answers: dict[str, list[Told]] = {
+        **{names["run-again"].format(arm=arm): [] for arm in analysis.arms},
+        names["hidden"]: [],
+        **{names["extra-work"].format(arm=arm): [] for arm in analysis.arms},
+        names["input-only"]: _answer_input(analysis),
     }
-    ran = [name for name, held in kinds.items() if held]
-    if ran and analysis.others:
-        which = f"{len(ran)} of {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
-        yield (
-            which if len(ran) < len(kinds) else f"All {len(kinds)} kinds of control ran, and held."
+    families = [(names["run-again"].format(arm=twin.base), twin) for twin in controls.twins]
+    families += [
+        (names["beside"].format(other=again.other, base=again.base), again)
+        for again in controls.again
+    ]
+    families += [(names["hidden"], controls.cuda_hidden)] if controls.cuda_hidden else []
+    for name, family in families:
+        answers.setdefault(name, []).extend([family.answer] if family.ratios else [])
+    for extra in controls.extra_work:
+        answers.setdefault(names["extra-work"].format(arm=extra.arm), []).append(extra.answer)
+    # Of several cells the one that tells least, unless one failed.
+    worst: Sequence[Told] = ("failed", "too wide to tell", "held")
+    told = {
+        name: min(several, key=worst.index) if several else "not run"
+        for name, several in answers.items()
+    }
+    return {answer: [name for name in told if told[name] == answer] for answer in ANSWERS}
+
+
+def _answer_input(analysis: Analysis) -> list[Told]:
+    """What the cells tell that read input alone; nothing where none has a ratio."""
+    given = analysis.controls.input_only.values()
+    if verdicts := [verdict for arms in given for verdict in arms.values()]:
+        return [judge_equal(verdicts)]
+    alone = (cell for cell in analysis.cells if cell.role == "input" and cell.on_cpu)
+    ran = any(isinstance(ratio, Ratio) for cell in alone for ratio in cell.ratios.values())
+    return ["too wide to tell"] if ran else []
+
+
+def describe_held(analysis: Analysis) -> Iterable[str]:
+    """Which controls held, which could not have told, and which did not run; of a campaign of which none
+    failed, and in which something is compared."""
+    if analysis.others:
+        listed = (
+            f"{answer}: {', '.join(names)}"
+            for answer, names in sort_controls(analysis).items()
+            if names
         )
+        yield f"Controls {'; '.join(listed)}."
 
 
 def _doubt(off: float) -> str:
@@ -193,7 +228,7 @@ def _count_flags(family: Family) -> str:
         f"over 1 in {slower}" + (f"; verdicts: {', '.join(shares)}" if shares else "")
     )
     names = f": {', '.join(family.flagged)}" if flags else ""
-    return f"{text}{names}."
+    return f"{text}{names}; {family.answer}."
 
 
 def _describe_hidden(controls: Controls) -> Iterable[str]:
@@ -205,7 +240,9 @@ def _describe_hidden(controls: Controls) -> Iterable[str]:
         yield "CUDA image without its GPU: no cell has a verdict, so that nothing is known of the image."
         return
     flags = family.flagged
-    effect = "none differs: what differs elsewhere is not the image"
+    effect = f"none differs by a verdict; {family.answer}"
+    if family.answer == "held":
+        effect = "none differs: what differs elsewhere is not the image"
     if flags:
         listed = ", ".join(flags)
         effect = f"{len(flags)} differ, which is the image and not the hardware: {listed}"
@@ -221,19 +258,19 @@ def _describe_extra(controls: Controls) -> Iterable[str]:
 
 
 def _judge_extra(extra: ExtraWork) -> str:
-    times = f"{extra.ratio.value:.3f} times the time for {extra.truth:.3f} times the work"
-    if extra.holds is None:
-        return f"{times}; no interval, so it proves nothing"
-    low, high = extra.ratio.low or 0.0, extra.ratio.high or 0.0
-    ends = f"the interval {low:.3f} to {high:.3f}"
-    if not extra.holds:
-        return f"{times}; {ends} DOES NOT CONTAIN THE TRUE VALUE"
-    # As its reader sees it: 1.0004 is shown as 1.000.
+    shown = show_times(extra.ratio, apart=(1.0, extra.truth))
+    times = f"{shown} times the time for {extra.truth:.3f} times the work"
+    low, high = extra.ratio.low, extra.ratio.high
+    if low is None or high is None:
+        return f"{times}; no interval, so it tells nothing"
+    if extra.answer == "failed":
+        return f"{times}; the interval DOES NOT CONTAIN THE TRUE VALUE"
+    within = "contains the true value"
     if not low <= extra.truth <= high:
-        return f"{times}; {ends} misses the true value by as little as one in twenty does by chance"
-    if round(low, 3) <= 1.0:
-        return f"{times}; {ends} contains the true value, but 1 as well: too wide to prove anything"
-    return f"{times}; {ends} contains the true value, and not 1"
+        within = "misses the true value by as little as one in twenty does by chance"
+    if extra.answer == "held":
+        return f"{times}; the interval {within}, and not 1"
+    return f"{times}; the interval {within}, but 1 as well: {extra.answer}"
 
 
 def _describe_input(controls: Controls) -> Iterable[str]:

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
+from suite.analysis.result.numbers import (
+    FEWEST,
+    OTHER_LEVEL,
+    WORK_LEVEL,
+    Ratio,
+    Verdict,
+    VerdictName,
+)
 from suite.cells.traits import WITH_VERDICTS
 from suite.input_limits import RANGES
 from suite.report.text.crossovers import describe_crossover, name_sweep, word_reach
@@ -229,11 +236,13 @@ def tell_sureness(analysis: Analysis) -> Iterable[str]:
     yield f"Median uncertainty of the {times}: ±{width:.2g} % (95 % CI)."
     # What makes a twin fail is no noise; the opening says what not to rely on then.
     failed = any(family.flagged for family in analysis.controls.twins)
-    if analysis.others and analysis.noise_floor is not None and not failed:
-        yield (
-            f"Repeats of a cell differ by under {show_share(analysis.noise_floor)} in 19 of 20 cases (the "
-            "noise floor); only significant differences that exceed "
-            f"{show_share(analysis.margin)} count."
+    judged = analysis.others and analysis.campaign.profile in WITH_VERDICTS
+    if judged and analysis.noise_floor is not None and not failed:
+        yield TEXTS["counts"]["what"].format(
+            level=WORK_LEVEL,
+            other_level=OTHER_LEVEL,
+            margin=show_share(analysis.margin),
+            floor=show_share(analysis.noise_floor),
         )
     if analysis.campaign.profile not in WITH_VERDICTS:
         yield f"The intervals of the profile {analysis.campaign.profile} are provisional."

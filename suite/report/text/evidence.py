@@ -10,9 +10,7 @@ from typing import Any
 from suite.analysis.result.numbers import Evidence
 from suite.report.text.names import name_changes
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_count, show_rate, show_seconds, show_share
-
-CPU_IS_RIGHT = "the CPU is the right device for this: the GPU wins at no measured variant of it"
+from suite.report.text.units import show_count, show_p, show_rate, show_seconds, show_share
 
 Shown = Mapping[str, Callable[[Any], str]]
 """What a placeholder can ask for behind its colon, beside Python's own formats and ``unit/s``."""
@@ -21,7 +19,7 @@ _SHOWN: Shown = {
     "seconds": show_seconds,
     "share": show_share,
     "percent": lambda share: f"{100 * share:.0f} %",
-    "p": lambda p: f"{p:.2g}" if p >= 1e-4 else "under 0.0001",
+    "p": show_p,
     "count": show_count,
     "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "names": lambda names: ", ".join(names) or "none",

@@ -8,6 +8,7 @@ from suite.analysis.result.findings import Finding, Tag
 from suite.report.text.evidence import word_evidence
 from suite.report.text.page import Cell, Page, say_none
 from suite.report.text.units import (
+    Known,
     Quantity,
     show_count,
     show_gain,
@@ -25,7 +26,12 @@ Show = Callable[[list[Finding]], str | Cell]
 Columns = dict[str, Show]
 """The columns of a table by their heads."""
 
-_RATIOS = {"gain": show_gain, "change": show_gain, "gap": show_relative, "price-ratio": show_times}
+_RATIOS: Mapping[str, Callable[[Known], Quantity]] = {
+    "gain": show_gain,
+    "change": show_gain,
+    "gap": show_relative,
+    "price-ratio": show_times,
+}
 _UNITS = {"s": show_seconds, "step": show_count}
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from suite.analysis.result.numbers import Estimate, Ratio, derive_rate
+from suite.analysis.result.numbers import (
+    LEVEL,
+    OTHER_LEVEL,
+    WORK_LEVEL,
+    Estimate,
+    Ratio,
+    derive_rate,
+)
 
 _TIME = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
@@ -20,7 +27,14 @@ DIGITS = 3
 """Significant digits of a number without an interval."""
 
 MOST_DIGITS = 6
-"""Significant digits that no interval, however narrow, goes beyond."""
+"""Significant digits that no interval, however narrow, goes beyond; but for an end that would look like
+what it is told apart from."""
+
+FINEST = 10
+"""Decimals beyond which nothing is told apart: numbers leave the analysis with ten digits."""
+
+LEAST_P = 1e-4
+"""No smaller p-value is told apart."""
 
 NO_NUMBER = "—"
 """Stands where a number is missing, always with the mark of the footnote that says why."""
@@ -127,8 +141,19 @@ def show_duration(seconds: float) -> str:
 
 
 def show_share(share: float) -> Quantity:
-    """A share in per cent with one decimal."""
-    return Quantity("", f"{100 * share:.1f}", " %", share)
+    """A share in per cent with one decimal; with more where it would look like the whole, and is not."""
+    decimals = _tell_apart(1, [100 * share], [100.0])
+    return Quantity("", f"{100 * share:.{decimals}f}", " %", share)
+
+
+def show_p(p: float) -> str:
+    """A p-value with two digits; with more where it would look like a level that it is under."""
+    if p < LEAST_P:
+        return f"under {LEAST_P:.4f}"
+    shown = (f"{p:.{digits}g}" for digits in range(2, FINEST))
+    levels = (LEVEL, WORK_LEVEL, OTHER_LEVEL)
+    right = (text for text in shown if all((float(text) < at) == (p < at) for at in levels))
+    return next(right, f"{p:.{FINEST}g}")
 
 
 def show_part(part: float, whole: float) -> str:
@@ -188,10 +213,10 @@ def show_relative(ratio: Known) -> Quantity:
     return show_gain(_turn(*_take_apart(ratio)))
 
 
-def show_times(factor: Known) -> Quantity:
-    """A factor as it is, such as ``3.1 (2.9–3.4)`` or ``0.27``."""
+def show_times(factor: Known, *, apart: Sequence[float] = (1.0,)) -> Quantity:
+    """A factor as it is, such as ``3.1 (2.9–3.4)`` or ``0.27``; its ends are told ``apart`` from these."""
     value, low, high = _take_apart(factor)
-    return Quantity("", *_write_times(value, low, high), value)
+    return Quantity("", *_write_times(value, low, high, apart), value)
 
 
 def show_money(price: Known, currency: str) -> Quantity:
@@ -230,11 +255,13 @@ def _turn(value: float, low: float | None, high: float | None) -> Ends:
     return 1 / value, high and 1 / high, low and 1 / low
 
 
-def _write_times(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+def _write_times(
+    value: float, low: float | None, high: float | None, apart: Sequence[float] = (1.0,)
+) -> tuple[str, str]:
     """A factor, and its interval in brackets."""
     if value >= 1e6:  # no machine is a million times faster; show that without a row of digits
         return f"{value:.1e}", ""
-    return _write(value, low, high, by_ends=True)
+    return _write(value, low, high, apart=apart)
 
 
 def _show(number: Known, steps: Steps) -> Quantity:
@@ -253,20 +280,34 @@ def _show(number: Known, steps: Steps) -> Quantity:
 
 
 def _write(
-    value: float, low: float | None, high: float | None, *, by_ends: bool = False
+    value: float, low: float | None, high: float | None, *, apart: Sequence[float] = ()
 ) -> tuple[str, str]:
-    """A number and its interval behind it: half its width, or its ends where they are asked for or the
-    half would mislead."""
+    """A number and its interval behind it: half its width, or its ends where the half would mislead, or
+    where the ends have to be told ``apart`` from some numbers."""
     if low is None or high is None:
         return f"{value:.{_decimals(value, None)}f}", ""
     half = (high - low) / 2
     if half > value / 2:
-        return _briefly(value), f" ({_briefly(low)}–{_briefly(high)})"
-    if by_ends:
-        decimals = _decimals(value, half, kept=1, fewest=2)
+        return _briefly(value), f" ({_briefly(low, apart)}–{_briefly(high, apart)})"
+    if apart:
+        decimals = _tell_apart(_decimals(value, half, kept=1, fewest=2), (low, high), apart)
         return f"{value:.{decimals}f}", f" ({low:.{decimals}f}–{high:.{decimals}f})"
     decimals = _decimals(value, half)
     return f"{value:.{decimals}f}", f" ± {half:.{decimals}f}"
+
+
+def _tell_apart(decimals: int, numbers: Sequence[float], apart: Sequence[float]) -> int:
+    """The decimals, or as many more as show every number on its own side of all of those."""
+
+    def keeps(many: int) -> bool:
+        return all(
+            (round(number, many) > at) == (number > at)
+            and (round(number, many) < at) == (number < at)
+            for number in numbers
+            for at in apart
+        )
+
+    return next(filter(keeps, range(decimals, FINEST)), max(decimals, FINEST))
 
 
 def _decimals(value: float, half: float | None, kept: int = 2, fewest: int = 1) -> int:
@@ -278,9 +319,11 @@ def _decimals(value: float, half: float | None, kept: int = 2, fewest: int = 1) 
     return max(0, min(max(wanted, fewest - 1 - leading), MOST_DIGITS - 1 - leading))
 
 
-def _briefly(value: float) -> str:
+def _briefly(value: float, apart: Sequence[float] = ()) -> str:
     """A number that is hardly known: its first two digits, whatever its size; never a bare 0."""
-    return f"{value:.{max(0, 1 - _find_exponent(value, 2))}f}" if value > 0 else "0"
+    if value <= 0:
+        return "0"
+    return f"{value:.{_tell_apart(max(0, 1 - _find_exponent(value, 2)), [value], apart)}f}"
 
 
 def _find_exponent(value: float, digits: int) -> int:

@@ -16,8 +16,8 @@ from suite.report.text.texts import TEXTS
 
 NO_VERDICTS = "no verdicts; a ratio whose interval excludes 1 is a hint, not a finding"
 UNKNOWN_FLOOR = (
-    f"verdicts use a margin of {100 * MARGIN:.0f} %, because the noise floor of this campaign is "
-    "unknown"
+    f"the margin is {100 * MARGIN:.0f} %, and the noise floor unknown: no twins ran, which show what "
+    "intervals miss"
 )
 
 

@@ -378,14 +378,96 @@ def test_prices_and_starts_are_what_they_are() -> None:
         assert not standing.hopeless
 
 
-def test_the_cpu_is_the_right_device_where_no_variant_wins() -> None:
-    hopeless, _ = find(measure(SLOW, cells=STEPS), TRAINED.format(32, "device"))
-    assert hopeless.winner is None
-    assert hopeless.hopeless
-    helped, _ = find(measure(HEAVY_CALL), TRAINED.format(32, "device"))
-    # The nearest batch at which it wins.
-    assert helped.winner == TRAINED.format(256, "device")
-    assert not helped.hopeless
+HEAVIER = replace(HEAVY_CALL, example=12e-6)
+"""A GPU with dear calls that is slower at every batch as well."""
+BATCH = TRAINED.format(32, "device")
+SMALL = PRODUCT.format(100, "device")
+PRICES = machines.choose(ALL, "overhead.")
+ONLY = {name: [*machines.choose(ALL, name), *PRICES] for name in (BATCH, SMALL)}
+
+
+PRODUCTS = machines.choose(ALL, "matmul.square", "overhead.")
+LATE_CALL = replace(GPU, eager=50e-6)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cells", "name", "says"),
+    [
+        pytest.param(HEAVIER, STEPS, BATCH, (None, True, ()), id="every larger batch loses"),
+        pytest.param(HEAVIER, ONLY[BATCH], BATCH, (None, False, ("batch",)), id="no larger batch"),
+        pytest.param(SLOW, STEPS, BATCH, (None, False, ()), id="nobody knows why"),
+        # The nearest batch at which it wins.
+        pytest.param(
+            HEAVY_CALL, None, BATCH, (TRAINED.format(256, "device"), False, ()), id="a batch wins"
+        ),
+        pytest.param(
+            *(LATE_CALL, PRODUCTS, SMALL, (PRODUCT.format(256, "device"), True, ())),
+            id="larger products win, which are other work",
+        ),
+        pytest.param(LATE_CALL, ONLY[SMALL], SMALL, (None, False, ("n",)), id="no larger product"),
+    ],
+)
+def test_the_cpu_is_the_right_device_where_what_should_help_was_measured_and_does_not(
+    gpu: Device,
+    cells: Sequence[Cell] | None,
+    name: str,
+    says: tuple[str | None, bool, tuple[str, ...]],
+) -> None:
+    """``says``: where it wins instead, whether the CPU is the right one, and what was not measured."""
+    standing, _ = find(measure(gpu, cells=cells), name)
+    assert standing.loses
+    assert (standing.winner, standing.hopeless, standing.untried) == says
+
+
+@pytest.mark.parametrize("n", [4000, 8000, 10000])
+@pytest.mark.parametrize("half", [0.0, 300.0])
+def test_no_size_is_too_small_where_no_larger_one_does_better(n: int, half: float) -> None:
+    """A GPU that is slower than the CPU at the largest product is so for another reason."""
+    index = measure(replace(GPU, flops=5e10, half=half), cells=PRODUCTS)
+    standing, causes = find(index, PRODUCT.format(n, "device"))
+    assert standing.loses
+    assert [cause.rule for cause in causes] == ["unknown"]
+    assert not standing.hopeless
+
+
+def test_a_rate_that_falls_at_the_largest_size_is_not_one_that_is_too_small() -> None:
+    """Such as by heat: the size with the best rate is smaller."""
+    last = PRODUCT.format(10000, "device")
+    campaign, documents = machines.make_campaign(PRODUCTS, cpu=WIDE[0], gpu=WIDE[1], host=QUIET)
+    hot = plant(documents, stretch(6.0, last), "cuda")
+    _, causes = find(index_of(campaign, hot), last)
+    assert [cause.rule for cause in causes] == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("smallest", "own", "loses", "named"),
+    [
+        ((30e-6, 31e-6), (68e-6, 50e-6), False, True),
+        ((60e-6, 4e-6), (68e-6, 50e-6), False, False),
+        ((30e-6, 31e-6), (68e-6, 36e-6), None, True),
+    ],
+    ids=["all blocks", "one block has no such cause", "one block is faster"],
+)
+def test_without_intervals_every_block_has_to_show_a_loss_and_its_cause(
+    smallest: tuple[float, float], own: tuple[float, float], loses: bool | None, named: bool
+) -> None:
+    """A cell that loses in one block of two is a hint of nothing, nor is a cause that one of them has."""
+    cells = machines.choose(ALL, *(PRODUCT.format(n, "device") for n in (10, 100, 1000)))
+    campaign, documents = machines.make_campaign(cells, gpu=WIDE[1], host=QUIET, blocks=2)
+    tiny, slow = PRODUCT.format(10, "device"), {"cpu": (45e-6, 44e-6), "cuda": own}
+
+    def take(document: Document) -> Document:
+        at = document.invocation
+        seconds = {SMALL: slow[at.arm]} | ({tiny: smallest} if at.arm == "cuda" else {})
+        for name, blocks in seconds.items():
+            document = in_cell(name, samples_s=[blocks[at.block - 1]] * 60)(document)
+        return document
+
+    index = index_of(campaign, map(take, documents))
+    assert index.wins(index.cells[SMALL]) is loses
+    standing, causes = find(index, SMALL)
+    assert standing.loses == (loses is False)
+    assert ("overhead" in [cause.rule for cause in causes]) == named
 
 
 def test_what_runs_on_the_cpu_on_both_arms_can_not_be_the_gpus_fault() -> None:

@@ -37,7 +37,7 @@ CONTROLS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(words, re.IGNORECASE)
     for name, words in {
         "twins": r"\brun twice\b",
-        "extra work": r"known extra work",
+        "extra work": r"known extra work on \S+ measured",
         "hidden": r"cuda-hidden has no GPU",
         "input only": r"input-only cells? differ",
         "changed": r"\bchanged during\b",

@@ -56,6 +56,11 @@ def _add_causes(tally: Tally, report: Told, name: str, cpu: Device, gpu: Device)
     unknown = 0
     for cell in plan_cells(also=FALLBACK):
         causes = report.causes.get(cell.id, [])
+        if causes and report.cells[cell.id]["standing"]["hopeless"]:
+            wrong = _misjudges_device(report, cell, cpu, gpu)
+            tally.add("the CPU is wrongly called the right device", wrong)
+            if wrong:
+                tally.false.append(f"{name}: {cell.name}: the CPU is called the right device")
         if cell.role not in {"work", "input"} or cell.on_cpu or not causes:
             continue
         loses = report.verdicts[cell.id] == "SLOWER"
@@ -79,6 +84,19 @@ def _add_causes(tally: Tally, report: Told, name: str, cpu: Device, gpu: Device)
         total = sum(cause.get("share", 0.0) for cause in causes)
         tally.add("shares of one cell add up to more than 1", total > 1.001)
     tally.add("more than two asked cells unknown", unknown > 2)
+
+
+def _misjudges_device(report: Told, cell: Cell, cpu: Device, gpu: Device) -> bool:
+    """Whether the GPU wins at a variant of the same work, where the CPU is called the right device; or does
+    not at the other size at which it is said to."""
+    winner = report.cells[cell.id]["standing"].get("winner")
+    wins = {
+        other.id: devices.take(gpu, other).seconds < devices.take(cpu, other).seconds
+        for other in plan_cells(also=FALLBACK)
+        if other.id == winner
+        or (other.work_key == cell.work_key and not (other.one_shot or other.on_cpu))
+    }
+    return not wins.pop(winner, True) or any(wins.values())
 
 
 def _add_confirmed(

@@ -80,6 +80,7 @@ BOUNDS: tuple[Bound, ...] = (
     ("causes", "confirmed, first and wrong", "at most", 0.02),
     ("causes", "shares of one cell add up to more than 1", "at most", 0.0),
     ("causes", "more than two asked cells unknown", "at most", 0.0),
+    ("causes", "the CPU is wrongly called the right device", "at most", 0.02),
     ("controls that fail", "told before any winner", "at least", 1.0),
     ("controls that fail", "a failed twin is taken for noise", "at most", 0.0),
     ("controls that fail", "a control of no cells is told to hold", "at most", 0.0),

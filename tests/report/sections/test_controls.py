@@ -10,7 +10,7 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
-from suite.report.sections.controls import describe_failed, describe_held
+from suite.report.sections.controls import describe_failed, describe_held, sort_controls
 from suite.report.sections.opening import answer, warn
 from tests.bench.truth.claims import CONTROLS
 from tests.rendering import render_markdown
@@ -28,6 +28,10 @@ def family(base: str, other: str, names: Mapping[str, VerdictName]) -> Family:
 def extra(low: float, high: float, p: float | None = None) -> ExtraWork:
     ratio = Ratio(value=(low * high) ** 0.5, low=low, high=high, n=5)
     return ExtraWork(arm="cpu", cell="extra", honest="honest", ratio=ratio, truth=1.05, p=p)
+
+
+def on_cuda(work: ExtraWork) -> ExtraWork:
+    return structs.replace(work, arm="cuda")
 
 
 def with_controls(**controls: object) -> Analysis:
@@ -67,36 +71,64 @@ def test_a_control_that_failed_is_the_first_thing_said_and_none_is_said_to_have_
 
 
 HELD = {
-    "twins": (family("cpu", "cpu-twin", {"a": "EQUIVALENT", "b": "INCONCLUSIVE"}),),
-    "cuda_hidden": family("cpu", "cuda-hidden", {"a": "INCONCLUSIVE"}),
-    "extra_work": (extra(1.02, 1.08), extra(0.9, 1.2), extra(1.06, 1.12, p=0.03)),
+    "twins": (
+        family("cpu", "cpu-twin", {"a": "EQUIVALENT", "b": "INCONCLUSIVE"}),
+        family("cuda", "cuda-twin", {"a": "EQUIVALENT"}),
+    ),
+    "cuda_hidden": family("cpu", "cuda-hidden", {"a": "EQUIVALENT"}),
+    "extra_work": (extra(1.02, 1.08), on_cuda(extra(1.06, 1.12, p=0.03))),
     "input_only": {"read": {"cuda": Verdict(name="EQUIVALENT")}},
 }
+NAMES = (
+    *("cpu run again", "cuda run again", "the CUDA image without its GPU"),
+    *("known extra work on cpu", "known extra work on cuda", "input alone"),
+)
 
 
 def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
     analysis = with_controls(**HELD)
     assert describe_failed(analysis) == []
     (sentence,) = describe_held(analysis)
-    assert sentence == "All 4 kinds of control ran, and held."
+    assert sentence == f"Controls held: {', '.join(NAMES)}."
     assert sentence in answer(analysis)["Certainty"]
     assert [name for name, heard in CONTROLS.items() if heard.search(sentence)] == []
 
 
-def test_only_controls_that_ran_are_said_to_have_held() -> None:
-    both = (*HELD["twins"], family("cuda", "cuda-twin", {"a": "EQUIVALENT"}))
-    (sentence,) = describe_held(with_controls(twins=both))
-    assert sentence == "1 of 4 kinds of control ran, and held: cpu and cuda run again."
-    assert list(describe_held(with_controls())) == []
-    nothing = {
-        "twins": (family("cpu", "cpu-twin", {}),),
-        "cuda_hidden": family("cpu", "cuda-hidden", {}),
-        "extra_work": (
-            structs.replace(extra(1, 1), ratio=Ratio(value=1.05, low=None, high=None, n=1)),
-        ),
-        "input_only": {"read": {}},
-    }
-    assert list(describe_held(with_controls(**nothing))) == []
+WIDE = {"a": "INCONCLUSIVE", "b": "INCONCLUSIVE", "c": "EQUIVALENT"}
+UNJUDGED = structs.replace(family("cpu", "cpu-twin", {"a": "EQUIVALENT"}), verdicts={})
+BARE = structs.replace(extra(1, 1), ratio=Ratio(value=1.05, low=None, high=None, n=1))
+INPUT = {"read": {"cuda": Verdict(name="INCONCLUSIVE")}}
+
+
+@pytest.mark.parametrize(
+    ("controls", "name", "answer"),
+    [
+        ({"twins": (family("cpu", "cpu-twin", WIDE),)}, NAMES[0], "too wide to tell"),
+        ({"twins": (UNJUDGED,)}, NAMES[0], "too wide to tell"),
+        ({"twins": (family("cpu", "cpu-twin", {}),)}, NAMES[0], "not run"),
+        ({"twins": (family("cpu", "t", WIDE | {"d": "SLOWER"}),)}, NAMES[0], "failed"),
+        ({"again": (family("cpu", "cpu-2", WIDE),)}, "cpu-2 beside cpu", "too wide to tell"),
+        ({"again": (family("cpu", "x", {"a": "EQUIVALENT"}),)}, "x beside cpu", "held"),
+        ({"cuda_hidden": family("cpu", "h", WIDE)}, NAMES[2], "too wide to tell"),
+        ({"cuda_hidden": family("cpu", "h", {"a": "FASTER"})}, NAMES[2], "failed"),
+        ({"extra_work": (extra(0.98, 1.12),)}, NAMES[3], "too wide to tell"),
+        ({"extra_work": (BARE,)}, NAMES[3], "too wide to tell"),
+        ({"extra_work": (extra(1.02, 1.08), extra(0.98, 1.12))}, NAMES[3], "too wide to tell"),
+        ({"extra_work": (extra(1.02, 1.08), extra(1.2, 1.3))}, NAMES[3], "failed"),
+        ({"input_only": INPUT}, NAMES[5], "too wide to tell"),
+        ({"input_only": {"read": {"cuda": Verdict(name="SLOWER")}}}, NAMES[5], "failed"),
+        ({}, NAMES[4], "not run"),
+    ],
+)
+def test_a_control_that_could_not_have_told_is_not_said_to_have_held(
+    controls: Mapping[str, object], name: str, answer: str
+) -> None:
+    """Nor is one of the others: each stands under one answer."""
+    told = sort_controls(with_controls(**controls))
+    assert list(told) == ["held", "failed", "too wide to tell", "not run"]
+    assert [each for each, names in told.items() if name in names] == [answer]
+    assert told["held"] == ([name] if answer == "held" else [])
+    assert len({*NAMES, name}) == sum(map(len, told.values()))
 
 
 def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
@@ -113,7 +145,7 @@ def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     ("control", "words"),
     [
         (extra(1.02, 1.08), "contains the true value, and not 1"),
-        (extra(0.98, 1.12), "contains the true value, but 1 as well: too wide to prove"),
+        (extra(0.98, 1.12), "contains the true value, but 1 as well: too wide to tell"),
         (
             extra(1.06, 1.12, p=0.03),
             "misses the true value by as little as one in twenty does by chance",

@@ -17,6 +17,7 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis, set_down
 from suite.analysis.result.findings import Finding, RuleName
 from suite.analysis.result.numbers import Crossover, Ratio, Verdict, VerdictName, cite
 from suite.analysis.statistics.crossover import find_reach, find_sweeps, pick_main
+from suite.cells.traits import ProfileName
 from suite.flags import raise_flag
 from suite.model import Campaign, Document
 from suite.report.pages.campaign import compose, compose_brief
@@ -247,6 +248,21 @@ def test_the_intervals_of_a_short_profile_are_provisional() -> None:
     assert last == "The intervals of the profile quick are provisional."
 
 
+@pytest.mark.parametrize(
+    ("profile", "floor", "says"),
+    [("standard", 0.068, True), ("standard", None, False), ("quick", 0.068, False)],
+)
+def test_what_counts_is_told_apart_from_the_noise_floor(
+    profile: ProfileName, floor: float | None, says: bool
+) -> None:
+    """The one is a threshold and the other none; without verdicts nothing counts."""
+    analysis = structs.replace(analyse_made(profile=profile), noise_floor=floor, margin=0.02)
+    text = " ".join(tell_sureness(analysis))
+    counts = "counts where its adjusted p is under 0.04 (0.01 of cells that are not work)"
+    assert (f"A difference {counts} and it exceeds 2.0 %." in text) == says
+    assert ("differ by under 6.8 % in 19 of 20 cases (the noise floor); that is no" in text) == says
+
+
 def family_of(analysis: Analysis, name: str) -> list[str]:
     """The ends that the small table has for a family."""
     rows = list_by_family(analysis, named=False)
@@ -309,10 +325,10 @@ def test_ratios_without_a_verdict_stand_on_their_own_side_alone() -> None:
 @pytest.mark.parametrize(
     ("rule", "sure", "words"),
     [
-        ("overhead", 0, "overhead (the time to start operations) in 2, none confirmed"),
-        ("overhead", 1, "overhead (the time to start operations) in 2, 1 confirmed"),
-        ("overhead", 2, "overhead (the time to start operations) in 2, all confirmed"),
-        ("unknown", 0, "unknown in 2"),
+        ("overhead", 0, "; none confirmed by an independent measurement, so all are suspected"),
+        ("overhead", 1, "; 1 of 2 confirmed by independent measurements, the others suspected"),
+        ("overhead", 2, "; all confirmed by independent measurements"),
+        ("unknown", 0, ""),
     ],
 )
 def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) -> None:
@@ -326,7 +342,8 @@ def test_how_many_causes_are_confirmed(rule: RuleName, sure: int, words: str) ->
         return {"causes": (structs.replace(cell.causes[0], rule=rule, confirmed=confirmed),)}
 
     (sentence,) = describe_losses(change_cells(analysis, blame))
-    assert sentence == f"Why cuda loses 2 cells: {words}."
+    what = "unknown" if rule == "unknown" else "overhead (the time to start operations)"
+    assert sentence == f"Why cuda loses 2 cells: {what} in 2{words}."
 
 
 def make_change(effect: str = "script", **fields: Any) -> Finding:

@@ -149,3 +149,72 @@ def test_a_quantity_knows_its_number_and_its_point(value: float, width: float, w
         assert before[-1].isdigit()
         assert not after[0].isdigit()
         assert "." not in before.replace("cpu-1.5", "")
+
+
+ENDS = re.compile(r"\((?P<low>[^–]+)–(?P<high>[^)]+)\)")
+
+
+def is_apart(low: float, high: float, one: float = 1.0) -> bool:
+    return low > one or high < one
+
+
+@settings(max_examples=200)
+@given(
+    st.one_of(st.floats(1e-3, 1e3), st.floats(0.9, 1.1), st.floats(0.999, 1.001)),
+    st.one_of(st.floats(0.0, 3.0), st.floats(0.0, 0.01)),
+    st.one_of(st.floats(0.0, 3.0), st.floats(0.0, 0.01)),
+)
+def test_an_interval_is_shown_to_exclude_1_where_it_does_and_nowhere_else(
+    low: float, less: float, more: float
+) -> None:
+    # Numbers leave the analysis with ten digits.
+    low, value, high = (
+        float(f"{end:.10g}") for end in (low, low * (1 + less), low * (1 + less) * (1 + more))
+    )
+    for shown in (
+        compare((value, low, high)),
+        units.show_gain((value, low, high)),
+        units.show_relative((value, low, high)),
+        units.show_times((value, low, high)),
+    ):
+        ends = ENDS.search(shown)
+        assert ends
+        first, second = (float(ends[end]) for end in ("low", "high"))
+        assert is_apart(first, second) == is_apart(low, high)
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (units.show_gain((1.18, 1.04, 1.33)), "1.18× faster (1.04–1.33)"),
+        (units.show_gain((1.06, 0.997, 1.131)), "1.060× faster (0.997–1.131)"),
+        (units.show_gain((1.2, 0.9, 1.6)), "1.2× faster (0.9–1.6)"),
+        (units.show_gain((2.3, 1.02, 5.1)), "2.3× faster (1.02–5.1)"),
+        (units.show_times((1.08, 1.0504, 1.11), apart=(1.0, 1.05)), "1.0800 (1.0504–1.1100)"),
+        (units.show_p(0.048), "0.048"),
+        (units.show_p(0.0399), "0.0399"),
+        (units.show_p(0.0401), "0.04"),
+        (units.show_p(0.04999), "0.04999"),
+        (units.show_p(0.00996), "0.00996"),
+        (units.show_p(3e-9), "under 0.0001"),
+        (units.show_p(1.0), "1"),
+        (units.show_share(1.0), "100.0 %"),
+        (units.show_share(0.9996), "99.96 %"),
+        (units.show_share(1.0004), "100.04 %"),
+        (units.show_share(0.99949), "99.9 %"),
+        (units.show_share(0.0), "0.0 %"),
+    ],
+)
+def test_a_number_is_shown_on_its_own_side_of_what_it_is_told_apart_from(
+    shown: str, text: str
+) -> None:
+    assert shown == text
+
+
+@settings(max_examples=200)
+@given(st.one_of(st.floats(0.0, 1.0), st.floats(0.0499, 0.0501), st.floats(0.0099, 0.0101)))
+def test_a_p_value_is_shown_under_a_level_where_it_is_and_nowhere_else(p: float) -> None:
+    p = float(f"{p:.6g}")
+    shown = float(units.show_p(p).removeprefix("under "))
+    for level in (0.05, 0.04, 0.01):
+        assert (shown < level) == (p < level)
