@@ -210,7 +210,7 @@ def _list_case(
     # What helps where the GPU wins all the same at no variant would be no help.
     gains = [] if standing.hopeless else _list_gains(cell.causes)
     if gains:
-        advice += f": per unit of work {'; '.join(gains)}"
+        advice += f"; measured per unit of work: {'; '.join(gains)}"
     if standing.winner is not None and standing.winner != cell.id:
         advice += f"; {gpu} wins at {names[standing.winner]}{OTHERWISE * standing.otherwise}"
     return {
