@@ -119,7 +119,8 @@ def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> st
     )
     more = dict.fromkeys(
         word_evidence(between)
-        for _, between in (gap.evidence for gap in arms or gaps)
+        for gap in arms or gaps
+        for between in gap.evidence[1:]
         if between.values["effects"] != ("timing",)
     )
     inside = "; ".join(filter(None, [", ".join(filter(None, sizes)), *against, *more]))

@@ -84,10 +84,10 @@ def _write_gaps(
     """What a script says about two places, what is so, and what lies between; by its first stages' cells."""
 
     def describe_verdict(row: list[Finding]) -> str:
-        off, between = row[0].evidence
-        text = TEXTS["gaps"].get(row[0].verdict) or word_evidence(off)
+        off, *between = map(word_evidence, row[0].evidence)
         misleads = row[0].verdict in {"wrong-winner", "invented", "off-by"}
-        return f"{text}, {word_evidence(between)}" if misleads else text
+        text = TEXTS["gaps"].get(row[0].verdict, off)
+        return ", ".join([text, *(between if misleads else [])])
 
     def describe_changes(row: list[Finding]) -> str:
         return "; ".join(

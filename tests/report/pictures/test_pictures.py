@@ -211,10 +211,10 @@ def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
 @pytest.mark.parametrize(
     ("effects", "places", "claim"),
     [
-        ({}, ("timing: b", "timing: c"), "the timing of slices is off by 9.0× on cpu"),
-        ({"c": ("script",)}, ("timing: b", "script: c"), "is off by 4.5× on cpu"),
-        ({"c": ("training",)}, ("timing: b", "training: c"), "is off by 4.5× on cpu"),
-        ({"b": ("script",)}, ("script: b", "timing: c"), "is off by 2.0× on cpu"),
+        ({}, ("timing: b", "timing: c"), "the timing of slices is off by 9.00× on cpu"),
+        ({"c": ("script",)}, ("timing: b", "script: c"), "is off by 4.50× on cpu"),
+        ({"c": ("training",)}, ("timing: b", "training: c"), "is off by 4.50× on cpu"),
+        ({"b": ("script",)}, ("script: b", "timing: c"), "is off by 2.00× on cpu"),
         ({"b": ("script",), "c": ("training",)}, ("script: b", "training: c"), None),
         # Nobody can tell what of it is the timing.
         (
