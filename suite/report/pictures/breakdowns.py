@@ -10,7 +10,7 @@ from suite.analysis.result.findings import PARTS, Step, Waterfall
 from suite.cells import families
 from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture
-from suite.report.text.names import name_cells, name_changes, name_effects, name_fixed
+from suite.report.text.names import name_cells, name_fixed
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_times
 
@@ -142,7 +142,10 @@ def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
 
 
 def _name_row(step: Step) -> str:
-    return ": ".join(filter(None, [name_effects(step.effects), name_changes(step.changes)]))
+    """In little room: ``timing+script: float32 inputs instead of float64 (+1)``."""
+    others = len(step.changes) - 1
+    change = f"{step.changes[-1]} (+{others})" if others else step.changes[-1]
+    return ": ".join(filter(None, ["+".join(step.effects), change]))
 
 
 def _choose(there: Mapping[str, list[Waterfall]]) -> dict[str, list[Waterfall]]:

@@ -197,7 +197,7 @@ def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
     panel = find_panel(structs.replace(alone, steps=steps_joined))
     assert panel.places == (
         "as asked",
-        *(f"timing: {name} (with 1 other change)" for name in ("b", "d", "fair")),
+        *(f"timing: {name} (+1)" for name in ("b", "d", "fair")),
     )
     assert [mark and mark.value for mark in panel.marks["cpu"]] == [9.0, 5.0, 3.0, 1.0]
     # Of two arms the rows are in the script's order, whichever has them; one step is what either has changed.
@@ -219,12 +219,12 @@ def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
         # Nobody can tell what of it is the timing.
         (
             {"b": ("timing", "script")},
-            ("timing and script together: b", "timing: c"),
+            ("timing+script: b", "timing: c"),
             None,
         ),
         (
             {"c": ("timing", "script", "training")},
-            ("timing: b", "timing, script and training together: c"),
+            ("timing: b", "timing+script+training: c"),
             None,
         ),
     ],
