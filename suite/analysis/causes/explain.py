@@ -85,7 +85,8 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         provisional=index.is_provisional(summary),
         use=use,
         winner=winner.cell.id if winner else None,
-        otherwise=winner is not None and "training" in find_effects(summary.cell, winner.cell),
+        winner_otherwise=winner is not None
+        and "training" in find_effects(summary.cell, winner.cell),
         hopeless=loses and winner is None and chosen,
     )
     here = Compared(index=index, summary=summary, arms=(cpu, gpu) if loses else (gpu,))

@@ -213,7 +213,7 @@ def _list_case(
     if gains:
         advice += f"; measured per unit of work: {'; '.join(gains)}"
     if standing.winner is not None and standing.winner != cell.id:
-        advice += f"; {gpu} wins at {names[standing.winner]}{OTHERWISE * standing.otherwise}"
+        advice += f"; {gpu} wins at {names[standing.winner]}{OTHERWISE * standing.winner_otherwise}"
     return {
         "cell": names[cell.id],
         f"{gpu} against {cpu}": ratio.amid(after=" (provisional)" * standing.provisional),
