@@ -79,11 +79,11 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One step from a script to the fair number: what changes in it, and which cause that removes.
+    """One step from a script to a faster one: what changes in it, and which cause that removes.
 
     ``cell`` measures it; None: no cell does, and what changes counts at the next one.  ``effect``
-    and ``costs``: what the change is to whoever makes it, and costs besides; ``called``: the name of that
-    change where other cells make it as well.
+    and ``costs``: what the change is to whoever makes it (`suite.cells.changes.find_effect`), and costs
+    besides; ``called``: the name of that change where other cells make it as well.
     """
 
     cell: str | None
@@ -96,7 +96,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Ladder:
-    """The steps from what people time to what they meant to time; each of its cells holds all.
+    """The steps from what people time to what they meant to time, and on; each of its cells holds all.
 
     ``title`` says what they do; times are given a ``unit``, of the work or, where ``by_call``, a call.
     ``fixed`` are the axes whose values have a ladder each.  ``on_cpu``: the work is on the CPU beside a GPU.
@@ -109,6 +109,13 @@ class Ladder:
     fixed: dict[str, Param]
     on_cpu: bool
     stages: list[Step]
+
+    def list_steps(self, cell: str, other: str) -> list[Step]:
+        """The steps behind a cell's stage, as far as that of another; none where that is not behind it."""
+        cells = [stage.cell for stage in self.stages]
+        if cell not in cells or other not in cells:
+            return []
+        return self.stages[cells.index(cell) + 1 : cells.index(other) + 1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from suite.cells.cell import Cell, Choice, Ladder, Link, Param, Work, cell_id
-from suite.cells.tables import read_table
+from suite.cells.cell import Cell, Ladder, Link, Param, Work, cell_id
+from suite.cells.changes import CHOICES
 from suite.cells.traits import (
     PROFILES,
     Data,
@@ -28,11 +28,6 @@ from suite.cells.traits import (
     Profiles,
     Role,
 )
-
-CHOICES: Mapping[str, Choice] = {
-    name: Choice(**declared) for name, declared in read_table(__file__, "choices").items()
-}
-"""What whoever writes a script chooses, by name: the rows of ``choices.json``."""
 
 T = TypeVar("T")
 
@@ -122,8 +117,8 @@ class Scenario:
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
-    ``choices`` are names of `CHOICES`, by axis.  ``work_key`` is the case unless it is said.  ``proof``
-    serves the worker as it does whoever reads its records.
+    ``choices`` are names of `suite.cells.changes.CHOICES`, by axis.  ``work_key`` is the case unless it is
+    said.  ``proof`` serves the worker as it does whoever reads its records.
     """
 
     family: str

@@ -83,6 +83,8 @@ Effect = Literal["timing", "script", "training"]
 faster; of the ``script``, whose results stay what they were; or of the ``training``, which learns otherwise
 (another batch, precision or order)."""
 
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
 Removed = Literal["overhead", "transfer", "fallback", "start-up"]
 """The cause that a step of a waterfall takes away."""
 

@@ -103,7 +103,7 @@ def _of_cell(cell: dict[str, Any]) -> Iterator[str]:
         yield "a ratio"
     if "standing" in cell:
         yield "a standing against the CPU"
-    if any(one.get("gain") for one in cell["causes"]):
+    if any(one.get("gain") or one.get("otherwise") for one in cell["causes"]):
         yield "a cause with a gain"
 
 

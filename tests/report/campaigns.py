@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, set_down
-from suite.analysis.result.findings import Finding, Spot, Step, Tag, Waterfall
+from suite.analysis.result.findings import Finding, Spot, Step, Tag, Total, Waterfall
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName, cite
 from suite.cells.cell import Cell, Param, Work
-from suite.cells.traits import ProfileName
+from suite.cells.traits import Effect, ProfileName
 from suite.flags import raise_flag
 from tests import synthetic
 from tests.changes import in_cell, invoke, plant, swap_image
@@ -152,10 +153,20 @@ def take_apart(
 
 
 def make_waterfall(
-    arm: str, times: Mapping[str, float], name: str = "slices", n: int | None = None
+    arm: str,
+    times: Mapping[str, float],
+    name: str = "slices",
+    n: int | None = None,
+    effects: Mapping[str, tuple[Effect, ...]] | None = None,
 ) -> Waterfall:
-    """A script's time after each of these changes, with an interval at the first."""
+    """A script's time after each of these changes, with an interval at the first; of the timing, but for
+    those whose ``effects`` are others."""
     first, *_, last = times.values()
+    _, *changes = times
+    kinds = {change: (effects or {}).get(change, ("timing",)) for change in changes}
+    totals: dict[tuple[Effect, ...], float] = {}
+    for before, after in pairwise(times):
+        totals[kinds[after]] = totals.get(kinds[after], 1.0) * times[before] / times[after]
     return Waterfall(
         name=name,
         title=name,
@@ -165,8 +176,9 @@ def make_waterfall(
         spot=Spot(arm=arm, pinned=False),
         steps=tuple(
             Step(
-                cell="",
+                cell=change,
                 changes=(change,),
+                effects=kinds.get(change, ()),
                 rules=(),
                 value=Estimate(
                     value=time,
@@ -178,6 +190,11 @@ def make_waterfall(
             for change, time in times.items()
         ),
         factor=Ratio(value=first / last, low=None, high=None, n=5),
+        totals=tuple(
+            Total(effects=of, factor=Ratio(value=value, low=None, high=None, n=5))
+            for of, value in totals.items()
+        ),
+        fair=["", *(change for change in changes if "timing" in kinds[change])][-1],
     )
 
 
@@ -222,7 +239,12 @@ def analyse_explained() -> Analysis:
             *take_apart(large, "cuda", 6e-4, 2.4e-3, -1e-5),
         ),
         waterfalls=(
-            make_waterfall("cpu", times),
-            make_waterfall("cuda", {change: 3 * time for change, time in times.items()}),
+            *(
+                make_waterfall(arm, scaled, effects={"batch 512": ("training",)})
+                for arm, scaled in (
+                    ("cpu", times),
+                    ("cuda", {change: 3 * time for change, time in times.items()}),
+                )
+            ),
         ),
     )

@@ -216,6 +216,14 @@ def count_steps(cell: Cell) -> float:
     return float(cell.work.steps or 1)
 
 
+def find_batch(cell: Cell) -> float | None:
+    """The batch of a cell, which is an axis or the work of a step; None: neither is said."""
+    batch, work = cell.params.get("batch"), cell.work
+    if batch is None and work.steps:
+        batch = work.amount / work.steps
+    return float(batch) if isinstance(batch, int | float) and batch > 0 else None
+
+
 def divide(values: Values, by: float) -> Values:
     """The values divided; nothing where a quotient is none that could be worked with."""
     if not 1 / LARGEST < by < LARGEST:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suite.analysis.ablation.cell_index import CellIndex, Values, divide, mean
+from suite.analysis.ablation.cell_index import CellIndex, Values, divide, find_batch, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.numbers import Evidence, cite
 
@@ -101,9 +101,5 @@ def _per_step(index: CellIndex, summary: CellSummary | None, arm: str) -> Values
     """Seconds a batch by block, whatever a call of the cell counts as its work."""
     if summary is None:
         return {}
-    batch, work = summary.cell.params.get("batch"), summary.cell.work
-    if batch is None and work.steps:
-        batch = work.amount / work.steps
-    if not isinstance(batch, int | float) or batch <= 0:
-        return {}
-    return divide(index.per_work(summary, arm), 1 / batch)
+    batch = find_batch(summary.cell)
+    return divide(index.per_work(summary, arm), 1 / batch) if batch else {}

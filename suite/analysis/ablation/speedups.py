@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
-from suite.analysis.ablation.cell_index import COUNTED, CellIndex, name_unit
+from suite.analysis.ablation.cell_index import COUNTED, CellIndex, find_batch, name_unit, trains
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
+from suite.cells.changes import find_effect
+from suite.cells.traits import Effect
 
 
 def find_speedup(
@@ -36,6 +38,25 @@ def best_speedup(*gains: Finding | None) -> Finding | None:
     """The largest of those that help at all."""
     helping = [gain for gain in gains if gain is not None and gain.number.value > 1]
     return max(helping, key=lambda gain: gain.number.value, default=None)
+
+
+def find_effects(cell: Cell, other: Cell) -> set[Effect]:
+    """Of which kinds the changes are that lead from a cell to another of the same work.
+
+    They are the steps of a script that lie between, or else a link that says so and the choices in which the
+    two differ.  Training in another batch is training otherwise, also where nobody can tell the batch.
+    """
+    if cell.way and (steps := cell.way.list_steps(cell.id, other.id)):
+        return {find_effect(step) for step in steps}
+    links = (link for links in cell.links.values() for link in links if link.to == other.id)
+    effects = {link.effect for link in links if link.effect}
+    for axis, choice in cell.choices.items():
+        if cell.params[axis] != other.params.get(axis, cell.params[axis]):
+            effects.add(choice.effect)
+    batches = {find_batch(cell), find_batch(other)}
+    if trains(cell) and (None in batches or len(batches) > 1):
+        effects.add("training")
+    return effects
 
 
 def find_larger(index: CellIndex, summary: CellSummary, arm: str) -> Finding | None:
@@ -86,7 +107,8 @@ def _is_alike(cell: Cell, other: Cell) -> bool:
 def find_winner(index: CellIndex, summary: CellSummary) -> CellSummary | None:
     """The nearest warm variant of the same work at which the GPU wins; None: it wins at none.
 
-    A script's own fair number is the nearest; then what differs in the fewest parameters, by the least work.
+    The end of a script's own steps is the nearest; then what differs in the fewest parameters, by the least
+    work.
     """
     variants = [
         other
@@ -105,7 +127,7 @@ def find_helping(
     index: CellIndex, summary: CellSummary, arm: str
 ) -> tuple[list[CellSummary], tuple[str, ...]]:
     """The cells at which an arm should do better: larger pieces of the work, fewer calls for it, a script's
-    fair number; and the axes along which no larger piece has a number."""
+    last stage; and the axes along which no larger piece has a number."""
     cell, helping, untried = summary.cell, list[CellSummary](), list[str]()
     for axis in cell.larger:
         here = cell.params.get(axis)
@@ -117,10 +139,10 @@ def find_helping(
         helping += larger
         if not larger:
             untried.append(axis)
-    fair = cell.way.stages[-1].cell if cell.way else None
+    last = cell.way.stages[-1].cell if cell.way else None
     others = [other for other, _ in index.links(summary, "fewer")]
-    if fair is not None and fair != cell.id and fair in index.cells:
-        others.append(index.cells[fair])
+    if last is not None and last != cell.id and last in index.cells:
+        others.append(index.cells[last])
     return helping + [other for other in others if index.ratio(other)], tuple(untried)
 
 

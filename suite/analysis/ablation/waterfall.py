@@ -1,27 +1,26 @@
-"""From what was asked about to the fair number, one change at a time.
+"""From what was asked about to the fair number and on, one change at a time.
 
-The factors of the steps that were measured, and what was asked about says about the GPU against what the
-fair numbers say; the stages are what the cells say.  Pure.
+The factors of the steps that were measured, what each kind of them makes in all, and what was asked about
+says about the GPU against what the fair numbers say; the stages are what the cells say.  Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import dropwhile, pairwise
+from itertools import dropwhile, groupby, pairwise
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
-from suite.analysis.observations import values_by_block
-from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Waterfall
+from suite.analysis.observations import LARGEST, values_by_block
+from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Total, Waterfall
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Verdict, cite
 from suite.analysis.statistics.estimate import estimate, estimate_difference
 from suite.cells.cell import Ladder
-from suite.cells.traits import Removed
-
-ENDS = (0, -1)
-"""The first stage of a waterfall, which is the script, and the last one, the fair number."""
+from suite.cells.changes import find_effect
+from suite.cells.traits import EFFECTS, Effect, Removed
 
 Measured = tuple[Step, Values]
 """A stage that has a number, and its seconds a unit by block."""
@@ -43,7 +42,8 @@ def build_waterfalls(index: CellIndex) -> list[Waterfall]:
 
 
 def find_naive_gaps(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[Finding]:
-    """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number.
+    """The GPU against the CPU arm, and against the CPU beside it, by script and by fair number; none where
+    a fair number was not measured.
 
     Each gap comes before the changes that make a share of it beyond doubt, the largest first.  All of these
     comparisons are judged as one family, since a campaign has dozens; a profile that gives no verdicts has
@@ -51,12 +51,16 @@ def find_naive_gaps(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[F
     """
     pairs = list(_pair(waterfalls, index))
     compared = compare_pairs(
-        {(place, end): sides[end] for place, (_, _, sides) in enumerate(pairs) for end in ENDS},
+        {
+            (place, end): rows
+            for place, (_, _, sides) in enumerate(pairs)
+            for end, rows in sides.items()
+        },
         margin=index.margin,
         level=OTHER_LEVEL,
     )
     for place, (waterfall, rival, _) in enumerate(pairs):
-        naive, fair = (compared[place, end] for end in ENDS)
+        naive, fair = (compared[place, end] for end in _find_ends(waterfall))
         if naive.ratio is None or fair.ratio is None:
             raise ValueError(f"no ratio of {waterfall.name}, whose ends have blocks in common")
         off = naive.ratio.value / fair.ratio.value
@@ -70,17 +74,20 @@ def find_naive_gaps(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[F
             beside=fair.ratio,
             verdict=_judge_gap(naive.verdict, fair.verdict, provisional=provisional),
             provisional=provisional,
-            evidence=(cite("off-by", factor=max(off, 1 / off)),),
+            evidence=(
+                cite("off-by", factor=max(off, 1 / off)),
+                cite("between", effects=_sort(_list_effects(waterfall))),
+            ),
         )
         yield gap
-        for changes, share in _split(index, waterfall, rival):
+        for changes, effects, share in _split(index, waterfall, rival):
             yield Finding(
                 tag="gone",
                 arm=gap.arm,
                 cell=gap.cell,
                 against=gap.against,
                 share=share,
-                evidence=(cite("changes", changes=changes),),
+                evidence=(cite("changes", changes=changes, effects=effects),),
             )
 
 
@@ -101,19 +108,21 @@ def _judge_gap(script: Verdict | None, fair: Verdict | None, *, provisional: boo
 def _pair(
     waterfalls: list[Waterfall], index: CellIndex
 ) -> Iterator[tuple[Waterfall, Waterfall, Mapping[int, tuple[Rows, Rows]]]]:
-    """The GPU's waterfalls, each with a rival's of the same script that begins and ends at the same stages,
-    and the observations of these ends, the rival's first; both ends have blocks in common."""
+    """The GPU's waterfalls, each with a rival's of the same script that begins at the same stage and has its
+    fair number at the same one, and the observations of these two by step, the rival's first; both have
+    blocks in common."""
     rivals = [(index.cpu, False), (index.gpu, True)]
     for waterfall in waterfalls:
-        if waterfall.spot.arm != index.gpu or waterfall.spot.pinned:
+        ends = _find_ends(waterfall)
+        if waterfall.spot.arm != index.gpu or waterfall.spot.pinned or len(ends) < 2:
             continue
         for other in waterfalls:
             rival = (other.spot.arm, other.spot.pinned) in rivals
             if not rival or _name_script(other) != _name_script(waterfall):
                 continue
             sides = {
-                end: (_take_rows(index, other, end), _take_rows(index, waterfall, end))
-                for end in ENDS
+                end: (_take_rows(index, other, their_end), _take_rows(index, waterfall, end))
+                for their_end, end in zip(_find_ends(other), ends, strict=True)
             }
             if all(
                 values_by_block(theirs).keys() & values_by_block(ours).keys()
@@ -122,10 +131,26 @@ def _pair(
                 yield waterfall, other, sides
 
 
+def _find_ends(waterfall: Waterfall) -> list[int]:
+    """The steps of the script and of its fair number; the script's alone where that is fair, or none is."""
+    fair = next((at for at, step in enumerate(waterfall.steps) if step.cell == waterfall.fair), 0)
+    return [0, fair] if fair else [0]
+
+
 def _name_script(waterfall: Waterfall) -> tuple[object, ...]:
-    """The script, and the stages at which its waterfall begins and ends."""
-    ends = (waterfall.steps[end].changes[-1] for end in ENDS)
+    """The script, and the stages of its waterfall's beginning and fair number."""
+    ends = (waterfall.steps[end].changes[-1] for end in _find_ends(waterfall))
     return waterfall.name, waterfall.fixed, *ends
+
+
+def _list_effects(waterfall: Waterfall) -> set[Effect]:
+    """The kinds of the changes between the script and its fair number."""
+    steps = waterfall.steps[: _find_ends(waterfall)[-1] + 1]
+    return {effect for step in steps for effect in step.effects}
+
+
+def _sort(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    return tuple(sorted(set(effects), key=EFFECTS.index))
 
 
 def _take_rows(index: CellIndex, waterfall: Waterfall, end: int) -> Rows:
@@ -138,30 +163,32 @@ def _take_rows(index: CellIndex, waterfall: Waterfall, end: int) -> Rows:
 
 def _split(
     index: CellIndex, waterfall: Waterfall, rival: Waterfall
-) -> list[tuple[tuple[str, ...], float]]:
-    """The changes that make the way from the script's difference of two places to the fair one, and their
-    shares of it.
+) -> list[tuple[tuple[str, ...], tuple[Effect, ...], float]]:
+    """The changes that make the way from the script's difference of two places to the fair one, their kinds,
+    and their shares of it.
 
     In seconds a unit, block by block, at the stages that both have: those that make it shorter or longer
     by more than 0, as the 95 % CI (Student's t) has it.
     """
     beside = {step.changes[-1]: step for step in rival.steps}
     changes: list[str] = []
-    stages: list[tuple[tuple[str, ...], Values]] = []
-    for step in waterfall.steps:
+    effects: list[Effect] = []
+    stages: list[tuple[tuple[str, ...], tuple[Effect, ...], Values]] = []
+    for step in waterfall.steps[: _find_ends(waterfall)[-1] + 1]:
         changes += step.changes
+        effects += step.effects
         if step.changes[-1] in beside:
             there = _take_step(index, rival, beside[step.changes[-1]])
             apart = _subtract(_take_step(index, waterfall, step), there)
-            stages.append((tuple(changes), apart))
-            changes = []
-    whole = _measure_shrinkage(stages[0][1], stages[-1][1])
+            stages.append((tuple(changes), _sort(effects), apart))
+            changes, effects = [], []
+    whole = _measure_shrinkage(stages[0][-1], stages[-1][-1])
     parts = [
-        (made, part / whole)
-        for (_, before), (made, after) in pairwise(stages)
+        (made, kinds, part / whole)
+        for (*_, before), (made, kinds, after) in pairwise(stages)
         if whole and (part := _measure_shrinkage(before, after))
     ]
-    return sorted(parts, key=lambda part: -part[1])
+    return sorted(parts, key=lambda part: -part[-1])
 
 
 def _subtract(values: Values, less: Values) -> Values:
@@ -182,7 +209,8 @@ def find_break_even(index: CellIndex, summary: CellSummary, arm: str) -> Evidenc
     cpu, way, call = index.cpu, summary.cell.way, index.seconds(summary, arm)
     if way is None or cpu is None or cpu == arm or not call:
         return None
-    path, rival = (_walk(index, way, place, begin=summary.cell.id) for place in (arm, cpu))
+    paths = [_walk(index, way, place, begin=summary.cell.id) for place in (arm, cpu)]
+    path, rival = (measured[: (_find_fair(way, measured) or 0) + 1] for measured in paths)
     if min(len(path), len(rival)) < 2 or path[-1][0].cell != rival[-1][0].cell:
         return None
     if {path[0][0].cell, rival[0][0].cell} != {summary.cell.id}:
@@ -205,10 +233,12 @@ def _walk(index: CellIndex, way: Ladder, arm: str, *, begin: str | None = None) 
     """The stages that have a number, from a cell on, each with all changes since the one before: not every
     profile has the script, nor does it always succeed."""
     changes: list[str] = []
+    effects: list[Effect] = []
     rules: list[Removed] = []
     measured: list[Measured] = []
     for stage in dropwhile(lambda stage: begin not in {None, stage.cell}, way.stages):
         changes.append(stage.change)
+        effects.append(find_effect(stage))
         rules += [stage.removes] if stage.removes else []
         values = _take(index, index.cells.get(stage.cell or ""), arm, by_call=way.by_call)
         if stage.cell and values:
@@ -218,10 +248,44 @@ def _walk(index: CellIndex, way: Ladder, arm: str, *, begin: str | None = None) 
                 rules=tuple(dict.fromkeys(rules)) if measured else (),
                 value=estimate(list(values.values())),
                 factor=find_paired_ratio(values, measured[-1][1]) if measured else None,
+                effects=_sort(effects) if measured else (),
             )
             measured.append((step, values))
-            changes, rules = [], []
+            changes, effects, rules = [], [], []
     return measured
+
+
+def _find_fair(way: Ladder, measured: Sequence[Measured]) -> int | None:
+    """The first of the stages measured from which on only what is timed fairly changes; None: there is none,
+    or it trains otherwise than the script."""
+    cells = [stage.cell for stage in way.stages]
+    effects = ["", *(find_effect(stage) for stage in way.stages[1:])]
+    begin = cells.index(measured[0][0].cell) if measured else 0
+    for at, (step, _) in enumerate(measured):
+        place = cells.index(step.cell)
+        if "timing" not in effects[place + 1 :]:
+            return None if "training" in effects[begin + 1 : place + 1] else at
+    return None
+
+
+def _add_up(measured: Sequence[Measured]) -> Iterator[Total]:
+    """What each kind of the changes makes in all, and those of several kinds that were taken together."""
+    runs: dict[tuple[Effect, ...], list[tuple[Values, Values]]] = {}
+    pairs = [(step.effects, before, after) for (_, before), (step, after) in pairwise(measured)]
+    for effects, group in groupby(pairs, key=lambda pair: pair[0]):
+        run = list(group)
+        runs.setdefault(effects, []).append((run[0][1], run[-1][2]))
+    for effects, ends in runs.items():
+        before, after = (_multiply([pair[side] for pair in ends]) for side in (0, 1))
+        if factor := find_paired_ratio(after, before):
+            yield Total(effects=effects, factor=factor)
+
+
+def _multiply(several: Sequence[Values]) -> Values:
+    """The product of the values of each block that all have; none where it could not be worked with."""
+    blocks = [block for block in several[0] if all(block in values for values in several)]
+    products = {block: math.prod(values[block] for values in several) for block in blocks}
+    return {block: s for block, s in products.items() if 1 / LARGEST < s < LARGEST}
 
 
 def _build(index: CellIndex, way: Ladder, arm: str) -> Waterfall | None:
@@ -229,6 +293,7 @@ def _build(index: CellIndex, way: Ladder, arm: str) -> Waterfall | None:
     factor = find_paired_ratio(measured[-1][1], measured[0][1]) if len(measured) > 1 else None
     if factor is None:
         return None
+    fair = _find_fair(way, measured)
     return Waterfall(
         name=way.name,
         title=way.title,
@@ -238,6 +303,8 @@ def _build(index: CellIndex, way: Ladder, arm: str) -> Waterfall | None:
         spot=Spot(arm=arm, pinned=way.on_cpu),
         steps=tuple(step for step, _ in measured),
         factor=factor,
+        totals=tuple(_add_up(measured)),
+        fair="" if fair is None else measured[fair][0].cell,
         posted=index.cells[measured[0][0].cell].cell.process is not None,
     )
 

@@ -60,7 +60,7 @@ def _follow(name: LinkName, rule: RuleName | None) -> Ablation:
             here=here,
             seconds=here.leave_out(other),
             evidence=(cite("left-out", own=here.seconds, less=less, **how.values),),
-            gain=here.find_gain(other.summary, how),
+            gains=(here.find_gain(other.summary, how),),
         )
         return other, [part]
 
@@ -94,7 +94,9 @@ def _feed_by_hand(here: Compared) -> Found | None:
     gain = here.find_gain(*find_better(here.index, front, arm))
     how = cite("copied" if by_cells else "copied-by-price", seconds=mean_of(copied[arm]))
     parts = [
-        Part(rule="input", here=here, seconds=fed, evidence=tuple(cite_parts(front)), gain=gain),
+        Part(
+            rule="input", here=here, seconds=fed, evidence=tuple(cite_parts(front)), gains=(gain,)
+        ),
         Part(rule="transfer", here=here, seconds=copied, evidence=(how,)),
     ]
     return (None if waits else below), parts

@@ -14,6 +14,7 @@ from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.ablation.overheads import ROUNDING
 from suite.analysis.ablation.speedups import (
     best_speedup,
+    find_effects,
     find_helping,
     find_utilization,
     find_winner,
@@ -93,6 +94,8 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         provisional=index.is_provisional(summary),
         use=use,
         winner=winner.cell.id if winner else None,
+        winner_otherwise=winner is not None
+        and "training" in find_effects(summary.cell, winner.cell),
         # Of what nobody knows the cause of, nobody knows what would help.
         hopeless=causes[0].rule != "unknown"
         and set(same) <= {False}
@@ -136,11 +139,13 @@ def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:
             continue
         rest -= share or 0.0
         unnamed = False
+        gain, otherwise = _find_gains(here, rule, parts[rule])
         yield make_cause(
             rule=rule,
             confirmed=agrees and least[rule] > WEIGHTY * whole,
             evidence=(*_cite_parts(here, rule, parts[rule]), *checked),
-            gain=_find_gain(here, parts[rule]),
+            gain=gain,
+            otherwise=otherwise,
             seconds=taken,
             share=share,
         )
@@ -181,12 +186,23 @@ def _cite_parts(here: Compared, rule: RuleName, parts: list[Part]) -> Iterator[E
         yield after
 
 
-def _find_gain(here: Compared, parts: list[Part]) -> Finding | None:
-    """The largest one, from the cell itself, not from the ablation at which the part was found."""
-    gains = [part.gain for part in parts if part.gain is not None]
-    return best_speedup(
-        *(here.find_gain(here.index.cells[gain.at], gain.evidence[0]) for gain in gains)
-    )
+def _find_gains(
+    here: Compared, rule: RuleName, parts: list[Part]
+) -> tuple[Finding | None, Finding | None]:
+    """The largest gain of what keeps the results, and of what trains otherwise.
+
+    From the cell itself, not from the ablation at which the part was found.  What changes the timing gains
+    nothing, and a start is a matter of nothing else.
+    """
+    same, otherwise = list[Finding | None](), list[Finding | None]()
+    for gain in [gain for part in parts for gain in part.gains if gain and rule != "start-up"]:
+        other, how = here.index.cells[gain.at], gain.evidence[0]
+        if steps := here.cell.way.list_steps(here.cell.id, gain.at) if here.cell.way else []:
+            how = cite("changed", changes=tuple(step.change for step in steps))
+        effects = find_effects(here.cell, other.cell)
+        if "timing" not in effects:
+            (otherwise if "training" in effects else same).append(here.find_gain(other, how))
+    return best_speedup(*same), best_speedup(*otherwise)
 
 
 def _rank(cause: Cause) -> tuple[int, bool, int]:

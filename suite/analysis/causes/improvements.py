@@ -7,6 +7,7 @@ Which axes are a change of whoever writes the script, and what it costs, the cel
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 from msgspec import structs
@@ -18,6 +19,7 @@ from suite.analysis.compare import judge, scale_ratio
 from suite.analysis.result.findings import Finding, Shown
 from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Value, cite
 from suite.cells.cell import Cell, Choice, Link, Step
+from suite.cells.changes import find_effect
 
 MEASURED = ("work", "input")
 """The roles of cells that somebody wants faster; a price, a control or a reference is none."""
@@ -165,8 +167,9 @@ def _follow_stages(cells: Mapping[str, CellSummary], summary: CellSummary) -> It
     way = summary.cell.way
     for before, stage in pairwise(way.stages if way and not way.on_cpu else ()):
         other = cells.get(stage.cell or "")
-        if before.cell == summary.cell.id and stage.effect != "timing" and other is not None:
-            yield cite("linked", words=stage.called or stage.change), stage, summary, other
+        if before.cell == summary.cell.id and other and (effect := find_effect(stage)) != "timing":
+            how = replace(stage, effect=effect)
+            yield cite("linked", words=stage.called or stage.change), how, summary, other
 
 
 def _place(cell: Cell, other: Cell) -> Evidence:

@@ -40,23 +40,22 @@ def _split(here: Compared, other: Compared, way: Ladder, stages: Sequence[Step])
     sibling of the way (another size), as far as the whole of them goes.  What is left is the last cause's
     where all others are known, and else nobody's.
     """
-    left, end = here.leave_out(other), stages[-1]
-    how = cite("fair") if end is way.stages[-1] else cite("changed", change=end.change)
-    gain = here.find_gain(other.summary, how)
+    left, every = here.leave_out(other), tuple(stage.change for stage in stages)
+    gain = here.find_gain(other.summary, cite("changed", changes=every))
     changes: dict[RuleName, list[str]] = {}
     for stage in stages:
         if stage.removes:
             changes.setdefault(stage.removes, []).append(stage.change)
 
     def make_part(
-        rule: RuleName | None, seconds: Seconds, gone: list[str], *, elsewhere: bool = False
+        rule: RuleName | None, seconds: Seconds, gone: Sequence[str], *, elsewhere: bool = False
     ) -> Part:
         evidence = cite(
             "gone-elsewhere" if elsewhere else "gone",
             seconds=mean_of(seconds[here.gpu]),
             changes=tuple(gone),
         )
-        return Part(rule=rule, here=here, seconds=seconds, evidence=(evidence,), gain=gain)
+        return Part(rule=rule, here=here, seconds=seconds, evidence=(evidence,), gains=(gain,))
 
     several, unpriced = len(changes) > 1, list[RuleName]()
     # A start is what the others leave: of the sizes of one process only the first has paid it.
@@ -74,7 +73,6 @@ def _split(here: Compared, other: Compared, way: Ladder, stages: Sequence[Step])
     if several and len(unpriced) == 1:
         yield make_part(unpriced[0], left, changes[unpriced[0]])
     else:
-        every = [stage.change for stage in stages]
         yield make_part(unpriced[0] if len(unpriced) == 1 else None, left, every)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from suite.analysis.ablation.cell_index import Values, mean
 from suite.analysis.ablation.overheads import BUSY, dispatch_cost
-from suite.analysis.ablation.speedups import best_speedup, find_fewer, find_larger
+from suite.analysis.ablation.speedups import find_fewer, find_larger
 from suite.analysis.causes.parts import Compared, Part, Seconds, mean_of, subtract
 from suite.analysis.result.numbers import Evidence, cite
 
@@ -37,8 +37,8 @@ def split_plain_cell(here: Compared) -> Iterator[Part]:
         return
     fixed, evidence = taken
     larger = find_larger(index, here.summary, gpu)
-    gain = best_speedup(find_fewer(index, here.summary, gpu), larger)
-    yield Part(rule="overhead", here=here, seconds=fixed, evidence=(evidence,), gain=gain)
+    gains = (find_fewer(index, here.summary, gpu), larger)
+    yield Part(rule="overhead", here=here, seconds=fixed, evidence=(evidence,), gains=gains)
     # Without other sizes nobody knows what of a time is the work; and where no larger one does better, the
     # size is not what keeps the rate down.
     if sizes is None or larger is None or (share := 1 / larger.number.value) >= FULL:
@@ -51,7 +51,7 @@ def split_plain_cell(here: Compared) -> Iterator[Part]:
     small = subtract(work[gpu], least)
     seconds = {**{arm: dict.fromkeys(small, 0.0) for arm in here.arms}, gpu: small}
     of_best = cite("of-best", share=share, best=larger.at)
-    yield Part(rule="too small", here=here, seconds=seconds, evidence=(of_best,), gain=larger)
+    yield Part(rule="too small", here=here, seconds=seconds, evidence=(of_best,), gains=(larger,))
 
 
 def is_dispatch_bound(here: Compared, arm: str) -> bool:

@@ -1,4 +1,4 @@
-"""What explains the numbers: findings, causes, and the steps from a script to its fair number."""
+"""What explains the numbers: findings, causes, and the steps from a script to its fair number and on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from suite.analysis.result.limits import Band
 from suite.analysis.result.numbers import Estimate, Evidence, Ratio
 from suite.cells.cell import Param
-from suite.cells.traits import Removed
+from suite.cells.traits import Effect, Removed
 
 RuleName = Literal[
     "fallback",
@@ -79,7 +79,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
       change that whoever writes the script can make.  Its evidence: the change, where the gain is, what the
       change costs, in how many of the pairs it is shown to be faster, and in how many slower.
     - ``gap``: a script's ratio of two places, the fair one ``beside`` it; against the same arm: against the
-      CPU beside the GPU.  ``gone``: the share of the gap between them that changes make beyond doubt.
+      CPU beside the GPU.  Its second evidence are the kinds of the changes between the two.  ``gone``: the
+      share of the gap between them that changes make beyond doubt.
     """
 
     tag: Tag
@@ -109,7 +110,10 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a cell is slow: the rule, its evidence in numbers, and the gain measured for its remedy.
+    """Why a cell is slow: the rule, its evidence in numbers, and the gains measured for its remedies.
+
+    ``gain`` is that of a change that keeps the results, ``otherwise`` that of one that trains otherwise; a
+    change of what is timed gains nothing.
 
     ``seconds`` is what it takes a call, of what the GPU loses; ``share`` is the part of that which it
     explains, and the shares of a cell add up to 1 at most; None: not measured.  ``unknown`` is what no
@@ -122,6 +126,7 @@ class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     provisional: bool
     evidence: tuple[Evidence, ...]
     gain: Finding | None = None
+    otherwise: Finding | None = None
     seconds: Estimate | None = None
     share: float | None = None
 
@@ -131,11 +136,12 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant of the same
-    work at which the GPU wins; without one, the nearest larger size at which it does.  ``hopeless``: why it
-    loses is known, and the CPU is the right device: the GPU wins at larger sizes alone, which are other work
-    (``winner``), or it loses at every variant that should help it (larger, with fewer calls, or a script's
-    fair number), of which one at least was measured.  ``untried``: where it wins at no variant, the axes
-    along which nothing larger was measured.  ``provisional``: the cell has no verdict, only a ratio.
+    work at which the GPU wins; without one, the nearest larger size at which it does; ``winner_otherwise``:
+    it trains otherwise there.  ``hopeless``: why it loses is known, and the CPU is the right device: the GPU
+    wins at larger sizes alone, which are other work (``winner``), or it loses at every variant that should
+    help it (larger, with fewer calls, or a script's last stage), of which one at least was measured.
+    ``untried``: where it wins at no variant, the axes along which nothing larger was measured.
+    ``provisional``: the cell has no verdict, only a ratio.
     ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond
     that of the same work at its own best rate.
     """
@@ -146,6 +152,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     provisional: bool
     use: float | None = None
     winner: str | None = None
+    winner_otherwise: bool = False
     hopeless: bool
     untried: tuple[str, ...] = ()
 
@@ -153,8 +160,9 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A measured stage: seconds a unit, and how many times less that is than at the stage before.
 
-    ``changes`` are all changes since the stage before that was measured, and ``rules`` their
-    causes; ``factor`` is None at the first.
+    ``changes`` are all changes since the stage before that was measured, ``rules`` their causes, and
+    ``effects`` their kinds: several where nobody can tell what each kind makes.  ``factor`` is None at the
+    first, which has no kind.
     """
 
     cell: str
@@ -162,6 +170,14 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     rules: tuple[Removed, ...]
     value: Estimate
     factor: Ratio | None = None
+    effects: tuple[Effect, ...] = ()
+
+
+class Total(Struct, frozen=True, kw_only=True):
+    """What all steps of a waterfall make that are of the same kind, or of the same kinds taken together."""
+
+    effects: tuple[Effect, ...]
+    factor: Ratio
 
 
 class Spot(Struct, frozen=True, kw_only=True):
@@ -174,8 +190,10 @@ class Spot(Struct, frozen=True, kw_only=True):
 class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A script that people ask about in one place, times given a ``unit`` (``by_call``: a call).
 
-    ``fixed`` are the values of its own axes; ``factor`` is what the whole way takes away.  ``posted``: its
-    first step is the script itself, in a fresh process; or the first of the stages behind it.
+    ``fixed`` are the values of its own axes; ``factor`` is what the whole way takes away, and ``totals``
+    what each kind of its changes does.  ``fair`` is the cell of the fair number: of the step that ends the
+    changes of what is timed, as long as none before it trains otherwise; empty: it was not measured.
+    ``posted``: its first step is the script itself, in a fresh process; or the first of the stages behind it.
     """
 
     name: str
@@ -186,4 +204,13 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     spot: Spot
     steps: tuple[Step, ...]
     factor: Ratio
+    totals: tuple[Total, ...] = ()
+    fair: str = ""
     posted: bool = False
+
+    @property
+    def off(self) -> Ratio | None:
+        """How many times too long the script's timing is; None: nobody can tell it from what else changed."""
+        timing = [total for total in self.totals if "timing" in total.effects]
+        alone = len(timing) == 1 and timing[0].effects == ("timing",)
+        return timing[0].factor if self.fair and alone else None

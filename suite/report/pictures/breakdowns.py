@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import PARTS, Waterfall
+from suite.analysis.result.findings import PARTS, Step, Waterfall
 from suite.cells import families
 from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import STEPS, Bar, Dots, Mark, Panel, Picture
-from suite.report.text.names import name_cells, name_changes, name_fixed
+from suite.report.text.names import name_cells, name_fixed
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_times
 
@@ -77,7 +77,7 @@ def _list_bars(analysis: Analysis) -> list[Bar]:
 
 
 def depict_waterfalls(analysis: Analysis) -> Picture | None:
-    """From what people time to the fair numbers; None where there is no step.
+    """From what people time to the fair numbers and on; None where there is no step.
 
     Work that is pinned to a CPU beside a GPU stands in the tables.  Of many those whose way is longest,
     every script having its turn.
@@ -93,14 +93,17 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
     if not kept:
         return None
     panels = tuple(_make_panel(title, falls) for title, falls in kept.items())
-    worst = max(
-        (waterfall for falls in kept.values() for waterfall in falls),
-        key=lambda waterfall: waterfall.factor.value,
-    )
-    state = "from what they time to the fair number"
-    if worst.factor.value > 1:
-        times = show_times(worst.factor.value)
-        state = f"{name_fixed(worst.name, worst.fixed)} takes {times}× its fair time on {worst.spot.arm}"
+    state = "from what they time to the fair number, and on"
+    offs = [
+        (waterfall.off.value, waterfall)
+        for falls in kept.values()
+        for waterfall in falls
+        if waterfall.off is not None and waterfall.off.value > 1
+    ]
+    if offs:
+        off, worst = max(offs, key=lambda pair: pair[0])
+        name = name_fixed(worst.name, worst.fixed)
+        state = f"the timing of {name} is off by {show_times(off)}× on {worst.spot.arm}"
     return title_picture(
         analysis,
         families.WAYS.name,
@@ -115,9 +118,10 @@ def depict_waterfalls(analysis: Analysis) -> Picture | None:
 
 
 def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
-    """The waterfalls of one title as rows: what was changed last, and how much else since the row above."""
+    """The waterfalls of one title as rows: what was changed last, how much else since the row above, and of
+    which kinds that is."""
     rows: list[str] = []
-    others: dict[str, int] = {}
+    last: dict[str, Step] = {}
     marks: dict[tuple[str, str], Mark] = {}
     for waterfall in falls:
         after = 0
@@ -126,16 +130,22 @@ def _make_panel(title: str, falls: Sequence[Waterfall]) -> Panel[str]:
             if row not in rows:
                 rows.insert(after, row)
             after = rows.index(row) + 1
-            more = len(step.changes) - 1 if index else 0
-            others[row] = min(more, others.get(row, more))
+            last[row] = min(last.get(row, step), step, key=lambda step: len(step.changes))
             time = step.value
             marks[waterfall.spot.arm, row] = Mark(value=time.value, low=time.low, high=time.high)
     arms = dict.fromkeys(waterfall.spot.arm for waterfall in falls)
     return Panel(
         title=title,
-        places=tuple(name_changes([row], others[row]) for row in rows),
+        places=(rows[0], *(_name_row(last[row]) for row in rows[1:])),
         marks={arm: tuple(marks.get((arm, row)) for row in rows) for arm in arms},
     )
+
+
+def _name_row(step: Step) -> str:
+    """In little room: ``timing+script: float32 inputs instead of float64 (+1)``."""
+    others = len(step.changes) - 1
+    change = f"{step.changes[-1]} (+{others})" if others else step.changes[-1]
+    return ": ".join(filter(None, ["+".join(step.effects), change]))
 
 
 def _choose(there: Mapping[str, list[Waterfall]]) -> dict[str, list[Waterfall]]:

@@ -51,12 +51,16 @@ def describe_losses(analysis: Analysis) -> Iterator[str]:
     yield f"Why {analysis.gpu or ''} loses {cells}{by}: {', '.join(parts)}{how}."
 
 
+OTHERWISE = f" ({TEXTS['effects']['training']})"
+"""What stands beside whatever another batch or precision gains."""
+
 MOST_TOLD = 4
 """Changes on the first screen."""
 
 
 def describe_improvements(analysis: Analysis) -> Iterator[str]:
-    """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
+    """What makes an arm itself faster, what keeps the results first, and then the largest gains; what it
+    costs stands with all others."""
     on_cpu = {cell.id for cell in analysis.cells if cell.on_cpu and analysis.gpu}
     arm = analysis.gpu or analysis.cpu or ""
     helping = [
@@ -66,17 +70,20 @@ def describe_improvements(analysis: Analysis) -> Iterator[str]:
     ]
     if helping:
         names = name_cells(analysis.cells)
-        helping.sort(key=lambda change: -change.number.value)
         changes = join_first(MOST_TOLD, [_describe_change(change, names) for change in helping])
         yield f"What speeds up {arm}, against itself and per unit of work: {changes}."
 
 
 def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
-    what, where, effect, *_ = change.evidence
-    way = f"{names.get(change.cell, change.cell)} → {word_evidence(where, names=names)}"
-    training = effect.values.get("effect") == "training"
-    besides = f"; {TEXTS['effects']['training']}" if training else ""
-    return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
+    where = word_evidence(change.evidence[1], names=names)
+    way = f"{names.get(change.cell, change.cell)} → {where}"
+    return f"{_name_change(change)} ({way}: {format_number(change)})"
+
+
+def _name_change(change: Finding) -> str:
+    """What a change is called, and whether it trains otherwise."""
+    what, _, effect, *_ = change.evidence
+    return word_evidence(what) + OTHERWISE * (effect.values.get("effect") == "training")
 
 
 def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
@@ -101,14 +108,21 @@ def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
 
 
 def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> str:
-    """At which sizes a script misleads; of comparisons with both CPUs those with the CPU arm."""
+    """At which sizes a script misleads, and by changes of which kinds where not by its timing alone; of
+    comparisons with both CPUs those with the CPU arm."""
     arms = [gap for gap in gaps if gap.against != gap.arm]
     against = [] if arms else ["against the CPU of its own process"]
     sizes = (
         " ".join(f"{axis}={value}" for axis, value in scripts[gap.cell].fixed.items())
         for gap in arms or gaps
     )
-    inside = "; ".join(filter(None, [", ".join(filter(None, sizes)), *against]))
+    more = dict.fromkeys(
+        word_evidence(between)
+        for gap in arms or gaps
+        for between in gap.evidence[1:]
+        if between.values["effects"] != ("timing",)
+    )
+    inside = "; ".join(filter(None, [", ".join(filter(None, sizes)), *against, *more]))
     return f" ({inside})" if inside else ""
 
 
@@ -174,10 +188,10 @@ def write_advice(page: Page, analysis: Analysis) -> None:
         for verdict, does, place in (("faster", "helps", 3), ("slower", "is slower", 4)):
             columns: Columns = {
                 "change": show_evidence(0, names),
-                "what it costs": show_evidence(2, names),
                 "from": lambda row: names.get(row[0].cell, row[0].cell),
                 "to": show_evidence(1, names),
                 "gain": lambda row: format_number(row[0]),
+                "what it changes and costs": show_evidence(2, names),
                 f"{does} in": show_evidence(place, names),
             }
             caption = TEXTS["captions"][verdict].format(arm=arm)
@@ -185,7 +199,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
             write_findings(page, caption, shown, columns)
         neither = analysis.find("change", arm=arm, verdict="")
         if neither:
-            listed = "; ".join(word_evidence(change.evidence[0]) for change in neither)
+            listed = "; ".join(map(_name_change, neither))
             page.paragraph(f"Neither shown to help nor to harm on {arm}: {listed}.")
 
 
@@ -197,13 +211,12 @@ def _list_case(
     words = TEXTS["standing"]
     right = words["larger" if standing.winner else "hopeless"]
     advice = right if standing.hopeless else TEXTS["advice"][cell.causes[0].rule]
-    gains = [cause.gain for cause in cell.causes if cause.gain is not None]
-    # What helps where the GPU wins at no variant all the same would be no help.
-    if gains and not standing.hopeless:
-        times = format_number(gains[0])
-        advice += f": {times} a unit of work {word_evidence(*gains[0].evidence)}"
+    # What helps where the GPU wins all the same at no variant would be no help.
+    gains = [] if standing.hopeless else _list_gains(cell.causes)
+    if gains:
+        advice += f"; measured per unit of work: {'; '.join(gains)}"
     if standing.winner is not None and standing.winner != cell.id:
-        advice += f"; {gpu} wins at {names[standing.winner]}"
+        advice += f"; {gpu} wins at {names[standing.winner]}{OTHERWISE * standing.winner_otherwise}"
     if standing.untried:
         advice += f"; {words['untried'].format(axes=' or '.join(standing.untried))}"
     return {
@@ -212,6 +225,17 @@ def _list_case(
         "cause": _name_causes(cell.causes, names),
         "recommendation, and what it gains": advice,
     }
+
+
+def _list_gains(causes: Sequence[Cause]) -> list[str]:
+    """What the first remedies gain: of what keeps the results, and then of what trains otherwise."""
+    same = [cause.gain for cause in causes if cause.gain is not None]
+    otherwise = [cause.otherwise for cause in causes if cause.otherwise is not None]
+    return [
+        f"{format_number(gain)} {word_evidence(*gain.evidence)}{mark}"
+        for gains, mark in ((same, ""), (otherwise, OTHERWISE))
+        for gain in gains[:1]
+    ]
 
 
 def _name_causes(

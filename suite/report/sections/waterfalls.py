@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import Finding, Spot, Waterfall
+from suite.analysis.result.findings import Finding, Spot, Step, Total, Waterfall
 from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_number, write_findings
-from suite.report.text.names import list_values, name_place
+from suite.report.text.names import list_values, name_effects, name_place
 from suite.report.text.page import Code, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_gain, show_relative, show_seconds
+from suite.report.text.units import Quantity, show_gain, show_relative, show_seconds, show_shorter
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
@@ -47,22 +47,35 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
 
 
 def _list_steps(waterfall: Waterfall) -> Iterator[Row]:
-    """The steps of a waterfall, and what they take away together where there are several."""
+    """The steps of a waterfall with their kinds; the last of each kind says what all of them make, where
+    there are several steps."""
     place = name_place(waterfall.spot)
     where = ", ".join(filter(None, [list_values(waterfall.fixed), place]))
-    first, last = waterfall.steps[0], waterfall.steps[-1]
-    several = len(waterfall.steps) > 2
+    first = waterfall.steps[0]
+    totals = {total.effects: total for total in waterfall.totals if len(waterfall.steps) > 2}
+    last = {step.effects: step for step in waterfall.steps}
     for step in waterfall.steps:
+        total = totals.get(step.effects) if step is last[step.effects] else None
         changes = step.changes
         if step is first and not waterfall.posted:
             changes = (WARM, *changes[1:])
         yield {
             "where": where,
+            "kind": name_effects(step.effects),
             "what changed": "; ".join(changes),
-            f"time per {waterfall.unit}": show_seconds(step.value),
-            "against the previous step": "" if step.factor is None else show_gain(step.factor),
-            "in all": show_gain(waterfall.factor) if step is last and several else "",
+            f"time per {waterfall.unit}": show_seconds(step.value).amid(
+                after=", fair" * (step.cell == waterfall.fair)
+            ),
+            "against the previous step": _show_factor(step),
+            "in all, of its kind": _show_factor(total),
         }
+
+
+def _show_factor(of: Step | Total | None) -> Quantity | str:
+    """How many times faster what was changed is; of what is timed only how much shorter its time."""
+    if of is None or of.factor is None:
+        return ""
+    return (show_shorter if "timing" in of.effects else show_gain)(of.factor)
 
 
 def _write_gaps(
@@ -71,11 +84,14 @@ def _write_gaps(
     """What a script says about two places, what is so, and what lies between; by its first stages' cells."""
 
     def describe_verdict(row: list[Finding]) -> str:
-        return TEXTS["gaps"].get(row[0].verdict) or word_evidence(*row[0].evidence)
+        off, *between = map(word_evidence, row[0].evidence)
+        misleads = row[0].verdict in {"wrong-winner", "invented", "off-by"}
+        text = TEXTS["gaps"].get(row[0].verdict, off)
+        return ", ".join([text, *(between if misleads else [])])
 
     def describe_changes(row: list[Finding]) -> str:
         return "; ".join(
-            f"{100 * gone.share:.0f} % by {word_evidence(*gone.evidence)}"
+            f"{100 * gone.share:.0f} % {word_evidence(*gone.evidence)}"
             for gone in row[1 : NAMED + 1]
             if gone.share and gone.share >= LITTLE
         )
@@ -89,7 +105,7 @@ def _write_gaps(
         said: lambda row: format_number(row[0]),
         "timed fairly": lambda row: show_relative(row[0].beside) if row[0].beside else "",
         "verdict": describe_verdict,
-        "largest proven shares of the gap": describe_changes,
+        "largest proven shares of the gap, by kind": describe_changes,
     }
     gaps = [*analysis.find("gap"), *analysis.find("gone")]
     write_findings(

@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Any
 
 from suite.analysis.result.numbers import Evidence
-from suite.report.text.names import name_changes
+from suite.report.text.names import name_changes, name_effects
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_count, show_p, show_rate, show_seconds, show_share
 
@@ -24,6 +24,7 @@ _SHOWN: Shown = {
     "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "names": lambda names: ", ".join(names) or "none",
     "changes": name_changes,
+    "effects": name_effects,
     "effect": lambda effect: TEXTS["effects"].get(effect, effect),
 }
 

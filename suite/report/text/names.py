@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Spot
 from suite.cells.cell import Param
+from suite.cells.traits import Effect
 from suite.report.text.units import show_things
 
 
@@ -92,10 +93,16 @@ def name_fixed(name: str, fixed: Mapping[str, Param]) -> str:
     return f"{name} ({list_values(fixed)})" if fixed else name
 
 
-def name_changes(changes: Sequence[str], others: int | None = None) -> str:
-    """Changes of a script by the last of them, and how many ``others`` there are: tables list them all."""
-    others = len(changes) - 1 if others is None else others
+def name_changes(changes: Sequence[str]) -> str:
+    """Changes of a script by the last of them, and how many others there are: tables list them all."""
+    others = len(changes) - 1
     return f"{changes[-1]} (with {show_things(others, 'other change')})" if others else changes[-1]
+
+
+def name_effects(effects: Sequence[Effect]) -> str:
+    """Kinds of changes: ``timing``, or ``timing and script together`` where nobody can tell them apart."""
+    *others, last = effects or ("",)
+    return f"{', '.join(others)} and {last} together" if others else last
 
 
 def name_place(spot: Spot) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.ablation.speedups import find_effects
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding
 from suite.cells.cell import Cell, Choice, Param, Work
+from suite.cells.changes import WATERFALLS
 from suite.cells.traits import ProfileName
 from suite.host.campaign.plan import PROFILES
 from suite.report.text.evidence import word_evidence
@@ -125,6 +127,53 @@ def test_what_changes_only_what_is_timed_is_no_advice() -> None:
     cells = make_up({"mode": timed}, {"mode": "eager"}, {"mode": "graph"})
     truth = {"eager": 2e-3, "graph": 1e-3}
     assert not measure(cells, lambda cell, _: truth[str(cell.params["mode"])]).find("change")
+
+
+TIMING = {
+    stage["new"]
+    for waterfall in WATERFALLS.values()
+    for stage in waterfall["stages"]
+    if stage.get("effect") == "timing"
+}
+
+
+def test_no_change_of_the_timing_is_ever_advice_and_one_of_the_training_says_so() -> None:
+    """Where every stage and every larger size helps, and the GPU wins at the large ones alone."""
+
+    def truth(cell: Cell, arm: str) -> float:
+        stages = [stage.cell for stage in cell.way.stages] if cell.way else []
+        place = stages.index(cell.id) if cell.id in stages else 10
+        late = sum(bool(word) for word in ("off" in cell.id, "host" in cell.id, "eager" in cell.id))
+        seconds = 1e-3 * cell.work.amount**0.3 * 2.0 ** (late - place)
+        large = float(cell.params.get("batch", cell.params.get("n", 0))) >= 512
+        return seconds if arm == "cpu" else seconds / 3 if large else seconds * 3
+
+    measured = [cell for cell in CELLS if not cell.by_host and cell.role != "control"]
+    analysis = measure(measured, truth, arms=("cpu", "cuda"))
+    cells = {cell.id: cell for cell in measured}
+    advice = [(change, read(change)[0]) for change in analysis.find("change", verdict="faster")]
+    for cell in analysis.cells:
+        for cause in cell.causes:
+            advice += [(gain, "script") for gain in [cause.gain] if gain]
+            advice += [(gain, "training") for gain in [cause.otherwise] if gain]
+    assert {kind for _, kind in advice} == {"script", "training"}
+    assert {finding.tag for finding, _ in advice} == {"change", "gain"}
+    for finding, kind in advice:
+        effects = find_effects(cells[finding.cell], cells[finding.at])
+        assert "timing" not in effects, finding
+        assert ("training" in effects) == (kind == "training"), finding
+    report = render_markdown(analysis)
+    parts = [report.partition(f"## {name}")[2].partition("\n## ")[0] for name in ("Why", "Recomm")]
+    lines = [line for part in [report.partition("\n## ")[0], *parts] for line in part.splitlines()]
+    told = [line for line in lines if "faster" in line]
+    assert len(told) > 20
+    for line in told:
+        assert not [words for words in TIMING if words in line], line
+        # Answers to more examples at once are the same answers.
+        if ("at batch" in line and "mlp.infer" not in line) or "a larger batch" in line:
+            assert "trains otherwise" in line, line
+    assert any("at batch 4096 (trains otherwise); cuda wins at" in line for line in told)
+    assert any("with execution=graph; 62" in line for line in told)
 
 
 def choose(*ids: str) -> list[Cell]:

@@ -150,6 +150,10 @@ def test_the_cause_is_the_one_that_the_step_removes(case: str, place: int) -> No
         (rule,) = carrier.rules or ("unknown",)
         assert first.rule == rule
         assert first.share == pytest.approx(1, abs=0.1)
+        # What goes away behind the fair number is no part of how far the script is from it.
+        cells_timed = [step.cell for step in waterfall.steps]
+        if cells_timed.index(carrier.cell) > cells_timed.index(waterfall.fair):
+            continue
         gone, *_ = analysis.find("gone", cell=waterfall.steps[0].cell, against=RIVAL.arm)
         assert gone.evidence[0].values["changes"] == carrier.changes
         assert gone.share == pytest.approx(1, abs=0.1)

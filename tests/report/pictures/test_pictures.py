@@ -9,6 +9,7 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot, Waterfall
+from suite.cells.traits import Effect
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import POSSIBLE_FILES, Dots, Panel, Picture, Sweeps
@@ -167,9 +168,9 @@ def test_the_waterfalls_of_one_title_are_one_panel() -> None:
     (panel,) = content.panels
     assert content.linked
     assert panel.title == "slices, time per example"
-    assert panel.places == ("as asked", "tracing out", "batch 512")
+    assert panel.places == ("as asked", "timing: tracing out", "training: batch 512")
     assert [(arm, len(marks)) for arm, marks in panel.marks.items()] == [("cpu", 3), ("cuda", 3)]
-    assert picture.title == "What people ask about: slices takes 250× its fair time on cpu"
+    assert picture.title == "What people ask about: the timing of slices is off by 2.78× on cpu"
     spot = Spot(arm="cpu", pinned=True)
     pinned = tuple(structs.replace(waterfall, spot=spot) for waterfall in made.waterfalls)
     pictures = depict(structs.replace(made, waterfalls=pinned))
@@ -194,17 +195,54 @@ def test_a_row_says_what_was_changed_last_and_how_much_else() -> None:
     joined = zip(alone.steps, changes, strict=True)
     steps_joined = tuple(structs.replace(step, changes=every) for step, every in joined)
     panel = find_panel(structs.replace(alone, steps=steps_joined))
-    assert panel.places == tuple(
-        f"{name} (with 1 other change)" if name != "as asked" else name
-        for name in ("as asked", "b", "d", "fair")
+    assert panel.places == (
+        "as asked",
+        *(f"timing: {name} (+1)" for name in ("b", "d", "fair")),
     )
     assert [mark and mark.value for mark in panel.marks["cpu"]] == [9.0, 5.0, 3.0, 1.0]
     # Of two arms the rows are in the script's order, whichever has them; one step is what either has changed.
     panel = find_panel(few, all_steps)
-    assert panel.places == ("as asked", "a", "b", "c", "d", "e", "fair")
+    assert panel.places == ("as asked", *(f"timing: {name}" for name in [*"abcde", "fair"]))
     assert [bool(mark) for mark in panel.marks["cpu"]] == [
-        place in {"as asked", "c", "fair"} for place in panel.places
+        place in {"as asked", "timing: c", "timing: fair"} for place in panel.places
     ]
+
+
+@pytest.mark.parametrize(
+    ("effects", "places", "claim"),
+    [
+        ({}, ("timing: b", "timing: c"), "the timing of slices is off by 9.00× on cpu"),
+        ({"c": ("script",)}, ("timing: b", "script: c"), "is off by 4.50× on cpu"),
+        ({"c": ("training",)}, ("timing: b", "training: c"), "is off by 4.50× on cpu"),
+        ({"b": ("script",)}, ("script: b", "timing: c"), "is off by 2.00× on cpu"),
+        ({"b": ("script",), "c": ("training",)}, ("script: b", "training: c"), None),
+        # Nobody can tell what of it is the timing.
+        (
+            {"b": ("timing", "script")},
+            ("timing+script: b", "timing: c"),
+            None,
+        ),
+        (
+            {"c": ("timing", "script", "training")},
+            ("timing: b", "timing+script+training: c"),
+            None,
+        ),
+    ],
+)
+def test_only_what_the_timing_alone_makes_is_said_to_be_off(
+    effects: dict[str, tuple[Effect, ...]], places: tuple[str, ...], claim: str | None
+) -> None:
+    times = {"a": 9.0, "b": 2.0, "c": 1.0}
+    fall = make_waterfall("cpu", times, effects={"b": ("timing",), "c": ("timing",)} | effects)
+    assert find_panel(fall).places[1:] == places
+    picture, _ = find(structs.replace(analyse_made(), waterfalls=(fall,)), "asked", Dots)
+    if claim:
+        assert picture.title.endswith(claim)
+    assert ("off by" in picture.title) == bool(claim)
+    # Not where the fair number was not measured, nor where the timing made it shorter.
+    for other in (structs.replace(fall, fair=""), make_waterfall("cpu", {"a": 1.0, "b": 2.0})):
+        picture, _ = find(structs.replace(analyse_made(), waterfalls=(other,)), "asked", Dots)
+        assert picture.title.endswith("from what they time to the fair number, and on")
 
 
 def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
@@ -232,7 +270,8 @@ def test_of_many_cases_every_script_has_its_turn() -> None:
     picture, content = find(made, "asked", Dots)
     titles = [panel.title.partition(",")[0] for panel in content.panels]
     assert titles == [*(f"product (n={n})" for n in range(3, 10)), "clone (n=0)"]
-    assert picture.title == "What people ask about: product (n=9) takes 109× its fair time on cpu"
+    title = "What people ask about: the timing of product (n=9) is off by 109× on cpu"
+    assert picture.title == title
     assert "3 more cases stand in the table alone." in picture.caption
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -14,15 +14,20 @@ from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot
-from suite.cells.cell import Cell, Ladder
+from suite.analysis.result.numbers import cite
+from suite.cells.cell import Cell, Ladder, Step
 from suite.cells.traits import ProfileName
 from suite.report.sections.causes import describe_naive_gaps
+from suite.worker import scenarios
+from tests import synthetic
 from tests.analysis.causes.test_insight import SLICES
 from tests.fakes import machines
-from tests.fakes.hosts import QUIET
+from tests.fakes.hosts import QUIET, SILENT
 from tests.fakes.machines import CPU, GPU, Device
 from tests.rendering import render_markdown, study
 from tests.report.drawn import Drawn, draw_campaign
+
+CELLS = scenarios.cells()
 
 KINDS = ("prints", "takes", "says", "compares")
 """What stands of a script as posted, and of the same in a warm process: of one place, and of two."""
@@ -54,27 +59,45 @@ def name_way(name: str, fixed: Mapping[str, object]) -> tuple[str, str]:
 
 
 def expect(drawn: Drawn) -> Sentences:
-    """By the numbers that count; of each way at least two."""
+    """By the numbers that count: of each way at least two, and of two places the script's and the fair."""
     cells = {cell.id: cell for cell in drawn.campaign.cells}
     ways: dict[tuple[str, str], dict[bool, Ladder]] = {}
     for way in filter(None, (cell.way for cell in cells.values())):
         ways.setdefault(name_way(way.name, way.fixed), {})[way.on_cpu] = way
     expected: Sentences = {kind: set() for kind in KINDS}
     for name, pair in ways.items():
-        ends: dict[Spot, tuple[Cell, str, str]] = {}
+        ends: dict[Spot, tuple[Cell, str, str | None]] = {}
         for arm, way in product(drawn.campaign.arms, pair.values()):
             there = [stage for stage in way.stages if (arm, stage.cell) in drawn.counted]
             if len(there) > 1:
                 first = cells[there[0].cell or ""]
                 spot = Spot(arm=arm, pinned=way.on_cpu)
-                ends[spot] = (first, there[0].change, there[-1].change)
+                ends[spot] = (first, there[0].change, find_fair(way, there))
                 expected["prints" if first.process else "takes"].add((*name, name_spot(spot)))
         here = ends.get(Spot(arm="cuda", pinned=False))
         for spot, (first, *changes) in ends.items():
-            if here and spot != Spot(arm="cuda", pinned=False) and changes == list(here[1:]):
+            if (
+                here
+                and here[-1]
+                and spot != Spot(arm="cuda", pinned=False)
+                and changes == list(here[1:])
+            ):
                 places = (*name, "cuda", name_spot(spot))
                 expected["says" if first.process else "compares"].add(places)
     return expected
+
+
+def find_fair(way: Ladder, there: Sequence[Step]) -> str | None:
+    """The change of the first stage behind all of the timing; None: it trains otherwise, or is the first."""
+    timing = [place for place, stage in enumerate(way.stages) if stage.effect == "timing" and place]
+    behind = [stage for stage in there if way.stages.index(stage) >= max(timing)]
+    until = (
+        way.stages[way.stages.index(there[0]) + 1 : way.stages.index(behind[0]) + 1]
+        if behind
+        else []
+    )
+    trains = any(stage.effect == "training" for stage in until)
+    return behind[0].change if until and not trains else None
 
 
 def hear(report: str) -> Sentences:
@@ -90,10 +113,10 @@ def hear(report: str) -> Sentences:
                 fixed, places = cells[:2]
                 kind = "says" if "the script says" in head else "compares"
                 heard[kind].add((name, fixed, *places.split(" against ")))
-            elif head[1] == "what changed" and cells[0] != before:
+            elif head[1] == "kind" and cells[0] != before:
                 before = cells[0]
                 *fixed, place = re.split(r", (?!on its CPU)", before)
-                kind = "takes" if cells[1].startswith(WARM) else "prints"
+                kind = "takes" if cells[2].startswith(WARM) else "prints"
                 heard[kind].add((name, ", ".join(fixed), place))
     return heard
 
@@ -143,7 +166,7 @@ WORDS = {
     "slower": "| cuda against cpu | 52.2× slower",
     "warm": WARM,
     "wrong": "the wrong winner",
-    "between": "% by tracing no longer timed",
+    "between": "% by timing: tracing no longer timed",
     "provisional": "provisional, without a verdict",
     "invents": "a difference where none is shown",
     "alike": "neither tells them apart",
@@ -192,6 +215,80 @@ def test_scripts_stand_in_the_order_of_their_first_wrong_winners() -> None:
         falls.append(structs.replace(fall, title=title, steps=steps, fixed={}))
         gaps.append(structs.replace(gap, cell=cell, verdict=verdict))
     made = structs.replace(analysis, waterfalls=tuple(falls), findings=tuple(gaps))
-    assert list(describe_naive_gaps(made)) == [
-        "Timed as posted, in a warm process, 2 of 2 scripts name the wrong winner: B; A."
-    ]
+    words = "Timed as posted, in a warm process, 2 of 2 scripts name the wrong winner: B{}; A."
+    assert list(describe_naive_gaps(made)) == [words.format("")]
+    # Where the script itself was changed as well on the way, the timing alone is not to blame.
+    between = cite("between", effects=("timing", "script"))
+    gaps[1] = structs.replace(gaps[1], evidence=(gaps[1].evidence[0], between))
+    made = structs.replace(made, findings=tuple(gaps))
+    assert list(describe_naive_gaps(made)) == [words.format(" (by timing and script together)")]
+
+
+SLICED = [cell for cell in CELLS if cell.id.startswith("asked.slices/") and cell.id.endswith("arm")]
+TOGETHER = "timing, script and training together"
+
+
+@pytest.mark.parametrize(
+    ("measured", "rows"),
+    [
+        ("script trained", [",", "timing, 2.00× shorter,"]),
+        (
+            "script trained traced placed",
+            [
+                ",",
+                "timing, 2.00× shorter,",
+                "timing and script together, 16.0× shorter, 16.0× shorter",
+                "timing fair, 2.00× shorter, 4.00× shorter",
+            ],
+        ),
+        (
+            "traced placed float32",
+            [
+                ",",
+                "timing fair, 2.00× shorter, 2.00× shorter",
+                "script, 2.00× faster, 2.00× faster",
+            ],
+        ),
+        (
+            "placed float32 no-fetch",
+            ["fair,", "script, 2.00× faster,", "script, 2.00× faster, 4.00× faster"],
+        ),
+        (
+            "script float32 device-data batch-512",
+            [
+                ",",
+                "timing and script together fair, 128× shorter, 128× shorter",
+                "script, 4.00× faster, 4.00× faster",
+                "training, 2.00× faster, 2.00× faster",
+            ],
+        ),
+        # Of what was taken together nobody can tell what each kind makes, nor what a fair number is.
+        ("script batch-512", [",", f"{TOGETHER}, 1024× shorter,"]),
+        (
+            "placed no-fetch batch-512",
+            [
+                "fair,",
+                "script, 4.00× faster, 4.00× faster",
+                "script and training together, 4.00× faster, 4.00× faster",
+            ],
+        ),
+    ],
+)
+def test_every_row_says_its_kind_and_no_kind_has_the_work_of_another(
+    measured: str, rows: list[str]
+) -> None:
+    """Each stage takes half as long an example as the one before it."""
+    cells = [cell for cell in SLICED if cell.params["stage"] in measured.split()]
+    places = {cell.id: place for place, cell in enumerate(SLICED)}
+    campaign = synthetic.make_campaign(arms=["cpu"], cells=cells, profile="standard")
+    documents = synthetic.make_documents(
+        campaign, truth=lambda cell, _: cell.work.amount / 2.0 ** places[cell.id], host=SILENT
+    )
+    report = render_markdown(study(campaign, documents))
+    heard = []
+    for line in report.partition("### slices")[2].partition("\n#")[0].splitlines():
+        if line.startswith("| cpu"):
+            _, kind, _, time, factor, total = (cell.split() for cell in line.split("|")[1:-1])
+            words = [*kind, *(["fair"] if "fair" in time else [])]
+            heard.append(", ".join(map(" ".join, (words, factor[:2], total[:2]))).strip())
+    assert [row.replace(", ,", ",") for row in heard] == rows

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
+from suite.cells.cell import Step
+from suite.cells.changes import find_effect
+from suite.cells.traits import EFFECTS
 from suite.worker import scenarios
 from suite.worker.scenarios.scripts import clones, fit, loops, products
 from suite.worker.scenarios.scripts.waterfall import Waterfall
@@ -28,6 +31,31 @@ def test_one_setting_changes_from_a_stage_to_the_next_and_is_what_its_words_say(
         of_stage = [c for c in ASKED if (c.case, c.params["stage"]) == (waterfall.case, stage.name)]
         assert of_stage
         assert all(stage.new.format(**cell.params) in cell.question for cell in of_stage)
+
+
+def test_every_change_is_of_one_kind_which_its_words_alone_tell() -> None:
+    kinds: dict[str, set[str]] = {}
+    for cell in ASKED:
+        for step in cell.way.stages[1:] if cell.way else ():
+            kinds.setdefault(step.change, set()).add(step.effect)
+            # An older plan may say otherwise, or nothing.
+            assert find_effect(replace(step, effect="script")) == step.effect
+    assert all(len(effects) == 1 for effects in kinds.values()), kinds
+    assert {effect for effects in kinds.values() for effect in effects} == set(EFFECTS)
+    # Of a change that is none of the suite's a plan is what there is.
+    for effect in EFFECTS:
+        step = Step(cell=None, change="a word that nobody uses", removes=None, effect=effect)
+        assert find_effect(step) == effect
+
+
+@pytest.mark.parametrize("waterfall", WATERFALLS, ids=lambda waterfall: waterfall.case)
+def test_the_fair_number_is_of_the_scripts_own_batch(waterfall: Waterfall) -> None:
+    """No change of the timing comes behind one that trains otherwise, which a fair number can't be of."""
+    for way in (cell.way for cell in ASKED if cell.case == waterfall.case and cell.way):
+        effects = [step.effect for step in way.stages[1:]]
+        assert "timing" not in list(
+            itertools.dropwhile(lambda effect: effect != "training", effects)
+        )
 
 
 def test_what_happens_once_in_a_process_has_one_sample() -> None:

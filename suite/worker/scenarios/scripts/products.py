@@ -82,7 +82,7 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
     return Prepared(
         step=pin(fetching if settings.fetch else step, on),
         check=lambda made: check_matrices(
-            *(matrix.numpy() for matrix in made), precision.find_default(placed(device, on))
+            *(matrix.numpy() for matrix in made), allowed=precision.find_default(placed(device, on))
         ),
         tensors=list,
         resident=resident,
@@ -119,7 +119,7 @@ def _witness(half: str, n: int) -> tuple[Callable[[], Nodes], Callable[[], Check
             matrices[:] = session.run(fetches, options=options, run_metadata=metadata)
         return placement.list_nodes(metadata.partition_graphs)
 
-    return run_again, lambda: check_matrices(*matrices, precision.find_default(half))
+    return run_again, lambda: check_matrices(*matrices, allowed=precision.find_default(half))
 
 
 def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
@@ -137,7 +137,7 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return printed
 
 
-def check_matrices(left: Any, right: Any, product: Any, allowed: str) -> Check:
+def check_matrices(left: Any, right: Any, product: Any, *, allowed: str) -> Check:
     """Freivalds' check of a product, and that its operands are not all the same number.
 
     ``allowed`` is the precision that TensorFlow may choose; a small product it can compute in a better one.

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from suite.cells.cell import Choice, Ladder, Param, Step, cell_id
-from suite.cells.scenario import CHOICES, Ops, Point, Scenario, cell, cross
-from suite.cells.tables import read_table
+from suite.cells.changes import CHOICES, WATERFALLS
+from suite.cells.scenario import Ops, Point, Scenario, cell, cross
 from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Effect, Profiles, Removed
 from suite.worker.scenario.scenario import Printed, list_halves
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF
@@ -49,8 +49,8 @@ class Stage:
     ``new`` says in at most eight words what differs from the stage before (of the first: what the
     asker does).  ``change`` is the one setting that does, and ``removes`` the cause that this takes away.
     ``profiles`` are those of its cells, where the case has none of its own.  ``ons`` is where it is measured.
-    ``effect`` is what the change is to whoever makes it, where it does not remove the start-up; ``like`` is
-    the same change along an axis.
+    ``effect`` is what the change is to whoever makes it, and ``costs`` what it costs besides; or it is
+    ``like`` a change along an axis.
     The stage of the name `SCRIPT` is the script itself, in a process of its own.
     """
 
@@ -60,7 +60,8 @@ class Stage:
     removes: Removed | None = None
     profiles: Profiles | Callable[..., Profiles] = FULL
     ons: Sequence[On] = tuple(ARMS_OF)
-    effect: Effect = "script"
+    effect: Effect = "timing"
+    costs: str = ""
     like: Choice | None = None
 
 
@@ -218,8 +219,8 @@ class Waterfall:
                     removes=None
                     if (axes["on"], stage.removes) == ("arm", "fallback")
                     else stage.removes,
-                    effect=_find_effect(stage),
-                    costs=stage.like.costs if stage.like else "",
+                    effect=(stage.like or stage).effect,
+                    costs=(stage.like or stage).costs,
                     called=stage.like.larger if stage.like else "",
                 )
                 for (cell, stage), change in zip(measured, changes, strict=True)
@@ -235,17 +236,8 @@ class Waterfall:
         return self.fair(**place) if self.fair is not None and stage is self.stages[-1] else None
 
 
-def _find_effect(stage: Stage) -> Effect:
-    if stage.removes == "start-up":
-        return "timing"
-    return stage.like.effect if stage.like else stage.effect
-
-
-_DECLARED = read_table(__file__, "waterfalls")
-
-
 def read_waterfall(case: str, **functions: Any) -> Waterfall:
-    """The waterfall of a case as ``waterfalls.json`` declares it.
+    """The waterfall of a case as `WATERFALLS` declares it.
 
     ``functions``: those of its fields that are functions.
     """
@@ -257,9 +249,9 @@ def read_waterfall(case: str, **functions: Any) -> Waterfall:
                 "like": CHOICES[row["like"]] if "like" in row else None,
             }
         )
-        for row in _DECLARED[case]["stages"]
+        for row in WATERFALLS[case]["stages"]
     )
-    return Waterfall(**{**_DECLARED[case], "case": case, "stages": stages, **functions})
+    return Waterfall(**{**WATERFALLS[case], "case": case, "stages": stages, **functions})
 
 
 FIRST_STEP = cell("overhead.startup", stage="step")

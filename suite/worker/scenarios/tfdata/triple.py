@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Param, Work
-from suite.cells.scenario import CHOICES, Links, Proof, Scenario, Target, cross, vary
+from suite.cells.changes import CHOICES
+from suite.cells.scenario import Links, Proof, Scenario, Target, cross, vary
 from suite.cells.traits import FULL, NOT_QUICK, QUICK, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
