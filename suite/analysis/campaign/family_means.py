@@ -17,8 +17,8 @@ from suite.analysis.statistics.estimate import find_moments
 def find_means(
     arms: Mapping[str, ArmAnalysis], cells: Sequence[CellAnalysis]
 ) -> Iterator[FamilyMean]:
-    """The means of every family with cells of work, in the plan's order, by arm but the first; stages of scripts
-    are a family of their own.
+    """The means of every family with cells of work, in the plan's order, by arm but the first; stages of
+    scripts are a family of their own.
 
     Of ``B`` blocks that count on both arms and ``C`` cells that have a valid pair in each of these, with
     the seconds ``s`` a call::
@@ -70,7 +70,9 @@ def _find_mean(
         return None
     sides = (
         {
-            block: math.exp(find_moments([math.log(cell.arms[arm].values[block]) for cell in cells]).mean)
+            block: math.exp(
+                find_moments([math.log(cell.arms[arm].values[block]) for cell in cells]).mean
+            )
             for block in blocks
         }
         for arm in (base, other)

@@ -5,112 +5,26 @@ Words only; what is true is decided in `explain` and `improvements`.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import get_args
+from collections.abc import Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Cause, Finding, RuleName, Standing, Waterfall
+from suite.analysis.result.findings import Cause, Finding, Standing
 from suite.report.text.evidence import CPU_IS_RIGHT, word_evidence
 from suite.report.text.findings import Columns, format_number, show_evidence, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import (
-    join_first,
-    show_relative,
-    show_seconds,
-    show_share,
-    show_things,
-)
+from suite.report.text.units import show_relative, show_seconds, show_share
 
 
-def describe_losses(analysis: Analysis) -> Iterator[str]:
-    """What explains the cells that the GPU loses by a verdict."""
-    losses = [
-        cell
-        for cell in analysis.work
-        if cell.standing and cell.standing.loses and not cell.standing.provisional
-    ]
-    if not losses:
-        return
-    first = Counter(cell.causes[0].rule for cell in losses)
-    sure = Counter(cell.causes[0].rule for cell in losses if cell.causes[0].confirmed)
-    rules = sorted(filter(first.get, get_args(RuleName)), key=lambda rule: -first[rule])
-    parts = [_count_confirmed(rule, first[rule], sure[rule]) for rule in rules]
-    by = ", by the largest cause" if len(parts) > 1 else ""
-    cells = show_things(len(losses), "cell")
-    yield f"Why {analysis.gpu or ''} loses {cells}{by}: {'; '.join(parts)}."
-
-
-def _count_confirmed(rule: RuleName, cells: int, sure: int) -> str:
-    """``overhead (the time to start operations) in 14, 9 confirmed``; what is unknown can't be confirmed."""
-    if rule == "unknown":
-        return f"{rule} in {cells}"
-    many = "all" if sure == cells > 1 else str(sure) if sure else "none"
-    return f"{rule} ({TEXTS['meanings'][rule]}) in {cells}, {many} confirmed"
-
-
-MOST_TOLD = 4
-"""Changes on the first screen."""
-
-
-def describe_improvements(analysis: Analysis) -> Iterator[str]:
-    """What makes an arm itself faster, the largest gains first; what it costs stands with all others."""
-    on_cpu = {cell.id for cell in analysis.cells if cell.on_cpu and analysis.gpu}
-    arm = analysis.gpu or analysis.cpu or ""
-    helping = [
-        change
-        for change in analysis.find("change", arm=arm, verdict="faster")
-        if change.cell not in on_cpu
-    ]
-    if helping:
-        names = name_cells(analysis.cells)
-        helping.sort(key=lambda change: -change.number.value)
-        changes = join_first(MOST_TOLD, [_describe_change(change, names) for change in helping])
-        yield f"What speeds up {arm}, against itself and per unit of work: {changes}."
-
-
-def _describe_change(change: Finding, names: Mapping[str, str]) -> str:
+def describe_change(change: Finding, names: Mapping[str, str]) -> str:
+    """``prefetch instead of none (mlp.train → on: 2.0× faster)``, and whether it trains otherwise."""
     what, where, effect, *_ = change.evidence
     way = f"{names.get(change.cell, change.cell)} → {word_evidence(where, names=names)}"
     training = effect.values.get("effect") == "training"
     besides = f"; {TEXTS['effects']['training']}" if training else ""
     return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
-
-
-def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
-    """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
-    against the CPU beside the GPU."""
-    for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
-        scripts = {
-            waterfall.steps[0].cell: waterfall
-            for waterfall in analysis.waterfalls
-            if waterfall.posted == posted
-        }
-        gaps = [gap for gap in analysis.find("gap") if gap.cell in scripts]
-        wrong: dict[str, list[Finding]] = {}
-        for gap in gaps:
-            if gap.verdict == "wrong-winner":
-                wrong.setdefault(scripts[gap.cell].title, []).append(gap)
-        if wrong:
-            every = show_things(len({scripts[gap.cell].title for gap in gaps}), "script")
-            names = "names" if len(wrong) == 1 else "name"
-            listed = (f"{title}{_list_sizes(wrongs, scripts)}" for title, wrongs in wrong.items())
-            yield f"{how}, {len(wrong)} of {every} {names} the wrong winner: {'; '.join(listed)}."
-
-
-def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> str:
-    """At which sizes a script misleads; of comparisons with both CPUs those with the CPU arm."""
-    arms = [gap for gap in gaps if gap.against != gap.arm]
-    against = [] if arms else ["against the CPU of its own process"]
-    sizes = (
-        " ".join(f"{axis}={value}" for axis, value in scripts[gap.cell].fixed.items())
-        for gap in arms or gaps
-    )
-    inside = "; ".join(filter(None, [", ".join(filter(None, sizes)), *against]))
-    return f" ({inside})" if inside else ""
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:

@@ -148,24 +148,36 @@ def describe_failed(analysis: Analysis) -> list[str]:
     return [f"A CONTROL FAILED: {failure}." for failure in failures]
 
 
-def describe_held(analysis: Analysis) -> Iterable[str]:
-    """Which kinds of control held, by name where some did not run; of a campaign of which none failed."""
-    controls = analysis.controls
-    hidden = controls.cuda_hidden
-    judged = [family.base for family in controls.twins if family.verdicts]
-    # What gave no verdict, or no interval, held nothing.
-    kinds = {
-        f"{' and '.join(judged)} run again": judged,
-        "the CUDA image without its GPU": hidden and hidden.verdicts,
-        "one product more in 20": [extra for extra in controls.extra_work if extra.holds],
-        "input alone": any(controls.input_only.values()),
+def sort_controls(analysis: Analysis) -> dict[str, list[str]]:
+    """The controls by what became of them, in a few words each: which held, failed, were too wide to tell, or
+    did not run."""
+    controls, hidden = analysis.controls, analysis.controls.cuda_hidden
+    answers: dict[str, list[str]] = {
+        answer: [] for answer in ("held", "failed", "too wide to tell", "not run")
     }
-    ran = [name for name, held in kinds.items() if held]
-    if ran and analysis.others:
-        which = f"{len(ran)} of {len(kinds)} kinds of control ran, and held: {', '.join(ran)}."
-        yield (
-            which if len(ran) < len(kinds) else f"All {len(kinds)} kinds of control ran, and held."
-        )
+    families = {f"{family.base} run twice": family for family in (*controls.twins, *controls.again)}
+    if hidden:
+        families["the CUDA image without its GPU"] = hidden
+    for name, family in families.items():
+        shown = family.verdicts.values()
+        held = any(verdict.name == "EQUIVALENT" for verdict in shown)
+        answer = "failed" if family.flagged else "held" if held else "too wide to tell"
+        answers[answer].append(name)
+    for extra in controls.extra_work:
+        low = extra.ratio.low
+        held = extra.holds is True and low is not None and low > 1
+        answer = "failed" if extra.holds is False else "held" if held else "too wide to tell"
+        answers[answer].append(f"known extra work on {extra.arm}")
+    if controls.input_only:
+        answers["failed" if controls.input_differs else "held"].append("input alone")
+    ran = {
+        "an arm run twice": controls.twins or controls.again,
+        "the CUDA image without its GPU": hidden or analysis.gpu is None,
+        "known extra work": controls.extra_work,
+        "input alone": controls.input_only or not analysis.others,
+    }
+    answers["not run"] = [name for name, there in ran.items() if not there]
+    return answers
 
 
 def _doubt(off: float) -> str:

@@ -29,6 +29,19 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
     }
 
 
+def describe_work(sweep: SweepAnalysis) -> str:
+    """What a call of a sweep's case does, in plain words where it has some: ``training steps``."""
+    case = f"{sweep.scenario}.{sweep.case}"
+    return TEXTS["work"].get(case, case)
+
+
+def describe_fixed(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
+    """What tells a sweep from the others of its case: ``network A``; empty: it is the only one."""
+    names = TEXTS["work"]
+    fixed = tell_apart(sweep, among)
+    return ", ".join(f"{names.get(axis, axis)} {value}" for axis, value in fixed.items())
+
+
 def describe_crossover(sweep: SweepAnalysis, other: str, base: str) -> str:
     """Who wins along a sweep, and what that is about where it is more than arithmetic."""
     words = word_crossover(sweep.crossovers[other], sweep.axis, other, base)
