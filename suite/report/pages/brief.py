@@ -11,10 +11,9 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import RuleName
 from suite.report.pages.gallery import write_first_picture
-from suite.report.pages.page_parts import explain_absence
-from suite.report.sections.causes import describe_change
+from suite.report.sections.causes import describe_change, describe_naive_gaps
 from suite.report.sections.controls import sort_controls
-from suite.report.sections.deciding import write_deciding, write_means
+from suite.report.sections.deciding import LINE, write_deciding, write_means
 from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
 from suite.report.sections.opening import (
     account,
@@ -28,14 +27,11 @@ from suite.report.text.evidence import CPU_IS_RIGHT
 from suite.report.text.names import name_cells
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import join_first, show_seconds, show_things
+from suite.report.text.units import end_sentence, show_seconds, show_things
 from suite.report.text.wording import NO_FINDING, name_banners, shorten, word
 
 ROOM = 10
 """What a brief has room for where nothing is long: so many rows, warnings and causes, and texts to match."""
-
-_PARAGRAPH = 70
-"""Characters of a paragraph for each unit of room."""
 
 
 def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
@@ -58,34 +54,32 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = RO
 
 def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) -> None:
     """The blocks that ``brief.md`` consists of and the report begins with."""
-    most = room * _PARAGRAPH
+    most = room * LINE
     _write_head(page, analysis, most)
     _write_answers(page, analysis, room)
     write_first_picture(page, analysis, undrawn)
     page.table(TEXTS["captions"]["who-wins"], list(list_crossovers(analysis))[:room])
     write_deciding(page, analysis, room)
-    absent = (
-        explain_absence((cell.verdicts[other] for cell in analysis.cells), f" of {other}")
-        for other in analysis.leading
-    )
-    open_ = (text for other in analysis.leading for text in tell_settling(analysis, other))
-    for sentence in dict.fromkeys(filter(None, [*absent, *open_])):
-        page.paragraph(shorten(sentence, most))
     write_means(page, analysis, room)
     causes = list(_describe_causes(analysis))
     if analysis.cpu and analysis.gpu:
         page.paragraph(Strong(f"Why {analysis.cpu} wins where it does"))
         page.bullets(shorten(text, most) for text in causes[:room] or [_NO_LOSS])
     answers = {
-        "Cost": [describe_cost(analysis), *_describe_break_even(analysis)],
+        "Cost": [describe_cost(analysis)],
         "Controls": [_describe_controls(analysis)],
         "Is it the machine that was ordered?": [
             *describe_hardware(analysis),
             *describe_limits(analysis),
         ],
         "GPUs": [tell_comparison(view, other) for view in analysis.by_gpu for other in view.others],
+        "Scripts": list(describe_naive_gaps(analysis)),
         "Measured, and not": account(analysis),
     }
+    # What would decide more of the cells, where the decision does not say so.
+    open_ = [text for other in analysis.leading for text in tell_settling(analysis, other)]
+    if open_ and not sort_controls(analysis)["failed"]:
+        answers["Undecided"] = list(dict.fromkeys(open_))
     page.bullets(
         (Strong(f"{topic}:" if topic[-1] != "?" else topic), f" {shorten(' '.join(texts), most)}")
         for topic, texts in answers.items()
@@ -93,10 +87,10 @@ def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) 
     )
 
 
-def compose_screen(analysis: Analysis, undrawn: str | None) -> Page:
+def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     """What a terminal shows of the brief."""
     page = Page(name_banners(analysis.flags))
-    _write_head(page, analysis, 3 * _PARAGRAPH)
+    _write_head(page, analysis, 3 * LINE)
     _write_answers(page, analysis, 3)
     page.table(TEXTS["captions"]["who-wins"], list_crossovers(analysis))
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
@@ -117,12 +111,12 @@ def _write_head(page: Page, analysis: Analysis, most: int) -> None:
     machine = shorten(describe_machine(analysis) + name_devices(analysis), most)
     page.paragraph(f"{machine}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}.")
     soundness, why = judge_soundness(analysis)
-    page.paragraph(Strong(soundness), f": {shorten(why, most)}.")
+    page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {shorten(why, most)}.")
 
 
 def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
     """What must not be missed, then the decision."""
-    most = room * _PARAGRAPH
+    most = room * LINE
     for flag in analysis.flags:
         for banner in name_banners([flag]):
             why = NO_FINDING if flag.severity == "invalid" else f"{word(flag)}."
@@ -168,10 +162,10 @@ def _describe_example(analysis: Analysis, cells: list[CellAnalysis]) -> str:
     name = name_cells(analysis.cells)
     cell = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
     cause, standing = cell.causes[0], cell.standing
-    took = f" {show_seconds(cause.seconds)}" if cause.seconds else " an unknown part"
     lost = standing.lost if standing else None
-    of = f" of the {show_seconds(lost.value)} lost a call" if lost else ""
-    return f"at {name[cell.id]}{took}{of}"
+    took = f"{show_seconds(cause.seconds)} of " if cause.seconds else ""
+    of = f" {took}{show_seconds(lost.value)} lost a call" if lost else ""
+    return f"such as {name[cell.id]}{of and ':'}{of}"
 
 
 def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis]) -> str:
@@ -183,29 +177,15 @@ def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis]) -> str:
         for change in analysis.find("change", arm=analysis.gpu or "", verdict="faster")
         if change.cell in ids
     ]
-    changes.sort(
-        key=lambda change: (
-            change.evidence[2].values.get("effect") != "script",
-            -change.number.value,
-        )
-    )
-    if changes:
-        return f"helps: {join_first(2, [describe_change(change, names) for change in changes])}"
+    changes.sort(key=lambda change: -change.number.value)
+    kinds = [change.evidence[2].values.get("effect") for change in changes]
+    # The largest gain that leaves the results the same, then the largest that does not.
+    chosen = [changes[kinds.index(kind)] for kind in ("script", "training") if kind in kinds]
+    if chosen:
+        return f"helps: {'; '.join(describe_change(change, names) for change in chosen)}"
     if all(cell.standing and cell.standing.hopeless for cell in cells):
         return CPU_IS_RIGHT
     return f"to try: {TEXTS['advice'][cells[0].causes[0].rule]}"
-
-
-def _describe_break_even(analysis: Analysis) -> Iterator[str]:
-    """Up to which price a machine with the GPU costs less for the same work, where verdicts decide most."""
-    names = name_cells(analysis.cells)
-    turns = analysis.find("price-ratio")
-    if turns:
-        best = max(turns, key=lambda turn: turn.number.value)
-        yield (
-            f"Elsewhere the GPU is cheaper for {names[best.cell]} as long as a machine with it costs "
-            f"less than {best.number.value:.3g} times one with the CPU alone."
-        )
 
 
 def _describe_controls(analysis: Analysis) -> str:

@@ -35,7 +35,7 @@ from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
 def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
-    """The whole report, which begins with the brief; ``undrawn`` and ``room`` are as `compose_brief` has them."""
+    """The whole report, which begins with the brief; ``undrawn`` and ``room`` are those of that."""
     page = Page(name_banners(analysis.flags))
     write_brief(page, analysis, undrawn, room)
     write_causes(page, analysis)

@@ -49,5 +49,6 @@ def _draw_panel(picture: Picture, axes: Axes, panel: Curves, count: int) -> None
         look = sheet.look_of(picture, name)
         sheet.draw_marks(axes, look, list(map(sheet.tame, line)), list(line.values()), "y")
         axes.plot([], [], **look, markersize=5, label=sheet.wrap(name, 30, 1))
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-    axes.legend(title=sheet.wrap(panel.title, 30, 1), **place)
+    # One line that is called as its panel needs no title.
+    title = None if list(panel.lines) == [panel.title] else sheet.wrap(panel.title, 30, 1)
+    axes.legend(title=title, loc="lower left", bbox_to_anchor=(0, 1), alignment="left")

@@ -5,17 +5,17 @@ Words only; what is true is decided in `explain` and `improvements`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import Cause, Finding, Standing
+from suite.analysis.result.findings import Cause, Finding, Standing, Waterfall
 from suite.report.text.evidence import CPU_IS_RIGHT, word_evidence
 from suite.report.text.findings import Columns, format_number, show_evidence, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_relative, show_seconds, show_share
+from suite.report.text.units import show_relative, show_seconds, show_share, show_things
 
 
 def describe_change(change: Finding, names: Mapping[str, str]) -> str:
@@ -25,6 +25,39 @@ def describe_change(change: Finding, names: Mapping[str, str]) -> str:
     training = effect.values.get("effect") == "training"
     besides = f"; {TEXTS['effects']['training']}" if training else ""
     return f"{word_evidence(what)} ({way}: {format_number(change)}{besides})"
+
+
+def describe_naive_gaps(analysis: Analysis) -> Iterator[str]:
+    """Where scripts, or their timing in a warm process, name the wrong winner: against the CPU arm, or else
+    against the CPU beside the GPU."""
+    for posted, how in ((True, "Timed as posted"), (False, "Timed as posted, in a warm process")):
+        scripts = {
+            waterfall.steps[0].cell: waterfall
+            for waterfall in analysis.waterfalls
+            if waterfall.posted == posted
+        }
+        gaps = [gap for gap in analysis.find("gap") if gap.cell in scripts]
+        wrong: dict[str, list[Finding]] = {}
+        for gap in gaps:
+            if gap.verdict == "wrong-winner":
+                wrong.setdefault(scripts[gap.cell].title, []).append(gap)
+        if wrong:
+            every = show_things(len({scripts[gap.cell].title for gap in gaps}), "script")
+            names = "names" if len(wrong) == 1 else "name"
+            listed = (f"{title}{_list_sizes(wrongs, scripts)}" for title, wrongs in wrong.items())
+            yield f"{how}, {len(wrong)} of {every} {names} the wrong winner: {'; '.join(listed)}."
+
+
+def _list_sizes(gaps: Sequence[Finding], scripts: Mapping[str, Waterfall]) -> str:
+    """At which sizes a script misleads; of comparisons with both CPUs those with the CPU arm."""
+    arms = [gap for gap in gaps if gap.against != gap.arm]
+    against = [] if arms else ["against the CPU of its own process"]
+    sizes = (
+        " ".join(f"{axis}={value}" for axis, value in scripts[gap.cell].fixed.items())
+        for gap in arms or gaps
+    )
+    inside = "; ".join(filter(None, [", ".join(filter(None, sizes)), *against]))
+    return f" ({inside})" if inside else ""
 
 
 def write_causes(page: Page, analysis: Analysis) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.campaign import Analysis, FamilyMean
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import WORK_LEVEL, Ratio, Verdict, VerdictName
+from suite.cells.families import name_title
+from suite.flags import Flag
 from suite.report.sections.tables.cells import show_arm_ratio, show_time
+from suite.report.text.crossovers import describe_fixed, describe_work, name_size
 from suite.report.text.names import name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_bytes, show_energy, show_ratio, show_share, show_whole
-from suite.report.text.wording import shorten
+from suite.report.text.units import end_sentence, show_bytes, show_energy, show_ratio, show_share
+from suite.report.text.wording import shorten, word
+
+LINE = 70
+"""Characters of a paragraph of a brief for each row that it has room for."""
 
 MOST_ARMS = 2
 """Arms beside the first that a table of the brief has room for."""
@@ -23,7 +29,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
     """At most so many cells, with the numbers that decide and how sure these are; nothing where there is
     no cell of work."""
     cells = _choose_cells(analysis, most)
-    names = name_cells(analysis.cells)
+    names = name_cells(analysis.cells) | _name_sizes(analysis)
     misleading = _find_misleading(analysis)
     rows = [
         {
@@ -40,7 +46,30 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
                 {**row, f"{gpu}: peak memory, energy a call": use or NO_NUMBER}
                 for row, use in zip(rows, used, strict=True)
             ]
-    page.table(TEXTS["captions"]["deciding"].format(rule=_describe_rule(analysis)), rows)
+    ratio = " and their ratio, ± or with the ends" if analysis.others else ", ± half"
+    page.table(
+        TEXTS["captions"]["deciding"].format(ratio=ratio, rule=_describe_rule(analysis)), rows
+    )
+    absent = (
+        end_sentence(word(verdict))
+        for cell in cells
+        for verdict in (cell.verdicts[other] for other in analysis.leading)
+        if isinstance(verdict, Flag)
+    )
+    for sentence in dict.fromkeys(absent):
+        page.paragraph(shorten(sentence, LINE * most))
+
+
+def _name_sizes(analysis: Analysis) -> dict[str, str]:
+    """The cells of the main sweeps in plain words: ``training steps, network A, batch 512``."""
+    names = {}
+    for sweep in analysis.main_sweeps:
+        fixed = describe_fixed(sweep, analysis.main_sweeps)
+        for cell in analysis.cells:
+            if cell.id in sweep.cells:
+                size = name_size(sweep.axis, float(cell.params[sweep.axis]))
+                names[cell.id] = ", ".join(filter(None, [describe_work(sweep), fixed, size]))
+    return names
 
 
 def _describe_rule(analysis: Analysis) -> str:
@@ -162,17 +191,27 @@ def write_means(page: Page, analysis: Analysis, most: int) -> None:
     several = len(analysis.leading) > 1
     rows: list[Row] = [
         {
-            "family": mean.family + (", steps of scripts" if mean.staged else ""),
+            "family": _name_family(mean),
             **({"arm": mean.arm} if several else {}),
             "cells in the mean": f"{mean.counted} of {mean.cells}",
             f"geometric mean, against {base}": NO_NUMBER
             if mean.ratio is None
             else show_ratio(mean.ratio, other=mean.arm, base=base),
-            f"{'the arm' if several else mean.arm} wins": show_whole(mean.wins),
-            f"{base} wins": show_whole(mean.loses),
-            "equal": show_whole(mean.equal),
-            "undecided": show_whole(mean.undecided),
+            f"{'the arm' if several else mean.arm} wins, {base} wins, equal, undecided": _count(
+                mean
+            ),
         }
         for mean in shown
     ]
     page.table(TEXTS["captions"]["means"], rows)
+
+
+def _name_family(mean: FamilyMean) -> str:
+    title = name_title(mean.family)
+    name = f"{mean.family}: {title}" if title else mean.family
+    return f"{name}, step by step" if mean.staged else name
+
+
+def _count(mean: FamilyMean) -> str:
+    counts = (mean.wins, mean.loses, mean.equal, mean.undecided)
+    return ", ".join(map(str, counts)) if any(counts) else "no verdicts"

@@ -78,16 +78,17 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
     if analysis.invalid:
         return "INVALID", word_invalid(analysis.invalid)
     controls = sort_controls(analysis)
+    failed = controls["failed"] or describe_failed(analysis)
     unsound = [
         *(word(flag) for flag in analysis.flags if flag.scope == "machine"),
-        *controls["failed"],
+        *(["a control failed"] if failed else []),
         *(f"{arm} gives wrong results" for arm in analysis.arms if _find_wrong(analysis, arm)),
         *(["impossible numbers"] if describe_impossible(analysis) else []),
     ]
     if unsound:
         return "UNSOUND", "; ".join(unsound)
     doubts = [
-        *(["the numbers are synthetic"] if _is_simulated(analysis) else []),
+        *(["simulated"] if _is_simulated(analysis) else []),
         *(
             f"{answer}: {', '.join(controls[answer])}"
             for answer in ("too wide to tell", "not run")
@@ -155,22 +156,16 @@ def _find_wrong(analysis: Analysis, arm: str) -> list[tuple[str, str]]:
 
 
 def account(analysis: Analysis) -> list[str]:
-    """What was planned, what became of it, and how long it took."""
+    """What was measured and what was not, and how long it took."""
     campaign = analysis.campaign
-    arms = ", ".join(analysis.arms)
-    work = len(analysis.work)
     cells = show_things(len(analysis.cells), "cell")
-    on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
-    others = ", the others explain or check it" if work < len(analysis.cells) else ""
-    each = ", each a case with its settings" if len(analysis.cells) > 1 else ""
-    of = f"{work} of work{others}; profile {campaign.profile}"
-    sentences = [f"A campaign of {cells}{each} ({of}), on {on}. A block runs each arm once."]
+    sentences = [f"{cells} ({len(analysis.work)} of work), profile {campaign.profile}."]
     if campaign.rechecks:
         sentences.append(f"It measured these cells of {campaign.rechecks} again.")
     for arm in analysis.arms:
         done = len(analysis.arms[arm].blocks)
         sentences.append(
-            f"{arm}: {show_things(done, 'block')} of {campaign.blocks} done, "
+            f"{arm}: {done} of {show_things(campaign.blocks, 'block')} done, "
             f"{count_outcomes(analysis.cells, arm, why=True)}."
         )
     for arm, reason in campaign.not_run.items():
@@ -180,7 +175,7 @@ def account(analysis: Analysis) -> list[str]:
         sentences.append(_end(f"The campaign ended early: {campaign.stopped}"))
     deaths = len(analysis.deaths)
     if deaths:
-        sentences.append(f"{show_things(deaths, 'container')} died (see below).")
+        sentences.append(f"{show_things(deaths, 'container')} died.")
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")

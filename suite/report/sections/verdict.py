@@ -18,8 +18,9 @@ from suite.report.text.crossovers import (
     describe_crossover,
     describe_fixed,
     describe_work,
+    name_size,
     show_runs,
-    word_reach,
+    word_best,
 )
 from suite.report.text.names import list_values
 from suite.report.text.page import Page
@@ -85,15 +86,16 @@ def _write_sentence(
         by_clause.setdefault(clause, []).append(sweep)
     if len(by_clause) == 1:
         (clause,) = by_clause
-        of = f" ({len(sweeps)} of {len(sweeps)} networks)" if len(sweeps) > 1 else ""
+        every = "networks" if "net" in first.fixed else "sweeps"
+        of = f" ({len(sweeps)} of {len(sweeps)} {every})" if len(sweeps) > 1 else ""
         words = f"{do} {clause}{of}"
     else:
         parts = [
-            f"{join_words([describe_fixed(sweep, sweeps) for sweep in alike])}: "
+            f"{join_words([describe_fixed(sweep, sweeps) for sweep in alike])} "
             + (clause or "undecided")
             for clause, alike in by_clause.items()
         ]
-        words = f"{do} by network: {'; '.join(parts)}"
+        words = f"{do}: {'; '.join(parts)}"
     named = _name_size(analysis, sweeps, others[0])
     return "; ".join(filter(None, [words.replace(_EACH, _name_all(others)), named])) + "."
 
@@ -108,21 +110,23 @@ def _choose(crossover: Crossover, axis: str, base: str) -> str:
     wins, loses = crossover.wins, crossover.loses
     equal, undecided = crossover.equal, crossover.undecided
     if crossover.answer in {"always", "never"}:
-        sizes = wins or loses
-        arm = _EACH if wins else base
-        return f"on {arm} at every {axis} measured ({_show_ends(sizes)})"
+        return f"on {_EACH if wins else base} at every {axis} measured"
     if crossover.answer == "equal":
-        return f"on {_EACH} or {base}, equivalent at every {axis} measured ({_show_ends(equal)})"
+        return f"on {_EACH} or {base}, equivalent at every {axis} measured"
     if not (wins or loses or equal):
         return ""
     every = sorted([*wins, *loses, *equal, *undecided])
     if crossover.answer == "crosses":
-        low, high = (show_size(size or 0.0) for size in (crossover.low, crossover.high))
         below, above = (base, _EACH) if crossover.rising else (_EACH, base)
-        parts = [f"on {above} from {axis} {high} on, on {below} up to {low}"]
+        smaller = f"up to {show_size(crossover.low or 0.0)}"
+        if not (equal or undecided):
+            smaller = f"at every smaller {axis} measured"
+        parts = [
+            f"on {above} from {name_size(axis, crossover.high or 0.0)} on, on {below} {smaller}"
+        ]
     else:
         parts = [
-            f"on {arm} at {axis} {show_runs(sizes, every)}"
+            f"on {arm} at {axis} {'= ' * (len(axis) == 1)}{show_runs(sizes, every)}"
             for arm, sizes in ((_EACH, wins), (base, loses))
             if sizes
         ]
@@ -132,10 +136,6 @@ def _choose(crossover: Crossover, axis: str, base: str) -> str:
         if sizes
     ]
     return ", ".join(parts)
-
-
-def _show_ends(sizes: Sequence[float]) -> str:
-    return f"{show_size(min(sizes))} to {show_size(max(sizes))}"
 
 
 def _name_size(analysis: Analysis, sweeps: Sequence[SweepAnalysis], other: str) -> str:
@@ -174,17 +174,18 @@ def _tell_size(
     *,
     won: bool,
 ) -> str:
-    """``at batch 512 cuda is 7.9× as fast (7.1–8.8) and costs 0.13 of cpu's price per million examples``; of
-    several networks the ends."""
+    """``at batch 512 cuda is 7.9× as fast (7.1–8.8), at 0.13 of cpu's price per million examples``; of
+    several networks the one with the least and the one with the most."""
     winner, loser = (other, analysis.base) if won else (analysis.base, other)
     ends = [cells[0], cells[-1]] if len(cells) > 1 else cells
     # Smallest first, whoever wins.
     ends = ends[::-1] if won else ends
-    times = " to ".join(
-        show_as_fast(_take_ratio(cell, other)) + (f" for {name}" if name else "")
-        for name, cell in ends
+    extremes = (" (the least)", " (the most)") if len(cells) > len(ends) else ("", "")
+    times = " and ".join(
+        show_as_fast(_take_ratio(cell, other)) + (f" for {name}{extreme}" if name else "")
+        for (name, cell), extreme in zip(ends, extremes, strict=False)
     )
-    text = f"at {axis} {show_size(size)} {winner} is {times}"
+    text = f"at {name_size(axis, size)} {winner} is {times}"
     costs = [
         analysis.find("cost", of="examples", cell=cell.id, arm=arm)
         for _, cell in ends
@@ -196,7 +197,7 @@ def _tell_size(
         show_times(own[0].number.value / others[0].number.value)
         for own, others in zip(costs[::2], costs[1::2], strict=True)
     ]
-    return f"{text} and costs {' to '.join(shares)} of {loser}'s price per million examples"
+    return f"{text}, at {' and '.join(shares)} of {loser}'s price per million examples"
 
 
 def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool) -> list[str]:
@@ -210,12 +211,18 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
         ]
     if done < FEWEST:
         blocks = show_things(done, "block")
-        more = f"`make bench RESUME=results/{analysis.campaign.folder}` goes on"
-        return [f"Nothing is decided: {blocks} done, and verdicts take {FEWEST}; {more}."]
+        more = f"RESUME=results/{analysis.campaign.folder} goes on"
+        return [
+            f"Nothing is decided: {blocks} done, and verdicts take {FEWEST}; {more}.",
+            "Until then the ratios are no findings.",
+        ]
     where = f" of {join_words(works)}" if works else ""
-    what = f"Nothing is decided: no verdict names a winner at any size{where}."
     if not works:
         return [tell_comparison(analysis, other) for other in analysis.leading]
+    counts = [_count(analysis.work, other) for other in analysis.leading]
+    what = f"Nothing is decided: no verdict names a winner at any size{where}."
+    if all(count.total() == count["INVALID"] > 0 for count in counts):
+        what = "Nothing is decided: every comparison is INVALID."
     settled = (
         text for other in analysis.leading for text in tell_settling(analysis, other) if settling
     )
@@ -286,7 +293,7 @@ def _tell_alone(analysis: Analysis) -> list[str]:
     because = f" ({'; '.join(f'{arm}: {why}' for arm, why in whys.items())})" if whys else ""
     base = analysis.base
     reached = [
-        f"{word_reach(sweep.reaches[base])} in {describe_work(sweep)}"
+        f"{word_best(sweep.reaches[base])} in {describe_work(sweep)}"
         + (f" of {fixed}" if (fixed := describe_fixed(sweep, analysis.main_sweeps)) else "")
         for sweep in analysis.main_sweeps
         if base in sweep.reaches

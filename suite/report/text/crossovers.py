@@ -42,6 +42,11 @@ def describe_fixed(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
     return ", ".join(f"{names.get(axis, axis)} {value}" for axis, value in fixed.items())
 
 
+def name_size(axis: str, size: float) -> str:
+    """``batch 512``, or of a letter ``n = 1000``."""
+    return f"{axis} {'= ' * (len(axis) == 1)}{show_size(size)}"
+
+
 def describe_crossover(sweep: SweepAnalysis, other: str, base: str) -> str:
     """Who wins along a sweep, and what that is about where it is more than arithmetic."""
     words = word_crossover(sweep.crossovers[other], sweep.axis, other, base)

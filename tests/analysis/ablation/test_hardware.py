@@ -17,7 +17,8 @@ from suite.analysis.result.campaign import Analysis
 from suite.cells.cell import Cell
 from suite.flags import KINDS, Flag
 from suite.model import Document, Scalar
-from suite.report.pages.campaign import compose, compose_brief, compose_first
+from suite.report.pages.brief import compose_brief
+from suite.report.pages.campaign import compose, compose_first
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import name_banners, word
