@@ -12,8 +12,8 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import RuleName
 from suite.report.pages.gallery import write_first_picture
 from suite.report.sections.causes import describe_change, describe_naive_gaps
-from suite.report.sections.controls import sort_controls
-from suite.report.sections.deciding import LINE, write_deciding, write_means
+from suite.report.sections.controls import describe_failed, sort_controls
+from suite.report.sections.deciding import write_deciding, write_means
 from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
 from suite.report.sections.opening import (
     account,
@@ -28,10 +28,14 @@ from suite.report.text.names import name_cells
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_seconds, show_things
-from suite.report.text.wording import NO_FINDING, name_banners, shorten, word
+from suite.report.text.wording import NO_FINDING, name_banners, word
 
-ROOM = 10
-"""What a brief has room for where nothing is long: so many rows, warnings and causes, and texts to match."""
+ROOM, _SCREEN = 10, 4
+"""What there is room for: in a brief so many rows, warnings and causes where nothing is long, and texts
+to match; on a terminal so many warnings."""
+
+_PARAGRAPH, _CELL = 100, 8
+"""Letters of a paragraph, and of a table's cell, for each unit of room."""
 
 
 def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
@@ -54,80 +58,77 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = RO
 
 def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) -> None:
     """The blocks that ``brief.md`` consists of and the report begins with."""
-    most = room * LINE
-    _write_head(page, analysis, most)
     _write_answers(page, analysis, room)
     write_first_picture(page, analysis, undrawn)
     page.table(TEXTS["captions"]["who-wins"], list(list_crossovers(analysis))[:room])
     write_deciding(page, analysis, room)
     write_means(page, analysis, room)
-    causes = list(_describe_causes(analysis))
     if analysis.cpu and analysis.gpu:
         page.paragraph(Strong(f"Why {analysis.cpu} wins where it does"))
-        page.bullets(shorten(text, most) for text in causes[:room] or [_NO_LOSS])
+        page.bullets(list(_describe_causes(analysis))[:room] or [_NO_LOSS])
     answers = {
-        "Cost": [describe_cost(analysis)],
-        "Controls": [_describe_controls(analysis)],
+        "Undecided:": _describe_open(analysis),
+        "Cost:": [describe_cost(analysis)],
+        "Controls:": [_describe_controls(analysis)],
         "Is it the machine that was ordered?": [
             *describe_hardware(analysis),
             *describe_limits(analysis),
         ],
-        "GPUs": [tell_comparison(view, other) for view in analysis.by_gpu for other in view.others],
-        "Scripts": list(describe_naive_gaps(analysis)),
-        "Measured, and not": account(analysis),
+        "GPUs:": [
+            tell_comparison(view, other) for view in analysis.by_gpu for other in view.others
+        ],
+        "Scripts:": list(describe_naive_gaps(analysis)),
+        "Measured, and not:": account(analysis),
     }
-    # What would decide more of the cells, where the decision does not say so.
-    open_ = [text for other in analysis.leading for text in tell_settling(analysis, other)]
-    if open_ and not sort_controls(analysis)["failed"]:
-        answers["Undecided"] = list(dict.fromkeys(open_))
     page.bullets(
-        (Strong(f"{topic}:" if topic[-1] != "?" else topic), f" {shorten(' '.join(texts), most)}")
-        for topic, texts in answers.items()
-        if texts
+        (Strong(topic), f" {' '.join(texts)}") for topic, texts in answers.items() if texts
     )
+    page.shorten(_PARAGRAPH * room, _CELL * room)
 
 
 def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     """What a terminal shows of the brief."""
     page = Page(name_banners(analysis.flags))
-    _write_head(page, analysis, 3 * LINE)
-    _write_answers(page, analysis, 3)
+    _write_answers(page, analysis, _SCREEN)
     page.table(TEXTS["captions"]["who-wins"], list_crossovers(analysis))
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
     if undrawn:
         page.paragraph(undrawn)
+    page.shorten(_PARAGRAPH * _SCREEN, _CELL * ROOM)
     return page
 
 
-def _write_head(page: Page, analysis: Analysis, most: int) -> None:
-    """What was measured where, when, and whether it is sound."""
-    others, base = ", ".join(analysis.others), analysis.base
-    page.title(
-        shorten(
-            f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone", most
-        )
-    )
-    campaign = analysis.campaign
-    machine = shorten(describe_machine(analysis) + name_devices(analysis), most)
-    page.paragraph(f"{machine}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}.")
-    soundness, why = judge_soundness(analysis)
-    page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {shorten(why, most)}.")
-
-
 def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
-    """What must not be missed, then the decision."""
-    most = room * LINE
+    """What was measured where and when, whether it is sound, what must not be missed, and the decision."""
+    others, base, campaign = ", ".join(analysis.others), analysis.base, analysis.campaign
+    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
+    page.paragraph(
+        f"{describe_machine(analysis)}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}."
+        f"{name_devices(analysis)}"
+    )
+    soundness, why = judge_soundness(analysis)
+    page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.")
     for flag in analysis.flags:
         for banner in name_banners([flag]):
             why = NO_FINDING if flag.severity == "invalid" else f"{word(flag)}."
-            page.paragraph(Strong(f"{banner}."), f" {shorten(why, most)}")
-    for warning in (warnings := warn(analysis))[:room]:
-        page.paragraph(shorten(warning, most))
+            page.paragraph(Strong(f"{banner}."), f" {why}")
+    warnings = warn(analysis)
+    for warning in warnings[:room]:
+        page.paragraph(warning)
     if len(warnings) > room:
         page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}.")
+    settling = not describe_failed(analysis)
+    page.paragraph(Strong(" ".join(decide(analysis, settling=settling))))
+
+
+def _describe_open(analysis: Analysis) -> list[str]:
+    """What would decide more of the cells, where the decision does not say so."""
     # More blocks don't mend a control that fails.
-    settling = not sort_controls(analysis)["failed"]
-    page.paragraph(Strong(shorten(" ".join(decide(analysis, settling=settling)), 2 * most)))
+    if describe_failed(analysis):
+        return []
+    said = decide(analysis, settling=True)
+    open_ = (text for other in analysis.leading for text in tell_settling(analysis, other))
+    return [text for text in dict.fromkeys(open_) if text not in said]
 
 
 _NO_LOSS = "No verdict says that it does."

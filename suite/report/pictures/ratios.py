@@ -8,7 +8,7 @@ from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.numbers import Ratio
 from suite.report.pictures.captions import title_picture
 from suite.report.pictures.picture import RATIOS, Curves, Mark, Picture, Ratios
-from suite.report.text.crossovers import describe_fixed, describe_work
+from suite.report.text.crossovers import describe_fixed, describe_work, read_size
 from suite.report.text.texts import TEXTS
 
 
@@ -62,9 +62,9 @@ def _list_marks(analysis: Analysis, sweep: SweepAnalysis, other: str) -> dict[fl
     """By size how many times as fast the arm is: the ratio of times turned round, with its interval."""
     marks = {}
     for cell in analysis.cells:
-        ratio = cell.ratios[other] if cell.id in sweep.cells else None
-        if isinstance(ratio, Ratio):
-            marks[float(cell.params[sweep.axis])] = Mark(
+        size, ratio = read_size(sweep, cell), cell.ratios[other]
+        if size is not None and isinstance(ratio, Ratio):
+            marks[size] = Mark(
                 value=1 / ratio.value,
                 low=ratio.high and 1 / ratio.high,
                 high=ratio.low and 1 / ratio.low,

@@ -11,15 +11,12 @@ from suite.analysis.result.numbers import WORK_LEVEL, Ratio, Verdict, VerdictNam
 from suite.cells.families import name_title
 from suite.flags import Flag
 from suite.report.sections.tables.cells import show_arm_ratio, show_time
-from suite.report.text.crossovers import describe_fixed, describe_work, name_size
+from suite.report.text.crossovers import describe_fixed, describe_work, name_size, read_size
 from suite.report.text.names import name_cells, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_bytes, show_energy, show_ratio, show_share
-from suite.report.text.wording import shorten, word
-
-LINE = 70
-"""Characters of a paragraph of a brief for each row that it has room for."""
+from suite.report.text.wording import word
 
 MOST_ARMS = 2
 """Arms beside the first that a table of the brief has room for."""
@@ -33,8 +30,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
     misleading = _find_misleading(analysis)
     rows = [
         {
-            "cell": shorten(names[cell.id], 8 * most)
-            + (" (as posted: names the wrong winner)" if cell.id in misleading else ""),
+            "cell": names[cell.id] + (" (misleads)" if cell.id in misleading else ""),
             **_show_cell(analysis, cell),
         }
         for cell in sort_cells(cells)
@@ -57,7 +53,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
         if isinstance(verdict, Flag)
     )
     for sentence in dict.fromkeys(absent):
-        page.paragraph(shorten(sentence, LINE * most))
+        page.paragraph(sentence)
 
 
 def _name_sizes(analysis: Analysis) -> dict[str, str]:
@@ -66,8 +62,8 @@ def _name_sizes(analysis: Analysis) -> dict[str, str]:
     for sweep in analysis.main_sweeps:
         fixed = describe_fixed(sweep, analysis.main_sweeps)
         for cell in analysis.cells:
-            if cell.id in sweep.cells:
-                size = name_size(sweep.axis, float(cell.params[sweep.axis]))
+            if (number := read_size(sweep, cell)) is not None:
+                size = name_size(sweep.axis, number)
                 names[cell.id] = ", ".join(filter(None, [describe_work(sweep), fixed, size]))
     return names
 
@@ -161,13 +157,13 @@ def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
 
 
 def _list_ends(analysis: Analysis) -> Iterator[str]:
-    by_id = {cell.id: cell for cell in analysis.cells}
     for sweep in sorted(analysis.main_sweeps, key=lambda sweep: sweep.headline == "time"):
         for other in analysis.leading:
             crossover = sweep.crossovers[other]
-            for name in sweep.cells:
-                if by_id[name].params[sweep.axis] in {crossover.low, crossover.high}:
-                    yield name
+            for cell in analysis.cells:
+                size = read_size(sweep, cell)
+                if size is not None and size in {crossover.low, crossover.high}:
+                    yield cell.id
 
 
 def _list_extremes(analysis: Analysis) -> Iterator[str]:

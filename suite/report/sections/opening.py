@@ -116,11 +116,6 @@ def warn(analysis: Analysis) -> list[str]:
         *describe_failed(analysis),
         *describe_impossible(analysis),
         *(
-            _end(word(flag))
-            for flag in analysis.flags
-            if flag.code in {"cpus-idle", "cpus-withheld"} and flag.scope == "campaign"
-        ),
-        *(
             f"{flag.where['arm']} in block {flag.where['block']} {word(flag)}."
             for flag in analysis.excluded
             if flag.code in {"off-pace", "off-pace-then"}

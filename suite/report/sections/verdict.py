@@ -19,6 +19,7 @@ from suite.report.text.crossovers import (
     describe_fixed,
     describe_work,
     name_size,
+    read_size,
     show_runs,
     word_best,
 )
@@ -141,21 +142,19 @@ def _choose(crossover: Crossover, axis: str, base: str) -> str:
 def _name_size(analysis: Analysis, sweeps: Sequence[SweepAnalysis], other: str) -> str:
     """By how much at one size, and what that costs: the largest at which every network was measured and a
     verdict names the arm the winner, or else one names the first arm."""
-    by_id = {cell.id: cell for cell in analysis.cells}
     called: dict[str, dict[float, list[tuple[str, CellAnalysis]]]] = {"FASTER": {}, "SLOWER": {}}
     for sweep in sweeps:
-        for cell in map(by_id.__getitem__, sweep.cells):
-            verdict = cell.verdicts[other]
-            if isinstance(verdict, Verdict) and verdict.name in called:
-                place = float(cell.params[sweep.axis])
+        for cell in analysis.cells:
+            size, verdict = read_size(sweep, cell), cell.verdicts[other]
+            if size is not None and isinstance(verdict, Verdict) and verdict.name in called:
                 name = describe_fixed(sweep, sweeps)
-                called[verdict.name].setdefault(place, []).append((name, cell))
+                called[verdict.name].setdefault(size, []).append((name, cell))
     for way, sizes in called.items():
         if sizes:
             most = max(map(len, sizes.values()))
-            size = max(size for size, cells in sizes.items() if len(cells) == most)
-            cells = sorted(sizes[size], key=lambda named: _take_ratio(named[1], other).value)
-            return _tell_size(analysis, sweeps[0].axis, size, cells, other, won=way == "FASTER")
+            largest = max(size for size, cells in sizes.items() if len(cells) == most)
+            cells = sorted(sizes[largest], key=lambda named: _take_ratio(named[1], other).value)
+            return _tell_size(analysis, sweeps[0].axis, largest, cells, other, won=way == "FASTER")
     return ""
 
 

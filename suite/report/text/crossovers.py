@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from suite.analysis.result.campaign import SweepAnalysis
+from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
 from suite.report.text.names import name_fixed
@@ -45,6 +46,12 @@ def describe_fixed(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
 def name_size(axis: str, size: float) -> str:
     """``batch 512``, or of a letter ``n = 1000``."""
     return f"{axis} {'= ' * (len(axis) == 1)}{show_size(size)}"
+
+
+def read_size(sweep: SweepAnalysis, cell: CellAnalysis) -> float | None:
+    """The size of a cell along a sweep; None: it is none of the sweep's, or its size is not a number."""
+    size = cell.params.get(sweep.axis) if cell.id in sweep.cells else None
+    return float(size) if isinstance(size, int | float) else None
 
 
 def describe_crossover(sweep: SweepAnalysis, other: str, base: str) -> str:

@@ -23,14 +23,6 @@ UNKNOWN_FLOOR = (
 NO_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."
 
 
-def shorten(text: str, most: int) -> str:
-    """The text in at most so many characters, cut between two words where it has any there."""
-    if len(text) <= most:
-        return text
-    kept = text[: most - 1]
-    return (kept.rpartition(" ")[0] or kept) + "…"
-
-
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:
     """The banners of a campaign, or of several."""
     banners = TEXTS["banners"]

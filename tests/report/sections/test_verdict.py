@@ -101,7 +101,7 @@ NONE = "iiiiiiii", "iiiii", "iii"
             "ssssffff",
             "ssfff",
             "ssf",
-            f"Train: network A on cuda from batch 128 on, {SMALLER}; network B on cuda from batch 512 on, {SMALLER}; at",
+            f"Train: network A on cuda from batch 128 on, {SMALLER}; network B on cuda from batch 512 on",
         ),
         (
             "iiiiiiii",
