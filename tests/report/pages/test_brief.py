@@ -209,6 +209,7 @@ def _check_cost(brief: str, values: Mapping[str, Any]) -> None:
     }
     _, cell_id = min(costs, key=lambda key: costs[key])
     found = {arm: float(usd) for usd, arm in re.findall(r"USD ([\d.]+) ± [\d.]+ on (\w+)", line)}
+    assert found.keys() == {"cpu", "cuda"}
     for arm, usd in found.items():
         assert usd == pytest.approx(costs[arm, cell_id], rel=5e-3)
     (turns,) = re.findall(r"may cost up to ([\d.]+) ", line)
