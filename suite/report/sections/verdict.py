@@ -131,6 +131,8 @@ def _choose(crossover: Crossover, axis: str, base: str) -> str:
             for arm, sizes in ((_EACH, wins), (base, loses))
             if sizes
         ]
+    if not (wins or loses):
+        parts = [f"on {_EACH} or {base}"]
     parts += [
         f"{what} at {show_runs(sizes, every)}"
         for what, sizes in (("equivalent", equal), ("undecided", undecided))
