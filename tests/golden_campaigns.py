@@ -101,7 +101,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "no verdict: fewer than 3 blocks",
     ),
     "troubled": (
-        "all 4 comparisons are INVALID",
+        "Nothing is decided: every comparison is INVALID.",
         "The campaign ended early: the budget of 20 min was spent",
         "### asked: what people ask about",
         "### tfdata: the input pipeline",
@@ -116,7 +116,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
     "one-arm": (
         "Only cpu was measured (cuda: this machine has no NVIDIA GPU)",
         "NOT CONTAINERIZED",
-        "With fewer than 3 blocks there are values but no intervals.",
+        "There are no intervals: fewer than 3 blocks.",
         "Table: facts of cpu.",
     ),
 }

@@ -15,6 +15,7 @@ from suite.report.pages.campaign import compose
 from suite.report.produce import Report, build_comparison, build_report
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
+from suite.report.text.page import Bullets, Page, Paragraph
 
 
 def load(
@@ -53,3 +54,14 @@ def render_markdown(analysis: Analysis, undrawn: str | None = None) -> str:
 def render_html(analysis: Analysis, pictures: Mapping[str, str], undrawn: str | None = None) -> str:
     """The whole report as HTML, with its pictures as SVG by name."""
     return render_html_page(compose(analysis, undrawn), pictures)
+
+
+def read_words(page: Page) -> str:
+    """What stands in the paragraphs and lists of a page, as it was written."""
+    lines = (
+        runs
+        for block in page.blocks
+        if isinstance(block, Paragraph | Bullets)
+        for runs in (block.items if isinstance(block, Bullets) else [block.runs])
+    )
+    return "\n".join("".join(r if isinstance(r, str) else r.text for r in runs) for runs in lines)

@@ -25,6 +25,7 @@ from suite.analysis.campaign.environment import (
     find_differing,
     find_machine,
 )
+from suite.analysis.campaign.family_means import find_means
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.slow_invocations import find_odd
 from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
@@ -165,6 +166,8 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(index, summary.places)
+    arms = {arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms}
+    cells = tuple(_analyse_cell(cell, cases.get(cell.cell.id)) for cell in summary.cells)
     by_arm: dict[str, list[Document]] = {arm: [] for arm in campaign.arms}
     for document in everything:
         by_arm.setdefault(document.invocation.arm, []).append(document)
@@ -174,7 +177,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         analysed_by=__version__,
         campaign=Plan(**_share(campaign, Plan) | {"folder": summary.loaded.folder}),
         machine=find_machine(summary.loaded),
-        arms={arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms},
+        arms=arms,
         cpu=index.cpu,
         gpu=index.gpu,
         flags=(*summary.flags, *find_unsound(loaded)),
@@ -182,7 +185,8 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         margin=summary.margin,
         noise_floor=find_floor(twins),
         noise_unexplained=find_excess(twins),
-        cells=tuple(_analyse_cell(cell, cases.get(cell.cell.id)) for cell in summary.cells),
+        cells=cells,
+        means=tuple(find_means(arms, cells)),
         sweeps=tuple(_analyse_sweeps(summary)),
         controls=summary.controls,
         software_differs=tuple(find_differing(builds, summary.base)),

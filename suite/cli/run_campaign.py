@@ -28,7 +28,7 @@ from suite.host.provision.sbom import name_bill, write_bill
 from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image, name_kind
 from suite.report.pages.campaign import compose_first
-from suite.report.pictures.picture import POSSIBLE_FILES
+from suite.report.pictures.picture import FOLDER, POSSIBLE_FILES
 from suite.report.produce import Report, build_report, draw
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
@@ -232,7 +232,9 @@ def conclude(store: Store) -> int:
     where."""
     report, names = write_reports(store)
     where = shown(store.folder)
-    answer_kept(f"{report.terminal}\n{', '.join(names)} are in\n{where}", where)
+    own = [name for name in names if not name.startswith(FOLDER)]
+    drawn = f" and the pictures in {FOLDER}" if own != names else ""
+    answer_kept(f"{report.terminal}\n{', '.join(own)}{drawn} are in\n{where}", where)
     return leave_end(1 if report.analysis.troubled else 0)
 
 

@@ -11,7 +11,8 @@ from suite.analysis.result.receipt import Receipt
 from suite.analysis.result.several import Versus
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
-from suite.report.pages.campaign import compose, compose_brief
+from suite.report.pages.brief import ROOM, compose_brief, compose_screen
+from suite.report.pages.campaign import compose
 from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.machines import compose_machines, depict_machines
@@ -21,7 +22,7 @@ from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
-from suite.report.render.terminal import render_lines
+from suite.report.render.terminal import MOST_LINES, render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Page
 
@@ -65,18 +66,28 @@ def rebuild(
     return report, {**report.files, "report.html": render_html_page(report.page, pictures)}
 
 
+LONGEST_BRIEF = 6000
+"""Characters of ``brief.md``: a page that somebody reads whole, and that every form takes."""
+
+
 def _build(analysis: Analysis, undrawn: str | None) -> Report:
-    page = compose(analysis, undrawn)
+    # Of a campaign whose names or reasons are long it tells less.
+    for room in range(ROOM, 0, -1):
+        brief = render_page(compose_brief(analysis, undrawn, room))
+        if len(brief) <= LONGEST_BRIEF:
+            break
+    page = compose(analysis, undrawn, room)
     return Report(
         analysis=analysis,
         page=page,
         undrawn=undrawn,
         files={
             "summary.json": render_json(analysis),
+            "brief.md": brief,
             "report.md": render_page(page),
             "cells.csv": render_csv(analysis),
         },
-        terminal=render_lines(compose_brief(analysis, undrawn)),
+        terminal=render_lines(compose_screen(analysis, undrawn), most=MOST_LINES),
     )
 
 

@@ -17,7 +17,7 @@ from tests.golden_campaigns import GOLDEN, NAMES, SHOWS, SUMMARISED, analyse_gol
 @pytest.mark.parametrize("name", NAMES)
 def test_derived_files_are_the_committed_ones(name: str) -> None:
     files = build_report(analyse_golden(name)).files
-    assert tuple(files) == ("summary.json", "report.md", "cells.csv")
+    assert tuple(files) == ("summary.json", "brief.md", "report.md", "cells.csv")
     if name not in SUMMARISED:
         del files["summary.json"]
     if os.environ.get("UPDATE_GOLDEN"):

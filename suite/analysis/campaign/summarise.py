@@ -276,6 +276,10 @@ def _summarise_arm(
         check=check,
         on_gpu=on_gpu,
         mean_power_w=_mean_power(results[block] for block in readings),
+        peak_memory_bytes=max(
+            (bytes_ for block in readings if (bytes_ := results[block].peak_memory_bytes)),
+            default=None,
+        ),
     )
 
 

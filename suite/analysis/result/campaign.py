@@ -136,6 +136,28 @@ class ExtraWork(Struct, frozen=True, kw_only=True):
         return "held" if seen else "too wide to tell"
 
 
+class FamilyMean(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is typical of a family's cells of work on an arm, against the first arm.
+
+    ``staged``: these are the stages of scripts, which stand apart from all others.  ``ratio`` is the
+    geometric mean of the ratios of the ``counted`` cells, those with a valid pair in every block that counts
+    on both arms (None: there is no such cell or block); ``cells`` are all of them.  ``wins``, ``loses``,
+    ``equal`` and ``undecided`` count verdicts FASTER, SLOWER, EQUIVALENT and INCONCLUSIVE; the others have
+    none, or are INVALID.
+    """
+
+    family: str
+    staged: bool
+    arm: str
+    cells: int
+    counted: int
+    ratio: Ratio | None
+    wins: int
+    loses: int
+    equal: int
+    undecided: int
+
+
 class Controls(Struct, frozen=True, kw_only=True):
     """What the campaign says about itself.
 
@@ -183,11 +205,11 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``flags`` are those of the whole campaign and of every invocation that does not count.
     ``troubled``: a cell failed, disagrees or is INVALID.  ``margin`` is what a difference must exceed to
     count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
-    intervals leave.  ``spent`` is by arm, those of controls too.  ``limits`` are rates above a theoretical
-    peak, times under their bounds, and rates far below what others measured; ``hardware`` is what there is
-    to say of the GPUs, good or bad.  ``price`` is None where none was given, and no finding is a cost then.
-    Durations in seconds, sizes in bytes, ratios
-    of times: under 1 the arm is faster than the first.
+    intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
+    ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
+    measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is None where none was
+    given, and no finding is a cost then.
+    Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is faster than the first.
     """
 
     schema: int
@@ -204,6 +226,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     noise_floor: float | None
     noise_unexplained: float | None
     cells: tuple[CellAnalysis, ...]
+    means: tuple[FamilyMean, ...] = ()
     sweeps: tuple[SweepAnalysis, ...] = field(default=(), name="crossovers")
     controls: Controls
     software_differs: tuple[str, ...] = ()

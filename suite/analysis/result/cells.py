@@ -49,7 +49,8 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     pooled with the samples.  ``flags`` (in the file: ``notes``) speak against the number or stand beside
     it.  ``values`` are the invocations that count, by block; ``steady`` counts them by the class of their
     series.  ``calls`` are the calls in a sample, ``on_gpu`` whether some work was seen on a GPU, and
-    ``mean_power_w`` the GPU's power while the cell ran.
+    ``mean_power_w`` the GPU's power while the cell ran; ``peak_memory_bytes`` is the most of the GPU's memory
+    that TensorFlow had in use in any invocation.
     """
 
     outcome: OutcomeName
@@ -69,6 +70,7 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     check: Checked | None = None
     on_gpu: bool = False
     mean_power_w: float | None = None
+    peak_memory_bytes: int | float | None = None
 
     @property
     def estimate(self) -> Estimate | None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
+from suite.report.pages.brief import ROOM, write_brief
 from suite.report.pages.gallery import write_pictures
 from suite.report.pages.page_parts import explain_absence
 from suite.report.sections.causes import write_advice, write_causes
+from suite.report.sections.deciding import write_deciding
 from suite.report.sections.environment import show_facts, write_environment, write_repeating
 from suite.report.sections.limits import (
     describe_hardware,
@@ -19,41 +21,23 @@ from suite.report.sections.limits import (
     write_limit_flags,
     write_limits,
 )
-from suite.report.sections.opening import (
-    answer,
-    list_by_family,
-    name_devices,
-    name_machine,
-    tell_when,
-    warn,
-)
+from suite.report.sections.opening import describe_machine
 from suite.report.sections.steps import write_steps
-from suite.report.sections.tables.cells import gives_verdicts, write_marks, write_tables
+from suite.report.sections.tables.cells import write_marks, write_tables
 from suite.report.sections.telemetry import describe_arms
 from suite.report.sections.validity import write_trust
 from suite.report.sections.verdict import write_crossovers
 from suite.report.sections.waterfalls import write_waterfalls
-from suite.report.text.page import Code, Page, Strong
+from suite.report.text.page import Code, Page
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_share
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
-def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
-    """The whole report; ``undrawn`` is why its pictures are not there, None where they are."""
+def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
+    """The whole report, which begins with the brief; ``undrawn`` and ``room`` are those of that."""
     page = Page(name_banners(analysis.flags))
-    others = ", ".join(analysis.others)
-    base = analysis.base
-    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
-    _explain_banners(page, analysis)
-    page.paragraph(
-        f"Machine: {name_machine(analysis.machine)}. {tell_when(analysis)}{name_devices(analysis)}"
-    )
-    _write_answers(page, analysis)
-    rows = list_by_family(analysis)
-    own = any("on=arm" in words for row in rows for words in row.values())
-    meaning = "; on=arm: on the arm's own device, and not pinned to the CPU" if own else ""
-    page.table(f"Table: {_name_families(analysis)}{meaning}.", rows)
+    write_brief(page, analysis, undrawn, room)
     write_causes(page, analysis)
     write_advice(page, analysis)
     write_waterfalls(page, analysis)
@@ -80,24 +64,12 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     return page
 
 
-def compose_brief(analysis: Analysis, undrawn: str | None = None) -> Page:
-    """What a terminal shows of it."""
-    page = Page(name_banners(analysis.flags))
-    page.title("Crossover")
-    page.paragraph(name_machine(analysis.machine))
-    _write_answers(page, analysis)
-    page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
-    if undrawn:
-        page.paragraph(undrawn)
-    return page
-
-
 def compose_first(analysis: Analysis) -> Page:
     """What a terminal shows of a calibration: is this the machine that was ordered, and first answers."""
     page = Page()
     facts = show_facts(analysis.arms[analysis.base])
     cores, quota = (facts.get(name, "unknown") for name in ("cpu.cores_usable", "cpu.quota"))
-    machine = f"{name_machine(analysis.machine)}; cores {cores}, CPU quota {quota}"
+    machine = f"{describe_machine(analysis)}; cores {cores}, CPU quota {quota}"
     page.paragraph(f"Is this the machine you ordered? {machine}.")
     unsound = [f"UNSOUND: {word(flag)}." for flag in analysis.flags]
     page.bullets(
@@ -110,28 +82,8 @@ def compose_first(analysis: Analysis) -> Page:
         ]
     )
     page.paragraph("Provisional, from one uncounted invocation per arm:")
-    page.table(end_sentence(_name_families(analysis)), list_by_family(analysis, named=False))
+    write_deciding(page, analysis, ROOM)
     return page
-
-
-def _write_answers(page: Page, analysis: Analysis) -> None:
-    """The first screen: what must not be missed, then an answer to each question under its word."""
-    for warning in warn(analysis):
-        page.paragraph(warning)
-    page.bullets(
-        (Strong(f"{topic}:"), f" {' '.join(sentences)}")
-        for topic, sentences in answer(analysis).items()
-    )
-
-
-def _name_families(analysis: Analysis) -> str:
-    """The title of the small table."""
-    title = "what was measured, by family"
-    if not analysis.others:
-        return title
-    judged = any(gives_verdicts(analysis, other) for other in analysis.others)
-    having = "that have a verdict" if judged else "by the ratios alone"
-    return f"{title}; losses and wins against {analysis.base}, of cells of work {having}"
 
 
 def _explain_verdicts(analysis: Analysis, other: str) -> str:
@@ -151,13 +103,3 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
         margin=show_share(analysis.margin),
     )
     return words + (f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else "")
-
-
-_NOT_A_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."
-
-
-def _explain_banners(page: Page, analysis: Analysis) -> None:
-    for flag in analysis.flags:
-        for banner in name_banners([flag]):
-            why = _NOT_A_FINDING if flag.severity == "invalid" else f"{word(flag)}."
-            page.paragraph(Strong(f"{banner}."), f" {why}")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.pictures.picture import Picture
+from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.pipelines import depict_pipelines
+from suite.report.pictures.ratios import depict_ratios
 from suite.report.pictures.sweeps import depict_sweeps
 from suite.report.text.page import Page
 
@@ -20,8 +21,9 @@ LATER = "The pictures are drawn when the campaign ends."
 
 
 def depict(analysis: Analysis) -> tuple[Picture, ...]:
-    """The pictures in the report's order; a family without numbers has none."""
+    """The pictures in the report's order, that of the brief first; a family without numbers has none."""
     pictures = [
+        depict_ratios(analysis),
         depict_sweeps(analysis, "time"),
         depict_sweeps(analysis, "rate"),
         depict_decomposition(analysis),
@@ -32,16 +34,28 @@ def depict(analysis: Analysis) -> tuple[Picture, ...]:
 
 
 def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
-    """The section "Pictures", or why there are none now; nothing where there is none to show."""
-    pictures = depict(analysis)
-    if not pictures:
+    """The section "Pictures", of all but the brief's; nothing where there is none to show."""
+    pictures = depict(analysis)[1:]
+    if not pictures or undrawn is not None:
         return
     page.heading("Pictures")
+    for picture in pictures:
+        word = "tables" if len(picture.tables) > 1 else "table"
+        where = f"The numbers stand in the {word} of {' and '.join(picture.tables)}."
+        _write(page, picture, where)
+
+
+def write_first_picture(page: Page, analysis: Analysis, undrawn: str | None) -> None:
+    """The picture that the brief has: ratios, or of one arm its main sweep; or why there is none now."""
+    picture = next(iter(depict(analysis)), None)
+    if picture is None:
+        return
     if undrawn is not None:
         page.paragraph(undrawn)
         return
-    for picture in pictures:
-        banner = f"{picture.banner}. " if picture.banner else ""
-        word = "tables" if len(picture.tables) > 1 else "table"
-        where = f"The numbers stand in the {word} of {' and '.join(picture.tables)}."
-        page.figure(picture.name, alt=banner + picture.alt, caption=f"{picture.caption} {where}")
+    _write(page, picture, f"This picture is {FOLDER}/{picture.name}.png.")
+
+
+def _write(page: Page, picture: Picture, where: str) -> None:
+    banner = f"{picture.banner}. " if picture.banner else ""
+    page.figure(picture.name, alt=banner + picture.alt, caption=f"{picture.caption} {where}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import FEWEST, derive_rate
-from suite.report.pictures.picture import Content, Dots, Mark, Picture, Sweeps
+from suite.report.pictures.picture import Content, Dots, Mark, Picture, Ratios, Sweeps
 from suite.report.text.wording import name_banners
 
 
@@ -25,7 +25,7 @@ def title_picture(
 
     ``missing`` are the numbers that there are not, such as ``cpu at n = 10000``.
     """
-    panels = content.panels if isinstance(content, Sweeps | Dots) else ()
+    panels = content.panels if isinstance(content, Sweeps | Ratios | Dots) else ()
     aids = _explain_marks([mark for panel in panels for mark in panel.drawn]) if panels else []
     lost = [f"No number: {names}."] if (names := "; ".join(missing)) else []
     return Picture(

@@ -69,6 +69,31 @@ class Sweeps:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Curves:
+    """A panel of lines over the sizes of an ``axis``: by name the marks at its own sizes."""
+
+    title: str
+    axis: str
+    lines: Mapping[str, Mapping[float, Mark]]
+
+    @property
+    def drawn(self) -> list[Mark]:
+        """The marks of all lines."""
+        return [mark for line in self.lines.values() for mark in line.values()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratios:
+    """How many times as fast one side is, the panels side by side, with one logarithmic axis with this
+    ``label`` and a line at 1; ``over`` and ``under`` it stands who wins there."""
+
+    label: str
+    panels: tuple[Curves, ...]
+    over: str
+    under: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dots:
     """Rows of times under titles, below each other, on one logarithmic axis with this ``label``.
 
@@ -125,15 +150,15 @@ class Scatter:
     up: str
 
 
-Content = Sweeps | Dots | Scatter | tuple[Bar, ...] | dict[str, tuple[Strip, ...]]
+Content = Sweeps | Ratios | Dots | Scatter | tuple[Bar, ...] | dict[str, tuple[Strip, ...]]
 """Bars are of one length and divided into the same parts; strips are by arm its invocations side by side,
 one arm below the other, each on a scale of its own."""
 
-STEPS, PIPELINES = "decomposition", "pipelines"
+RATIOS, STEPS, PIPELINES = "ratios", "decomposition", "pipelines"
 """The pictures that are of no family alone; the others have their family's name."""
 
 _SUBJECTS = (family.name for family in FAMILIES.values() if family.subject)
-_NAMES = (*_SUBJECTS, WAYS.name, STEPS, PIPELINES)
+_NAMES = (RATIOS, *_SUBJECTS, WAYS.name, STEPS, PIPELINES)
 
 POSSIBLE_FILES = tuple(f"{FOLDER}/{name}.{ending}" for name in _NAMES for ending in ("svg", "png"))
 """Every file that a report's pictures can be, by its path in the campaign's folder."""

@@ -9,8 +9,9 @@ from xml.etree import ElementTree as ET
 
 from matplotlib.figure import Figure
 
-from suite.report.pictures.picture import Dots, Picture, Scatter, Sweeps
+from suite.report.pictures.picture import Dots, Picture, Ratios, Scatter, Sweeps
 from suite.report.plots.dots import draw_dots
+from suite.report.plots.ratios import draw_ratios
 from suite.report.plots.scatter import draw_scatter
 from suite.report.plots.sheet import own_style
 from suite.report.plots.stacks import draw_stacks
@@ -31,6 +32,8 @@ def draw(picture: Picture) -> Figure:
     match picture.content:
         case Sweeps() as sweeps:
             return draw_sweeps(picture, sweeps)
+        case Ratios() as ratios:
+            return draw_ratios(picture, ratios)
         case Dots() as dots:
             return draw_dots(picture, dots)
         case Scatter() as scatter:

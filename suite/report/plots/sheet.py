@@ -21,6 +21,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from suite.report.pictures.picture import Mark, Picture
 from suite.report.render.plain import show_plainly
+from suite.report.text.units import show_size
 
 WIDTH = 7.6
 """Inches: a page's width, at which letters of 9 points can be read."""
@@ -72,13 +73,14 @@ def own_style() -> Iterator[None]:
         yield
 
 
-def lay_out(picture: Picture, height: float) -> Figure:
+def lay_out(picture: Picture, height: float, width: float = WIDTH) -> Figure:
     """A figure with the title and the banner, and ``height`` inches below, where the library finds
-    every axis and its labels their room."""
-    title, banner = wrap(picture.title, 80, 4), wrap(picture.banner, 80)
+    every axis and its labels their room; ``width`` in inches."""
+    letters = round(80 * width / WIDTH)
+    title, banner = wrap(picture.title, letters, 4), wrap(picture.banner, letters)
     whole = height + 0.15 + 0.19 * len(f"{title}\n{banner}".splitlines()) + (0.1 if banner else 0)
     room = ConstrainedLayoutEngine(rect=(0.01, 0.005, 0.98, height / whole))
-    figure = Figure(figsize=(WIDTH, whole), layout=room)
+    figure = Figure(figsize=(width, whole), layout=room)
     figure.text(0.016, 1 - 0.08 / whole, title, fontsize=10.5, fontweight="bold", va="top")
     if banner:
         box = {"facecolor": "white", "edgecolor": ALARM, "pad": 2.0}
@@ -118,6 +120,15 @@ def pick_ticks(low: float, high: float) -> list[float]:
         if len(ticks) >= _FEWEST:
             break
     return ticks
+
+
+def thin(sizes: Sequence[float], letter: float) -> list[float]:
+    """Of ascending sizes the last, and those whose labels have room; ``letter`` is the ratio for a letter."""
+    kept = [sizes[-1]]
+    for size in reversed(sizes[:-1]):
+        if size * letter ** (len(show_size(kept[-1])) + 1) <= kept[-1]:
+            kept.append(size)
+    return kept
 
 
 def scale_up(

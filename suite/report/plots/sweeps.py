@@ -49,7 +49,7 @@ def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
     for axes, panel, title in zip(every, sweeps.panels, titles, strict=True):
         sizes = [sheet.tame(size) for size in panel.places]
         sides = sheet.find_sides(sizes, 0.04)
-        ticks = _thin(sizes, (sizes[-1] / sizes[0]) ** (_LETTER * count))
+        ticks = sheet.thin(sizes, (sizes[-1] / sizes[0]) ** (_LETTER * count))
         sheet.scale_up(axes, "x", sides, show_size, ticks)
         axes.set_xlabel(show_plainly(panel.axis))
         handles = [*_draw_lines(picture, axes, panel, sizes), *_shade(axes, panel, sides)]
@@ -79,12 +79,3 @@ def _draw_lines(
         heights = [0.02 + 0.045 * place] * len(lost)
         axes.plot(lost, heights, **_DASH, color=look["color"], transform=foot)
         yield Line2D([], [], **look, markersize=5, label=sheet.wrap(arm, 24, 1))
-
-
-def _thin(sizes: Sequence[float], letter: float) -> list[float]:
-    """Of ascending sizes the last, and those whose labels have room; ``letter`` is the ratio for a letter."""
-    kept = [sizes[-1]]
-    for size in reversed(sizes[:-1]):
-        if size * letter ** (len(show_size(kept[-1])) + 1) <= kept[-1]:
-            kept.append(size)
-    return kept

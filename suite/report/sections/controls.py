@@ -191,18 +191,6 @@ def _answer_input(analysis: Analysis) -> list[Told]:
     return ["too wide to tell"] if ran else []
 
 
-def describe_held(analysis: Analysis) -> Iterable[str]:
-    """Which controls held, which could not have told, and which did not run; of a campaign of which none
-    failed, and in which something is compared."""
-    if analysis.others:
-        listed = (
-            f"{answer}: {', '.join(names)}"
-            for answer, names in sort_controls(analysis).items()
-            if names
-        )
-        yield f"Controls {'; '.join(listed)}."
-
-
 def _doubt(off: float) -> str:
     return f"don't rely on differences under {show_share(max(abs(off), MARGIN))}"
 

@@ -19,7 +19,7 @@ from suite.report.text.findings import (
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Strong, say_none
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_money
+from suite.report.text.units import show_money, show_times
 from suite.report.text.wording import word, word_in_cell
 
 _BANDS, _NONE = TEXTS["bands"], TEXTS["no-figure"]
@@ -92,7 +92,14 @@ def describe_cost(analysis: Analysis) -> str:
         for cost in sorted(there, key=lambda cost: cost.number.value)
     )
     name = name_cells(analysis.cells)[cheapest.cell]
-    return f"{text}; a million examples cost least at {name}: {each}."
+    text += f"; a million examples cost least at {name}: {each}."
+    turns = analysis.find("price-ratio", cell=cheapest.cell)
+    if turns:
+        text += (
+            f" There a machine with the GPU may cost up to {show_times(turns[0].number)} times as much as "
+            "one with the CPU alone."
+        )
+    return text
 
 
 def write_limit_flags(page: Page, analysis: Analysis) -> None:

@@ -1,39 +1,18 @@
-"""The sentences and the small table that a report opens with, for Markdown and for a terminal.
-
-Says who wins, what was measured and what was not.
-"""
+"""What a reader must know beside the answers: which machine, whether it is sound, what failed, what ran."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import Ratio, Verdict
-from suite.cells.families import name_title
-from suite.report.sections.causes import describe_improvements, describe_losses, describe_naive_gaps
-from suite.report.sections.controls import describe_failed, describe_held
-from suite.report.sections.limits import (
-    describe_cost,
-    describe_hardware,
-    describe_impossible,
-    describe_limits,
-)
-from suite.report.sections.tables.cells import gives_verdicts
+from suite.report.sections.controls import describe_failed, sort_controls
+from suite.report.sections.limits import describe_impossible
 from suite.report.sections.validity import describe_builds
-from suite.report.sections.verdict import (
-    list_called,
-    tell_comparison,
-    tell_extremes,
-    tell_sizes,
-    tell_sureness,
-    tell_verdicts,
-)
-from suite.report.text.names import list_families, name_cells
-from suite.report.text.units import show_bytes, show_duration, show_ratio, show_things
-from suite.report.text.wording import word, word_invalid, word_missing
+from suite.report.text.units import show_bytes, show_duration, show_things
+from suite.report.text.wording import NO_FINDING, word, word_invalid, word_missing
 
 
 def name_machine(machine: Machine) -> str:
@@ -46,6 +25,38 @@ def name_machine(machine: Machine) -> str:
         parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
     parts.append(", ".join(machine.gpus) or "no GPU seen")
     return "; ".join(parts)
+
+
+def describe_machine(analysis: Analysis) -> str:
+    """The machine's type, processor, GPUs with memory and driver, and TensorFlow, as far as is known."""
+    arm = analysis.arms[analysis.gpu or analysis.base]
+    watched, driver = arm.watched.gpu, _read_fact(analysis, "gpu.driver")
+    gpu = [
+        *(
+            [f"{show_bytes(watched.memory_bytes)} of GPU memory"]
+            if watched and watched.memory_bytes
+            else []
+        ),
+        *([f"driver {driver}"] if driver else []),
+    ]
+    versions = {
+        details.build.versions.get("TensorFlow") if details.build else None
+        for details in analysis.arms.values()
+    }
+    (version,) = versions if len(versions) == 1 else [None]
+    parts = [
+        _read_fact(analysis, "engine.machine.type"),
+        name_machine(analysis.machine),
+        ", ".join(gpu),
+        f"TensorFlow {version}" if version else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _read_fact(analysis: Analysis, name: str) -> str:
+    """The first value that any arm's documents have of a fact."""
+    values = (value for arm in analysis.arms.values() for value in arm.facts.get(name, ()))
+    return next((str(value) for value in values if value is not None), "")
 
 
 def name_devices(analysis: Analysis) -> str:
@@ -62,15 +73,35 @@ def name_devices(analysis: Analysis) -> str:
     return f" GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
 
 
-def tell_when(analysis: Analysis) -> str:
-    """The day on which it began, and the TensorFlow of its arms, where all name the same."""
-    day = f"Begun on {analysis.campaign.created:%Y-%m-%d}"
-    versions = {
-        details.build.versions.get("TensorFlow") if details.build else None
-        for details in analysis.arms.values()
-    }
-    (version,) = versions if len(versions) == 1 else [None]
-    return f"{day}, with TensorFlow {version}." if version else f"{day}."
+def judge_soundness(analysis: Analysis) -> tuple[str, str]:
+    """Whether the campaign is ``sound``, in a word, and why."""
+    if analysis.invalid:
+        return "INVALID", word_invalid(analysis.invalid)
+    controls = sort_controls(analysis)
+    failed = controls["failed"] or describe_failed(analysis)
+    unsound = [
+        *(word(flag) for flag in analysis.flags if flag.scope == "machine"),
+        *(["a control failed"] if failed else []),
+        *(f"{arm} gives wrong results" for arm in analysis.arms if _find_wrong(analysis, arm)),
+        *(["impossible numbers"] if describe_impossible(analysis) else []),
+    ]
+    if unsound:
+        return "UNSOUND", "; ".join(unsound)
+    doubts = [
+        *(["simulated"] if _is_simulated(analysis) else []),
+        *(
+            f"{answer}: {', '.join(controls[answer])}"
+            for answer in ("too wide to tell", "not run")
+            if controls[answer]
+        ),
+    ]
+    if doubts or not controls["held"]:
+        return "not shown to be sound", "; ".join(doubts) or "no control ran"
+    return "sound", "every control ran, and held"
+
+
+def _is_simulated(analysis: Analysis) -> bool:
+    return any(flag.code in {"simulated", "stand-in"} for flag in analysis.flags)
 
 
 WRONG = "wrong result:"
@@ -85,44 +116,13 @@ def warn(analysis: Analysis) -> list[str]:
         *describe_failed(analysis),
         *describe_impossible(analysis),
         *(
-            _end(word(flag))
-            for flag in analysis.flags
-            if flag.code in {"cpus-idle", "cpus-withheld"} and flag.scope == "campaign"
-        ),
-        *(
             f"{flag.where['arm']} in block {flag.where['block']} {word(flag)}."
             for flag in analysis.excluded
             if flag.code in {"off-pace", "off-pace-then"}
         ),
-        *(f"THE CAMPAIGN IS INVALID: {why}." for why in invalid),
+        *(f"THE CAMPAIGN IS INVALID: {why}. {NO_FINDING}" for why in invalid),
+        *(describe_builds(analysis) if analysis.software_differs else []),
     ]
-
-
-def answer(analysis: Analysis) -> dict[str, list[str]]:
-    """What a reader asks first, by a word for each question; without those that have no answer here."""
-    failed = describe_failed(analysis)
-    answers = {
-        # More blocks don't mend a control that fails.
-        "Verdicts": tell_verdicts(analysis, settling=not failed),
-        "By size": tell_sizes(analysis),
-        "Extremes": [text for other in analysis.leading for text in tell_extremes(analysis, other)],
-        "GPUs": [
-            sentence
-            for view in analysis.by_gpu
-            for other in view.others
-            for sentence in (tell_comparison(view, other), *tell_extremes(view, other))
-        ],
-        "Certainty": [*tell_sureness(analysis), *([] if failed else describe_held(analysis))],
-        "Software": describe_builds(analysis),
-        "Causes": describe_losses(analysis),
-        "Improvements": describe_improvements(analysis),
-        "Cost": [describe_cost(analysis)],
-        "Hardware": [*describe_hardware(analysis), *describe_limits(analysis)],
-        "Measured": account(analysis),
-        "Scripts": describe_naive_gaps(analysis),
-    }
-    listed = {topic: list(sentences) for topic, sentences in answers.items()}
-    return {topic: sentences for topic, sentences in listed.items() if sentences}
 
 
 def tell_wrong(analysis: Analysis) -> list[str]:
@@ -131,12 +131,7 @@ def tell_wrong(analysis: Analysis) -> list[str]:
     for arm in analysis.arms:
         if arm in refused:
             sentences.append(_end(f"{arm} WAS NOT MEASURED: {refused[arm]}"))
-        wrong = [
-            (cell.id, reason)
-            for cell in analysis.cells
-            if WRONG in (reason := word_missing(cell.arms[arm]) or "")
-        ]
-        if wrong:
+        if wrong := _find_wrong(analysis, arm):
             name, reason = wrong[0]
             why = reason.partition(WRONG)[2].strip()
             sentences.append(
@@ -146,23 +141,26 @@ def tell_wrong(analysis: Analysis) -> list[str]:
     return sentences
 
 
+def _find_wrong(analysis: Analysis, arm: str) -> list[tuple[str, str]]:
+    """The cells whose results a check refused on an arm, and why."""
+    return [
+        (cell.id, reason)
+        for cell in analysis.cells
+        if WRONG in (reason := word_missing(cell.arms[arm]) or "")
+    ]
+
+
 def account(analysis: Analysis) -> list[str]:
-    """What was planned, what became of it, and how long it took."""
+    """What was measured and what was not, and how long it took."""
     campaign = analysis.campaign
-    arms = ", ".join(analysis.arms)
-    work = len(analysis.work)
     cells = show_things(len(analysis.cells), "cell")
-    on = f"{show_things(len(analysis.arms), 'arm')}: {arms}"
-    others = ", the others explain or check it" if work < len(analysis.cells) else ""
-    each = ", each a case with its settings" if len(analysis.cells) > 1 else ""
-    of = f"{work} of work{others}; profile {campaign.profile}"
-    sentences = [f"A campaign of {cells}{each} ({of}), on {on}. A block runs each arm once."]
+    sentences = [f"{cells} ({len(analysis.work)} of work), profile {campaign.profile}."]
     if campaign.rechecks:
         sentences.append(f"It measured these cells of {campaign.rechecks} again.")
     for arm in analysis.arms:
         done = len(analysis.arms[arm].blocks)
         sentences.append(
-            f"{arm}: {show_things(done, 'block')} of {campaign.blocks} done, "
+            f"{arm}: {done} of {show_things(campaign.blocks, 'block')} done, "
             f"{count_outcomes(analysis.cells, arm, why=True)}."
         )
     for arm, reason in campaign.not_run.items():
@@ -172,7 +170,7 @@ def account(analysis: Analysis) -> list[str]:
         sentences.append(_end(f"The campaign ended early: {campaign.stopped}"))
     deaths = len(analysis.deaths)
     if deaths:
-        sentences.append(f"{show_things(deaths, 'container')} died (see below).")
+        sentences.append(f"{show_things(deaths, 'container')} died.")
     if campaign.prediction.actual_s > 0:
         took = show_duration(campaign.prediction.actual_s)
         sentences.append(f"It took {took} of container time.")
@@ -204,50 +202,6 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False
     if refused:
         parts.append(f"{refused} without a number")
     return ", ".join(parts)
-
-
-def list_by_family(analysis: Analysis, *, named: bool = True) -> list[dict[str, str]]:
-    """The rows of the small table: by family what was measured, and the ends of the ratios of work.
-
-    ``named``: with the names of the cells at those ends.
-    """
-    names = name_cells(analysis.cells) if named else {}
-    rows = []
-    for family in list_families(analysis.cells):
-        cells = [cell for cell in analysis.cells if cell.scenario == family]
-        title = name_title(family) if named else None
-        row = {"family": f"{family}: {title}" if title else family}
-        row |= {f"{arm}, cells": count_outcomes(cells, arm) for arm in analysis.arms}
-        for other in analysis.leading:
-            work = [cell for cell in cells if cell.role == "work"]
-            loss, win = _tell_ends(analysis, work, names, other)
-            row |= {f"{other}'s largest loss": loss, f"{other}'s largest win": win}
-        rows.append(row)
-    return rows
-
-
-def _tell_ends(
-    analysis: Analysis, cells: Sequence[CellAnalysis], names: Mapping[str, str], other: str
-) -> Iterable[str]:
-    """The largest loss and win, or why there is none."""
-    base, judged = analysis.base, gives_verdicts(analysis, other)
-    valid = [
-        cell
-        for cell in cells
-        if isinstance(cell.ratios[other], Ratio)
-        and not any(cell.arms[arm].invalid for arm in (base, other))
-    ]
-    none = "none" if valid else "no valid pair" if cells else "–"
-    if valid and judged and not any(isinstance(cell.verdicts[other], Verdict) for cell in valid):
-        none = "no verdict"
-    called = list_called(valid, other, judged=judged)
-    for way in ("SLOWER", "FASTER"):
-        if way in called:
-            cell, ratio = called[way][0]
-            name = f": {names[cell]}" if names else ""
-            yield show_ratio(ratio, other=other, base=base) + name
-        else:
-            yield none
 
 
 def _end(sentence: str) -> str:

@@ -1,63 +1,238 @@
-"""The verdict in sentences: who wins how often, from where on, by how much, and how sure that is.
+"""The decision in a sentence: from which size on to use which arm, by verdicts alone, and by how much.
 
-Names what can't be judged as plainly as what can.
+Names what is undecided as plainly as what is decided, and what would decide it.
 """
 
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import (
-    FEWEST,
-    OTHER_LEVEL,
-    WORK_LEVEL,
-    Ratio,
-    Verdict,
-    VerdictName,
-)
+from suite.analysis.result.numbers import FEWEST, Crossover, Ratio, Verdict, VerdictName
 from suite.cells.traits import WITH_VERDICTS
 from suite.input_limits import RANGES
-from suite.report.text.crossovers import describe_crossover, name_sweep, word_reach
-from suite.report.text.names import list_values, name_cells
+from suite.report.text.crossovers import (
+    describe_crossover,
+    describe_fixed,
+    describe_work,
+    name_size,
+    read_size,
+    show_runs,
+    word_best,
+)
+from suite.report.text.names import list_values
 from suite.report.text.page import Page
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
+    join_words,
+    show_as_fast,
     show_duration,
-    show_ratio,
-    show_share,
+    show_size,
     show_things,
     show_times,
 )
 
+_EACH = "\0"
+"""Stands for the arms of a sentence until it is known which have the same one; no name holds it."""
 
-def tell_verdicts(analysis: Analysis, *, settling: bool) -> list[str]:
-    """The comparisons with the first arm, each in a sentence; or why there is nothing to compare.
+
+def decide(analysis: Analysis, *, settling: bool) -> list[str]:
+    """The decision: training first, then products, a sentence for each and for each group of arms that
+    differ; or what is undecided and what would decide it; or, of one arm, how far it comes.
 
     ``settling``: with what would decide more of the cells.
     """
-    sentences = []
+    if not analysis.others:
+        return _tell_alone(analysis)
+    sweeps: dict[str, list[SweepAnalysis]] = {}
+    # Rates first: training is what people come for.
+    for sweep in sorted(analysis.main_sweeps, key=lambda sweep: sweep.headline == "time"):
+        if any(analysis.compares(sweep, other) for other in analysis.others):
+            sweeps.setdefault(describe_work(sweep), []).append(sweep)
+    decided = {work: _decide_work(analysis, alike) for work, alike in sweeps.items()}
+    if not any(decided.values()):
+        return _tell_undecided(analysis, list(sweeps), settling=settling)
+    sentences = [sentence for found in decided.values() for sentence in found]
+    if open_ := [work for work, found in decided.items() if not found]:
+        sentences.append(f"Nothing is decided for {join_words(open_)}.")
+    return sentences
+
+
+def _decide_work(analysis: Analysis, sweeps: Sequence[SweepAnalysis]) -> list[str]:
+    """A sentence for each group of arms of which the verdicts say the same along these sweeps of one kind
+    of work; none where they say nothing."""
+    alike: dict[tuple[str, ...], list[str]] = {}
     for other in analysis.others:
-        sentences.append(tell_comparison(analysis, other))
-        sentences += tell_settling(analysis, other) if settling else []
-    return sentences or [_tell_alone(analysis)]
+        clauses = tuple(
+            _choose(sweep.crossovers[other], sweep.axis, analysis.base) for sweep in sweeps
+        )
+        if any(clauses):
+            alike.setdefault(clauses, []).append(other)
+    return [_write_sentence(analysis, sweeps, clauses, others) for clauses, others in alike.items()]
 
 
-def tell_sizes(analysis: Analysis) -> list[str]:
-    """Who wins along the main sweeps, for each comparison (of several GPUs the first's); or how far the one
-    arm comes."""
-    if analysis.others:
-        return [text for other in analysis.leading for text in tell_crossovers(analysis, other)]
-    base = analysis.base
-    return [
-        f"In {name_sweep(sweep, analysis.sweeps)} {base} reaches {word_reach(sweep.reaches[base])}."
-        for sweep in analysis.main_sweeps
-        if base in sweep.reaches
+def _write_sentence(
+    analysis: Analysis,
+    sweeps: Sequence[SweepAnalysis],
+    clauses: Sequence[str],
+    others: Sequence[str],
+) -> str:
+    first = sweeps[0]
+    do = TEXTS["decide"].get(f"{first.scenario}.{first.case}", f"Run {describe_work(first)}")
+    by_clause: dict[str, list[SweepAnalysis]] = {}
+    for sweep, clause in zip(sweeps, clauses, strict=True):
+        by_clause.setdefault(clause, []).append(sweep)
+    if len(by_clause) == 1:
+        (clause,) = by_clause
+        every = "networks" if "net" in first.fixed else "sweeps"
+        of = f" ({len(sweeps)} of {len(sweeps)} {every})" if len(sweeps) > 1 else ""
+        words = f"{do} {clause}{of}"
+    else:
+        parts = [
+            f"{join_words([describe_fixed(sweep, sweeps) for sweep in alike])} "
+            + (clause or "undecided")
+            for clause, alike in by_clause.items()
+        ]
+        words = f"{do}: {'; '.join(parts)}"
+    named = _name_size(analysis, sweeps, others[0])
+    return "; ".join(filter(None, [words.replace(_EACH, _name_all(others)), named])) + "."
+
+
+def _name_all(arms: Sequence[str]) -> str:
+    return join_words(arms) if len(arms) <= FEWEST else f"each of {arms[0]} to {arms[-1]}"
+
+
+def _choose(crossover: Crossover, axis: str, base: str) -> str:
+    """Where to use which arm along a sweep: ``on cuda from batch 512 on, on cpu up to 128``; empty: no
+    verdict says so."""
+    wins, loses = crossover.wins, crossover.loses
+    equal, undecided = crossover.equal, crossover.undecided
+    if crossover.answer in {"always", "never"}:
+        return f"on {_EACH if wins else base} at every {axis} measured"
+    if crossover.answer == "equal":
+        return f"on {_EACH} or {base}, equivalent at every {axis} measured"
+    if not (wins or loses or equal):
+        return ""
+    every = sorted([*wins, *loses, *equal, *undecided])
+    if crossover.answer == "crosses":
+        below, above = (base, _EACH) if crossover.rising else (_EACH, base)
+        smaller = f"up to {show_size(crossover.low or 0.0)}"
+        if not (equal or undecided):
+            smaller = f"at every smaller {axis} measured"
+        parts = [
+            f"on {above} from {name_size(axis, crossover.high or 0.0)} on, on {below} {smaller}"
+        ]
+    else:
+        parts = [
+            f"on {arm} at {axis} {'= ' * (len(axis) == 1)}{show_runs(sizes, every)}"
+            for arm, sizes in ((_EACH, wins), (base, loses))
+            if sizes
+        ]
+    if not (wins or loses):
+        parts = [f"on {_EACH} or {base}"]
+    parts += [
+        f"{what} at {show_runs(sizes, every)}"
+        for what, sizes in (("equivalent", equal), ("undecided", undecided))
+        if sizes
     ]
+    return ", ".join(parts)
+
+
+def _name_size(analysis: Analysis, sweeps: Sequence[SweepAnalysis], other: str) -> str:
+    """By how much at one size, and what that costs: the largest at which every network was measured and a
+    verdict names the arm the winner, or else one names the first arm."""
+    called: dict[str, dict[float, list[tuple[str, CellAnalysis]]]] = {"FASTER": {}, "SLOWER": {}}
+    for sweep in sweeps:
+        for cell in analysis.cells:
+            size, verdict = read_size(sweep, cell), cell.verdicts[other]
+            if size is not None and isinstance(verdict, Verdict) and verdict.name in called:
+                name = describe_fixed(sweep, sweeps)
+                called[verdict.name].setdefault(size, []).append((name, cell))
+    for way, sizes in called.items():
+        if sizes:
+            most = max(map(len, sizes.values()))
+            largest = max(size for size, cells in sizes.items() if len(cells) == most)
+            cells = sorted(sizes[largest], key=lambda named: _take_ratio(named[1], other).value)
+            return _tell_size(analysis, sweeps[0].axis, largest, cells, other, won=way == "FASTER")
+    return ""
+
+
+def _take_ratio(cell: CellAnalysis, other: str) -> Ratio:
+    ratio = cell.ratios[other]
+    assert isinstance(ratio, Ratio)  # noqa: S101  a verdict that names a winner has one
+    return ratio
+
+
+def _tell_size(
+    analysis: Analysis,
+    axis: str,
+    size: float,
+    cells: Sequence[tuple[str, CellAnalysis]],
+    other: str,
+    *,
+    won: bool,
+) -> str:
+    """``at batch 512 cuda is 7.9× as fast (7.1–8.8), at 0.13 of cpu's price per million examples``; of
+    several networks the one with the least and the one with the most."""
+    winner, loser = (other, analysis.base) if won else (analysis.base, other)
+    ends = [cells[0], cells[-1]] if len(cells) > 1 else cells
+    # Smallest first, whoever wins.
+    ends = ends[::-1] if won else ends
+    extremes = (" (the least)", " (the most)") if len(cells) > len(ends) else ("", "")
+    times = " and ".join(
+        show_as_fast(_take_ratio(cell, other)) + (f" for {name}{extreme}" if name else "")
+        for (name, cell), extreme in zip(ends, extremes, strict=False)
+    )
+    text = f"at {name_size(axis, size)} {winner} is {times}"
+    costs = [
+        analysis.find("cost", of="examples", cell=cell.id, arm=arm)
+        for _, cell in ends
+        for arm in (winner, loser)
+    ]
+    if not all(costs):
+        return text
+    shares = [
+        show_times(own[0].number.value / others[0].number.value)
+        for own, others in zip(costs[::2], costs[1::2], strict=True)
+    ]
+    return f"{text}, at {' and '.join(shares)} of {loser}'s price per million examples"
+
+
+def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool) -> list[str]:
+    """What is undecided, why, and what would decide it."""
+    profile, done = analysis.campaign.profile, count_blocks(analysis)
+    if analysis.invalid:
+        return ["Nothing is decided: the campaign is INVALID."]
+    if profile not in WITH_VERDICTS:
+        return [
+            f"Nothing is decided: the profile {profile} gives no verdicts; PROFILE=standard does."
+        ]
+    if done < FEWEST:
+        blocks = show_things(done, "block")
+        more = f"RESUME=results/{analysis.campaign.folder} goes on"
+        return [
+            f"Nothing is decided: {blocks} done, and verdicts take {FEWEST}; {more}.",
+            "Until then the ratios are no findings.",
+        ]
+    where = f" of {join_words(works)}" if works else ""
+    if not works:
+        return [tell_comparison(analysis, other) for other in analysis.leading]
+    counts = [_count(analysis.work, other) for other in analysis.leading]
+    what = f"Nothing is decided: no verdict names a winner at any size{where}."
+    if all(count.total() == count["INVALID"] > 0 for count in counts):
+        what = "Nothing is decided: every comparison is INVALID."
+    settled = (
+        text for other in analysis.leading for text in tell_settling(analysis, other) if settling
+    )
+    return [what, *settled]
+
+
+def count_blocks(analysis: Analysis) -> int:
+    """The blocks that every arm has."""
+    return min(len(details.blocks) for details in analysis.arms.values())
 
 
 def _count(cells: Sequence[CellAnalysis], other: str) -> Counter[VerdictName]:
@@ -70,40 +245,19 @@ def tell_comparison(analysis: Analysis, other: str) -> str:
     """One comparison in one sentence: ``Of 60 cells cuda is faster than cpu in 31 and slower in …``."""
     base, work = analysis.base, analysis.work
     counts = _count(work, other)
-    against = f"{other} against {base}"
     if not work:
-        return f"{against}: no cell of work was chosen, so there is no winner."
-    if not counts:
-        return f"{against}: no verdicts; {_count_hints(analysis, other)}."
+        return f"{other} against {base}: no cell of work was chosen, so there is no winner."
     silent = len(work) - counts.total()
-    rest = f"; {show_things(silent, 'more cell')} without a verdict" if silent else ""
-    invalid = counts["INVALID"]
-    judged = counts.total() - invalid
-    if not judged:
-        all_of = f"all {invalid} comparisons are" if invalid > 1 else "the only comparison is"
-        return f"{against}: {all_of} INVALID{rest}."
-    parts = [f"{n.lower()} in {counts[n]}" for n in ("EQUIVALENT", "INCONCLUSIVE") if counts[n]]
-    more = f"; {show_things(invalid, 'more cell')} INVALID" if invalid else ""
-    cells, end = f"Of {show_things(judged, 'cell')} of work {other}", f"{more}{rest}."
+    parts = [
+        *(f"{n.lower()} in {counts[n]}" for n in ("EQUIVALENT", "INCONCLUSIVE") if counts[n]),
+        *([f"INVALID in {counts['INVALID']}"] if counts["INVALID"] else []),
+        *([f"without a verdict in {silent}"] if silent else []),
+    ]
+    cells = f"Of {show_things(len(work), 'cell')} of work {other}"
     if not counts["FASTER"] + counts["SLOWER"]:
-        return f"{cells} is shown to differ from {base} in none: {', '.join(parts)}{end}"
-    said = [f"is faster than {base} in {counts['FASTER']} and slower in {counts['SLOWER']}", *parts]
-    apart = _count([cell for cell in work if cell.staged], other)
-    return f"{cells} {', '.join(said)}{end}{_count_apart(counts, apart)}"
-
-
-def _count_apart(counts: Counter[VerdictName], apart: Counter[VerdictName]) -> str:
-    """The counts without the cells that are steps of a script, start-up and all, where there are others
-    too."""
-    rest = counts - apart
-    taken = apart.total() - apart["INVALID"]
-    if not taken or not rest.total() - rest["INVALID"]:
-        return ""
-    which = f"{taken} that are steps" if taken > 1 else "one that is a step"
-    return (
-        f" Without the {which} of people's scripts it is faster in {rest['FASTER']} and slower in "
-        f"{rest['SLOWER']}."
-    )
+        return f"{cells} is shown to differ from {base} in none: {', '.join(parts)}."
+    won = f"is faster than {base} in {counts['FASTER']} and slower in {counts['SLOWER']}"
+    return f"{cells} {', '.join([won, *parts])}."
 
 
 def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
@@ -120,7 +274,7 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     if wanted > RANGES["blocks"].most:
         yield "More blocks would not settle most of the inconclusive cells: the noise is too large."
         return
-    done = min(len(details.blocks) for details in analysis.arms.values())
+    done = count_blocks(analysis)
     # The calibration took about as long as a block.
     block_s = math.fsum(spent.total_s for spent in analysis.spent.values()) / (done + 1)
     settled = sum(blocks <= wanted for blocks in each)
@@ -133,25 +287,26 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     )
 
 
-def tell_crossovers(analysis: Analysis, other: str) -> list[str]:
-    """Who wins along the main sweeps, by verdicts alone; those without any share a sentence."""
-    sentences, silent = [], []
-    for sweep in analysis.main_sweeps:
-        if not analysis.compares(sweep, other):
-            continue
-        crossover, name = sweep.crossovers[other], name_sweep(sweep, analysis.sweeps)
-        if crossover.wins or crossover.loses or crossover.equal:
-            sentences.append(f"In {name} {describe_crossover(sweep, other, analysis.base)}.")
-        else:
-            silent.append(name)
-    if silent and _count(analysis.work, other):
-        among = f" between {other} and {analysis.base}" if len(analysis.others) > 1 else ""
-        sentences.append(f"No clear winner{among} at any size in {', '.join(silent)}.")
-    return sentences
+def _tell_alone(analysis: Analysis) -> list[str]:
+    """Why there is no winner, and how far the one arm comes."""
+    # Without what was looked at, which stands further below.
+    whys = {arm: why.partition(": ")[0] for arm, why in analysis.campaign.not_run.items()}
+    because = f" ({'; '.join(f'{arm}: {why}' for arm, why in whys.items())})" if whys else ""
+    base = analysis.base
+    reached = [
+        f"{word_best(sweep.reaches[base])} in {describe_work(sweep)}"
+        + (f" of {fixed}" if (fixed := describe_fixed(sweep, analysis.main_sweeps)) else "")
+        for sweep in analysis.main_sweeps
+        if base in sweep.reaches
+    ]
+    return [
+        f"Only {base} was measured{because}, so nothing is compared.",
+        *([f"It reaches {'; '.join(reached)}."] if reached else []),
+    ]
 
 
 def write_crossovers(page: Page, analysis: Analysis) -> None:
-    """A row a sweep and comparison; nothing where there is neither."""
+    """A row a sweep and comparison, of those that the brief does not have; nothing where there is neither."""
     rows = [
         {
             "sweep": f"{sweep.scenario}.{sweep.case}",
@@ -161,102 +316,45 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
         }
         for other in analysis.others
         for sweep in analysis.sweeps
-        if analysis.compares(sweep, other)
+        if not sweep.main and analysis.compares(sweep, other)
     ]
     if not rows:
         return
-    page.heading("Crossovers", level=3)
-    page.table(
-        TEXTS["captions"]["crossovers"],
-        rows,
-    )
+    page.heading("Other crossovers", level=3)
+    page.table(TEXTS["captions"]["crossovers"], rows)
 
 
-def tell_extremes(analysis: Analysis, other: str) -> list[str]:
-    """The largest win and the largest loss among the cells that are called faster or slower, and what is
-    typical of several; of those that take a script apart, start-up and all, where there are no others."""
-    names = name_cells(analysis.cells)
-    plain = [cell for cell in analysis.work if not cell.staged]
-    called = list_called(plain or analysis.work, other, judged=True)
-    parts = []
-    for way, kind in (("FASTER", "win"), ("SLOWER", "loss")):
-        if ratios := called.get(way):
-            cell, ratio = ratios[0]
-            shown = show_ratio(ratio, other=other, base=analysis.base)
-            median = math.exp(statistics.median(abs(math.log(r.value)) for _, r in ratios))
-            several = f", in the median of {len(ratios)} such cells {show_times(median)}×"
-            typical = several if len(ratios) >= FEWEST else ""
-            parts.append(f"largest {kind} is at {names[cell]}: {shown}{typical}")
-    apart = "Scripts apart, " if 0 < len(plain) < len(analysis.work) else ""
-    return [f"{apart}{other}'s {'; its '.join(parts)}."] if parts else []
+def list_crossovers(analysis: Analysis) -> Iterator[dict[str, str]]:
+    """The rows of the small table: a main sweep each in plain words, and at which sizes who wins; arms of
+    which the verdicts say the same share a row."""
+    for sweep in analysis.main_sweeps:
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for other in analysis.others:
+            if analysis.compares(sweep, other):
+                alike.setdefault(_list_answers(sweep.crossovers[other]), []).append(other)
+        fixed = describe_fixed(sweep, analysis.main_sweeps)
+        name = ", ".join(filter(None, [describe_work(sweep), fixed, f"by {sweep.axis}"]))
+        for (loses, wins, rest), others in alike.items():
+            several = len(analysis.others) > 1
+            yield {
+                "sweep": name + (f": {_name_all(others)}" if several else ""),
+                f"{analysis.base} wins at": loses,
+                f"{'the other arm' if several else analysis.others[0]} wins at": wins,
+                "equal or undecided at": rest,
+            }
 
 
-def list_called(
-    cells: Iterable[CellAnalysis], other: str, *, judged: bool
-) -> dict[str, list[tuple[str, Ratio]]]:
-    """By FASTER and SLOWER the cells that are called so, with their ratios, that by most first: by their
-    verdicts, or where nothing is ``judged`` by the ratios alone."""
-    called: dict[str, list[tuple[str, Ratio]]] = {}
-    for cell in cells:
-        verdict, ratio = cell.verdicts[other], cell.ratios[other]
-        if isinstance(ratio, Ratio):
-            hint = "" if judged else "SLOWER" if ratio.value > 1 else "FASTER"
-            way = verdict.name if isinstance(verdict, Verdict) else hint
-            called.setdefault(way, []).append((cell.id, ratio))
-    for way, ratios in called.items():
-        ratios.sort(key=lambda item: (item[1].value, item[0]), reverse=way == "SLOWER")
-    return called
-
-
-def _tell_alone(analysis: Analysis) -> str:
-    """Why there is no winner."""
-    # Without what was looked at, which stands further below.
-    whys = {arm: why.partition(": ")[0] for arm, why in analysis.campaign.not_run.items()}
-    because = f" ({'; '.join(f'{arm}: {why}' for arm, why in whys.items())})" if whys else ""
-    return (
-        f"Only {analysis.base} was measured{because}, so there is nothing to compare: these "
-        "are times and rates, not verdicts."
-    )
-
-
-def tell_sureness(analysis: Analysis) -> Iterable[str]:
-    """How well the times are known, and what this machine's own noise hides."""
-    widths = [
-        math.sqrt(time.high / time.low) - 1
-        for cell in analysis.cells
-        for result in cell.arms.values()
-        if (time := result.estimate) and time.low and time.high and not result.invalid
+def _list_answers(crossover: Crossover) -> tuple[str, str, str]:
+    wins, loses = crossover.wins, crossover.loses
+    equal, undecided = crossover.equal, crossover.undecided
+    every = sorted([*wins, *loses, *equal, *undecided])
+    rest = [
+        f"{show_runs(sizes, every)} ({what})"
+        for what, sizes in (("equal", equal), ("undecided", undecided))
+        if sizes
     ]
-    if min(len(details.blocks) for details in analysis.arms.values()) < FEWEST:
-        yield f"With fewer than {FEWEST} blocks there are values but no intervals."
-    if not widths:
-        return
-    width = 100 * statistics.median(widths)
-    times = show_things(len(widths), "measured time")
-    yield f"Median uncertainty of the {times}: ±{width:.2g} % (95 % CI)."
-    # What makes a twin fail is no noise; the opening says what not to rely on then.
-    failed = any(family.flagged for family in analysis.controls.twins)
-    judged = analysis.others and analysis.campaign.profile in WITH_VERDICTS
-    if judged and analysis.noise_floor is not None and not failed:
-        yield TEXTS["counts"]["what"].format(
-            level=WORK_LEVEL,
-            other_level=OTHER_LEVEL,
-            margin=show_share(analysis.margin),
-            floor=show_share(analysis.noise_floor),
-        )
-    if analysis.campaign.profile not in WITH_VERDICTS:
-        yield f"The intervals of the profile {analysis.campaign.profile} are provisional."
-
-
-def _count_hints(analysis: Analysis, other: str) -> str:
-    """What ratios alone suggest, where nothing is judged."""
-    every = (cell.ratios[other] for cell in analysis.work)
-    ratios = [ratio for ratio in every if isinstance(ratio, Ratio)]
-    if not any(ratio.low is not None for ratio in ratios):
-        return "a ratio without an interval is not even a hint"
-    faster = sum(ratio.high is not None and ratio.high < 1 for ratio in ratios)
-    slower = sum(ratio.low is not None and ratio.low > 1 for ratio in ratios)
     return (
-        f"intervals that exclude 1 are hints, not findings: of {show_things(len(ratios), 'cell')} "
-        f"faster in {faster}, slower in {slower}"
+        show_runs(loses, every) or "none",
+        show_runs(wins, every) or "none",
+        "; ".join(rest) or "none",
     )

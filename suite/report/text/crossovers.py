@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from suite.analysis.result.campaign import SweepAnalysis
+from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
 from suite.report.text.names import name_fixed
@@ -27,6 +28,30 @@ def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str
         for name, value in sweep.fixed.items()
         if any(other.fixed.get(name) != value for other in rivals)
     }
+
+
+def describe_work(sweep: SweepAnalysis) -> str:
+    """What a call of a sweep's case does, in plain words where it has some: ``training steps``."""
+    case = f"{sweep.scenario}.{sweep.case}"
+    return TEXTS["work"].get(case, case)
+
+
+def describe_fixed(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
+    """What tells a sweep from the others of its case: ``network A``; empty: it is the only one."""
+    names = TEXTS["work"]
+    fixed = tell_apart(sweep, among)
+    return ", ".join(f"{names.get(axis, axis)} {value}" for axis, value in fixed.items())
+
+
+def name_size(axis: str, size: float) -> str:
+    """``batch 512``, or of a letter ``n = 1000``."""
+    return f"{axis} {'= ' * (len(axis) == 1)}{show_size(size)}"
+
+
+def read_size(sweep: SweepAnalysis, cell: CellAnalysis) -> float | None:
+    """The size of a cell along a sweep; None: it is none of the sweep's, or its size is not a number."""
+    size = cell.params.get(sweep.axis) if cell.id in sweep.cells else None
+    return float(size) if isinstance(size, int | float) else None
 
 
 def describe_crossover(sweep: SweepAnalysis, other: str, base: str) -> str:

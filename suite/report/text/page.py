@@ -188,6 +188,11 @@ class Page:
             )
         )
 
+    def shorten(self, paragraph: int, cell: int) -> None:
+        """Cuts every paragraph, item, caption and heading that has more letters than ``paragraph``, and every
+        cell of a table that has more than ``cell``."""
+        self.blocks = [_shorten_block(block, paragraph, cell) for block in self.blocks]
+
     def footnotes(self) -> None:
         """Every footnote so far, as a list; nothing where there is none."""
         items = tuple((number, note) for note, number in self._notes.items())
@@ -204,3 +209,55 @@ class Page:
 
     def _number(self, note: str) -> int:
         return self._notes.setdefault(note, len(self._notes) + 1)
+
+
+def shorten(text: str, most: int) -> str:
+    """The text in at most so many letters, cut between two words where it has any there."""
+    if len(text) <= most:
+        return text
+    kept = text[: max(0, most - 1)]
+    return (kept.rpartition(" ")[0] or kept) + "…"
+
+
+def _shorten_block(block: Block, paragraph: int, cell: int) -> Block:
+    match block:
+        case Heading():
+            return replace(block, text=shorten(block.text, paragraph))
+        case Paragraph():
+            return replace(block, runs=_shorten_runs(block.runs, paragraph))
+        case Bullets():
+            return replace(block, items=tuple(_shorten_runs(i, paragraph) for i in block.items))
+        case Figure():
+            return replace(
+                block,
+                alt=shorten(block.alt, paragraph),
+                caption=shorten(block.caption, paragraph),
+            )
+        case Table():
+            return replace(
+                block,
+                caption=shorten(block.caption, paragraph),
+                headers=_shorten_cells(block.headers, cell),
+                rows=tuple(_shorten_cells(row, cell) for row in block.rows),
+            )
+        case Footnotes():
+            return block
+
+
+def _shorten_cells(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
+    return tuple(
+        replace(cell, text=shorten(cell.text, most)) if len(cell.text) > most else cell
+        for cell in cells
+    )
+
+
+def _shorten_runs(runs: Runs, most: int) -> Runs:
+    kept: list[Run] = []
+    for run in runs:
+        text = run if isinstance(run, str) else run.text
+        short = shorten(text, most)
+        kept.append(short if isinstance(run, str) else replace(run, text=short))
+        most -= len(text)
+        if most <= 0:
+            break
+    return tuple(kept)

@@ -190,6 +190,11 @@ def show_ratio(ratio: Known, *, other: str, base: str) -> Quantity:
     return _say_way(ratio, over="slower", under="faster", same=same, before=f"{other} ")
 
 
+def show_as_fast(ratio: Known) -> Quantity:
+    """A ratio of times as how many times as fast the faster side is: ``3.1× as fast (2.9–3.4)``."""
+    return _say_way(ratio, over="as fast", under="as fast", same="as fast, ")
+
+
 def show_gain(ratio: Known) -> Quantity:
     """A ratio of times, before over after: ``3.1× faster (2.9–3.4)``; under 1 ``slower``."""
     return _say_way(ratio, over="faster", under="slower", same="as fast, ")
@@ -247,6 +252,12 @@ def end_sentence(text: str) -> str:
 def show_things(number: int, noun: str) -> str:
     """A whole number of things, such as ``1 cell`` or ``3 cells``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """The words as a list in a sentence: ``a, b and c``."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def join_first(most: int, texts: Sequence[str]) -> str:

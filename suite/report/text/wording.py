@@ -20,6 +20,8 @@ UNKNOWN_FLOOR = (
     "intervals miss"
 )
 
+NO_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."
+
 
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:
     """The banners of a campaign, or of several."""

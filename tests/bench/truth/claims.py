@@ -14,39 +14,32 @@ from typing import Any, Literal
 
 from suite.report.produce import Report
 
-Kind = Literal["winner", "crossover", "extreme", "count", "cause", "wrong winner"]
+Kind = Literal["winner", "crossover", "row", "count", "cause", "wrong winner"]
 
 PATTERNS: Mapping[Kind, re.Pattern[str]] = {
-    "winner": re.compile(r"\bwins\b|\bwinner changes\b|\bfaster (?:at|from|on) (?!0\b)"),
-    "crossover": re.compile(r"\bwins at [^;]*; \S+ wins at\b"),
-    "extreme": re.compile(
-        r"\b(?:largest|biggest) (?:win|loss|speed-up|gain over)\b", re.IGNORECASE
-    ),
-    "count": re.compile(r"(?:faster|slower)(?: than \S+)? in [1-9]"),
-    "cause": re.compile(r"\bWhy \S+ (?:loses|is slower)\b"),
+    "winner": re.compile(r"^(?:Train|Multiply|Run)\b.* on \S+ (?:from|at)\b|× as fast"),
+    "crossover": re.compile(r"\bon \S+ from \S+ (?:= )?\d+ on, on \S+ (?:up to|at every)"),
+    "row": re.compile(r"^\|.*\| \S+ wins +\|"),
+    "count": re.compile(r"\| (?:[1-9]\d*, \d+|\d+, [1-9]\d*), \d+, \d+ +\|$"),
+    "cause": re.compile(r"\blargest in \d+ of \d+ cells?\b"),
     "wrong winner": re.compile(r"\bwrong winner\b"),
 }
-"""What a sentence of the opening can claim about who wins and why."""
+"""What a sentence or a table's row of the brief can claim about who wins and why."""
 
-DENIED = re.compile(
-    r"no (?:clear )?winner|nobody can say|can't be named|cannot be named|undecided|not named|no crossover",
-    re.IGNORECASE,
-)
+DENIED = re.compile(r"^Nothing is decided")
 
 CONTROLS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(words, re.IGNORECASE)
     for name, words in {
-        "twins": r"\brun twice\b",
-        "extra work": r"known extra work on \S+ measured",
-        "hidden": r"cuda-hidden has no GPU",
-        "input only": r"input-only cells? differ",
-        "changed": r"\bchanged during\b",
+        "twins": r"^A CONTROL FAILED:.*\brun twice\b",
+        "extra work": r"^A CONTROL FAILED:.*known extra work",
+        "hidden": r"^A CONTROL FAILED:.*cuda-hidden has no GPU",
+        "input only": r"^A CONTROL FAILED:.*input-only cells? differ",
+        "changed": r"^A CONTROL FAILED:.*\bchanged during\b",
         "slow invocation": r"in block \d+ took",
     }.items()
 }
 """What names a control that failed, or an invocation that is unlike the others."""
-
-NOISE = re.compile(r"differ by under (?P<size>[\d.]+) %")
 
 JUDGED = frozenset({"FASTER", "SLOWER"})
 DECIDED = frozenset({"crosses", "always", "never", "not monotone"})
@@ -54,20 +47,22 @@ DECIDED = frozenset({"crosses", "always", "never", "not monotone"})
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """A report as its reader has it: the first screen's sentences, and what programs read.
+    """A report as its reader has it: what the brief says, and what programs read.
 
-    ``opening`` is what a terminal shows before the table, and report.md before its first table.
+    ``opening`` are the sentences of the brief, ``rows`` those of its tables, and ``first`` the sentences
+    before the first table, of which the decision comes last.
     """
 
     opening: tuple[str, ...]
+    rows: tuple[str, ...]
     first: tuple[str, ...]
     summary: Mapping[str, Any]
     report: str
 
     def claims(self, kind: Kind) -> list[str]:
-        """The sentences of the opening that claim something of a kind."""
-        sentences = (sentence for sentence in self.opening if PATTERNS[kind].search(sentence))
-        return [each for each in sentences if not DENIED.search(each)]
+        """The sentences and rows of the brief that claim something of a kind."""
+        lines = (*self.opening, *self.rows)
+        return [line for line in lines if PATTERNS[kind].search(line) and not DENIED.search(line)]
 
     def places(self, control: str) -> list[int]:
         """Where in the opening a control that failed is named."""
@@ -76,13 +71,13 @@ class Told:
     @property
     def first_winner(self) -> int:
         """Where the first paragraphs first name a winner; behind all of them where they don't."""
-        kinds: Iterable[Kind] = ("winner", "extreme", "count")
-        at = (
-            place
-            for place, sentence in enumerate(self.first)
-            if any(PATTERNS[kind].search(sentence) for kind in kinds) or "faster than" in sentence
-        )
-        return next(at, len(self.first))
+        named = (at for at, line in enumerate(self.first) if PATTERNS["winner"].search(line))
+        return next(named, len(self.first))
+
+    @property
+    def decision(self) -> list[str]:
+        """The sentences that decide."""
+        return [line for line in self.opening if re.match(r"(?:Train|Multiply|Run)\b", line)]
 
     @property
     def cells(self) -> dict[str, Mapping[str, Any]]:
@@ -118,27 +113,19 @@ class Told:
         """The causes by cell, the first one first."""
         return {name: cell["causes"] for name, cell in self.cells.items() if cell["causes"]}
 
-    @property
-    def noise(self) -> float | None:
-        """Up to what share the opening says that a difference is noise; None: it does not say."""
-        matches = (match for sentence in self.opening if (match := NOISE.search(sentence)))
-        return next((float(each["size"]) / 100 for each in matches), None)
-
 
 def listen(reported: Report) -> Told:
     """What a report tells."""
-    report = reported.files["report.md"]
-    # Each answer stands behind the word that it is found by.
-    head = re.sub(r"^- \*\*[^*]+:\*\* ", "", report.partition("Table:")[0], flags=re.MULTILINE)
-    first = [
-        line for line in head.splitlines() if line and not line.startswith(("#", "Machine:", "**"))
-    ]
-    screen = reported.terminal.partition("\nfamily ")[0].splitlines()[2:]
+    brief = reported.files["brief.md"]
+    lines = [re.sub(r"^- \*\*[^*]+\*\* |\*\*", "", line) for line in brief.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("#", "|"))]
+    before = next((at for at, line in enumerate(said) if "Table: " in line), len(said))
     return Told(
-        opening=tuple(dict.fromkeys(split([*screen, *first]))),
-        first=tuple(split(first)),
+        opening=tuple(dict.fromkeys(split(said))),
+        rows=tuple(line for line in lines if line.startswith("|")),
+        first=tuple(split(said[:before])),
         summary=json.loads(reported.files["summary.json"]),
-        report=report,
+        report=reported.files["report.md"],
     )
 
 

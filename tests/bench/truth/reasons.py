@@ -188,9 +188,6 @@ def try_controls(tally: Tally, seed: int) -> None:
         tally.add(f"told before any winner ({name})", before)
         tally.add(f"told in the opening ({name})", bool(places))
         tally.add("a control of no cells is told to hold", "of 0 cells none" in report.report)
-        if name == "twins":
-            noise = report.noise
-            tally.add("a failed twin is taken for noise", noise is not None and noise > 0.04)
     report = tell(Planted(seconds=clear), seed=6500 + seed)
     named = [name.partition(":")[0] for name in FAILED]
     tally.add(

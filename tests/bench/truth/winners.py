@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from suite.analysis.statistics.crossover import find_sweeps, pick_main
 from suite.cells.cell import Cell
 from tests.bench.truth import devices
 from tests.bench.truth.campaigns import (
@@ -65,13 +66,13 @@ def try_null(tally: Tally, seed: int) -> None:
     winner = [*report.claims("winner"), *report.claims("crossover"), *report.claims("wrong winner")]
     false = set(report.judged)
     work = {cell.id for cell in work_cells()}
-    extremes = report.claims("extreme")
+    rows = report.claims("row")
     causes = report.claims("cause")
     tally.blame("the opening names a winner or a crossover", winner)
-    tally.blame("the opening names a largest win or loss", extremes)
+    tally.blame("a row of the brief names a winner", rows)
     tally.blame("the opening names a cause of a loss", causes)
     tally.blame("the opening counts a win or a loss", report.claims("count"))
-    named = bool(winner or extremes or causes)
+    named = bool(winner or rows or causes)
     tally.add("any of these", named)
     tally.add(f"any of these ({name})", named)
     tally.add("a crossover is in summary.json", bool(report.crossovers))
@@ -90,14 +91,8 @@ def try_null(tally: Tally, seed: int) -> None:
 
 def _add_sentences(tally: Tally, report: Told, *, modes: bool) -> None:
     """Sentences and labels that contradict what stands beside them, of a null campaign."""
-    every = [
-        sentence for sentence in report.opening if "wins at every" in sentence and not report.judged
-    ]
-    tally.blame("an arm wins everywhere, and no verdict says so", every)
-    floor, noise = report.summary["noise_floor"], report.noise
-    tally.add(
-        "noise is said to be under half of the floor", noise is not None and noise < floor / 2
-    )
+    every = [] if report.judged else report.claims("winner")
+    tally.blame("something is decided, and no verdict says so", every)
     if not modes:
         add_bimodal(tally, report)
     tally.add(
@@ -180,23 +175,116 @@ def _add_effects(tally: Tally, report: Told, effects: Mapping[str, float]) -> No
         ),
     )
     tally.add(
-        "an end of the range is a cell without an effect",
-        *(
-            not any(_names(name, sentence) for name in effects)
-            for sentence in report.claims("extreme")
-        ),
+        "a row of the brief names a winner of a cell without an effect",
+        *(not find_row(row) & effects.keys() for row in report.claims("row")),
     )
+    add_decision(tally, report, lambda cell: effects.get(cell.id, 1.0))
 
 
-def _names(cell: str, sentence: str) -> bool:
-    """Whether a sentence names a cell, of whose id a report may leave axes out."""
-    case, *axes = cell.split("/")
-    named = [name.split("/") for name in NAMED.findall(sentence)]
-    return any(parts[0] == case and set(parts[1:]) <= set(axes) for parts in named)
+ROW = re.compile(
+    r"^\| (?:training steps, network (?P<net>\w+), batch (?P<batch>\d+)|n × n products, n = (?P<n>\d+)"
+    r"|(?P<cell>\S+))"
+)
+"""The cell of a row of the brief, in plain words where it is of a sweep that the brief opens with."""
 
 
-NAMED = re.compile(r"\bat (\S+):")
-"""A cell in a sentence of the opening."""
+def find_row(row: str) -> set[str]:
+    """The ids of the cells that a row can be about, of whose id a report may leave axes out."""
+    match = ROW.match(row)
+    assert match, row
+    named = {name: value for name, value in match.groupdict().items() if value}
+    if "cell" in named:
+        case, *axes = named["cell"].split("/")
+        return {
+            cell.id
+            for cell in plan_cells()
+            if f"{cell.scenario}.{cell.case}" == case and set(axes) <= set(cell.id.split("/"))
+        }
+    axis = "n" if "n" in named else "batch"
+    return {main_cells(axis, named.get("net", ""))[float(named[axis])].id}
+
+
+@cache
+def main_cells(axis: str, net: str) -> Mapping[float, Cell]:
+    """The cells of a sweep that the brief opens with, by size: products, or the steps of a network."""
+    return {
+        float(cell.params[axis]): cell
+        for sweep in pick_main(find_sweeps(plan_cells()))
+        if sweep.axis == axis and str(sweep.fixed.get("net", "")) == net
+        for cell in sweep.cells
+    }
+
+
+RUNS = r"(?:batch |n = )?(\d+(?: to \d+)?(?:, \d+(?: to \d+)?)*)"
+CLAUSE = re.compile(
+    r"on (?P<above>\w+) from (?:batch|n =) (?P<first>\d+) on"
+    r"|on (?P<below>\w+) (?:up to (?P<last>\d+)|at every smaller)"
+    r"|on (?P<every>\w+) at every (?:batch|n) measured"
+    rf"|(?:on (?P<some>\w+)|undecided|equivalent) at {RUNS}"
+)
+"""What a decision says of some sizes."""
+
+
+def read_decision(sentence: str, axis: str, net: str) -> dict[float, str]:
+    """Who wins at which size of a network's steps, or of products, by a sentence of the decision; a size that
+    it leaves open has no winner."""
+    said, _, _ = sentence.partition("; at ")
+    clauses = said.split("; ")
+    if ": network" in said:
+        clauses = [clause for clause in clauses if re.search(rf"\b{net}\b", clause)]
+    sizes = sorted(main_cells(axis, net))
+    told: dict[float, str] = dict.fromkeys(sizes, "")
+    border = math.inf
+    for match in CLAUSE.finditer(clauses[0]):
+        if arm := match["above"]:
+            border = float(match["first"])
+            told |= {size: arm for size in sizes if size >= border}
+        elif arm := match["below"]:
+            last = float(match["last"] or math.nextafter(border, 0))
+            told |= {size: arm for size in sizes if size <= last}
+        elif arm := match["every"]:
+            told |= dict.fromkeys(sizes, arm)
+        else:
+            runs = [[*map(float, run.split(" to "))] for run in match[7].split(", ")]
+            told |= {
+                size: match["some"] or ""
+                for size in sizes
+                if any(run[0] <= size <= run[-1] for run in runs)
+            }
+    return told
+
+
+FACTOR = re.compile(r"([\d.]+)× as fast \(([\d.]+)–([\d.]+)\)(?: for network (\w+))?")
+
+
+def add_decision(tally: Tally, report: Told, truth: Callable[[Cell], float]) -> None:
+    """Counts what the decision says of sizes against the true ratios of the arms' times."""
+    wrong, silent = list[str](), list[str]()
+    winners = {"FASTER": OTHER, "SLOWER": BASE}
+    for axis, net, verb in (
+        ("batch", "A", "Train"),
+        ("batch", "B", "Train"),
+        ("n", "", "Multiply"),
+    ):
+        sentence = next((line for line in report.decision if line.startswith(verb)), "")
+        told = read_decision(sentence, axis, net)
+        cells = main_cells(axis, net)
+        for size, cell in cells.items():
+            winner = told[size]
+            if winner and (truth(cell) < 1) != (winner == OTHER):
+                wrong.append(sentence)
+            if winner != winners.get(report.verdicts.get(cell.id, ""), ""):
+                silent.append(f"{cell.id}: {sentence}")
+        _, _, named = sentence.partition(f"; at {axis}")
+        for factor in FACTOR.finditer(named):
+            size = float(re.findall(r"\d+", named)[0])
+            if net in {"", factor[4] or net} and size in cells:
+                ratio, step = truth(cells[size]), 10.0 ** -len(factor[2].partition(".")[2])
+                low, high = float(factor[2]) - step, float(factor[3]) + step
+                holds = low <= max(ratio, 1 / ratio) <= high
+                tally.add("the interval that is named holds the truth", holds)
+    tally.blame("the decision is untrue", wrong)
+    tally.blame("the decision says other than the verdicts", silent)
 
 
 SHARP = 200.0
@@ -234,6 +322,8 @@ def try_crossovers(tally: Tally, seed: int) -> None:
         flops=float(math.exp(draw.uniform(math.log(1e12), math.log(2e13)))),
     )
     report = tell(devices.plant(cpu, gpu, host=host), seed=3000 + seed)
+    seconds = devices.times(cpu, gpu)
+    add_decision(tally, report, lambda cell: seconds(cell, OTHER) / seconds(cell, BASE))
     for sweep in report.answers:
         _add_crossover(tally, sweep, cpu, gpu)
 
@@ -269,11 +359,10 @@ def try_roles(tally: Tally, seed: int) -> None:
     draw = np.random.default_rng(seed)
     effects = choose_effects(draw, 0.03, 20)
     report = tell(devices.plant(CPU, gpu), seed=7000 + seed)
-    losses = [sentence for sentence in report.claims("extreme") if "loss" in sentence]
-    tally.add("the largest loss is no work", *(_names_none(work, sentence) for sentence in losses))
-    counted = (COUNTED.search(sentence) for sentence in report.opening)
+    tally.add("a row is no work", *(not find_row(row) & work for row in report.claims("row")))
+    counted = (COUNTED.search(row) for row in report.rows)
     numbers = [int(match["cells"]) for match in counted if match]
-    tally.add("more than the work is counted", *(number > len(work) for number in numbers))
+    tally.add("other than the work is counted", sum(numbers) != len(work))
     small = Planted(seconds=tell_effects(effects), host=HOSTS["quiet"])
     both = [
         tell(small, seed=7500 + seed, without=frozenset(roles))
@@ -286,13 +375,8 @@ def try_roles(tally: Tally, seed: int) -> None:
     tally.add("verdicts of work depend on the prices beside them", chances[0] != chances[1])
 
 
-def _names_none(cells: Iterable[str], sentence: str) -> bool:
-    loss = sentence.partition("loss")[2]
-    return not any(_names(name, loss) for name in cells)
-
-
-COUNTED = re.compile(r"^Of (?P<cells>\d+) ")
-"""How many cells the opening counts."""
+COUNTED = re.compile(r"^\| [^|]+\| \d+ of (?P<cells>\d+) ")
+"""How many cells a row of means is about."""
 
 
 def try_calls(tally: Tally, seed: int, *, base: int, other: int) -> None:
@@ -308,7 +392,7 @@ def try_calls(tally: Tally, seed: int, *, base: int, other: int) -> None:
     tally.sizes.setdefault("bias", []).append(bias)
     tally.add("coverage", *(o["ratio_low"] <= 1 <= o["ratio_high"] for o in ratios.values()))
     tally.add("any false verdict", bool(report.judged.keys() & warm))
-    named = [*report.claims("winner"), *report.claims("extreme"), *report.claims("cause")]
+    named = [*report.claims("winner"), *report.claims("row"), *report.claims("cause")]
     tally.blame("any of these", named)
     add_bimodal(tally, report)
 
@@ -317,7 +401,7 @@ def try_quick(tally: Tally, seed: int) -> None:
     """No difference between the arms, in a profile that gives no verdicts."""
     planted = Planted(seconds=same, host=TYPICAL)
     report = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
-    claims = [report.claims(kind) for kind in ("winner", "extreme", "cause", "wrong winner")]
+    claims = [report.claims(kind) for kind in ("winner", "row", "cause", "wrong winner")]
     tally.blame("a provisional profile speaks of findings", chain(*claims))
 
 

@@ -15,7 +15,8 @@ from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import read_summary
 from suite.analysis.result.campaign import Analysis
 from suite.report.exports.summary import render_json
-from suite.report.pages.campaign import compose, compose_brief
+from suite.report.pages.brief import compose_screen
+from suite.report.pages.campaign import compose
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
@@ -69,7 +70,7 @@ def count_html(html: str) -> Counter[str]:
 
 def count_rendered(analysis: Analysis) -> tuple[Counter[str], Counter[str]]:
     page = compose(analysis)
-    markdown, lines = render_page(page), render_lines(compose_brief(analysis))
+    markdown, lines = render_page(page), render_lines(compose_screen(analysis))
     assert markdown.replace("\n", "").isprintable()
     assert lines.replace("\n", "").isprintable()
     return count_markdown(markdown), count_html(render_html_page(page, fake_pictures(analysis)))

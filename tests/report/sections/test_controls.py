@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 
 import pytest
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family
 from suite.analysis.result.numbers import Ratio, Verdict, VerdictName
-from suite.report.sections.controls import describe_failed, describe_held, sort_controls
-from suite.report.sections.opening import answer, warn
+from suite.flags import raise_flag
+from suite.report.pages.brief import compose_brief
+from suite.report.render.markdown import render_page
+from suite.report.sections.controls import describe_failed, sort_controls
+from suite.report.sections.opening import judge_soundness, warn
 from tests.bench.truth.claims import CONTROLS
 from tests.rendering import render_markdown
 from tests.report.campaigns import analyse_made, judged
@@ -67,7 +69,8 @@ def test_a_control_that_failed_is_the_first_thing_said_and_none_is_said_to_have_
     (sentence,) = describe_failed(analysis)
     assert sentence.startswith(f"A CONTROL FAILED: {words}")
     assert warn(analysis)[0] == sentence
-    assert not [words for words in chain(*answer(analysis).values()) if "held" in words]
+    assert judge_soundness(analysis)[0] == "UNSOUND"
+    assert which == "hidden" or len(sort_controls(analysis)["failed"]) == 1
 
 
 HELD = {
@@ -85,13 +88,13 @@ NAMES = (
 )
 
 
-def test_controls_that_held_are_named_and_not_heard_as_failed() -> None:
+def test_every_control_has_one_of_three_answers_or_did_not_run() -> None:
     analysis = with_controls(**HELD)
     assert describe_failed(analysis) == []
-    (sentence,) = describe_held(analysis)
-    assert sentence == f"Controls held: {', '.join(NAMES)}."
-    assert sentence in answer(analysis)["Certainty"]
-    assert [name for name, heard in CONTROLS.items() if heard.search(sentence)] == []
+    told = sort_controls(analysis)
+    assert told == {"held": list(NAMES), "failed": [], "too wide to tell": [], "not run": []}
+    brief = render_page(compose_brief(analysis))
+    assert [name for name, heard in CONTROLS.items() if heard.search(brief)] == []
 
 
 WIDE = {"a": "INCONCLUSIVE", "b": "INCONCLUSIVE", "c": "EQUIVALENT"}
@@ -131,14 +134,27 @@ def test_a_control_that_could_not_have_told_is_not_said_to_have_held(
     assert len({*NAMES, name}) == sum(map(len, told.values()))
 
 
+def test_a_campaign_is_sound_where_every_control_held_and_nothing_else_is_wrong() -> None:
+    real = structs.replace(with_controls(**HELD), flags=())
+    assert judge_soundness(real) == ("sound", "every control ran, and held")
+    assert judge_soundness(with_controls(**HELD)) == ("not shown to be sound", "simulated")
+    hidden = {"cuda_hidden": family("cpu", "h", WIDE)}
+    wide = structs.replace(with_controls(**HELD | hidden), flags=())
+    word, why = judge_soundness(wide)
+    assert word == "not shown to be sound"
+    assert why.startswith("too wide to tell: the CUDA image without its GPU")
+    flag = raise_flag("set-aside", disturbed=3, invocations=4, codes=("steal",))
+    assert judge_soundness(structs.replace(real, flags=(flag,)))[0] == "INVALID"
+
+
 def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
     analysis = judged("INCONCLUSIVE", "FASTER")
     settling = "should be settled", "would not settle"
-    assert any(word in " ".join(answer(analysis)["Verdicts"]) for word in settling)
+    assert any(word in render_page(compose_brief(analysis)) for word in settling)
     controls = structs.replace(analysis.controls, extra_work=(extra(1.1, 1.3, p=0.0001),))
     failed = structs.replace(analysis, controls=controls)
     assert warn(failed)[0].startswith("A CONTROL FAILED")
-    assert not any(word in " ".join(chain(*answer(failed).values())) for word in settling)
+    assert not any(word in render_page(compose_brief(failed)) for word in settling)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,201 @@
+"""The page that is attached: the decision, what it rests on and what it leaves open, on one page that stands
+alone; and the same on a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import get_args
+
+from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.findings import RuleName
+from suite.report.pages.gallery import write_first_picture
+from suite.report.sections.causes import describe_change, describe_naive_gaps
+from suite.report.sections.controls import describe_failed, sort_controls
+from suite.report.sections.deciding import write_deciding, write_means
+from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
+from suite.report.sections.opening import (
+    account,
+    describe_machine,
+    judge_soundness,
+    name_devices,
+    warn,
+)
+from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
+from suite.report.text.names import name_cells
+from suite.report.text.page import Code, Page, Strong
+from suite.report.text.texts import TEXTS
+from suite.report.text.units import end_sentence, show_seconds, show_things
+from suite.report.text.wording import NO_FINDING, name_banners, word
+
+ROOM, _SCREEN = 10, 4
+"""What there is room for: in a brief so many rows, warnings and causes where nothing is long, and texts
+to match; on a terminal so many warnings."""
+
+_PARAGRAPH, _CELL = 100, 8
+"""Letters of a paragraph, and of a table's cell, for each unit of room."""
+
+
+def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
+    """``brief.md``: one page that stands alone.
+
+    Args:
+        analysis: of the campaign.
+        undrawn: why there are no pictures; None where there are.
+        room: how much of everything it may hold, from `ROOM` down to 1.
+    """
+    page = Page(name_banners(analysis.flags))
+    write_brief(page, analysis, undrawn, room)
+    page.paragraph(
+        "Details: report.md in the same folder; ",
+        Code("make defend RUN=folder CELL=receipt"),
+        " there shows the evidence behind a row.",
+    )
+    return page
+
+
+def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) -> None:
+    """The blocks that ``brief.md`` consists of and the report begins with."""
+    _write_answers(page, analysis, room)
+    write_first_picture(page, analysis, undrawn)
+    page.table(TEXTS["captions"]["who-wins"], list(list_crossovers(analysis))[:room])
+    write_deciding(page, analysis, room)
+    write_means(page, analysis, room)
+    if analysis.cpu and analysis.gpu:
+        page.paragraph(Strong(f"Why {analysis.cpu} wins where it does"))
+        page.bullets(list(_describe_causes(analysis))[:room] or [_NO_LOSS])
+    answers = {
+        "Undecided:": _describe_open(analysis),
+        "Cost:": [describe_cost(analysis)],
+        "Controls:": [_describe_controls(analysis)],
+        "Is it the machine that was ordered?": [
+            *describe_hardware(analysis),
+            *describe_limits(analysis),
+        ],
+        "GPUs:": [
+            tell_comparison(view, other) for view in analysis.by_gpu for other in view.others
+        ],
+        "Scripts:": list(describe_naive_gaps(analysis)),
+        "Measured, and not:": account(analysis),
+    }
+    page.bullets(
+        (Strong(topic), f" {' '.join(texts)}") for topic, texts in answers.items() if texts
+    )
+    page.shorten(_PARAGRAPH * room, _CELL * room)
+
+
+def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
+    """What a terminal shows of the brief."""
+    page = Page(name_banners(analysis.flags))
+    _write_answers(page, analysis, _SCREEN)
+    page.table(TEXTS["captions"]["who-wins"], list_crossovers(analysis))
+    page.paragraph(f"Controls: {_describe_controls(analysis)}")
+    if undrawn:
+        page.paragraph(undrawn)
+    page.shorten(_PARAGRAPH * _SCREEN, _CELL * ROOM)
+    return page
+
+
+def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
+    """What was measured where and when, whether it is sound, what must not be missed, and the decision."""
+    others, base, campaign = ", ".join(analysis.others), analysis.base, analysis.campaign
+    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
+    page.paragraph(
+        f"{describe_machine(analysis)}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}."
+        f"{name_devices(analysis)}"
+    )
+    soundness, why = judge_soundness(analysis)
+    page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.")
+    for flag in analysis.flags:
+        for banner in name_banners([flag]):
+            why = NO_FINDING if flag.severity == "invalid" else f"{word(flag)}."
+            page.paragraph(Strong(f"{banner}."), f" {why}")
+    warnings = warn(analysis)
+    for warning in warnings[:room]:
+        page.paragraph(warning)
+    if len(warnings) > room:
+        page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}.")
+    settling = not describe_failed(analysis)
+    page.paragraph(Strong(" ".join(decide(analysis, settling=settling))))
+
+
+def _describe_open(analysis: Analysis) -> list[str]:
+    """What would decide more of the cells, where the decision does not say so."""
+    # More blocks don't mend a control that fails.
+    if describe_failed(analysis):
+        return []
+    said = decide(analysis, settling=True)
+    open_ = (text for other in analysis.leading for text in tell_settling(analysis, other))
+    return [text for text in dict.fromkeys(open_) if text not in said]
+
+
+_NO_LOSS = "No verdict says that it does."
+
+
+def _describe_causes(analysis: Analysis) -> Iterator[str]:
+    """A line for each cause of the cells that the GPU loses by a verdict, that of most cells first."""
+    losses = [
+        cell
+        for cell in analysis.work
+        if cell.standing and cell.standing.loses and not cell.standing.provisional
+    ]
+    by_rule: dict[RuleName, list[CellAnalysis]] = {}
+    for cell in losses:
+        by_rule.setdefault(cell.causes[0].rule, []).append(cell)
+    order = get_args(RuleName)
+    for rule in sorted(by_rule, key=lambda rule: (-len(by_rule[rule]), order.index(rule))):
+        cells = by_rule[rule]
+        sure = sum(cell.causes[0].confirmed for cell in cells)
+        meaning = TEXTS["meanings"][rule]
+        what = f"{rule} ({meaning})" if meaning else "a cause that nothing measured explains"
+        how = f"confirmed in {sure}" if sure else "suspected"
+        count = f"largest in {len(cells)} of {show_things(len(losses), 'cell')}"
+        if rule != "unknown":
+            count += f", {how}"
+        example, remedy = (tell(analysis, cells) for tell in (_describe_example, _describe_remedy))
+        yield f"{what}: {count}; {example}; {remedy}."
+
+
+def _describe_example(analysis: Analysis, cells: list[CellAnalysis]) -> str:
+    """What the cause takes in the cell that loses most by it, and of which difference."""
+    name = name_cells(analysis.cells)
+    cell = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
+    cause, standing = cell.causes[0], cell.standing
+    lost = standing.lost if standing else None
+    took = f"{show_seconds(cause.seconds)} of " if cause.seconds else ""
+    of = f" {took}{show_seconds(lost.value)} lost a call" if lost else ""
+    return f"such as {name[cell.id]}{of and ':'}{of}"
+
+
+def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis]) -> str:
+    """What was measured to help in such cells, what leaves the results the same first; or what to try."""
+    ids = {cell.id for cell in cells}
+    names = name_cells(analysis.cells)
+    changes = [
+        change
+        for change in analysis.find("change", arm=analysis.gpu or "", verdict="faster")
+        if change.cell in ids
+    ]
+    changes.sort(key=lambda change: -change.number.value)
+    kinds = [change.evidence[2].values.get("effect") for change in changes]
+    # The largest gain that leaves the results the same, then the largest that does not.
+    chosen = [changes[kinds.index(kind)] for kind in ("script", "training") if kind in kinds]
+    if chosen:
+        return f"helps: {'; '.join(describe_change(change, names) for change in chosen)}"
+    if all(cell.standing and cell.standing.hopeless for cell in cells):
+        larger = any(cell.standing and cell.standing.winner for cell in cells)
+        return str(TEXTS["standing"]["larger" if larger else "hopeless"])
+    return f"to try: {TEXTS['advice'][cells[0].causes[0].rule]}"
+
+
+def _describe_controls(analysis: Analysis) -> str:
+    """Every control in one of three answers, and those that did not run."""
+    answers = sort_controls(analysis)
+    counts = Counter({answer: len(names) for answer, names in answers.items()})
+    parts = [
+        f"{answer}: {', '.join(names)}" if names else f"{answer}: none"
+        for answer, names in answers.items()
+        if names or answer == "failed"
+    ]
+    return f"{'; '.join(parts)}." if counts.total() else "none ran."

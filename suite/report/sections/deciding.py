@@ -1,0 +1,213 @@
+"""The tables of the brief: the few cells that decide, and what is typical of a family of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from suite.analysis.result.campaign import Analysis, FamilyMean
+from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.numbers import WORK_LEVEL, Ratio, Verdict, VerdictName
+from suite.cells.families import name_title
+from suite.flags import Flag
+from suite.report.sections.tables.cells import show_arm_ratio, show_time
+from suite.report.text.crossovers import describe_fixed, describe_work, name_size, read_size
+from suite.report.text.names import name_cells, sort_cells
+from suite.report.text.page import NO_NUMBER, Cell, Page, Row
+from suite.report.text.texts import TEXTS
+from suite.report.text.units import end_sentence, show_bytes, show_energy, show_ratio, show_share
+from suite.report.text.wording import word
+
+MOST_ARMS = 2
+"""Arms beside the first that a table of the brief has room for."""
+
+
+def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
+    """At most so many cells, with the numbers that decide and how sure these are; nothing where there is
+    no cell of work."""
+    cells = _choose_cells(analysis, most)
+    names = name_cells(analysis.cells) | _name_sizes(analysis)
+    misleading = _find_misleading(analysis)
+    rows = [
+        {
+            "cell": names[cell.id] + (" (misleads)" if cell.id in misleading else ""),
+            **_show_cell(analysis, cell),
+        }
+        for cell in sort_cells(cells)
+    ]
+    if gpu := analysis.gpu:
+        used = [_show_use(cell, gpu) for cell in sort_cells(cells)]
+        if any(used):
+            rows = [
+                {**row, f"{gpu}: peak memory, energy a call": use or NO_NUMBER}
+                for row, use in zip(rows, used, strict=True)
+            ]
+    ratio = " and their ratio, ± or with the ends" if analysis.others else ", ± half"
+    page.table(
+        TEXTS["captions"]["deciding"].format(ratio=ratio, rule=_describe_rule(analysis)), rows
+    )
+    absent = (
+        end_sentence(word(verdict))
+        for cell in cells
+        for verdict in (cell.verdicts[other] for other in analysis.leading)
+        if isinstance(verdict, Flag)
+    )
+    for sentence in dict.fromkeys(absent):
+        page.paragraph(sentence)
+
+
+def _name_sizes(analysis: Analysis) -> dict[str, str]:
+    """The cells of the main sweeps in plain words: ``training steps, network A, batch 512``."""
+    names = {}
+    for sweep in analysis.main_sweeps:
+        fixed = describe_fixed(sweep, analysis.main_sweeps)
+        for cell in analysis.cells:
+            if (number := read_size(sweep, cell)) is not None:
+                size = name_size(sweep.axis, number)
+                names[cell.id] = ", ".join(filter(None, [describe_work(sweep), fixed, size]))
+    return names
+
+
+def _describe_rule(analysis: Analysis) -> str:
+    """What a verdict takes, where any cell of work has one."""
+    verdicts = [v for cell in analysis.work for v in cell.verdicts.values()]
+    if not any(isinstance(verdict, Verdict) and verdict.p is not None for verdict in verdicts):
+        return ""
+    return TEXTS["about"]["deciding"].format(
+        cells=len(analysis.work), level=WORK_LEVEL, margin=show_share(analysis.margin)
+    )
+
+
+def _show_cell(analysis: Analysis, cell: CellAnalysis) -> Row:
+    others = analysis.leading[:MOST_ARMS]
+    row: dict[str, str | Cell] = {
+        arm: _strip(show_time(cell.arms[arm])) for arm in (analysis.base, *others)
+    }
+    for other in others:
+        about = f" {other}" if len(others) > 1 else ""
+        row[f"{other} against {analysis.base}"] = _strip(show_arm_ratio(cell, other, analysis.base))
+        row[f"p, n{about}"] = _show_p(cell, other)
+        row[f"verdict{about}"] = _name_verdict(cell.verdicts[other], analysis.base, other)
+    return row
+
+
+def _strip(cell: Cell) -> Cell:
+    """The cell without its footnotes, which the brief has no room for."""
+    return replace(cell, notes=())
+
+
+def _show_p(cell: CellAnalysis, other: str) -> str:
+    """``p=0.002 n=5``, as benchstat has it; without a p-value the pairs alone."""
+    ratio, verdict = cell.ratios[other], cell.verdicts[other]
+    if not isinstance(ratio, Ratio):
+        return NO_NUMBER
+    p = verdict.p if isinstance(verdict, Verdict) else None
+    if p is None:
+        return f"n={ratio.n}"
+    return f"{'p<0.001' if p < 0.001 else f'p={p:.3f}'} n={ratio.n}"
+
+
+def _name_verdict(verdict: object, base: str, other: str) -> str:
+    if not isinstance(verdict, Verdict):
+        return "no verdict"
+    words: Mapping[VerdictName, str] = {
+        "FASTER": f"{other} wins",
+        "SLOWER": f"{base} wins",
+        "EQUIVALENT": "equivalent",
+        "INCONCLUSIVE": "undecided",
+        "INVALID": "INVALID",
+    }
+    return words[verdict.name]
+
+
+def _show_use(cell: CellAnalysis, gpu: str) -> str:
+    """The GPU's memory and energy, as far as they were measured."""
+    result = cell.arms[gpu]
+    power, memory = result.mean_power_w, result.peak_memory_bytes
+    energy = power * result.value if power and result.value and not result.invalid else None
+    parts = [
+        show_bytes(memory) if memory else "",
+        show_energy(energy) if energy else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _find_misleading(analysis: Analysis) -> set[str]:
+    """The scripts as posted that name the wrong winner, by their first steps' cells."""
+    posted = {waterfall.steps[0].cell for waterfall in analysis.waterfalls if waterfall.posted}
+    return {
+        gap.cell
+        for gap in analysis.find("gap")
+        if gap.cell in posted and gap.verdict == "wrong-winner"
+    }
+
+
+def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
+    """Both ends of each crossover, training first; the largest win and loss; scripts that mislead; and the
+    largest and the smallest sizes."""
+    by_id = {cell.id: cell for cell in analysis.cells}
+    ids = [
+        *_list_ends(analysis),
+        *_list_extremes(analysis),
+        *_find_misleading(analysis),
+        *(sweep.cells[end] for end in (-1, 0) for sweep in analysis.main_sweeps),
+    ]
+    work = ids or [cell.id for cell in analysis.work]
+    return [by_id[name] for name in list(dict.fromkeys(work))[:most]]
+
+
+def _list_ends(analysis: Analysis) -> Iterator[str]:
+    for sweep in sorted(analysis.main_sweeps, key=lambda sweep: sweep.headline == "time"):
+        for other in analysis.leading:
+            crossover = sweep.crossovers[other]
+            for cell in analysis.cells:
+                size = read_size(sweep, cell)
+                if size is not None and size in {crossover.low, crossover.high}:
+                    yield cell.id
+
+
+def _list_extremes(analysis: Analysis) -> Iterator[str]:
+    """The cells of the largest win and loss of an arm by verdicts; steps of scripts stand apart."""
+    for other in analysis.leading:
+        called: dict[str, list[tuple[float, str]]] = {"FASTER": [], "SLOWER": []}
+        for cell in analysis.work:
+            verdict, ratio = cell.verdicts[other], cell.ratios[other]
+            if not cell.staged and isinstance(verdict, Verdict) and isinstance(ratio, Ratio):
+                called.get(verdict.name, []).append((ratio.value, cell.id))
+        if called["FASTER"]:
+            yield min(called["FASTER"])[1]
+        if called["SLOWER"]:
+            yield max(called["SLOWER"])[1]
+
+
+def write_means(page: Page, analysis: Analysis, most: int) -> None:
+    """A row a family and arm: the geometric mean of its ratios, and how often who wins."""
+    base = analysis.base
+    shown = [mean for mean in analysis.means if mean.arm in analysis.leading][:most]
+    several = len(analysis.leading) > 1
+    rows: list[Row] = [
+        {
+            "family": _name_family(mean),
+            **({"arm": mean.arm} if several else {}),
+            "cells in the mean": f"{mean.counted} of {mean.cells}",
+            f"geometric mean, against {base}": NO_NUMBER
+            if mean.ratio is None
+            else show_ratio(mean.ratio, other=mean.arm, base=base),
+            f"{'the arm' if several else mean.arm} wins, {base} wins, equal, undecided": _count(
+                mean
+            ),
+        }
+        for mean in shown
+    ]
+    page.table(TEXTS["captions"]["means"], rows)
+
+
+def _name_family(mean: FamilyMean) -> str:
+    title = name_title(mean.family)
+    name = f"{mean.family}: {title}" if title else mean.family
+    return f"{name}, step by step" if mean.staged else name
+
+
+def _count(mean: FamilyMean) -> str:
+    counts = (mean.wins, mean.loses, mean.equal, mean.undecided)
+    return ", ".join(map(str, counts)) if any(counts) else "no verdicts"
