@@ -136,9 +136,9 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant of the same
-    work at which the GPU wins by most, ``winner_otherwise`` where it trains otherwise.  ``hopeless``: it loses at every
-    variant that was measured, so that the CPU is the right device.  ``provisional``: the cell has no verdict,
-    only a ratio that says so.
+    work at which the GPU wins by most, ``winner_otherwise`` where it trains otherwise.  ``hopeless``: it
+    loses at every variant that was measured, so that the CPU is the right device.  ``provisional``: the cell
+    has no verdict, only a ratio that says so.
     ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond
     that of the same work at its own best rate.
     """
