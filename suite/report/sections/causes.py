@@ -45,7 +45,7 @@ def describe_losses(analysis: Analysis) -> Iterator[str]:
     by = ", by the largest cause" if len(parts) > 1 else ""
     cells = show_things(len(losses), "cell")
     # What is unknown can't be confirmed.
-    named, confirmed = len(causes) - first["unknown"], sum(cause.confirmed for cause in causes)
+    named, confirmed = len(causes) - first["unknown"], Counter(c.confirmed for c in causes)[True]
     sure = "all" if confirmed == named else "some" if confirmed else "none"
     how = f"; {TEXTS['confirmed'][sure].format(confirmed=confirmed, named=named)}" if named else ""
     yield f"Why {analysis.gpu or ''} loses {cells}{by}: {', '.join(parts)}{how}."
