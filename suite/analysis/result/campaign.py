@@ -18,8 +18,8 @@ from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
 from suite.model import Prediction, SuiteIdentity
 
-Told = Literal["held", "failed", "too wide to tell"]
-"""What a control tells.  One that is too wide would look the same whether or not it held."""
+Told = Literal["held", "failed", "too wide"]
+"""What a control tells; too wide: it would look the same whether or not it held."""
 
 SCHEMA = 2
 """The number of ``summary.json`` and its kin, which has a history of its own."""
@@ -76,7 +76,7 @@ def judge_equal(verdicts: Collection[Verdict]) -> Told:
     names = [verdict.name for verdict in verdicts if verdict.name != "INVALID"]
     if any(verdict.names_winner for verdict in verdicts):
         return "failed"
-    return "held" if names and 2 * names.count("EQUIVALENT") >= len(names) else "too wide to tell"
+    return "held" if names and 2 * names.count("EQUIVALENT") >= len(names) else "too wide"
 
 
 class Family(Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class ExtraWork(Struct, frozen=True, kw_only=True):
         if self.holds is False:
             return "failed"
         seen = self.ratio.low is not None and self.ratio.low > 1
-        return "held" if seen else "too wide to tell"
+        return "held" if seen else "too wide"
 
 
 class FamilyMean(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -6,8 +6,8 @@ The evidence for or against the verdicts; every control that did not run is name
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import get_args
 
 from suite.analysis.result.arms import MOST_FOR_TIMING
 from suite.analysis.result.campaign import Analysis, Controls, ExtraWork, Family, Told, judge_equal
@@ -148,12 +148,12 @@ def describe_failed(analysis: Analysis) -> list[str]:
     return [f"A CONTROL FAILED: {failure}." for failure in failures]
 
 
-Answer = Literal[Told, "not run"]
+NOT_RUN = "not run"
+ANSWERS: Mapping[Told, str] = {"held": "held", "failed": "failed", "too wide": "too wide to tell"}
+"""What a control tells, in words."""
 
-ANSWERS: Sequence[Answer] = ("held", "failed", "too wide to tell", "not run")
 
-
-def sort_controls(analysis: Analysis) -> dict[Answer, list[str]]:
+def sort_controls(analysis: Analysis) -> dict[str, list[str]]:
     """The controls of a campaign by what they tell, each by a short name."""
     controls, names = analysis.controls, TEXTS["control-names"]
     answers: dict[str, list[Told]] = {
@@ -173,12 +173,15 @@ def sort_controls(analysis: Analysis) -> dict[Answer, list[str]]:
     for extra in controls.extra_work:
         answers.setdefault(names["extra-work"].format(arm=extra.arm), []).append(extra.answer)
     # Of several cells the one that tells least, unless one failed.
-    worst: Sequence[Told] = ("failed", "too wide to tell", "held")
+    worst: Sequence[Told] = ("failed", "too wide", "held")
     told = {
-        name: min(several, key=worst.index) if several else "not run"
+        name: ANSWERS[min(several, key=worst.index)] if several else NOT_RUN
         for name, several in answers.items()
     }
-    return {answer: [name for name in told if told[name] == answer] for answer in ANSWERS}
+    return {
+        answer: [name for name in told if told[name] == answer]
+        for answer in (*ANSWERS.values(), NOT_RUN)
+    }
 
 
 def _answer_input(analysis: Analysis) -> list[Told]:
@@ -188,7 +191,7 @@ def _answer_input(analysis: Analysis) -> list[Told]:
         return [judge_equal(verdicts)]
     alone = (cell for cell in analysis.cells if cell.role == "input" and cell.on_cpu)
     ran = any(isinstance(ratio, Ratio) for cell in alone for ratio in cell.ratios.values())
-    return ["too wide to tell"] if ran else []
+    return ["too wide"] if ran else []
 
 
 def _doubt(off: float) -> str:
@@ -216,7 +219,7 @@ def _count_flags(family: Family) -> str:
         f"over 1 in {slower}" + (f"; verdicts: {', '.join(shares)}" if shares else "")
     )
     names = f": {', '.join(family.flagged)}" if flags else ""
-    return f"{text}{names}; {family.answer}."
+    return f"{text}{names}; {ANSWERS[family.answer]}."
 
 
 def _describe_hidden(controls: Controls) -> Iterable[str]:
@@ -228,7 +231,7 @@ def _describe_hidden(controls: Controls) -> Iterable[str]:
         yield "CUDA image without its GPU: no cell has a verdict, so that nothing is known of the image."
         return
     flags = family.flagged
-    effect = f"none differs by a verdict; {family.answer}"
+    effect = f"none differs by a verdict; {ANSWERS[family.answer]}"
     if family.answer == "held":
         effect = "none differs: what differs elsewhere is not the image"
     if flags:
@@ -258,7 +261,7 @@ def _judge_extra(extra: ExtraWork) -> str:
         within = "misses the true value by as little as one in twenty does by chance"
     if extra.answer == "held":
         return f"{times}; the interval {within}, and not 1"
-    return f"{times}; the interval {within}, but 1 as well: {extra.answer}"
+    return f"{times}; the interval {within}, but 1 as well: {ANSWERS[extra.answer]}"
 
 
 def _describe_input(controls: Controls) -> Iterable[str]:
