@@ -271,7 +271,7 @@ def _describe_wins(versus: Versus) -> Iterable[Runs]:
     said = [
         ", ".join(f"{what} in {n}" for what, n in zip((*words, "a tie"), counts, strict=True) if n)
         + f": {list_letters(numbers)}"
-        for counts, numbers in sorted(groups.items(), key=lambda group: group[0], reverse=True)
+        for counts, numbers in sorted(groups.items(), key=lambda group: (-group[0][0], group[0][1]))
     ]
     base = versus.choices[versus.baseline - 1]
     first = versus.campaigns[0].id in {name for group in base.instances for name in group}

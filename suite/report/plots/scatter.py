@@ -21,9 +21,9 @@ from suite.report.text.units import show_tick
 _HEIGHT, _ROW, _AXIS = 4.6, 0.27, 0.6
 """Inches: two logarithmic axes; a row where there is one, and the axis below the rows."""
 
-_BEST, _LINE = "#0072B2", "#999999"
+BEST, _LINE = "#0072B2", "#999999"
 
-_LETTERS = 10
+_LETTERS = 11
 """Points: what is also read on a screen as narrow as a phone's."""
 
 _NAMED = 8
@@ -38,9 +38,11 @@ _STEPS = (10, 16, 24, 32)
 _WAYS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -1))
 """To which sides of its mark a label can stand; the first four are clear of its intervals."""
 
-_BOWS, _LEAST_BOW = (0.25, -0.25, 0.4, -0.4, 0.15, -0.15), 26.0
-"""How far the line between two marks can be bent, a share of its length to either side; in points, how far at
-least, so that it is seen between marks that touch."""
+_BOWS = (0.25, -0.25, 0.4, -0.4, 0.15, -0.15)
+"""How far the line between two marks can be bent: a share of its length, to either side."""
+
+_TOUCH, RING = 8.0, 22.0
+"""Points: two marks that are no further apart have a ring of this width around them in place of a line."""
 
 _PARTS = 24
 """At so many points it is known where a bent line runs."""
@@ -81,11 +83,18 @@ def draw_scatter(picture: Picture, scatter: Scatter) -> Figure:
     marks = {label: to_points.transform(bar[0]) for label, (bar, *_) in bars.items()}
     taken = [Bbox(to_points.transform(bar)) for _, *reach in bars.values() for bar in reach]
     for pair in scatter.ties:
-        others = [at for label, at in marks.items() if label not in pair]
-        first, second = pair
-        bend, line = _find_bow(marks[first], marks[second], others)
-        taken += [Bbox([at, at]).padded(0.7) for at in line]
-        _join(axes, bars[first][0][0], bars[second][0][0], bend)
+        at, (first, second) = (
+            [marks[label] for label in pair],
+            [bars[label][0][0] for label in pair],
+        )
+        if np.hypot(*(at[1] - at[0])) <= _TOUCH:
+            taken.append(Bbox([at[0], at[0]]).padded(RING / 2))
+            axes.plot(*first, "o", markersize=RING, fillstyle="none", color=_LINE, zorder=1.5)
+            continue
+        others = [mark for label, mark in marks.items() if label not in pair]
+        bend, line = find_bow(*at, others=others)
+        taken += [Bbox([part, part]).padded(0.7) for part in line]
+        _join(axes, first, second, bend)
     if not rows:
         _label(axes, points, bars, marks, taken)
     return figure
@@ -93,7 +102,7 @@ def draw_scatter(picture: Picture, scatter: Scatter) -> Figure:
 
 def _draw_point(axes: Axes, point: Point, up: Mark) -> tuple[Bar, Bar, Bar]:
     """Draws a mark with its intervals; returns where it stands, and from where to where these reach."""
-    color = _BEST if point.best else sheet.INK
+    color = BEST if point.best else sheet.INK
     (x, left, right), (y, low, high) = (
         [
             sheet.tame(mark.value if end is None else end)
@@ -118,14 +127,12 @@ def _draw_point(axes: Axes, point: Point, up: Mark) -> tuple[Bar, Bar, Bar]:
     return ((x, y), (x, y)), ((left, y), (right, y)), ((x, low), (x, high))
 
 
-def _find_bow(first: Array, second: Array, others: Sequence[Array]) -> tuple[float, Array]:
+def find_bow(first: Array, second: Array, *, others: Sequence[Array]) -> tuple[float, Array]:
     """How far the line between two marks is bent so that it passes by all others, and where it then runs; all
     in points.  Where none passes by, the one that comes least near."""
     across = second - first
-    least = _LEAST_BOW / max(float(np.hypot(*across)), 1.0)
     lines = {}
-    for share in _BOWS:
-        bend = math.copysign(max(abs(share), least), share)
+    for bend in _BOWS:
         # As matplotlib's arc3: a quadratic curve, whose middle point lies so far to the side.
         middle = (first + second) / 2 + bend * np.array([across[1], -across[0]])
         way = np.linspace(0, 1, _PARTS)[:, None]

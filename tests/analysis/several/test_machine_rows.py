@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date, timedelta
+from itertools import combinations
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -20,7 +21,8 @@ from suite.analysis.result.several import Choice, Entry, Offer, Versus
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.errors import DocumentError, UsageError
 from suite.fingerprint import SUITE
-from suite.report.pages.machines import find_scale
+from suite.report.pages.machines import depict_machines, find_scale
+from suite.report.pictures.picture import Picture, Scatter
 from suite.report.produce import build_comparison
 from tests import twelve
 from tests.twelve import (
@@ -152,6 +154,25 @@ def test_ranks_ties_and_what_none_beats_are_the_true_ones(found: Versus, cell: s
     assert all(one.rank is None for _, one in rows[len(ranked) :])
 
 
+def test_wins_and_losses_against_the_first_named_are_the_true_ones(found: Versus) -> None:
+    assert found.baseline
+    base = found.choices[found.baseline - 1]
+    # The very first campaign is excluded.
+    assert name(base) == ("three.large", "on-demand")
+    sound = [c for c in found.choices if c.offer and name(c) != ("bad.large", "on-demand")]
+    for choice in found.choices:
+        if choice not in sound or choice == base:
+            assert (choice.wins, choice.losses, choice.ties) == ((), (), ())
+            continue
+        dearer = [
+            cell
+            for cell in (SMALL, MIDDLE, LARGE)
+            if true_cost(choice, cell) > true_cost(base, cell)
+        ]
+        assert choice.losses == tuple(dearer)
+        assert set(choice.wins) == {SMALL, MIDDLE, LARGE} - set(dearer)
+
+
 def test_the_page_says_it_in_eight_columns(page: str, found: Versus) -> None:
     heads = [line for line in page.splitlines() if line.startswith("| machine ") and "rank" in line]
     assert len(heads) == 3
@@ -168,6 +189,8 @@ def test_the_page_says_it_in_eight_columns(page: str, found: Versus) -> None:
         "3 instances",
         "NO: an arm differs from its twin",
         "ties with D",
+        "Against **B three.large, on-demand**, the first named that is not excluded, in 3 workloads",
+        "workloads: cheaper in 1, costlier in 2: A; costlier in 3: C, D, E, F.",
     ):
         assert said in page
     assert len(re.findall(r"USD 1\.20 old \[\d\]", page)) == len(found.rankings)
@@ -202,6 +225,86 @@ def rank(analyses: Sequence[Analysis], *offers: Offer, workload: str = MIDDLE) -
 
 def offer(kind: str, hourly: float = 1.0, currency: str = "USD") -> Offer:
     return Offer(type=kind, hourly=hourly, currency=currency, source="us", date=TODAY)
+
+
+THREE = {"a": 1.0, "b": 1.0, "c": 1.25}
+"""By type, how many times as long the GPU takes."""
+
+
+def rank_three(
+    base: Analysis, *offers: Offer, **gpu: float
+) -> tuple[Versus, Scatter, Picture, str]:
+    """Three machines of which two are the same, with their picture and the page."""
+    three = [
+        pretend(base, n, machine=f"m{n}", kind=kind, gpu=gpu.get(kind, slower))
+        for n, (kind, slower) in enumerate(THREE.items())
+    ]
+    versus = rank(three, *offers)
+    (picture,) = depict_machines(versus)
+    assert isinstance(picture.content, Scatter)
+    return versus, picture.content, picture, str(build_comparison(versus, three)["compare.md"])
+
+
+@pytest.mark.parametrize("offers", [[offer(kind) for kind in THREE], []])
+def test_a_tie_is_joined_and_a_real_difference_is_not(
+    analyses: list[Analysis], offers: list[Offer]
+) -> None:
+    versus, content, picture, page = rank_three(analyses[6], *offers)
+    words = ("costlier", "costs") if offers else ("slower", "rates")
+    kinds = {letter: point.name[0] for letter, point in content.points.items()}
+    assert [{kinds[letter] for letter in pair} for pair in content.ties] == [{"a", "b"}]
+    assert {kinds[letter] for letter, point in content.points.items() if point.best} == {"a", "b"}
+    assert (
+        f"joins two machines that tie: their {words[1]} are not shown to differ" in picture.caption
+    )
+    assert "Not ranked" not in picture.caption
+    assert "Not drawn" not in picture.caption
+    assert "Crossed" not in picture.caption
+    (tied,) = [c for c in versus.choices if c.ties]
+    (beaten,) = [c for c in versus.choices if c.losses]
+    assert (tied.types, beaten.types, tied.ties, beaten.losses) == (
+        ("b",),
+        ("c",),
+        (MIDDLE,),
+        (MIDDLE,),
+    )
+    assert re.search(
+        rf", the first named, in 1 workload: a tie in 1: [AB]; {words[0]} in 1: C\.", page
+    )
+    for point in content.points.values():
+        assert (point.up is None) == (not offers)
+        assert point.across.low is not None
+        assert point.across.low < point.across.value < (point.across.high or 0)
+
+
+def test_machines_that_all_differ_are_not_joined(analyses: list[Analysis]) -> None:
+    offers = [offer(kind) for kind in THREE]
+    _, content, picture, _ = rank_three(analyses[6], *offers, b=1.1)
+    assert content.ties == ()
+    assert "No two of the ranked machines tie: all differ in cost beyond doubt." in picture.caption
+    assert "line" not in picture.caption
+
+
+def test_of_more_ties_than_can_be_seen_those_of_full_marks_are_drawn(
+    analyses: list[Analysis],
+) -> None:
+    many = [
+        pretend(analyses[6], n, machine=f"m{n}", kind=f"type-{n}", gpu=1.0 if n < 4 else 1.5)
+        for n in range(8)
+    ]
+    versus = rank(many, *(offer(f"type-{n}") for n in range(8)))
+    (picture,) = depict_machines(versus)
+    assert isinstance(picture.content, Scatter)
+    assert sum(len(entry.ties) for entry in versus.rankings[0].entries) == 24
+    assert set(picture.content.ties) == set(combinations("ABCD", 2))
+    assert "joins two full marks that tie" in picture.caption
+    assert "the table has all ties" in picture.caption
+
+
+def test_what_is_not_ranked_or_not_drawn_is_named_under_the_picture(found: Versus) -> None:
+    for picture in depict_machines(found):
+        assert "no line joins them: G. Crossed marks are not sound. Not drawn" in picture.caption
+        assert picture.caption.endswith("for lack of a price or a time: H.")
 
 
 @pytest.mark.method
