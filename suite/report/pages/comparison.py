@@ -61,7 +61,7 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     if versus.bound is not None:
         _write_bound(page, versus, analyses)
     if not again:
-        page.bullets(_describe_pair(pair) for pair in versus.pairs)
+        page.bullets(_describe_pair(pair, pair.work) for pair in versus.pairs if pair.work)
         page.paragraph(" ".join([*_explain_means(versus.pairs), _INSTANCES]))
     columns = [
         Column(run=run, arm=arm)
@@ -264,10 +264,9 @@ def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Compa
     page.table(f"Table: {what}.", rows)
 
 
-def _describe_pair(pair: Pair) -> Runs:
+def _describe_pair(pair: Pair, tally: Tally) -> Runs:
     """One comparison: its wins and losses, their mean and the largest of them, and how far all cells are
     off."""
-    tally = pair.work or Tally()
     sentences = [_count_work(pair, tally)]
     for cells, what in ((tally.faster, "win"), (tally.slower, "loss")):
         if cells:

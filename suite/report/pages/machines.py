@@ -119,7 +119,8 @@ def compose_machines(
 
 
 def depict_machines(versus: Versus) -> list[Picture]:
-    """What machines cost against what they reach, by workload; what they reach where none has a price."""
+    """What machines cost against what they reach, by workload; what they reach where none has a
+    price; nothing of a single one."""
     return [
         picture
         for number, ranking in enumerate(versus.rankings, start=1)
@@ -139,7 +140,7 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=struck) if cost else None
         letter = name_letter(entry.choice)
         points[letter] = Point(name=_call(choice), across=rate, up=up, best=entry.best)
-    if not points:
+    if len(points) < 2:
         return None
     pairs = [(entry.choice, tie) for entry in ranking.entries for tie in entry.ties]
     ties = [(name_letter(one), name_letter(other)) for one, other in pairs if one < other]

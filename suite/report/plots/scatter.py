@@ -175,10 +175,11 @@ def _label(
     taken = [*taken, *(Bbox([at - _ROOM, at + _ROOM]) for at in marks.values())]
     for label in sorted(points, key=lambda label: not points[label].best):
         best, at = points[label].best, marks[label]
-        words = [sheet.wrap(label, 12, 1)]
+        tries = [(sheet.wrap(label, 12, 1), _STEPS)]
         if best or len(points) <= _NAMED:
-            words.insert(0, sheet.wrap(f"{label} {points[label].name}", 26, 1))
-        for word in words:
+            # Far from its mark a name is soon nearer to another.
+            tries.insert(0, (sheet.wrap(f"{label} {points[label].name}", 26, 1), _STEPS[:2]))
+        for word, steps in tries:
             text = axes.annotate(
                 word,
                 bars[label][0][0],
@@ -190,7 +191,8 @@ def _label(
                 va="center",
             )
             text.set_in_layout(False)
-            room = _find_room(at, np.array(text.get_window_extent().size) * scale, taken, inside)
+            size = np.array(text.get_window_extent().size) * scale
+            room = _find_room(at, size, steps, taken, inside)
             if room is not None:
                 taken.append(room)
                 text.xyann = (room.p0 + room.p1) / 2 - at
@@ -198,9 +200,11 @@ def _label(
             text.remove()
 
 
-def _find_room(at: Array, size: Array, taken: Sequence[Bbox], inside: Bbox) -> Bbox | None:
+def _find_room(
+    at: Array, size: Array, steps: Sequence[float], taken: Sequence[Bbox], inside: Bbox
+) -> Bbox | None:
     """The nearest place of a label of this size beside a mark, all in points; None: there is none."""
-    for step, way in product(_STEPS, _WAYS):
+    for step, way in product(steps, _WAYS):
         middle = at + np.array(way) * (size / 2 + step * (0.6 if all(way) else 1.0))
         box = Bbox([middle - size / 2, middle + size / 2])
         within = inside.contains(*box.p0) and inside.contains(*box.p1)

@@ -303,7 +303,7 @@ def test_of_more_ties_than_can_be_seen_those_of_full_marks_are_drawn(
 
 def test_what_is_not_ranked_or_not_drawn_is_named_under_the_picture(found: Versus) -> None:
     for picture in depict_machines(found):
-        assert "no line joins them: G. Crossed marks are not sound. Not drawn" in picture.caption
+        assert "Not ranked: G. Crossed marks are not sound. Not drawn" in picture.caption
         assert picture.caption.endswith("for lack of a price or a time: H.")
 
 
@@ -451,17 +451,22 @@ def test_an_old_price_stands_beside_the_winner_and_money_can_be_read(
     analyses: list[Analysis],
 ) -> None:
     old = structs.replace(offer("tie.one"), date=date(2026, 1, 1))
-    found = compare_machines([analyses[6]], [old], asked=TODAY, workload=LARGE)
-    files = build_comparison(found, [analyses[6]], pictures=True)
+    both = [analyses[6], pretend(analyses[6], 1, machine="m1", kind="b", gpu=2.0)]
+    found = compare_machines(both, [old, offer("b")], asked=TODAY, workload=LARGE)
+    files = build_comparison(found, both, pictures=True)
     page = str(files["compare.md"])
     first = next(line for line in page.splitlines() if "costs least" in line)
     assert "at a price of 2026-01-01, over 90 days old, on the GPU" in first
-    (entry,) = found.rankings[0].entries
+    entry, _ = found.rankings[0].entries
     assert entry.cost is not None
     assert entry.cost.value < 0.001
     assert re.search(r"USD 0\.0[1-9]\d* ± \S+ for a billion examples", first)
     assert {"plots/compare-1.svg", "plots/compare-1.png"} <= set(files)
     assert "data:image/svg+xml" in str(files["compare.html"])
+    # One machine is compared with nothing.
+    alone = compare_machines(both[:1], [old], asked=TODAY, workload=LARGE)
+    assert depict_machines(alone) == []
+    assert "Against" not in str(build_comparison(alone, both[:1])["compare.md"])
 
 
 def test_two_campaigns_that_contradict_each_other_are_both_out_whatever_their_order(

@@ -45,7 +45,7 @@ HOSTILE = "<script>alert(1)</script> $x^2$ ]]> & \u202e\x1b[31m \U0001f4a3 \\n"
 
 NAMES = ("matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled")
 CROWDED = ("three arms, mlp", "three arms, pipelines")
-MACHINES = ("1 machines", "3 machines", "12 machines", "30 machines", "1 rows", "30 rows")
+MACHINES = ("2 machines", "3 machines", "12 machines", "30 machines", "2 rows", "30 rows")
 
 
 @cache
@@ -85,7 +85,7 @@ def make_machines(like: Picture, number: int, *, priced: bool) -> Picture:
     ties = [*zip(labels[::2], labels[1::2], strict=False), (labels[0], labels[-1])]
     content = Scatter(
         points=points,
-        ties=tuple(ties if number > 1 else ()),
+        ties=tuple(dict.fromkeys(ties)),
         across="examples/s",
         up="USD for a million examples" if priced else "",
     )
@@ -225,7 +225,7 @@ def test_every_machine_has_its_letter_and_every_tie_its_line_or_ring(name: str) 
     lines = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
     assert len(lines) + len(rings) == len(content.ties)
     # The last machine has the first one's place, where a line could not be seen.
-    assert len(rings) == (1 if content.up and content.ties else 0)
+    assert len(rings) == (1 if content.up else 0)
     full = [line for line in axes.lines if (line.get_marker(), line.get_color()) == ("o", BEST)]
     assert len(full) == sum(point.best for point in content.points.values())
 
