@@ -48,6 +48,12 @@ _SCALES: Mapping[float, str] = {1e6: "a million", 1e9: "a billion", 1e12: "a tri
 
 _CENT = 0.01
 
+_MOST_LINES = 24
+"""More lines in a picture hide what they join."""
+
+Tie = tuple[str, str]
+"""Two machines by their letters."""
+
 _RULES = (
     Strong("rank"),
     (
@@ -144,8 +150,8 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         return None
     pairs = [(entry.choice, tie) for entry in ranking.entries for tie in entry.ties]
     ties = [(name_letter(one), name_letter(other)) for one, other in pairs if one < other]
-    if crowded := len(ties) > len(points):
-        ties = [pair for pair in ties if all(points[letter].best for letter in pair)]
+    best_ties = [pair for pair in ties if all(points[letter].best for letter in pair)]
+    drawn = next((of for of in (ties, best_ties) if len(of) <= _MOST_LINES), [])
     currency = next((choice.offer.currency for choice in versus.choices if choice.offer), "")
     banners = name_banners([flag for choice in versus.choices for flag in choice.flags])
     best = ", ".join(letter for letter, point in points.items() if point.best)
@@ -153,14 +159,14 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     return Picture(
         name=f"compare-{number}",
         title=title,
-        caption=" ".join(_explain_picture(ranking, points, ties, crowded=crowded)),
+        caption=" ".join(_explain_picture(ranking, points, drawn, ties)),
         alt=f"{title}; full marks: {best}." if best else f"{title}.",
         tables=(ranking.cell,),
         arms=(),
         banner=" · ".join(banners),
         content=Scatter(
             points=points,
-            ties=tuple(ties),
+            ties=tuple(drawn),
             across=name_rate(ranking.work),
             up=f"{currency} for {amount} {ranking.unit}s" if ranking.priced else "",
         ),
@@ -178,13 +184,9 @@ def _mark_rate(ranking: Ranking, entry: Entry, *, struck: bool) -> Mark | None:
 
 
 def _explain_picture(
-    ranking: Ranking,
-    points: Mapping[str, Point],
-    ties: Sequence[tuple[str, str]],
-    *,
-    crowded: bool,
+    ranking: Ranking, points: Mapping[str, Point], drawn: Sequence[Tie], ties: Sequence[Tie]
 ) -> Iterable[str]:
-    """How to read a picture of machines: only what is in it."""
+    """How to read a picture of machines, of whose ties these are drawn: only what is in it."""
     what = "cost" if ranking.priced else "rate"
     ranked = [name_letter(entry.choice) for entry in ranking.entries if entry.rank]
     unranked = [letter for letter in points if letter not in ranked]
@@ -193,9 +195,11 @@ def _explain_picture(
         f"marks-{what}": True,
         "intervals": any(point.across.low is not None for point in points.values()),
         f"best-{what}": any(point.best for point in points.values()),
-        "crowded": crowded,
-        "ties": bool(ties) and not crowded,
-        "no-ties": len(ranked) > 1 and not ties and not crowded,
+        "ties": bool(drawn),
+        "differ": bool(drawn) and len(drawn) == len(ties),
+        "best-ties": bool(drawn) and len(drawn) < len(ties),
+        "crowded": len(ties) > 0 and not drawn,
+        "no-ties": len(ranked) > 1 and not ties,
         "unranked": bool(unranked),
         "struck": any(point.across.struck for point in points.values()),
         "undrawn": len(points) < len(letters),

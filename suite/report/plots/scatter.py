@@ -175,7 +175,7 @@ def _label(
     taken = [*taken, *(Bbox([at - _ROOM, at + _ROOM]) for at in marks.values())]
     for label in sorted(points, key=lambda label: not points[label].best):
         best, at = points[label].best, marks[label]
-        tries = [(sheet.wrap(label, 12, 1), _STEPS)]
+        tries: list[tuple[str, Sequence[float]]] = [(sheet.wrap(label, 12, 1), _STEPS)]
         if best or len(points) <= _NAMED:
             # Far from its mark a name is soon nearer to another.
             tries.insert(0, (sheet.wrap(f"{label} {points[label].name}", 26, 1), _STEPS[:2]))
