@@ -280,6 +280,60 @@ def find_pooled_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | 
     return _make_ratio(moments, freedom + 1)
 
 
+def find_mean_ratio(pairs: Iterable[tuple[Rows, Rows]], *, paired: bool) -> Ratio | None:
+    """The geometric mean of several ratios, other over base, of which each counts once.
+
+    Of each pair the base's rows and the other's, with a value in common where they are ``paired``.  The
+    interval is that of the ratios themselves, paired by block or Welch's, on what each block (invocation)
+    contributes to the mean, so that it holds what a block does to all of them together.  It says nothing
+    of other ratios than these, and has no p-value.  None: there is no ratio.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    sides: tuple[list[dict[int, float]], list[dict[int, float]]] = [], []
+    for rows in pairs:
+        values = list(map(values_by_block, rows))
+        if paired:
+            common = values[0].keys() & values[1].keys()
+            values = [{block: of[block] for block in of if block in common} for of in values]
+        for side, of in zip(sides, values, strict=True):
+            side.append(of)
+    if not sides[0]:
+        return None
+    base, other = map(_average, sides)
+    found = (
+        find_paired_ratio(base, other)
+        if paired
+        else find_welch_ratio(base.values(), other.values())
+    )
+    return found and structs.replace(found, p=None)
+
+
+def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """By block what it says of the geometric mean over the cells, of whose values by block this is the mean.
+
+    Where every cell has a value in every block that is the block's own geometric mean.  Else a block that
+    lacks cells must not stand out by their size: what it says is the mean of all, and the deviations of
+    those that it has from their own means, by their weights (the estimator's influence function).
+    """
+    logs = [{block: math.log(value) for block, value in of.items()} for of in cells]
+    means = [math.fsum(of.values()) / len(of) for of in logs]
+    blocks = sorted({block for of in logs for block in of})
+    mean = math.fsum(means) / len(cells)
+    return {
+        block: math.exp(
+            mean
+            + math.fsum(
+                (of[block] - own) * len(blocks) / (len(of) * len(cells))
+                for of, own in zip(logs, means, strict=True)
+                if block in of
+            )
+        )
+        for block in blocks
+    }
+
+
 def scale_ratio(ratio: Ratio, by: float) -> Ratio:
     """The ratio as if the other side had taken so many times as long; its p-value is a paired ratio's."""
     names = ("value", "low", "high", "inner_low", "inner_high")

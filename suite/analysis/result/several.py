@@ -37,6 +37,32 @@ class Column(Struct, frozen=True, kw_only=True):
         return f"{self.run}:{self.arm}"
 
 
+class Tally(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cells of work of a comparison by their verdicts, the largest difference first.
+
+    ``unjudged`` are INVALID, or have no verdict.  ``mean`` is the geometric mean of the ratios of those that
+    are sound, each of which counts once, and None where there are under two; its interval is over blocks.
+    """
+
+    faster: tuple[str, ...] = ()
+    slower: tuple[str, ...] = ()
+    equivalent: tuple[str, ...] = ()
+    inconclusive: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    mean: Ratio | None = None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """All of them."""
+        return (
+            *self.faster,
+            *self.slower,
+            *self.equivalent,
+            *self.inconclusive,
+            *self.unjudged,
+        )
+
+
 class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One comparison: the times of ``other`` over those of ``base``, by cell.
 
@@ -45,7 +71,8 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``lost`` are, where a bound was asked about, the cells of work with sound numbers in the base and none in
     the other, too few to be judged, or not of the same work; ``differing``, where cells were measured again,
     those that do not reproduce.  ``flags`` stand beside every ratio.
-    ``distance_median`` and ``distance_p95`` are of |ratio - 1| over the sound cells.
+    ``distance_median`` and ``distance_p95`` are of |ratio - 1| over the sound cells.  ``work`` has wins and
+    losses; None where cells were measured again.
     """
 
     margin: float
@@ -58,6 +85,7 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flags: tuple[Flag, ...] = ()
     distance_median: float | None = None
     distance_p95: float | None = None
+    work: Tally | None = None
 
     @property
     def name(self) -> str:
@@ -106,7 +134,9 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``old``: the price is.  ``unpriced`` says why it has none though there is one: its campaigns contradict
     each other about its type or its price, or this is in another currency than the prices that were given.
     ``failed`` are the codes of controls that failed, and ``invalid`` where nothing is to be believed;
-    ``flags`` are what else has to be said of it.
+    ``flags`` are what else has to be said of it.  ``wins``, ``losses`` and ``ties`` are the cells of the
+    rankings in which it is cheaper than the baseline beyond doubt (where none has a price: faster), costlier,
+    or neither; a cell in which one of both has no rank is in none.
     """
 
     types: tuple[str, ...] = ()
@@ -119,6 +149,9 @@ class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unpriced: Unpriced | None = None
     failed: tuple[str, ...] = ()
     flags: tuple[Flag, ...] = ()
+    wins: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+    ties: tuple[str, ...] = ()
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -179,7 +212,8 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``seed`` is what drew the cells where the second campaign measured some of the first once more.
     ``excluded`` (in the file: ``aside``) say why campaigns count for no machine; ``where`` has each one's
     number as it was named, ``run``, and its id, ``campaign``.  ``asked`` is the day by which a price is
-    old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.
+    old, ``listed`` whether a file of prices was given, ``workload`` what was asked for.  ``baseline`` is the
+    number of the choice whose campaign was named first, of those that were admitted.
     """
 
     schema: int
@@ -196,6 +230,7 @@ class Versus(Struct, frozen=True, kw_only=True, omit_defaults=True):
     listed: bool = False
     workload: str | None = None
     choices: tuple[Choice, ...] = ()
+    baseline: int | None = None
     rankings: tuple[Ranking, ...] = ()
     excluded: tuple[Flag, ...] = field(default=(), name="aside")
 

@@ -5,9 +5,11 @@ Decides what may be compared, and calls the one comparison.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 from msgspec import structs
@@ -17,6 +19,7 @@ from suite.analysis.compare import (
     Bounded,
     Rows,
     compare_pairs,
+    find_mean_ratio,
     find_pooled_ratio,
     is_beyond,
     judge_bound,
@@ -24,8 +27,8 @@ from suite.analysis.compare import (
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import Comparison
-from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN
-from suite.analysis.result.several import Column, Pair, Versus, list_failed
+from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, VerdictName
+from suite.analysis.result.several import Column, Pair, Tally, Versus, list_failed
 from suite.analysis.several.eligibility import find_copies
 from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
@@ -136,7 +139,31 @@ def _compare(
         refused=refused,
         beside=differing,
     )
-    return _make_pair(analyses, base, other, cells)
+    pair = _make_pair(analyses, base, other, cells)
+    return structs.replace(pair, work=_count(pair, sides))
+
+
+def _count(pair: Pair, sides: Sides) -> Tally:
+    """Wins and losses among the cells of work."""
+    work = [cell for cell, rows in sides.items() if any(of and of[0].role == "work" for of in rows)]
+    sound = {cell: ratio for cell, ratio in pair.sound.items() if cell in work}
+    far = sorted(sound, key=lambda cell: -abs(math.log(sound[cell].value)))
+    verdicts = {cell: pair.cells[cell].verdict for cell in far}
+    cells = {
+        name: tuple(cell for cell in far if (own := verdicts[cell]) and own.name == name)
+        for name in get_args(VerdictName)
+    }
+    judged = {cell for of in cells.values() for cell in of}
+    return Tally(
+        faster=cells["FASTER"],
+        slower=cells["SLOWER"],
+        equivalent=cells["EQUIVALENT"],
+        inconclusive=cells["INCONCLUSIVE"],
+        unjudged=tuple(cell for cell in work if cell not in judged),
+        mean=find_mean_ratio([sides[cell] for cell in sound], paired=pair.interleaved)
+        if len(sound) > 1
+        else None,
+    )
 
 
 def _compare_again(

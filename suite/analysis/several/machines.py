@@ -210,6 +210,17 @@ def compare_machines(
     first = _rank(cells[0], [(machine, offer) for machine, offer, _ in prices])
     prices = [prices[entry.choice - 1] for entry in first.entries]
     choices = [(machine, offer) for machine, offer, _ in prices]
+    rankings = tuple(_rank(cell, choices) for cell in cells)
+    described = list(enumerate((_describe(*price, asked) for price in prices), start=1))
+    baseline = next(
+        (
+            number
+            for analysis in admitted
+            for number, choice in described
+            if any(analysis.campaign.id in group for group in choice.instances)
+        ),
+        None,
+    )
     versus = Versus(
         schema=SCHEMA,
         rows=rows,
@@ -220,8 +231,9 @@ def compare_machines(
         asked=asked,
         listed=bool(offers),
         workload=workload,
-        choices=tuple(_describe(*price, asked) for price in prices),
-        rankings=tuple(_rank(cell, choices) for cell in cells),
+        choices=tuple(_count(choice, n, baseline, rankings) for n, choice in described),
+        baseline=baseline,
+        rankings=rankings,
         excluded=tuple(excluded),
     )
     return hand_over(versus)
@@ -322,6 +334,24 @@ def _describe(
         failed=machine.failed,
         flags=tuple(flag for analysis in analyses for flag in pick(analysis.flags, "caution")),
     )
+
+
+def _count(
+    choice: Choice, number: int, baseline: int | None, rankings: Sequence[Ranking]
+) -> Choice:
+    """The choice with the cells in which it wins against the baseline, loses, or does neither."""
+    cells: dict[str, list[str]] = {"wins": [], "losses": [], "ties": []}
+    priced = any(ranking.priced for ranking in rankings)
+    for ranking in rankings:
+        ranked = {entry.choice: entry for entry in ranking.entries if entry.rank}
+        pair = {number, baseline}
+        if number == baseline or not pair <= ranked.keys() or ranking.priced != priced:
+            continue
+        # Of two that are no tie the first in the table is the better one.
+        first = next(choice for choice in ranked if choice in pair)
+        tied = baseline in ranked[number].ties
+        cells["ties" if tied else "wins" if first == number else "losses"].append(ranking.cell)
+    return structs.replace(choice, **{name: tuple(of) for name, of in cells.items()})
 
 
 def _rank(cell: CellAnalysis, choices: Sequence[Priced]) -> Ranking:

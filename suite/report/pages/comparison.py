@@ -8,21 +8,22 @@ from __future__ import annotations
 import shlex
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, Comparison, tell_ratio
 from suite.analysis.result.numbers import FEWEST, LEVEL, OTHER_LEVEL, WORK_LEVEL, Verdict
-from suite.analysis.result.several import Column, Pair, Versus
+from suite.analysis.result.several import Column, Pair, Tally, Versus
 from suite.cells.traits import PROFILES
 from suite.report.pages import page_parts
 from suite.report.sections.environment import SOMEWHERE, compare_facts, show_facts, write_facts
 from suite.report.sections.opening import name_machine
 from suite.report.sections.tables.cells import show_comparison, show_time, show_verdict
 from suite.report.sections.tables.families import Columns, write_family_tables
-from suite.report.text.page import NO_NUMBER, Cell, Page, Strong, say_none
+from suite.report.text.page import NO_NUMBER, Cell, Page, Runs, Strong, say_none
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
     end_sentence,
     join_first,
@@ -62,11 +63,13 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
         said = [describe_again(versus), *_explain_again(versus, analyses)]
     else:
         title = f"{len(analyses)} campaigns side by side"
-        said = [*map(_word_pair, versus.pairs), _INSTANCES]
-    page = page_parts.begin_page(title, versus, flags, [] if versus.bound is not None else said)
+        said = []
+    page = page_parts.begin_page(title, versus, flags, said)
     if versus.bound is not None:
         _write_bound(page, versus, analyses)
-        page.paragraph(" ".join(said))
+    if not again:
+        page.bullets(_describe_pair(pair, pair.work) for pair in versus.pairs if pair.work)
+        page.paragraph(" ".join([*_explain_means(versus.pairs), _INSTANCES]))
     columns = [
         Column(run=run, arm=arm)
         for run, analysis in enumerate(analyses, start=1)
@@ -268,18 +271,45 @@ def _write_bounded(page: Page, what: str, cells: Sequence[tuple[Pair, str, Compa
     page.table(f"Table: {what}.", rows)
 
 
-def _word_pair(pair: Pair) -> str:
-    """One comparison in a sentence or three."""
-    counted, number = count_verdicts(pair.verdicts.values())
-    words = f"of {show_things(number, 'cell')} {counted}" if number else NO_VERDICTS
-    sentence = f"{pair.name}: {words}."
+def _describe_pair(pair: Pair, tally: Tally) -> Runs:
+    """One comparison: its wins and losses, their mean and the largest of them, and how far all cells are
+    off."""
+    sentences = [_count_work(pair, tally)]
+    for cells, what in ((tally.faster, "win"), (tally.slower, "loss")):
+        if cells:
+            ratio = show_relative(pair.sound[cells[0]])
+            sentences.append(f"Largest {what}: {cells[0]}, {ratio}.")
+    if tally.mean:
+        sound = sum(cell in pair.sound for cell in tally.cells)
+        mean = show_relative(tally.mean)
+        sentences.append(f"Geometric mean of the ratios of {sound} cells of work: {mean}.")
     if pair.distance_median is not None and pair.distance_p95 is not None:
-        sentence += (
-            f" Over {show_things(len(pair.sound), 'cell')} |ratio − 1| is "
+        sentences.append(
+            f"Over {show_things(len(pair.sound), 'cell')} of any kind |ratio − 1| is "
             f"{show_share(pair.distance_median)} in the median and "
             f"{show_share(pair.distance_p95)} at the 95th percentile."
         )
-    return " ".join([sentence, *map(end_sentence, tell(pair.flags))])
+    return Strong(pair.name), f": {' '.join([*sentences, *map(end_sentence, tell(pair.flags))])}"
+
+
+def _count_work(pair: Pair, tally: Tally) -> str:
+    """How many cells of work have which verdict; of a plan without work, how many cells."""
+    cells, what = (
+        (tally.cells, " of work") if tally.cells else (tuple(pair.cells), ", none of work")
+    )
+    counted, number = count_verdicts(pair.verdicts[cell] for cell in cells)
+    if not number:
+        return f"{NO_VERDICTS}."
+    silent = len(cells) - number
+    rest = f"; {show_things(silent, 'more cell')} without a verdict" if silent else ""
+    return f"{counted} of {show_things(number, 'cell')}{what}{rest}."
+
+
+def _explain_means(pairs: Iterable[Pair]) -> list[str]:
+    """What a geometric mean is of, and what its interval, where there are any."""
+    means = [pair.work.mean for pair in pairs if pair.work and pair.work.mean]
+    there = {"mean": bool(means), "interval": any(mean.low is not None for mean in means)}
+    return [TEXTS["wins"][name] for name, is_there in there.items() if is_there]
 
 
 def _explain(pair: Pair) -> str:

@@ -14,10 +14,11 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Estimate, derive_rate
 from suite.analysis.result.several import OLD_DAYS, Choice, Device, Entry, Ranking, Unpriced, Versus
 from suite.report.pages import page_parts
-from suite.report.pictures.picture import Mark, Picture, Scatter
+from suite.report.pictures.picture import Mark, Picture, Point, Scatter
 from suite.report.sections.environment import SOMEWHERE, show_facts
 from suite.report.text.names import list_shared, name_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Runs, Strong, say_none
+from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
     Quantity,
     name_rate,
@@ -46,6 +47,12 @@ _SCALES: Mapping[float, str] = {1e6: "a million", 1e9: "a billion", 1e12: "a tri
 """How much work an amount of money is for: one scale a table, so that people can read every row."""
 
 _CENT = 0.01
+
+_MOST_LINES = 24
+"""More lines in a picture hide what they join."""
+
+Tie = tuple[str, str]
+"""Two machines by their letters."""
 
 _RULES = (
     Strong("rank"),
@@ -85,7 +92,7 @@ def compose_machines(
     )
     rankings = versus.rankings if used else ()
     openings = (_open(versus, ranking, names[ranking.cell]) for ranking in rankings)
-    page.bullets([*openings, *_describe_unranked(versus)])
+    page.bullets([*openings, *_describe_wins(versus), *_describe_unranked(versus)])
     if shared and used:
         page.paragraph(f"The same in all workloads: {'; '.join(shared.values())}.")
     for ranking in rankings:
@@ -118,7 +125,8 @@ def compose_machines(
 
 
 def depict_machines(versus: Versus) -> list[Picture]:
-    """What machines cost against what they reach, a picture a workload; none where nothing has a price."""
+    """What machines cost against what they reach, by workload; what they reach where none has a
+    price; nothing of a single one."""
     return [
         picture
         for number, ranking in enumerate(versus.rankings, start=1)
@@ -128,37 +136,82 @@ def depict_machines(versus: Versus) -> list[Picture]:
 
 def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     scale, amount = find_scale(ranking)
-    points, texts = dict[str, tuple[Mark, Mark]](), []
+    points: dict[str, Point] = {}
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
-        cost, time = _scale_cost(entry, scale), entry.fastest
-        rate = derive_rate(ranking.amount, time.value) if time else None
-        if cost is None or time is None or rate is None:
+        struck = bool(choice.failed)
+        rate, cost = _mark_rate(ranking, entry, struck=struck), _scale_cost(entry, scale)
+        if rate is None or (ranking.priced and cost is None):
             continue
-        name = name_letter(entry.choice)
-        failed = bool(choice.failed)
-        up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=failed)
-        points[name] = Mark(value=rate, struck=failed), up
-        texts.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
-    if not points:
+        up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=struck) if cost else None
+        letter = name_letter(entry.choice)
+        points[letter] = Point(name=_call(choice), across=rate, up=up, best=entry.best)
+    if len(points) < 2:
         return None
-    currency = next(choice.offer.currency for choice in versus.choices if choice.offer)
+    pairs = [(entry.choice, tie) for entry in ranking.entries for tie in entry.ties]
+    ties = [(name_letter(one), name_letter(other)) for one, other in pairs if one < other]
+    best_ties = [pair for pair in ties if all(points[letter].best for letter in pair)]
+    drawn = next((of for of in (ties, best_ties) if len(of) <= _MOST_LINES), [])
+    currency = next((choice.offer.currency for choice in versus.choices if choice.offer), "")
     banners = name_banners([flag for choice in versus.choices for flag in choice.flags])
+    best = ", ".join(letter for letter, point in points.items() if point.best)
+    title = f"{ranking.cell}: {'cost against rate' if ranking.priced else 'rate'}"
     return Picture(
         name=f"compare-{number}",
-        title=f"{ranking.cell}: cost against rate",
-        caption="A mark for each machine, by its letter: further right is faster, further down is cheaper; "
-        "full marks have a ★ in the table, crosses are not sound. Both axes are logarithmic.",
-        alt="; ".join(texts),
+        title=title,
+        caption=" ".join(_explain_picture(ranking, points, drawn, ties)),
+        alt=f"{title}; full marks: {best}." if best else f"{title}.",
         tables=(ranking.cell,),
         arms=(),
         banner=" · ".join(banners),
         content=Scatter(
             points=points,
-            best=tuple(name_letter(entry.choice) for entry in ranking.entries if entry.best),
+            ties=tuple(drawn),
             across=name_rate(ranking.work),
-            up=f"{currency} for {amount} {ranking.unit}s",
+            up=f"{currency} for {amount} {ranking.unit}s" if ranking.priced else "",
         ),
+    )
+
+
+def _mark_rate(ranking: Ranking, entry: Entry, *, struck: bool) -> Mark | None:
+    """The rate on the faster device; None where it has no time there, or there is no work to count."""
+    time = entry.fastest
+    value, low, high = (
+        end and derive_rate(ranking.amount, end)
+        for end in ((time.value, time.high, time.low) if time else (None, None, None))
+    )
+    return Mark(value=value, low=low, high=high, struck=struck) if value else None
+
+
+def _explain_picture(
+    ranking: Ranking, points: Mapping[str, Point], drawn: Sequence[Tie], ties: Sequence[Tie]
+) -> Iterable[str]:
+    """How to read a picture of machines, of whose ties these are drawn: only what is in it."""
+    what = "cost" if ranking.priced else "rate"
+    ranked = [name_letter(entry.choice) for entry in ranking.entries if entry.rank]
+    unranked = [letter for letter in points if letter not in ranked]
+    letters = [name_letter(entry.choice) for entry in ranking.entries]
+    there = {
+        f"marks-{what}": True,
+        "intervals": any(point.across.low is not None for point in points.values()),
+        f"best-{what}": any(point.best for point in points.values()),
+        "ties": bool(drawn),
+        "differ": bool(drawn) and len(drawn) == len(ties),
+        "best-ties": bool(drawn) and len(drawn) < len(ties),
+        "crowded": len(ties) > 0 and not drawn,
+        "no-ties": len(ranked) > 1 and not ties,
+        "unranked": bool(unranked),
+        "struck": any(point.across.struck for point in points.values()),
+        "undrawn": len(points) < len(letters),
+    }
+    values = {
+        "what": what,
+        "unranked": ", ".join(unranked),
+        "undrawn": ", ".join(letter for letter in letters if letter not in points),
+        "lacking": "a price or a time" if ranking.priced else "a time",
+    }
+    return (
+        TEXTS["machines"][name].format(**values) for name, is_there in there.items() if is_there
     )
 
 
@@ -207,6 +260,30 @@ def _open(versus: Versus, ranking: Ranking, name: str) -> Runs:
         none = "; ".join(dict.fromkeys(["no machine has a price", *why]))
         sentence = f" ({count}) is fastest, {took} for one {ranking.unit}{ties}; {none}."
     return f"{name}: ", called, sentence
+
+
+def _describe_wins(versus: Versus) -> Iterable[Runs]:
+    """In how many of the workloads each machine beats the baseline, which is no baseline without a rank."""
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    for number, choice in enumerate(versus.choices, start=1):
+        counts = len(choice.wins), len(choice.losses), len(choice.ties)
+        if any(counts):
+            groups.setdefault(counts, []).append(number)
+    if versus.baseline is None or not groups:
+        return
+    priced = any(ranking.priced for ranking in versus.rankings)
+    words = ("cheaper", "costlier") if priced else ("faster", "slower")
+    said = [
+        ", ".join(f"{what} in {n}" for what, n in zip((*words, "a tie"), counts, strict=True) if n)
+        + f": {list_letters(numbers)}"
+        for counts, numbers in sorted(groups.items(), key=lambda group: (-group[0][0], group[0][1]))
+    ]
+    base = versus.choices[versus.baseline - 1]
+    first = versus.campaigns[0].id in {name for group in base.instances for name in group}
+    which = "the first named" if first else "the first named that is not excluded"
+    name = f"{name_letter(versus.baseline)} {_call(base)}"
+    workloads = show_things(len(versus.rankings), "workload")
+    yield "Against ", Strong(name), f", {which}, in {workloads}: {'; '.join(said)}."
 
 
 def _describe_unranked(versus: Versus) -> Iterable[str | Runs]:

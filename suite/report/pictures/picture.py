@@ -140,12 +140,28 @@ class Strip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scatter:
-    """By label a mark on each of two logarithmic axes, and what stands beside these; ``best`` are the labels
-    that nothing is better than."""
+class Point:
+    """A thing with a mark on each of two axes; ``up`` is None where the things are only put in order.
 
-    points: Mapping[str, tuple[Mark, Mark]]
-    best: tuple[str, ...]
+    ``best``: nothing is better than it both ways.
+    """
+
+    name: str
+    across: Mark
+    up: Mark | None
+    best: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scatter:
+    """Points by their labels, in order, on logarithmic axes, and what stands beside these.
+
+    ``ties`` are the pairs of labels that are not shown to differ.  Without ``up`` each point has a row of
+    its own.
+    """
+
+    points: Mapping[str, Point]
+    ties: tuple[tuple[str, str], ...]
     across: str
     up: str
 

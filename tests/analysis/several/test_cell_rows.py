@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec import structs
+from scipy import stats
 
 from suite.analysis.analyse import analyse
-from suite.analysis.compare import find_welch_ratio
+from suite.analysis.compare import find_mean_ratio, find_welch_ratio
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import MARGIN, Ratio, Verdict
 from suite.analysis.result.several import Pair
@@ -28,6 +31,7 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from suite.report.text.wording import word
 from tests import synthetic
+from tests.bench.rates import contains, count
 from tests.changes import in_cell, plant, tell
 from tests.flagging import codes
 from tests.rendering import load, report_comparison, report_folder
@@ -42,13 +46,14 @@ def make_campaign(
     arms: Sequence[str] = ("cpu",),
     blocks: int = 6,
     seed: int = 1,
+    truth: synthetic.Truth | None = None,
     **fields: object,
 ) -> LoadedCampaign:
     """A campaign in which everything takes ``slower`` times as long."""
     campaign = synthetic.make_campaign(arms=arms, blocks=blocks, seed=seed)
     campaign = replace(campaign, id=name, **fields)  # type: ignore[arg-type]
     how: dict[str, Any] = {
-        "truth": synthetic.slow_down(slower),
+        "truth": truth or synthetic.slow_down(slower),
         "samples": 60,
         "host": synthetic.QUIET,
     }
@@ -133,6 +138,127 @@ def test_the_same_machine_twice_is_never_faster_or_slower() -> None:
     assert (pair.distance_median, pair.distance_p95) == pytest.approx(
         (statistics.median(off), float(np.percentile(off, 95)))
     )
+
+
+def make_uneven() -> tuple[Analysis, Analysis]:
+    """Two campaigns, of which the second is faster in the first cell of work, slower in the next two, and the
+    rest is the same."""
+    factors = dict(zip((cell.id for cell in one().work), (0.5, 1.5, 1.2), strict=False))
+    usual = synthetic.slow_down(1.0)
+    second = make_campaign(
+        "two", seed=2, truth=lambda cell, arm: factors.get(cell.id, 1.0) * usual(cell, arm)
+    )
+    return one(), analyse(second)
+
+
+def test_wins_and_losses_are_those_that_were_planted_the_largest_first() -> None:
+    first, second = make_uneven()
+    pair = only_pair(first, second)
+    work = [cell.id for cell in first.work]
+    assert pair.work
+    assert pair.work.faster == (work[0],)
+    assert pair.work.slower == (work[1], work[2])
+    assert set(pair.work.equivalent) == set(work[3:])
+    assert set(pair.work.cells) == set(work)
+    assert len(work) < len(pair.cells)
+    text = render_them(first, second)
+    opening = text[: text.index("## What differs")]
+    assert (
+        f"faster in 1, slower in 2, equivalent in {len(work) - 3} of {len(work)} cells" in opening
+    )
+    assert re.search(rf"Largest win: {work[0]}, (2\.0|1\.9)\d*× faster \(", opening)
+    assert re.search(rf"Largest loss: {work[1]}, 1\.(50|49)\d*× slower \(", opening)
+    assert f"Geometric mean of the ratios of {len(work)} cells of work: 1.0" in opening
+    assert "each cell of work counts once" in opening
+
+
+def test_what_is_neither_won_nor_lost_is_not_told() -> None:
+    text = render_them(one(), two())
+    assert "Largest" not in text
+    assert "Geometric mean of the ratios" in text
+    few = make_summary("two", seed=2, blocks=2)
+    text = render_them(one(), few)
+    assert "Its 95 % interval is over blocks" not in text
+    assert re.search(r"cells of work: [^(]*× *[a-z]*\.", text)
+    (cell,) = [cell for cell in two().cells if cell.id == FENCE]
+    lone = structs.replace(two(), cells=(cell,))
+    other = structs.replace(one(), cells=(cell,))
+    text = render_them(other, lone)
+    assert "1 cell, none of work" in text
+    assert "Geometric mean of" not in text
+
+
+@pytest.mark.parametrize("wanted", ["2:cpu/1:cpu", "1:cuda/1:cpu"])
+def test_a_geometric_mean_is_that_of_the_ratios_with_an_interval_over_blocks(wanted: str) -> None:
+    (pair,) = compare_cells(both(), [wanted]).pairs
+    assert pair.work
+    mean = pair.work.mean
+    assert mean
+    ratios = [pair.sound[cell].value for cell in pair.work.cells]
+    assert mean.value == pytest.approx(statistics.geometric_mean(ratios), rel=1e-9)
+    sides = [
+        np.log([list(results[cell].values.values()) for cell in pair.work.cells]).mean(axis=0)
+        for column in (pair.base, pair.other)
+        for results in [both()[column.run - 1].results(column.arm)]
+    ]
+    test = stats.ttest_rel if pair.interleaved else partial(stats.ttest_ind, equal_var=False)
+    interval = test(sides[1], sides[0]).confidence_interval(0.95)
+    assert (mean.low, mean.high) == pytest.approx(tuple(np.exp(interval)), rel=1e-8)
+    assert mean.p is None
+
+
+def test_a_block_that_lacks_cells_does_not_stand_out_by_their_size() -> None:
+    """The first cell takes a thousand times as long as the others, and one block lacks it."""
+    draw = np.random.default_rng(3)
+
+    row = observe(one())[0]
+
+    def observe_cells(lacking: int) -> list[list[Observation]]:
+        return [
+            [
+                replace(row, seconds=size * float(np.exp(draw.normal(0, 0.01))), block=block)
+                for block in range(1, 7)
+                if not (block == lacking and size > 1)
+            ]
+            for size in (1000.0, 1.0, 1.0)
+        ]
+
+    base, other = observe_cells(2), observe_cells(5)
+    pairs = list(zip(base, other, strict=True))
+    mean = find_mean_ratio(pairs, paired=False)
+    assert mean
+    ratios = [find_welch_ratio(*(values_by_block(of).values() for of in rows)) for rows in pairs]
+    values = [ratio.value for ratio in ratios if ratio]
+    assert mean.value == pytest.approx(statistics.geometric_mean(values), rel=1e-9)
+    assert mean.low is not None
+    assert mean.high is not None
+    assert 0.97 < mean.low < 1 < mean.high < 1.03
+    paired = find_mean_ratio(pairs, paired=True)
+    assert paired
+    assert paired.low is not None
+    assert 0.97 < paired.low < (paired.high or 0) < 1.03
+    assert find_mean_ratio([], paired=True) is None
+
+
+@pytest.mark.method
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_interval_of_a_geometric_mean_covers_the_truth(*, paired: bool) -> None:
+    """A block can lift all of its cells, and one in ten values is missing."""
+    draw, row, truth, hits = np.random.default_rng(5), observe(one())[0], 1.1, []
+    for _ in range(3000):
+        sizes = np.exp(draw.normal(0, 2, 8))
+        shared = draw.normal(0, 0.03, (2, 6))
+
+        def draw_cell(size: float, side: int, shared: Any = shared) -> list[Observation]:
+            logs = shared[0 if paired else side] + draw.normal(0, 0.02, 6)
+            times = size * truth**side * np.exp(logs)
+            kept = draw.permutation(6)[: 6 - int(draw.random() < 0.6)]
+            return [replace(row, seconds=float(times[n]), block=int(n)) for n in kept]
+
+        mean = find_mean_ratio([(draw_cell(s, 0), draw_cell(s, 1)) for s in sizes], paired=paired)
+        assert mean
+        hits.append(contains(mean, truth))
+    assert count(hits).lies_within(0.93, 0.97), str(count(hits))
 
 
 def assert_near(found: object, expected: object) -> None:
@@ -299,6 +425,8 @@ def test_the_files_come_from_the_documents_alone(tmp_path: Path) -> None:
     assert set(files) == {"compare.md", "compare.html", "compare.json"}
     described = json.loads(files["compare.json"])
     assert [one["id"] for one in described["campaigns"]] == ["one", "two"]
+    assert described["pairs"][0]["work"]["equivalent"]
+    assert described["pairs"][0]["work"]["mean"]["low"] < 1.05
     told = {flag["text"] for one in described["pairs"] for flag in one["flags"]}
     assert told == {KINDS["not-interleaved"].text}
     text = files["compare.md"]

@@ -20,7 +20,8 @@ from suite.analysis.result.several import Choice, Entry, Offer, Versus
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.errors import DocumentError, UsageError
 from suite.fingerprint import SUITE
-from suite.report.pages.machines import find_scale
+from suite.report.pages.machines import depict_machines, find_scale
+from suite.report.pictures.picture import Picture, Scatter
 from suite.report.produce import build_comparison
 from tests import twelve
 from tests.twelve import (
@@ -152,6 +153,25 @@ def test_ranks_ties_and_what_none_beats_are_the_true_ones(found: Versus, cell: s
     assert all(one.rank is None for _, one in rows[len(ranked) :])
 
 
+def test_wins_and_losses_against_the_first_named_are_the_true_ones(found: Versus) -> None:
+    assert found.baseline
+    base = found.choices[found.baseline - 1]
+    # The very first campaign is excluded.
+    assert name(base) == ("three.large", "on-demand")
+    sound = [c for c in found.choices if c.offer and name(c) != ("bad.large", "on-demand")]
+    for choice in found.choices:
+        if choice not in sound or choice == base:
+            assert (choice.wins, choice.losses, choice.ties) == ((), (), ())
+            continue
+        dearer = [
+            cell
+            for cell in (SMALL, MIDDLE, LARGE)
+            if true_cost(choice, cell) > true_cost(base, cell)
+        ]
+        assert choice.losses == tuple(dearer)
+        assert set(choice.wins) == {SMALL, MIDDLE, LARGE} - set(dearer)
+
+
 def test_the_page_says_it_in_eight_columns(page: str, found: Versus) -> None:
     heads = [line for line in page.splitlines() if line.startswith("| machine ") and "rank" in line]
     assert len(heads) == 3
@@ -168,6 +188,8 @@ def test_the_page_says_it_in_eight_columns(page: str, found: Versus) -> None:
         "3 instances",
         "NO: an arm differs from its twin",
         "ties with D",
+        "Against **B three.large, on-demand**, the first named that is not excluded, in 3 workloads",
+        "workloads: cheaper in 1, costlier in 2: A; costlier in 3: C, D, E, F.",
     ):
         assert said in page
     assert len(re.findall(r"USD 1\.20 old \[\d\]", page)) == len(found.rankings)
@@ -202,6 +224,99 @@ def rank(analyses: Sequence[Analysis], *offers: Offer, workload: str = MIDDLE) -
 
 def offer(kind: str, hourly: float = 1.0, currency: str = "USD") -> Offer:
     return Offer(type=kind, hourly=hourly, currency=currency, source="us", date=TODAY)
+
+
+THREE = {"a": 1.0, "b": 1.0, "c": 1.25}
+"""By type, how many times as long the GPU takes."""
+
+
+def rank_three(
+    base: Analysis, *offers: Offer, **gpu: float
+) -> tuple[Versus, Scatter, Picture, str]:
+    """Three machines of which two are the same, with their picture and the page."""
+    three = [
+        pretend(base, n, machine=f"m{n}", kind=kind, gpu=gpu.get(kind, slower))
+        for n, (kind, slower) in enumerate(THREE.items())
+    ]
+    versus = rank(three, *offers)
+    (picture,) = depict_machines(versus)
+    assert isinstance(picture.content, Scatter)
+    return versus, picture.content, picture, str(build_comparison(versus, three)["compare.md"])
+
+
+@pytest.mark.parametrize("offers", [[offer(kind) for kind in THREE], []])
+def test_a_tie_is_joined_and_a_real_difference_is_not(
+    analyses: list[Analysis], offers: list[Offer]
+) -> None:
+    versus, content, picture, page = rank_three(analyses[6], *offers)
+    words = ("costlier", "costs") if offers else ("slower", "rates")
+    kinds = {letter: point.name[0] for letter, point in content.points.items()}
+    assert [{kinds[letter] for letter in pair} for pair in content.ties] == [{"a", "b"}]
+    assert {kinds[letter] for letter, point in content.points.items() if point.best} == {"a", "b"}
+    assert (
+        f"joins two machines that tie: their {words[1]} are not shown to differ" in picture.caption
+    )
+    assert "Not ranked" not in picture.caption
+    assert "Not drawn" not in picture.caption
+    assert "Crossed" not in picture.caption
+    (tied,) = [c for c in versus.choices if c.ties]
+    (beaten,) = [c for c in versus.choices if c.losses]
+    assert (tied.types, beaten.types, tied.ties, beaten.losses) == (
+        ("b",),
+        ("c",),
+        (MIDDLE,),
+        (MIDDLE,),
+    )
+    assert re.search(
+        rf", the first named, in 1 workload: a tie in 1: [AB]; {words[0]} in 1: C\.", page
+    )
+    for point in content.points.values():
+        assert (point.up is None) == (not offers)
+        assert point.across.low is not None
+        assert point.across.low < point.across.value < (point.across.high or 0)
+
+
+def test_machines_that_all_differ_are_not_joined(analyses: list[Analysis]) -> None:
+    offers = [offer(kind) for kind in THREE]
+    _, content, picture, _ = rank_three(analyses[6], *offers, b=1.1)
+    assert content.ties == ()
+    assert "No two of the ranked machines tie: all differ in cost beyond doubt." in picture.caption
+    assert "line" not in picture.caption
+
+
+@pytest.mark.parametrize(
+    ("alike", "slower", "tied", "drawn", "said"),
+    [
+        (5, 5, 20, 20, "differ beyond"),
+        (6, 6, 30, 15, "Only ties of full marks"),
+        (8, 0, 28, 0, "No tie is"),
+    ],
+)
+def test_of_more_ties_than_can_be_seen_those_of_full_marks_are_drawn(
+    analyses: list[Analysis], *, alike: int, slower: int, tied: int, drawn: int, said: str
+) -> None:
+    many = [
+        pretend(analyses[6], n, machine=f"m{n}", kind=f"type-{n}", gpu=1.0 if n < alike else 1.5)
+        for n in range(alike + slower)
+    ]
+    versus = rank(many, *(offer(f"type-{n}") for n in range(len(many))))
+    (picture,) = depict_machines(versus)
+    assert isinstance(picture.content, Scatter)
+    assert sum(len(entry.ties) for entry in versus.rankings[0].entries) == 2 * tied
+    assert len(picture.content.ties) == drawn
+    points = picture.content.points
+    if drawn < tied:
+        assert all(points[letter].best for pair in picture.content.ties for letter in pair)
+    others = {"differ beyond", "Only ties of full marks", "No tie is"} - {said}
+    assert said in picture.caption
+    assert not any(other in picture.caption for other in others)
+    assert ("joins two machines that tie" in picture.caption) == (drawn > 0)
+
+
+def test_what_is_not_ranked_or_not_drawn_is_named_under_the_picture(found: Versus) -> None:
+    for picture in depict_machines(found):
+        assert "Not ranked: G. Crossed marks are not sound. Not drawn" in picture.caption
+        assert picture.caption.endswith("for lack of a price or a time: H.")
 
 
 @pytest.mark.method
@@ -348,17 +463,22 @@ def test_an_old_price_stands_beside_the_winner_and_money_can_be_read(
     analyses: list[Analysis],
 ) -> None:
     old = structs.replace(offer("tie.one"), date=date(2026, 1, 1))
-    found = compare_machines([analyses[6]], [old], asked=TODAY, workload=LARGE)
-    files = build_comparison(found, [analyses[6]], pictures=True)
+    both = [analyses[6], pretend(analyses[6], 1, machine="m1", kind="b", gpu=2.0)]
+    found = compare_machines(both, [old, offer("b")], asked=TODAY, workload=LARGE)
+    files = build_comparison(found, both, pictures=True)
     page = str(files["compare.md"])
     first = next(line for line in page.splitlines() if "costs least" in line)
     assert "at a price of 2026-01-01, over 90 days old, on the GPU" in first
-    (entry,) = found.rankings[0].entries
+    entry, _ = found.rankings[0].entries
     assert entry.cost is not None
     assert entry.cost.value < 0.001
     assert re.search(r"USD 0\.0[1-9]\d* ± \S+ for a billion examples", first)
     assert {"plots/compare-1.svg", "plots/compare-1.png"} <= set(files)
     assert "data:image/svg+xml" in str(files["compare.html"])
+    # One machine is compared with nothing.
+    alone = compare_machines(both[:1], [old], asked=TODAY, workload=LARGE)
+    assert depict_machines(alone) == []
+    assert "Against" not in str(build_comparison(alone, both[:1])["compare.md"])
 
 
 def test_two_campaigns_that_contradict_each_other_are_both_out_whatever_their_order(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import pickle
+import random
 import re
 import textwrap
 from collections.abc import Iterator
@@ -14,20 +15,24 @@ from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 
 from suite.analysis.analyse import analyse
 from suite.fingerprint import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
-from suite.report.pictures.picture import Mark, Panel, Picture, Span, Strip, Sweeps
+from suite.report.pages.machines import name_letter
+from suite.report.pictures.picture import Mark, Panel, Picture, Point, Scatter, Span, Strip, Sweeps
 from suite.report.plots.files import draw, render_png, render_svg
+from suite.report.plots.scatter import BEST, RING, find_bow
 from suite.report.plots.sheet import look_of, own_style, pick_ticks
 from tests.commands import run_python
 from tests.gpus import make_gpus
@@ -40,6 +45,7 @@ HOSTILE = "<script>alert(1)</script> $x^2$ ]]> & \u202e\x1b[31m \U0001f4a3 \\n"
 
 NAMES = ("matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled")
 CROWDED = ("three arms, mlp", "three arms, pipelines")
+MACHINES = ("2 machines", "3 machines", "12 machines", "30 machines", "2 rows", "30 rows")
 
 
 @cache
@@ -56,7 +62,34 @@ def make_pictures() -> dict[str, Picture]:
     lost = change(lost, lost.cells[4].id, "cpu", flags=struck)
     pictures["troubled"] = depict(lost)[0]
     pictures["samples"] = make_strips(pictures["matmul"])
+    for name in MACHINES:
+        number, what = name.split()
+        pictures[name] = make_machines(pictures["matmul"], int(number), priced=what == "machines")
     return pictures
+
+
+def make_machines(like: Picture, number: int, *, priced: bool) -> Picture:
+    """So many machines at random, of which some tie with the next one, and the last is as the first."""
+    draw = random.Random(number)
+    labels = list(map(name_letter, range(1, number + 1)))
+    points = {}
+    for label in labels:
+        cost, rate = math.exp(draw.gauss(-2, 0.6)), math.exp(draw.gauss(14, 0.8))
+        points[label] = Point(
+            name=f"{label}{HOSTILE}" if label == "B" else f"{label.lower()}-machine.large, spot",
+            across=Mark(value=rate, low=rate / 1.1, high=rate * 1.1),
+            up=Mark(value=cost, low=cost / 1.1, high=cost * 1.1) if priced else None,
+            best=draw.random() < 0.2,
+        )
+    points[labels[-1]] = points[labels[0]]
+    ties = [*zip(labels[::2], labels[1::2], strict=False), (labels[0], labels[-1])]
+    content = Scatter(
+        points=points,
+        ties=tuple(dict.fromkeys(ties)),
+        across="examples/s",
+        up="USD for a million examples" if priced else "",
+    )
+    return replace(like, name="compare-1", arms=(), content=content)
 
 
 def make_strips(like: Picture) -> Picture:
@@ -163,7 +196,7 @@ def test_a_png_says_neither_when_nor_by_what(name: str) -> None:
     assert len(content) < 250_000
 
 
-@pytest.mark.parametrize("name", [*NAMES, *CROWDED])
+@pytest.mark.parametrize("name", [*NAMES, *CROWDED, *MACHINES])
 def test_all_that_is_written_lies_inside_and_nothing_lies_on_another(name: str) -> None:
     figure = make_figure(name)
     canvas = FigureCanvasAgg(figure)
@@ -179,6 +212,33 @@ def test_all_that_is_written_lies_inside_and_nothing_lies_on_another(name: str) 
         boxes.append((box.shrunk(0.9, 0.9), text.get_text()))
     for (box, words), (other, beside) in combinations(boxes, 2):
         assert not box.overlaps(other), (words, beside)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_every_machine_has_its_letter_and_every_tie_its_line_or_ring(name: str) -> None:
+    content, figure = make_pictures()[name].content, make_figure(name)
+    assert isinstance(content, Scatter)
+    (axes,) = figure.axes
+    letters = [words.partition(" ")[0] for words in list_words(figure)]
+    assert set(content.points) <= set(letters)
+    rings = [line for line in axes.lines if line.get_markersize() == RING]
+    lines = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(lines) + len(rings) == len(content.ties)
+    # The last machine has the first one's place, where a line could not be seen.
+    assert len(rings) == (1 if content.up else 0)
+    full = [line for line in axes.lines if (line.get_marker(), line.get_color()) == ("o", BEST)]
+    assert len(full) == sum(point.best for point in content.points.values())
+
+
+def test_a_line_between_two_passes_by_a_third() -> None:
+    first, second, between = (np.array([x, 0.0]) for x in (0.0, 100.0, 50.0))
+    apart = []
+    for others in ([], [np.array([50.0, -12.5])], [between, np.array([50.0, 12.5])]):
+        _, line = find_bow(first, second, others=others)
+        apart += [np.hypot(*(line - other).T).min() for other in others]
+        assert (line[0] == first).all()
+        assert (line[-1] == second).all()
+    assert min(apart) > 5
 
 
 def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
