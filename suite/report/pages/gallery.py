@@ -41,7 +41,6 @@ def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
         page.paragraph(undrawn)
         return
     for picture in pictures:
-        banner = f"{picture.banner}. " if picture.banner else ""
         word = "tables" if len(picture.tables) > 1 else "table"
         where = f"The numbers stand in the {word} of {' and '.join(picture.tables)}."
-        page.figure(picture.name, alt=banner + picture.alt, caption=f"{picture.caption} {where}")
+        page.figure(picture.name, alt=picture.alt, caption=f"{picture.caption} {where}")

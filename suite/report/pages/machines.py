@@ -93,8 +93,7 @@ def compose_machines(
     if used:
         page.paragraph(*_RULES)
     for picture in pictures:
-        banner = f"{picture.banner}. " if picture.banner else ""
-        page.figure(picture.name, alt=banner + picture.alt, caption=picture.caption)
+        page.figure(picture.name, alt=picture.alt, caption=picture.caption)
     if used:
         _write_instances(page, versus)
         _write_differences(page, versus, by_id)
@@ -128,7 +127,7 @@ def depict_machines(versus: Versus) -> list[Picture]:
 
 def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     scale, amount = find_scale(ranking)
-    points, texts = dict[str, tuple[Mark, Mark]](), []
+    points: dict[str, tuple[Mark, Mark]] = {}
     for entry in ranking.entries:
         choice = versus.choices[entry.choice - 1]
         cost, time = _scale_cost(entry, scale), entry.fastest
@@ -139,7 +138,6 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         failed = bool(choice.failed)
         up = Mark(value=cost.value, low=cost.low, high=cost.high, struck=failed)
         points[name] = Mark(value=rate, struck=failed), up
-        texts.append(f"{name} {_call(choice)}: {_show_cost(versus, entry, scale)}")
     if not points:
         return None
     currency = next(choice.offer.currency for choice in versus.choices if choice.offer)
@@ -149,7 +147,6 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
         title=f"{ranking.cell}: cost against rate",
         caption="A mark for each machine, by its letter: further right is faster, further down is cheaper; "
         "full marks have a ★ in the table, crosses are not sound. Both axes are logarithmic.",
-        alt="; ".join(texts),
         tables=(ranking.cell,),
         arms=(),
         banner=" · ".join(banners),

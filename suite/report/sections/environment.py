@@ -18,7 +18,7 @@ SOMEWHERE = "path/to"
 
 
 def write_environment(page: Page, analysis: Analysis) -> None:
-    """The section "Environment"."""
+    """The section "Environment": which campaign of which suite, and in which images."""
     campaign = analysis.campaign
     suite = analysis.suite
     page.bullets(
@@ -30,6 +30,11 @@ def write_environment(page: Page, analysis: Analysis) -> None:
         ]
     )
     write_images(page, analysis.arms)
+
+
+def write_all_facts(page: Page, analysis: Analysis) -> None:
+    """The appendix's part with every fact of the arms."""
+    page.heading("Facts of the machine and the software", level=3)
     of_arms = {arm: show_facts(details) for arm, details in analysis.arms.items()}
     gathered = {arm: facts for arm, facts in of_arms.items() if facts}
     if not gathered:

@@ -126,7 +126,6 @@ def write_limits(page: Page, analysis: Analysis) -> None:
         names = ", ".join(unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
     _write_best(page, analysis, best)
-    _write_uses(page, analysis)
 
 
 def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
@@ -163,12 +162,16 @@ def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
     )
 
 
-def _write_uses(page: Page, analysis: Analysis) -> None:
-    """How much of each arm's own best a product reaches, and of its roofline where one is known."""
+def write_uses(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on how much of its arm's best a product reaches, and of its roofline where one is
+    known; absent where no product has a number."""
     names = name_cells(analysis.cells)
     products = {cell.id for cell in analysis.cells if cell.kind == PRODUCT and not cell.staged}
     uses = [use for use in analysis.find("use") if use.cell in products]
     roofs = [roof for roof in analysis.find("of-roofline") if roof.cell in products]
+    if not uses:
+        return
+    page.heading("Shares of the best rate", level=3)
     columns: Columns = {"cell": lambda row: names[row[0].cell]}
     for arm in dict.fromkeys(use.arm for use in uses):
         own = show_number("use", arm=arm, missing=_NONE["number"])

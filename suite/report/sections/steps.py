@@ -1,4 +1,4 @@
-"""The section that tells where a step's time goes, who waits for whom, and when the GPU breaks even.
+"""Where a step's time goes, who waits for whom, and when the GPU breaks even.
 
 Words only.
 """
@@ -30,8 +30,6 @@ def write_steps(page: Page, analysis: Analysis) -> None:
         _write_parts(page, analysis, names)
     if pipelines:
         _write_pipelines(page, analysis, pipelines)
-    if analysis.find("break-even"):
-        _write_break_evens(page, analysis, names)
 
 
 def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
@@ -77,7 +75,11 @@ def _write_pipelines(page: Page, analysis: Analysis, pipelines: list[Finding]) -
     )
 
 
-def _write_break_evens(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
+def write_break_evens(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on when the GPU's longer first call is repaid; absent where there is none."""
+    if not analysis.find("break-even"):
+        return
+    names = name_cells(analysis.cells)
     cpu, gpu = analysis.cpu or "", analysis.gpu or ""
     page.heading(f"When {gpu} breaks even", level=3)
     arms = {cell.id: cell.arms for cell in analysis.cells}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Code, Page, Runs
+from suite.report.text.page import NO_NUMBER, Code, Page, Row, Runs
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
     join_first,
@@ -27,11 +27,9 @@ _LISTED = 12
 
 
 def write_telemetry(page: Page, analysis: Analysis) -> None:
-    """What was seen of the machine on each arm, the energy of each cell, and what watching cost."""
+    """What was seen of the machine on each arm, and what watching cost."""
     page.heading("The machine during the measurement", level=3)
     page.bullets([*describe_arms(analysis), *_describe_cost(analysis.watching)])
-    for arm in analysis.arms:
-        _write_energy(page, analysis, arm)
 
 
 def describe_arms(analysis: Analysis) -> Iterator[str]:
@@ -113,9 +111,17 @@ def _describe_effect(effect: WatchEffect | None) -> Runs:
     return (f"measured against {effect.arm}, which ran without it and takes {how}{unseen}",)
 
 
-def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
-    """Power, energy a call and work per energy of every cell whose energy was counted."""
-    rows = []
+def write_energy(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on power, energy a call and work per energy; absent where no energy was counted."""
+    tables = {arm: _list_energy(analysis, arm) for arm in analysis.arms}
+    if any(tables.values()):
+        page.heading("Power and energy", level=3)
+    for arm, rows in tables.items():
+        page.table(TEXTS["captions"]["energy"].format(arm=arm), rows)
+
+
+def _list_energy(analysis: Analysis, arm: str) -> list[Row]:
+    rows: list[Row] = []
     names = name_cells(analysis.cells)
     for cell in analysis.cells:
         result = cell.arms[arm]
@@ -132,7 +138,7 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
                 "work per joule": rate or NO_NUMBER,
             }
         )
-    page.table(TEXTS["captions"]["energy"].format(arm=arm), rows)
+    return rows
 
 
 def _format_span(span: Span, unit: str) -> str:

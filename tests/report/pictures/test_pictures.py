@@ -93,7 +93,6 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
     assert [mark is None for mark in marks["cpu"]] == [False] * 3 + [True] + [False] * 4
     assert all(marks["cuda"])
     assert "No number: cpu at n = 100." in picture.caption
-    assert "No number: cpu at n = 100." in picture.alt
 
 
 def test_an_invalid_number_is_struck_and_explained() -> None:

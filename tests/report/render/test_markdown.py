@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from suite.analysis.result.arms import hash_identity
 from suite.report.exports.cells import guard_formula
 from suite.report.render.markdown import escape, render_page
-from suite.report.render.plain import LONGEST, show_plainly
+from suite.report.render.plain import LONGEST, show_plainly, show_privately
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, Strong, say_none
 from suite.report.text.units import show_ratio, show_seconds
 from tests.report.reading import MARKDOWN
@@ -56,26 +56,28 @@ def test_points_stand_below_each_other_and_marks_count_as_they_are_read() -> Non
     columns = [
         ("row", ["a", "b", "c"]),
         (
-            Cell("time", ("who",)),
-            [Cell(shown[0], ("why", "how")), Cell(shown[1], struck=True), shown[2]],
+            Cell("time", ("who said so",)),
+            [Cell(shown[0], ("why (not)", "how")), Cell(shown[1], struck=True), shown[2]],
         ),
         ("word", ["word", say_none("how"), ""]),
-        ("ratio", [ratio, say_none("why"), NO_NUMBER]),
+        ("ratio", [ratio, say_none("why (not)"), NO_NUMBER]),
     ]
     page.columns("Table.", columns)
     page.footnotes()
     assert render(page) == [
         "Table.",
         "",
-        "| row   |          time [1] | word   |                ratio |",
-        "|:------|------------------:|:-------|---------------------:|",
-        "| a     |    1.50 ms [2][3] | word   | gpu-1.5 2.00× faster |",
-        "| b     | ~~12.0 µs~~       | — [3]  |         — [2]        |",
-        "| c     |  200 s            |        |         —            |",
+        "| row |           time [^1] | word   |                ratio |",
+        "|-----|--------------------:|--------|---------------------:|",
+        "| a   |    1.50 ms [^2][^3] | word   | gpu-1.5 2.00× faster |",
+        "| b   | ~~12.0 µs~~         | — [^3] |         — [^2]       |",
+        "| c   |  200 s              |        |         —            |",
         "",
-        "- [1] who",
-        "- [2] why",
-        "- [3] how",
+        "[^1]: who said so",
+        "",
+        "[^2]: why (not) ·",
+        "",
+        "[^3]: how ·",
     ]
 
 
@@ -106,7 +108,7 @@ def kinds_and_text(markdown: str) -> tuple[set[str], str]:
 def test_hostile_text_renders_as_itself(text: str) -> None:
     kinds, words = kinds_and_text(escape(text))
     assert kinds <= {"text", "text_special"}
-    assert words == " ".join(show_plainly(text).split())
+    assert words == " ".join(show_privately(text).split())
     assert words.isprintable()
 
 
@@ -125,7 +127,7 @@ def test_any_text_renders_as_itself(text: str) -> None:
     if shown:
         kinds, words = kinds_and_text(shown)
         assert kinds <= {"text", "text_special"}
-        assert words == " ".join(show_plainly(text).split())
+        assert words == " ".join(show_privately(text).split())
 
 
 def test_what_needs_no_escape_gets_none() -> None:

@@ -1,4 +1,4 @@
-"""The tables of the cells: one a family, and one of all first calls.
+"""The tables of the cells: one a family, one of the stages of scripts, and one of all first calls.
 
 Every time and ratio stands with unit and interval, a rate with its unit; every missing number with the
 footnote that says why.
@@ -27,15 +27,33 @@ def gives_verdicts(analysis: Analysis, other: str) -> bool:
 
 
 def write_tables(page: Page, analysis: Analysis) -> None:
-    """One table a family in the plan's order, then the first calls."""
-    blocks = _word_blocks(analysis)
+    """One table a family in the plan's order, without what only lies between a script and its fair number."""
+    blocks, between = _word_blocks(analysis), _find_between(analysis)
     write_family_tables(
         page,
         analysis.cells,
+        [cell for cell in analysis.cells if cell.id not in between],
         caption=lambda family: f"Table: {family}. Time per call and its 95 % CI; {blocks}.",
         columns=partial(_list_columns, analysis, analysis.by_gpu),
     )
-    _write_first_calls(page, analysis, f"Table: first calls and their 95 % CIs; {blocks}.")
+
+
+def write_stages(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on the stages that lie between a script and its fair number; absent without any."""
+    between = _find_between(analysis)
+    cells = [cell for cell in sort_cells(analysis.cells) if cell.id in between]
+    if not cells:
+        return
+    page.heading("Between scripts and their fair numbers", level=3)
+    caption = f"Table: stages of scripts. Time per call and its 95 % CI; {_word_blocks(analysis)}."
+    columns = _list_columns(analysis, analysis.by_gpu, cells)
+    write_columns(page, caption, analysis.cells, cells, columns)
+
+
+def _find_between(analysis: Analysis) -> set[str]:
+    """The cells that are neither the first nor the last step of any waterfall, but one between."""
+    ends = {step.cell for way in analysis.waterfalls for step in (way.steps[0], way.steps[-1])}
+    return {step.cell for way in analysis.waterfalls for step in way.steps} - ends
 
 
 def _list_columns(
@@ -62,7 +80,8 @@ def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Colu
             yield f"{other}{beside} is", [show_verdict(cell.verdicts[other]) for cell in cells]
 
 
-def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:
+def write_first_calls(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on first calls; absent where there is none."""
     cells = [
         cell
         for cell in sort_cells(analysis.cells)
@@ -77,6 +96,7 @@ def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:
         for arm in analysis.arms
     ]
     columns.append(("receipt", [Cell(name_receipt(cell.id)) for cell in cells]))
+    caption = f"Table: first calls and their 95 % CIs; {_word_blocks(analysis)}."
     write_columns(page, caption, analysis.cells, cells, columns)
 
 
