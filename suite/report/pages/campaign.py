@@ -24,6 +24,7 @@ from suite.report.sections.limits import (
     write_costs,
     write_limit_flags,
     write_limits,
+    write_step_costs,
     write_uses,
 )
 from suite.report.sections.opening import (
@@ -34,12 +35,12 @@ from suite.report.sections.opening import (
     tell_when,
     warn,
 )
-from suite.report.sections.steps import write_break_evens, write_steps
+from suite.report.sections.steps import write_break_evens, write_parts, write_pipelines
 from suite.report.sections.tables.cells import (
     gives_verdicts,
     write_first_calls,
     write_marks,
-    write_stages,
+    write_other_tables,
     write_tables,
 )
 from suite.report.sections.telemetry import describe_arms, write_energy
@@ -70,7 +71,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_causes(page, analysis)
     write_advice(page, analysis)
     write_gaps(page, analysis)
-    write_steps(page, analysis)
+    write_pipelines(page, analysis)
     write_pictures(page, analysis, undrawn)
     page.heading("Tables")
     defend = Code("make defend RUN=folder CELL=receipt")
@@ -93,10 +94,12 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.appendix("report.html", TEXTS["about"]["besides"])
     write_other_causes(page, analysis)
     write_waterfalls(page, analysis)
-    write_stages(page, analysis)
+    write_parts(page, analysis)
+    write_other_tables(page, analysis)
     write_first_calls(page, analysis)
     write_break_evens(page, analysis)
     write_uses(page, analysis)
+    write_step_costs(page, analysis)
     write_energy(page, analysis)
     write_steadiness(page, analysis)
     write_timing_costs(page, analysis)

@@ -33,24 +33,39 @@ def write_telemetry(page: Page, analysis: Analysis) -> None:
 
 
 def describe_arms(analysis: Analysis) -> Iterator[str]:
-    """What was seen of the machine on each arm, and what was not."""
-    for arm, details in analysis.arms.items():
-        watched, blocks = details.watched, len(details.blocks)
-        if not watched.blocks:
-            why = "; ".join(watched.reasons) or "no document yet"
-            yield f"{arm}: clocks, power, heat and throttling unknown: {why}."
-            continue
-        blind = blocks - watched.blocks
-        less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
-        parts = [*(_describe_gpu(watched.gpu) if watched.gpu else ()), *_describe_cpu(watched)]
-        yield f"{arm}{less}: {'; '.join(parts)}."
-        absent = {name: f"{name} ({reason})" for name, reason in watched.absent.items()}
-        if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
-            others = {name: text for name, text in absent.items() if not name.startswith("gpu.")}
-            count = len(absent) - len(others)
-            absent = {"gpu.": f"{count} readings of the card, as on any slice", **others}
-        if absent:
-            yield f"{arm}: unknown here: {join_first(_LISTED, list(absent.values()))}."
+    """What was seen of the machine on each arm, and what was not; what is so on several arms once."""
+    arms: dict[str, list[str]] = {}
+    for arm in analysis.arms:
+        for sentence in _describe_arm(analysis, arm):
+            arms.setdefault(sentence, []).append(arm)
+    for sentence, names in arms.items():
+        yield f"{', '.join(names)}{sentence}"
+
+
+def _describe_arm(analysis: Analysis, arm: str) -> Iterator[str]:
+    """The sentences on an arm, without its name."""
+    details = analysis.arms[arm]
+    watched, blocks = details.watched, len(details.blocks)
+    if not watched.blocks:
+        why = "; ".join(watched.reasons) or "no document yet"
+        yield f": clocks, power, heat and throttling unknown: {why}."
+        return
+    if blind := blocks - watched.blocks:
+        yield f": {blind} of {blocks} blocks unwatched."
+    if watched.gpu:
+        yield f": {'; '.join(_describe_gpu(watched.gpu))}."
+    yield f": {'; '.join(_describe_cpu(watched))}."
+    absent, card = watched.absent, list[str]()
+    if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
+        absent = {name: why for name, why in absent.items() if not name.startswith("gpu.")}
+        card = [f"{len(watched.absent) - len(absent)} readings of the card, as on any slice"]
+    # By their reason, which several have in common.
+    whys: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        whys.setdefault(why, []).append(name)
+    texts = [*card, *(f"{join_first(_LISTED, names)} ({why})" for why, names in whys.items())]
+    if texts:
+        yield f": unknown here: {join_first(_LISTED, texts)}."
 
 
 def _describe_gpu(gpu: WatchedGpu) -> Iterator[str]:
