@@ -31,7 +31,7 @@ _SPECIAL = re.compile(
     | <(?=[a-z/!?]) | &(?=[\#\w])                      # a tag, an entity
     | (?<=\ )\#+(?=\ *$)                               # a heading's end
     | (?<![^\W_])_ | _(?![^\W_])                       # emphasis, but not inside a word
-    | (?<=[a-z]):(?=//) | (?<=mailto):|(?<=xmpp):      # bare links and addresses
+    | /(?=/) | (?<=mailto):|(?<=xmpp):                 # bare links and addresses
     | (?<=www)\. | @(?=[\w-]+\.)
     """,
     re.ASCII | re.IGNORECASE | re.VERBOSE,  # what a letter is beyond, changes with Python

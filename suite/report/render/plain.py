@@ -22,6 +22,11 @@ _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
 
 _VERSION = re.compile(r"\d+(?:\.\d+){3}")
 
+_MAIL = re.compile(
+    r"[\w.+-]+(?:@[\w.-]*)*@[\w.-]*\.[\w.-]*[a-z](?![\w-])", re.IGNORECASE | re.ASCII
+)
+"""What GitHub makes a link, whatever is escaped in it."""
+
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e"
     "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ud800-\uf8ff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff"
@@ -50,7 +55,8 @@ def show_privately(text: str, limit: int = LONGEST) -> str:
 
     Four numbers alone are a version: what has an address for its value is a hash already.
     """
-    return show_plainly(text if _VERSION.fullmatch(text) else hide_forms(text), limit)
+    hidden = text if _VERSION.fullmatch(text) else _MAIL.sub("hidden-address", hide_forms(text))
+    return show_plainly(hidden, limit)
 
 
 def describe_picture(picture: Picture) -> tuple[str, str]:

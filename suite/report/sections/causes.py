@@ -142,7 +142,7 @@ def write_other_causes(page: Page, analysis: Analysis) -> None:
     told = {cell.id for cell, _ in _choose_told(every)}
     others = [case for case in every if case[0].id not in told]
     if others:
-        page.heading("Why the CPU wins in parts of work and in scripts", level=3)
+        page.heading("Why the CPU wins in scripts, and where nothing is work", level=3)
         _write_losses(page, analysis, "other-causes", others)
     wasted: list[Row] = [
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -11,7 +12,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Spot, Waterfall
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
-from suite.report.pictures.picture import POSSIBLE_FILES, Dots, Panel, Picture, Sweeps
+from suite.report.pictures.picture import LONGEST_ALT, POSSIBLE_FILES, Dots, Panel, Picture, Sweeps
 from tests import synthetic
 from tests.rendering import study
 from tests.report.campaigns import (
@@ -77,6 +78,22 @@ def test_networks_stand_beside_each_other_and_rates_are_turned_round() -> None:
     assert time.high
     assert mark.value == 8 / time.value
     assert (mark.low, mark.high) == (8 / time.high, 8 / time.low)
+
+
+@pytest.mark.parametrize(
+    ("title", "banner", "alt"),
+    [
+        ("A; b", "", "A; b."),
+        ("A; b", "X · Y", "X · Y. A; b."),
+        (f"A; {'b' * 60}; {'c' * 70}", "X", f"X. A; {'b' * 60}."),
+        ("word " * 50, "", f"{'word ' * 23}word…."),
+        ("w" * 200, "X", "X.…."),
+    ],
+)
+def test_what_stands_for_a_picture_is_short(title: str, banner: str, alt: str) -> None:
+    picture = replace(find_sweeps(analyse_made())[0], title=title.strip(), banner=banner)
+    assert picture.alt == alt
+    assert len(picture.alt) <= LONGEST_ALT
 
 
 def test_one_arm_says_how_far_it_comes() -> None:
