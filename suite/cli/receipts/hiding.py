@@ -19,7 +19,7 @@ from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
 from suite.model import PLAN
-from suite.report.text.forms import hide_forms
+from suite.report.render.forms import hide_forms
 
 _VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
 """Names of facts whose four numbers are a version, and no address."""

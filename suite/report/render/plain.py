@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from suite.analysis.result.arms import hash_identity
 from suite.report.pictures.picture import Picture
-from suite.report.text.forms import hide_forms
+from suite.report.render.forms import hide_forms
 
 LONGEST = 20_000
 """Characters of what is shown of one text, unless said otherwise; no paragraph comes near it."""
