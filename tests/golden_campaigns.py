@@ -104,7 +104,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "all 4 comparisons are INVALID",
         "The campaign ended early: the budget of 20 min was spent",
         "### asked: what people ask about",
-        "; tfdata: the input pipeline; ",
+        "more: tfdata: the input pipeline; ",
         "cpu: the image changed during the campaign",
         "cuda: changed during the campaign: cpu.model",
         "so this was not the same work: cpu 42, cuda 41",

@@ -39,6 +39,7 @@ _SPECIAL = re.compile(
 _BLOCK_START = re.compile(
     r"^()([=>|]|[-+](?=[-\s]|$)|#{1,6}(?=\s|$)|\[(?=[ xX]\](?:\s|$)))|^(\d+)([.)])(?=\s|$)"
 )
+_BRACKET = re.compile(r"\\.|[\[\]]")
 _TICKS = re.compile("`+")
 _REFERENCE = re.compile(r"""\S+(?:\s+["'(].*["')])?""")
 """What CommonMark alone, which knows no footnotes, would take behind ``[^1]:`` for a link's destination and
@@ -60,7 +61,9 @@ def render_page(page: Page) -> str:
 
 def write_image(alt: str, path: str) -> str:
     """A picture, and what it shows for those who don't see it."""
-    return f"![{escape(alt)}]({path})"
+    # Every bracket, since one without its other would end the picture's text elsewhere.
+    words = _BRACKET.sub(lambda match: match[0].rjust(2, "\\"), escape(alt))
+    return f"![{words}]({path})"
 
 
 def escape(text: str, limit: int = LONGEST) -> str:
@@ -119,17 +122,17 @@ def _define(note: str) -> str:
 
 
 def _render_runs(runs: Iterable[Run]) -> str:
-    # Plain runs together: what follows a bracket decides whether it is markup.
-    parts = (
-        [_escape_inside(show_privately("".join(map(str, group))))]
-        if plain
-        else map(_render_marked, group)
-        for plain, group in groupby(runs, key=lambda run: isinstance(run, str))
-    )
-    return _start_no_block("".join(text for part in parts for text in part).strip(" "))
+    text = ""
+    # Plain runs behind each other are one text: what follows a bracket decides whether it is markup.
+    for _, group in groupby(runs, key=lambda run: isinstance(run, str)):
+        together = list(group)
+        plain = "".join(run for run in together if isinstance(run, str))
+        text += _escape_inside(show_privately(plain))
+        text += "".join(_render_marked(run) for run in together if not isinstance(run, str))
+    return _start_no_block(text.strip(" "))
 
 
-def _render_marked(run: Run) -> str:
+def _render_marked(run: Strong | Code) -> str:
     if isinstance(run, Strong):
         return f"**{escape(run.text)}**"
     text = show_privately(run.text)

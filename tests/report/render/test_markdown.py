@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from suite.analysis.result.arms import hash_identity
 from suite.report.exports.cells import guard_formula
 from suite.report.render.html import render_html_page
-from suite.report.render.markdown import WIDEST, escape, render_page
+from suite.report.render.markdown import WIDEST, escape, render_page, write_image
 from suite.report.render.plain import LONGEST, show_plainly, show_privately
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, Strong, say_none
 from suite.report.text.units import show_ratio, show_seconds
@@ -148,6 +148,15 @@ def test_hostile_text_renders_as_itself(text: str) -> None:
     assert kinds <= {"text", "text_special"}
     assert words == " ".join(show_privately(text).split())
     assert words.isprintable()
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "a [b", "a] b", "\\[a](b)", "[a] (b)"])
+def test_any_text_can_stand_for_a_picture(text: str) -> None:
+    (_, inline, _) = MARKDOWN.parse(write_image(text, "plots/a.svg"))
+    (image,) = inline.children or []
+    assert (image.type, image.attrs["src"]) == ("image", "plots/a.svg")
+    assert {child.type for child in image.children or []} <= {"text", "text_special"}
+    assert image.content or not text.strip()
 
 
 def test_what_is_hidden_is_what_every_unicode_calls_so() -> None:
