@@ -94,8 +94,8 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
     "two-arms": (
         "cpu wins at n = 10 to 100; cuda wins at n = 1000",
         "## Recommendations",
-        "## Where a step's time goes",
-        "### When cuda breaks even",
+        "; Where a step's time goes; ",
+        "; When cuda breaks even; ",
         "cpu: skipped: this processor has no TF32",
         "the container ended: killed by SIGKILL",
         "no verdict: fewer than 3 blocks",
@@ -104,7 +104,7 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "Nothing is decided: every comparison is INVALID.",
         "The campaign ended early: the budget of 20 min was spent",
         "### asked: what people ask about",
-        "### tfdata: the input pipeline",
+        "more: tfdata: the input pipeline; ",
         "cpu: the image changed during the campaign",
         "cuda: changed during the campaign: cpu.model",
         "so this was not the same work: cpu 42, cuda 41",
@@ -117,7 +117,6 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "Only cpu was measured (cuda: this machine has no NVIDIA GPU)",
         "NOT CONTAINERIZED",
         "There are no intervals: fewer than 3 blocks.",
-        "Table: facts of cpu.",
     ),
 }
 """What each report has that no other has: why there are these campaigns, and no more."""

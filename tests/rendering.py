@@ -15,7 +15,7 @@ from suite.report.pages.campaign import compose
 from suite.report.produce import Report, build_comparison, build_report
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
-from suite.report.text.page import Bullets, Page, Paragraph
+from suite.report.text.page import Appendix, Bullets, Page, Paragraph
 
 
 def load(
@@ -47,8 +47,15 @@ def report_comparison(folders: Sequence[Path]) -> dict[str, str | bytes]:
 
 
 def render_markdown(analysis: Analysis, undrawn: str | None = None) -> str:
-    """The whole report as Markdown; ``undrawn`` is why there are no pictures."""
+    """``report.md``; ``undrawn`` is why there are no pictures."""
     return render_page(compose(analysis, undrawn))
+
+
+def render_whole(analysis: Analysis, undrawn: str | None = None) -> str:
+    """The whole report as Markdown, its appendix too, which stands in the HTML alone."""
+    page = compose(analysis, undrawn)
+    page.blocks = [block for block in page.blocks if not isinstance(block, Appendix)]
+    return render_page(page)
 
 
 def render_html(analysis: Analysis, pictures: Mapping[str, str], undrawn: str | None = None) -> str:

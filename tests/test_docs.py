@@ -136,8 +136,8 @@ def test_the_readme_shows_a_picture_and_its_table() -> None:
     assert re.findall(r"(?:href|src)=\"(?!#)[^\"]*\"", drawn) == []
     rows = [line for line in excerpt.splitlines() if line.startswith("| matmul.square/")]
     assert len(rows) > 10
-    told = set(re.findall(r"\[\d+\]", "".join(rows)))
-    assert told <= set(re.findall(r"^- (\[\d+\]) ", excerpt, re.MULTILINE))
+    told = set(re.findall(r"\[\^\d+\]", "".join(rows)))
+    assert told <= set(re.findall(r"^(\[\^\d+\]): ", excerpt, re.MULTILINE))
 
 
 def test_the_licence_is_whole_and_is_the_one_that_the_project_names() -> None:

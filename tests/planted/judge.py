@@ -19,8 +19,8 @@ from suite.report.pages.gallery import depict
 EXIT_NO_GPU = 4
 EXIT_TROUBLED = 1
 
-NO_NUMBER = re.compile(r"(—|✗|no valid pair|)(\s*\[\d+\])*")
-STRUCK = re.compile(r"(~~.*~~|✗)(\s*\[\d+\])*")
+NO_NUMBER = re.compile(r"(—|✗|no valid pair|)(\s*\[\^?\d+\])*")
+STRUCK = re.compile(r"(~~.*~~|✗)(\s*\[\^?\d+\])*")
 
 
 def find_numbers(folder: Path | None, status: int) -> list[str]:

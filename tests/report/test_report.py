@@ -30,7 +30,7 @@ from suite.report.text.names import list_shared, name_cells, sort_cells
 from suite.report.text.wording import tell
 from tests import synthetic
 from tests.golden_campaigns import NAMES, analyse_golden, read_golden
-from tests.rendering import render_markdown, report_folder, study
+from tests.rendering import render_markdown, render_whole, report_folder, study
 from tests.report.campaigns import HOSTILE, analyse_made, make_hostile
 from tests.report.reading import MARKDOWN
 
@@ -86,11 +86,13 @@ def test_every_mark_is_explained_and_every_dash_marked() -> None:
     text = read_golden("troubled")
     body, _, notes = text.partition("## Footnotes")
     tables = body.partition("\n")[2].partition("## Validity")[0]
-    marks = {f"[{number}]" for number in range(1, 100) if f"[{number}]" in tables}
-    assert marks == {f"[{number}]" for number in range(1, len(marks) + 1)}
-    assert all(f"- {mark} " in notes for mark in marks)
-    assert notes.count("- [") == len(marks)
-    assert tables.count("— ") == tables.count("— [")
+    marks = {f"[^{number}]" for number in range(1, 100) if f"[^{number}]" in tables}
+    assert marks == {f"[^{number}]" for number in range(1, len(marks) + 1)}
+    assert all(f"\n{mark}: " in notes for mark in marks)
+    assert notes.count("\n[^") == len(marks)
+    rows = [row for row in tables.splitlines() if "| —" in row]
+    assert rows
+    assert [row for row in rows if "— [^" not in row] == []
 
 
 def test_a_campaign_without_documents_can_be_reported() -> None:
@@ -116,7 +118,7 @@ def test_what_a_plan_or_a_document_leaves_open_or_tells_wrong_is_said(
     plan: dict[str, Any], spent: dict[str, float], words: str
 ) -> None:
     documents = [replace(doc, spent_s={**doc.spent_s, **spent}) for doc in make_documents()]
-    assert words in render_markdown(study(replace(CAMPAIGN, **plan), documents))
+    assert words in render_whole(study(replace(CAMPAIGN, **plan), documents))
 
 
 def test_a_footnote_is_about_most_blocks_and_worded_once() -> None:

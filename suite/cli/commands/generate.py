@@ -78,7 +78,7 @@ def _write_excerpt(campaign: Path) -> str:
     title = f"{_SAMPLE.name}: {_SAMPLE.title}"
     section = next(part for part in text.split("\n### ") if part.startswith(title))
     table, _, _ = section.partition("\n## ")
-    marks = tuple(f"- {mark} " for mark in set(re.findall(r"\[\d+\]", table)))
+    marks = tuple(f"{mark}:" for mark in set(re.findall(r"\[\^\d+\]", table)))
     notes = [line for line in text.splitlines() if line.startswith(marks)]
     folder = campaign.relative_to(ROOT)
     parts = [
@@ -89,6 +89,6 @@ def _write_excerpt(campaign: Path) -> str:
             if picture.name == _SAMPLE.name
         ),
         f"#### {table.strip()}",
-        "\n".join(notes),
+        "\n\n".join(notes),
     ]
     return "".join(f"{part}\n\n" for part in parts if part)

@@ -7,7 +7,6 @@ and what documents hold under a private fact's name.
 from __future__ import annotations
 
 import getpass
-import ipaddress
 import json
 import re
 import socket
@@ -19,17 +18,12 @@ from suite import codec
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
 from suite.analysis.result.arms import hash_identity
-from suite.cli.receipts.forms import read_forms
 from suite.model import PLAN
+from suite.report.render.forms import hide_forms
 
-_ADDRESS = re.compile(
-    r"(?<![\w.:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)",
-    re.IGNORECASE,
-)
 _VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
 """Names of facts whose four numbers are a version, and no address."""
 
-_AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$|pkg:[\w./%+-]+@$", re.IGNORECASE)
 _OWNER = re.compile(r"[/\\](?:home|Users)[/\\]+([\w.-]+)")
 _EVERYBODY = frozenset(
     {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}
@@ -91,21 +85,7 @@ def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
 
 
 def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
-    for pattern, word in read_forms():
-        text = pattern.sub(f"hidden-{word}", text)
-
-    def hide_address(match: re.Match[str]) -> str:
-        if "." in match[0] and _AFTER_VERSION.search(text, 0, match.start()):
-            return match[0]
-        try:
-            address = ipaddress.ip_address(match[0])
-        except ValueError:
-            return match[0]
-        # C++'s names have two colons, too, and are no addresses without a digit.
-        everybodys = address.is_loopback or address.is_unspecified or not re.search(r"\d", match[0])
-        return match[0] if everybodys else "hidden-address"
-
-    text = _ADDRESS.sub(hide_address, text)
+    text = hide_forms(text)
     for secret, word in secrets:
         whole = rf"(?<!\w){re.escape(secret)}(?!\w)"
         text = re.sub(whole, word.replace("\\", r"\\"), text, flags=re.IGNORECASE)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from suite.analysis.observations import COLUMNS, Observation, observe
 from suite.analysis.result.campaign import Analysis
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import show_privately
 
 Entry = str | int | float | None
 """What stands in a row; None: missing."""
@@ -41,7 +41,7 @@ def guard_formula(text: str) -> str:
 
     Source: OWASP, "CSV Injection"; a leading ``=``, ``+``, ``-``, ``@``, tab or return starts one.
     """
-    shown = show_plainly(text, limit=2000)
+    shown = show_privately(text, limit=2000)
     return (
         f"'{shown}" if shown.lstrip()[:1] in {"=", "+", "-", "@"} or text[:1].isspace() else shown
     )

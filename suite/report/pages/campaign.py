@@ -10,9 +10,15 @@ from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.report.pages.brief import ROOM, write_brief
 from suite.report.pages.gallery import write_pictures
 from suite.report.pages.page_parts import explain_absence
-from suite.report.sections.causes import write_advice, write_causes
+from suite.report.sections.causes import write_advice, write_causes, write_other_causes
+from suite.report.sections.controls import write_steadiness, write_timing_costs
 from suite.report.sections.deciding import write_deciding
-from suite.report.sections.environment import show_facts, write_environment, write_repeating
+from suite.report.sections.environment import (
+    show_facts,
+    write_all_facts,
+    write_environment,
+    write_repeating,
+)
 from suite.report.sections.limits import (
     describe_hardware,
     describe_impossible,
@@ -20,14 +26,21 @@ from suite.report.sections.limits import (
     write_costs,
     write_limit_flags,
     write_limits,
+    write_step_costs,
+    write_uses,
 )
 from suite.report.sections.opening import describe_machine
-from suite.report.sections.steps import write_steps
-from suite.report.sections.tables.cells import write_marks, write_tables
-from suite.report.sections.telemetry import describe_arms
-from suite.report.sections.validity import write_trust
+from suite.report.sections.steps import write_break_evens, write_parts, write_pipelines
+from suite.report.sections.tables.cells import (
+    write_first_calls,
+    write_marks,
+    write_other_tables,
+    write_tables,
+)
+from suite.report.sections.telemetry import describe_arms, write_energy
+from suite.report.sections.validity import write_placement, write_times, write_trust
 from suite.report.sections.verdict import write_crossovers
-from suite.report.sections.waterfalls import write_waterfalls
+from suite.report.sections.waterfalls import write_gaps, write_waterfalls
 from suite.report.text.page import Code, Page
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_share
@@ -40,8 +53,8 @@ def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) ->
     write_brief(page, analysis, undrawn, room)
     write_causes(page, analysis)
     write_advice(page, analysis)
-    write_waterfalls(page, analysis)
-    write_steps(page, analysis)
+    write_gaps(page, analysis)
+    write_pipelines(page, analysis)
     write_pictures(page, analysis, undrawn)
     page.heading("Tables")
     defend = Code("make defend RUN=folder CELL=receipt")
@@ -61,6 +74,22 @@ def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) ->
     page.heading("How to reproduce it")
     write_repeating(page, analysis)
     write_marks(page)
+    page.appendix("report.html", TEXTS["about"]["besides"])
+    write_other_causes(page, analysis)
+    write_waterfalls(page, analysis)
+    write_parts(page, analysis)
+    write_other_tables(page, analysis)
+    write_first_calls(page, analysis)
+    write_break_evens(page, analysis)
+    write_uses(page, analysis)
+    write_step_costs(page, analysis)
+    write_energy(page, analysis)
+    write_steadiness(page, analysis)
+    write_timing_costs(page, analysis)
+    write_times(page, analysis)
+    write_placement(page, analysis)
+    write_all_facts(page, analysis)
+    page.footnotes()
     return page
 
 

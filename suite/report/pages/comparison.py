@@ -86,9 +86,11 @@ def compose_versus(versus: Versus, analyses: Sequence[Analysis]) -> Page:
     for pair in () if again else versus.pairs:
         page.paragraph(_explain(pair))
     cells = {cell.id: cell for analysis in analyses for cell in analysis.cells}
+    shown = [cell for name, cell in cells.items() if name in versus.pairs[0].cells]
     write_family_tables(
         page,
-        [cell for name, cell in cells.items() if name in versus.pairs[0].cells],
+        shown,
+        shown,
         caption="Table: {}. Time per call and its 95 % CI.".format,
         columns=partial(_list_columns, versus, analyses, columns),
     )

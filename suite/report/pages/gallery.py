@@ -57,5 +57,4 @@ def write_first_picture(page: Page, analysis: Analysis, undrawn: str | None) -> 
 
 
 def _write(page: Page, picture: Picture, where: str) -> None:
-    banner = f"{picture.banner}. " if picture.banner else ""
-    page.figure(picture.name, alt=banner + picture.alt, caption=f"{picture.caption} {where}")
+    page.figure(picture.name, alt=picture.alt, caption=f"{picture.caption} {where}")

@@ -100,8 +100,7 @@ def compose_machines(
     if used:
         page.paragraph(*_RULES)
     for picture in pictures:
-        banner = f"{picture.banner}. " if picture.banner else ""
-        page.figure(picture.name, alt=banner + picture.alt, caption=picture.caption)
+        page.figure(picture.name, alt=picture.alt, caption=picture.caption)
     if used:
         _write_instances(page, versus)
         _write_differences(page, versus, by_id)
@@ -154,13 +153,11 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     drawn = next((of for of in (ties, best_ties) if len(of) <= _MOST_LINES), [])
     currency = next((choice.offer.currency for choice in versus.choices if choice.offer), "")
     banners = name_banners([flag for choice in versus.choices for flag in choice.flags])
-    best = ", ".join(letter for letter, point in points.items() if point.best)
     title = f"{ranking.cell}: {'cost against rate' if ranking.priced else 'rate'}"
     return Picture(
         name=f"compare-{number}",
         title=title,
         caption=" ".join(_explain_picture(ranking, points, drawn, ties)),
-        alt=f"{title}; full marks: {best}." if best else f"{title}.",
         tables=(ranking.cell,),
         arms=(),
         banner=" · ".join(banners),

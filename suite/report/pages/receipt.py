@@ -11,7 +11,7 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.receipt import Receipt, Turn
 from suite.flags import pick
 from suite.report.pictures.picture import Picture
-from suite.report.sections.environment import show_facts, write_facts, write_images
+from suite.report.sections.environment import show_facts, write_digests, write_facts, write_images
 from suite.report.sections.tables.cells import (
     show_arm_ratio,
     show_time,
@@ -89,6 +89,7 @@ def compose_receipt(
     page.heading("Software that was loaded")
     _write_software(page, analysis)
     write_images(page, analysis.arms)
+    write_digests(page, analysis.arms)
     page.heading("How to measure it again")
     _write_repeating(page, analysis, receipt, cell)
     write_marks(page)

@@ -32,7 +32,6 @@ def title_picture(
         name=name,
         title=title,
         caption=" ".join([*caption, *aids, *lost]),
-        alt=" ".join([f"{title}.", *lost]),
         tables=tuple(tables),
         arms=tuple(analysis.arms),
         banner=" · ".join(name_banners(analysis.flags)),

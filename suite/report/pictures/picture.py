@@ -7,6 +7,7 @@ Texts are plain and come from documents: whoever draws must take them as they st
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -15,6 +16,9 @@ from suite.cells.families import FAMILIES, WAYS
 
 FOLDER = "plots"
 """Where in a campaign's folder the pictures lie."""
+
+LONGEST_ALT = 125
+"""Characters of an alternative text; screen readers cut or split longer ones."""
 
 Place = TypeVar("Place", float, str)
 """A size along a sweep, or the label of a row."""
@@ -185,15 +189,22 @@ class Picture:
     """A picture and the words that go with it.
 
     ``name`` is its file's, without ending.  ``title`` says what to see, ``caption`` how to read it,
-    ``alt`` what it shows for those who don't see it, ``tables`` where the numbers stand.  ``arms`` are the
-    plan's, so that an arm looks the same in every picture; ``banner`` must stand inside.
+    ``tables`` where the numbers stand.  ``arms`` are the plan's, so that an arm looks the same in every
+    picture; ``banner`` must stand inside.
     """
 
     name: str
     title: str
     caption: str
-    alt: str
     tables: tuple[str, ...]
     arms: tuple[str, ...]
     banner: str
     content: Content
+
+    @property
+    def alt(self) -> str:
+        """What it shows, for those who don't see it: the banner and the title, without what is too much."""
+        said = f"{self.banner}. {self.title}" if self.banner else self.title
+        whole = [said.rsplit("; ", more)[0] for more in range(said.count("; ") + 1)]
+        short = next((text for text in whole if len(text) < LONGEST_ALT), whole[-1])
+        return f"{textwrap.shorten(short, LONGEST_ALT - 1, placeholder='…')}."

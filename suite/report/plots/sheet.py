@@ -20,7 +20,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from suite.report.pictures.picture import Mark, Picture
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import show_privately
 from suite.report.text.units import show_size
 
 WIDTH = 7.6
@@ -91,7 +91,7 @@ def lay_out(picture: Picture, height: float, width: float = WIDTH) -> Figure:
 
 def wrap(text: str, width: int, most: int = 3) -> str:
     """The text in lines of so many characters, cut after ``most`` of them."""
-    plain = show_plainly(text)
+    plain = show_privately(text)
     return "\n".join(textwrap.wrap(plain, width, max_lines=most, placeholder=" …"))
 
 

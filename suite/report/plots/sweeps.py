@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from suite.report.pictures.picture import Panel, Picture, Sweeps
 from suite.report.plots import sheet
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import show_privately
 from suite.report.text.units import show_size, show_tick
 
 _MISSING_ROOM = 0.05
@@ -45,13 +45,13 @@ def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
     if any(None in marks for panel in sweeps.panels for marks in panel.marks.values()):
         low /= (high / low) ** (_MISSING_ROOM * len(picture.arms))
     sheet.scale_up(every[0], "y", (low, high), partial(show_tick, unit=sweeps.unit))
-    every[0].set_ylabel(show_plainly(sweeps.label))
+    every[0].set_ylabel(show_privately(sweeps.label))
     for axes, panel, title in zip(every, sweeps.panels, titles, strict=True):
         sizes = [sheet.tame(size) for size in panel.places]
         sides = sheet.find_sides(sizes, 0.04)
         ticks = sheet.thin(sizes, (sizes[-1] / sizes[0]) ** (_LETTER * count))
         sheet.scale_up(axes, "x", sides, show_size, ticks)
-        axes.set_xlabel(show_plainly(panel.axis))
+        axes.set_xlabel(show_privately(panel.axis))
         handles = [*_draw_lines(picture, axes, panel, sizes), *_shade(axes, panel, sides)]
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
         axes.legend(handles=handles, title=title, **place)

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from html import escape as quote
 from pathlib import Path
 
-from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_plainly
+from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_privately
 from suite.report.text.page import (
+    Appendix,
     Block,
     Bullets,
     Cell,
@@ -54,7 +55,7 @@ class _Writer:
     def write(self, page: Page) -> str:
         title, *rest = page.blocks
         assert isinstance(title, Heading)  # noqa: S101  every page begins with its title
-        parts = "\n".join(map(self._render, rest))
+        parts = "\n".join(filter(None, map(self._render, rest)))
         # A class for every width that a column of numbers has.
         widths = (f".w{width} {{ min-width: {width}ch; }}\n" for width in sorted(self._widths))
         style = _STYLE + "".join(widths)
@@ -97,13 +98,16 @@ class _Writer:
                     for number, text in block.items
                 )
                 html = f'<ul class="notes">\n{items}\n</ul>'
+            case Appendix():
+                html = ""
         return html
 
     def _render_table(self, table: Table) -> str:
         banner = f"<strong>{_show(table.banner)}</strong> · " if table.banner else ""
         heads = "".join(f'<th scope="col">{self._render_cell(head)}</th>' for head in table.headers)
         widths = {
-            i: max(len(show_plainly(row[i].parts[0])) for row in table.rows) for i in table.numbers
+            i: max(len(show_privately(row[i].parts[0])) for row in table.rows)
+            for i in table.numbers
         }
         self._widths.update(widths.values())
         rows = "\n".join(
@@ -154,7 +158,7 @@ class _Writer:
 
 def _show(text: str, limit: int = LONGEST) -> str:
     """Any text as HTML that shows exactly this text, on one line."""
-    return quote(show_plainly(text, limit))
+    return quote(show_privately(text, limit))
 
 
 def _render_runs(runs: Iterable[Run]) -> str:

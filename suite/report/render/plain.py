@@ -6,9 +6,11 @@ Whatever a document says is data from outside.  It is shown, never interpreted.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from suite.analysis.result.arms import hash_identity
 from suite.report.pictures.picture import Picture
+from suite.report.render.forms import hide_forms
 
 LONGEST = 20_000
 """Characters of what is shown of one text, unless said otherwise; no paragraph comes near it."""
@@ -17,6 +19,13 @@ LONGEST_ASIDE = 1000
 """Characters of a footnote or a table's cell: a reason from outside can be a library's whole complaint."""
 
 _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
+
+_VERSION = re.compile(r"\d+(?:\.\d+){3}")
+
+_MAIL = re.compile(
+    r"[\w.+-]+(?:@[\w.-]*)*@[\w.-]*\.[\w.-]*[a-z](?![\w-])", re.IGNORECASE | re.ASCII
+)
+"""What GitHub makes a link, whatever is escaped in it."""
 
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e"
@@ -39,10 +48,21 @@ def show_plainly(text: str, limit: int = LONGEST) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
+@lru_cache(maxsize=10_000)
+def show_privately(text: str, limit: int = LONGEST) -> str:
+    """As `show_plainly`, without what names a machine, a person or a place by its form: for files that are
+    handed on.
+
+    Four numbers alone are a version: what has an address for its value is a hash already.
+    """
+    hidden = text if _VERSION.fullmatch(text) else _MAIL.sub("hidden-address", hide_forms(text))
+    return show_plainly(hidden, limit)
+
+
 def describe_picture(picture: Picture) -> tuple[str, str]:
     """What stands in a picture for those who don't see it: its title, and how to read it."""
     title, caption = picture.title, picture.caption
-    return show_plainly(title, limit=len(title)), show_plainly(caption, limit=len(caption))
+    return show_privately(title, len(title)), show_privately(caption, len(caption))
 
 
 def _spell(char: str) -> str:

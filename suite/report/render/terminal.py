@@ -6,7 +6,7 @@ import textwrap
 
 from tabulate import tabulate
 
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import show_privately
 from suite.report.text.page import Block, Bullets, Heading, Page, Paragraph, Run, Table
 
 COLUMNS = 100
@@ -49,7 +49,7 @@ def _render(block: Block) -> list[str]:
 
 def _render_table(table: Table) -> list[str]:
     """The table; one that is too wide as a line a row, each cell behind its head."""
-    rows = [[show_plainly(cell.text) for cell in row] for row in (table.headers, *table.rows)]
+    rows = [[show_privately(cell.text) for cell in row] for row in (table.headers, *table.rows)]
     lines = tabulate(rows, headers="firstrow", tablefmt="simple", disable_numparse=True)
     if max(map(len, lines.splitlines())) <= COLUMNS:
         return ["", *lines.splitlines(), ""]
@@ -62,7 +62,7 @@ def _render_table(table: Table) -> list[str]:
 
 
 def _wrap(text: str) -> list[str]:
-    return textwrap.wrap(show_plainly(text), COLUMNS, break_on_hyphens=False) or [""]
+    return textwrap.wrap(show_privately(text), COLUMNS, break_on_hyphens=False) or [""]
 
 
 def _join(runs: tuple[Run, ...]) -> str:

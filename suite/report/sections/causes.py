@@ -81,8 +81,9 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         return
     page.heading("Why the CPU wins where it does")
     cases = [(cell, cell.standing) for cell in analysis.cells if cell.standing]
-    losses = [case for case in cases if case[1].loses]
-    if not losses:
+    every = [case for case in cases if case[1].loses]
+    losses = _choose_told(every)
+    if not every:
         pairs = ((cell.arms[cpu], cell.arms[gpu]) for cell in analysis.cells)
         judged = any(all(a.value is not None and not a.invalid for a in pair) for pair in pairs)
         page.paragraph(
@@ -90,17 +91,20 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         )
     if cases:
         page.paragraph(TEXTS["about"]["causes"].format(gpu=gpu, cpu=cpu))
+    _write_losses(page, analysis, "causes", losses)
+
+
+def write_other_causes(page: Page, analysis: Analysis) -> None:
+    """The appendix's parts on other cells that lose, and on those that waste the GPU; absent without any."""
+    cpu, gpu = analysis.cpu or "", analysis.gpu or ""
     names = name_cells(analysis.cells)
-    provisional = any(standing.provisional for _, standing in losses)
-    parts = sum(cell.role != "work" for cell, _ in losses)
-    counted = f"; {parts} of the {len(losses)} are no cells of work, and are not counted above"
-    caption = TEXTS["captions"]["causes"].format(
-        gpu=gpu,
-        cpu=cpu,
-        counted=counted if parts else "",
-        provisional=" Provisional: the cell has no verdict, only a ratio." if provisional else "",
-    )
-    page.table(caption, [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses])
+    cases = [(cell, cell.standing) for cell in analysis.cells if cell.standing]
+    every = [case for case in cases if case[1].loses]
+    told = {cell.id for cell, _ in _choose_told(every)}
+    others = [case for case in every if case[0].id not in told]
+    if others:
+        page.heading("Why the CPU wins in scripts, and where nothing is work", level=3)
+        _write_losses(page, analysis, "other-causes", others)
     # The shares of a step's parts have a table of their own.
     apart = {step.cell for step in analysis.find("step", arm=gpu)}
     wasted: list[Row] = [
@@ -116,6 +120,29 @@ def write_causes(page: Page, analysis: Analysis) -> None:
     if wasted:
         page.heading(f"Where {gpu} is not shown to lose, but is far below its best rate", level=3)
         page.table(TEXTS["captions"]["far-below"].format(gpu=gpu), wasted)
+
+
+_Case = tuple[CellAnalysis, Standing]
+
+
+def _choose_told(losses: Sequence[_Case]) -> list[_Case]:
+    """Those of work, and of these the ones that are no stage of a script where there are such."""
+    work = [case for case in losses if case[0].role == "work"]
+    return [case for case in work if not case[0].staged] or work
+
+
+def _write_losses(page: Page, analysis: Analysis, caption: str, losses: Sequence[_Case]) -> None:
+    cpu, gpu = analysis.cpu or "", analysis.gpu or ""
+    names = name_cells(analysis.cells)
+    provisional = any(standing.provisional for _, standing in losses)
+    page.table(
+        TEXTS["captions"][caption].format(
+            gpu=gpu,
+            cpu=cpu,
+            provisional=" Provisional: the cell has no verdict, only a ratio." * provisional,
+        ),
+        [_list_case(cell, standing, names, cpu, gpu) for cell, standing in losses],
+    )
 
 
 def write_advice(page: Page, analysis: Analysis) -> None:

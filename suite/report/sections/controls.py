@@ -46,7 +46,7 @@ def write_controls(page: Page, analysis: Analysis) -> None:
 
 
 def write_steadiness(page: Page, analysis: Analysis) -> None:
-    """How the samples of each cell in each invocation went, counted by class; and their labels."""
+    """The appendix's part on how the samples of each cell in each invocation went: classes, and outliers."""
     page.heading("Steady state of the samples", level=3)
     counts = {
         arm: sum(
@@ -69,7 +69,7 @@ def write_steadiness(page: Page, analysis: Analysis) -> None:
 
 
 def write_timing_costs(page: Page, analysis: Analysis) -> None:
-    """The dearest timing of each family: an empty fence as a share of a sample."""
+    """The appendix's part on the dearest timing of each family: an empty fence as a share of a sample."""
     page.heading("Timing overhead", level=3)
     costs = {arm: details.timing for arm, details in analysis.arms.items()}
     if not any(costs.values()):

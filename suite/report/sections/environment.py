@@ -18,7 +18,7 @@ SOMEWHERE = "path/to"
 
 
 def write_environment(page: Page, analysis: Analysis) -> None:
-    """The section "Environment"."""
+    """The section "Environment": which campaign of which suite, and in which images."""
     campaign = analysis.campaign
     suite = analysis.suite
     page.bullets(
@@ -30,6 +30,12 @@ def write_environment(page: Page, analysis: Analysis) -> None:
         ]
     )
     write_images(page, analysis.arms)
+
+
+def write_all_facts(page: Page, analysis: Analysis) -> None:
+    """The appendix's part with every fact of the arms."""
+    page.heading("Facts of the machine and the software", level=3)
+    write_digests(page, analysis.arms)
     of_arms = {arm: show_facts(details) for arm, details in analysis.arms.items()}
     gathered = {arm: facts for arm, facts in of_arms.items() if facts}
     if not gathered:
@@ -88,7 +94,10 @@ def write_images(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
         texts = (_show_values(name, details.image.get(name, ())) for name in heads)
         columns.append((arm, [text or "no document yet" for text in texts]))
     page.columns("Table: what each arm ran in.", columns)
-    # An image can have a digest a layer: too long for a table, and not to be cut.
+
+
+def write_digests(page: Page, arms: Mapping[str, ArmAnalysis]) -> None:
+    """The digests of what each arm ran in: one a layer, too long for a table, and not to be cut."""
     page.bullets(
         f"digests of what {arm} ran in: {', '.join(details.digests)}"
         for arm, details in arms.items()

@@ -133,7 +133,6 @@ def write_limits(page: Page, analysis: Analysis) -> None:
         names = ", ".join(unknown)
         page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
     _write_best(page, analysis, best)
-    _write_uses(page, analysis)
 
 
 def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
@@ -170,12 +169,17 @@ def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
     )
 
 
-def _write_uses(page: Page, analysis: Analysis) -> None:
-    """How much of each arm's own best a product reaches, and of its roofline where one is known."""
+def write_uses(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on how much of its arm's best a product reaches, and of its roofline where one is
+    known; without what is 0.0 % on every arm."""
     names = name_cells(analysis.cells)
     products = {cell.id for cell in analysis.cells if cell.kind == PRODUCT and not cell.staged}
+    products &= {use.cell for use in analysis.find("use") if round(use.share or 0.0, 3)}
     uses = [use for use in analysis.find("use") if use.cell in products]
     roofs = [roof for roof in analysis.find("of-roofline") if roof.cell in products]
+    if not uses:
+        return
+    page.heading("Shares of the best rate", level=3)
     columns: Columns = {"cell": lambda row: names[row[0].cell]}
     for arm in dict.fromkeys(use.arm for use in uses):
         own = show_number("use", arm=arm, missing=_NONE["number"])
@@ -204,9 +208,8 @@ def write_costs(page: Page, analysis: Analysis) -> None:
     arms = list(dict.fromkeys(cost.arm for cost in costs if cost.of == "steps"))
     columns: Columns = {"cell": lambda row: names[row[0].cell]}
     for arm in arms:
-        for of in ("steps", "examples"):
-            number = show_number("cost", of=of, arm=arm, missing=_NONE["number"])
-            columns |= {f"{arm}, a million {of}": number}
+        number = show_number("cost", of="examples", arm=arm, missing=_NONE["number"])
+        columns |= {f"{arm}, a million examples": number}
     if len(arms) > 1:
         columns["break-even price ratio"] = show_number("price-ratio", missing=_NONE["number"])
     write_findings(
@@ -216,6 +219,21 @@ def write_costs(page: Page, analysis: Analysis) -> None:
         columns,
         by=lambda cost: cost.cell,
     )
+
+
+def write_step_costs(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on what a million steps cost; absent where no price was given."""
+    costs = analysis.find("cost", of="steps")
+    if not costs:
+        return
+    page.heading("Cost of steps", level=3)
+    names = name_cells(analysis.cells)
+    columns: Columns = {"cell": lambda row: names[row[0].cell]}
+    for arm in dict.fromkeys(cost.arm for cost in costs):
+        number = show_number("cost", arm=arm, missing=_NONE["number"])
+        columns |= {f"{arm}, a million steps": number}
+    caption = TEXTS["captions"]["step-costs"]
+    write_findings(page, caption, costs, columns, by=lambda cost: cost.cell)
 
 
 def _read_device(best: Finding, name: str) -> str:

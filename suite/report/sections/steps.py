@@ -1,11 +1,9 @@
-"""The section that tells where a step's time goes, who waits for whom, and when the GPU breaks even.
+"""Where a step's time goes, who waits for whom, and when the GPU breaks even.
 
 Words only.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import PARTS, Finding
@@ -19,22 +17,12 @@ from suite.report.text.units import Quantity, show_count, show_seconds
 _NOT_ALONE = "not measured on its own in this campaign"
 
 
-def write_steps(page: Page, analysis: Analysis) -> None:
-    """The section "Where a step's time goes"; absent where no step could be taken apart."""
-    steps, pipelines = analysis.find("step"), analysis.find("pipeline")
-    if not (steps or pipelines):
+def write_parts(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on where a step's time goes; absent where no step could be taken apart."""
+    if not analysis.find("step"):
         return
-    page.heading("Where a step's time goes")
+    page.heading("Where a step's time goes", level=3)
     names = name_cells(analysis.cells)
-    if steps:
-        _write_parts(page, analysis, names)
-    if pipelines:
-        _write_pipelines(page, analysis, pipelines)
-    if analysis.find("break-even"):
-        _write_break_evens(page, analysis, names)
-
-
-def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
     page.paragraph(TEXTS["about"]["steps"])
     columns: Columns = {
         "cell": lambda row: names[row[0].cell],
@@ -51,8 +39,12 @@ def _write_parts(page: Page, analysis: Analysis, names: Mapping[str, str]) -> No
     )
 
 
-def _write_pipelines(page: Page, analysis: Analysis, pipelines: list[Finding]) -> None:
-    page.heading("The input pipeline and the model behind it", level=3)
+def write_pipelines(page: Page, analysis: Analysis) -> None:
+    """The section on input pipelines and the model behind each; absent without one."""
+    pipelines = analysis.find("pipeline")
+    if not pipelines:
+        return
+    page.heading("The input pipeline and the model behind it")
     params = {cell.id: cell.params for cell in analysis.cells}
 
     def describe_bound(row: list[Finding]) -> str:
@@ -77,7 +69,11 @@ def _write_pipelines(page: Page, analysis: Analysis, pipelines: list[Finding]) -
     )
 
 
-def _write_break_evens(page: Page, analysis: Analysis, names: Mapping[str, str]) -> None:
+def write_break_evens(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on when the GPU's longer first call is repaid; absent where there is none."""
+    if not analysis.find("break-even"):
+        return
+    names = name_cells(analysis.cells)
     cpu, gpu = analysis.cpu or "", analysis.gpu or ""
     page.heading(f"When {gpu} breaks even", level=3)
     arms = {cell.id: cell.arms for cell in analysis.cells}

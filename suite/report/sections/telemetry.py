@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.names import name_cells
-from suite.report.text.page import NO_NUMBER, Code, Page, Runs
+from suite.report.text.page import NO_NUMBER, Code, Page, Row, Runs
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
     join_first,
@@ -27,32 +27,45 @@ _LISTED = 12
 
 
 def write_telemetry(page: Page, analysis: Analysis) -> None:
-    """What was seen of the machine on each arm, the energy of each cell, and what watching cost."""
+    """What was seen of the machine on each arm, and what watching cost."""
     page.heading("The machine during the measurement", level=3)
     page.bullets([*describe_arms(analysis), *_describe_cost(analysis.watching)])
-    for arm in analysis.arms:
-        _write_energy(page, analysis, arm)
 
 
 def describe_arms(analysis: Analysis) -> Iterator[str]:
-    """What was seen of the machine on each arm, and what was not."""
-    for arm, details in analysis.arms.items():
-        watched, blocks = details.watched, len(details.blocks)
-        if not watched.blocks:
-            why = "; ".join(watched.reasons) or "no document yet"
-            yield f"{arm}: clocks, power, heat and throttling unknown: {why}."
-            continue
-        blind = blocks - watched.blocks
-        less = f" ({blind} of {blocks} blocks unwatched)" if blind else ""
-        parts = [*(_describe_gpu(watched.gpu) if watched.gpu else ()), *_describe_cpu(watched)]
-        yield f"{arm}{less}: {'; '.join(parts)}."
-        absent = {name: f"{name} ({reason})" for name, reason in watched.absent.items()}
-        if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
-            others = {name: text for name, text in absent.items() if not name.startswith("gpu.")}
-            count = len(absent) - len(others)
-            absent = {"gpu.": f"{count} readings of the card, as on any slice", **others}
-        if absent:
-            yield f"{arm}: unknown here: {join_first(_LISTED, list(absent.values()))}."
+    """What was seen of the machine on each arm, and what was not; what is so on several arms once."""
+    arms: dict[str, list[str]] = {}
+    for arm in analysis.arms:
+        for sentence in _describe_arm(analysis, arm):
+            arms.setdefault(sentence, []).append(arm)
+    for sentence, names in arms.items():
+        yield f"{', '.join(names)}{sentence}"
+
+
+def _describe_arm(analysis: Analysis, arm: str) -> Iterator[str]:
+    """The sentences on an arm, without its name."""
+    details = analysis.arms[arm]
+    watched, blocks = details.watched, len(details.blocks)
+    if not watched.blocks:
+        why = "; ".join(watched.reasons) or "no document yet"
+        yield f": clocks, power, heat and throttling unknown: {why}."
+        return
+    if blind := blocks - watched.blocks:
+        yield f": {blind} of {blocks} blocks unwatched."
+    if watched.gpu:
+        yield f": {'; '.join(_describe_gpu(watched.gpu))}."
+    yield f": {'; '.join(_describe_cpu(watched))}."
+    absent, card = watched.absent, list[str]()
+    if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
+        absent = {name: why for name, why in absent.items() if not name.startswith("gpu.")}
+        card = [f"{len(watched.absent) - len(absent)} readings of the card, as on any slice"]
+    # By their reason, which several have in common.
+    whys: dict[str, list[str]] = {}
+    for name, why in absent.items():
+        whys.setdefault(why, []).append(name)
+    texts = [*card, *(f"{join_first(_LISTED, names)} ({why})" for why, names in whys.items())]
+    if texts:
+        yield f": unknown here: {join_first(_LISTED, texts)}."
 
 
 def _describe_gpu(gpu: WatchedGpu) -> Iterator[str]:
@@ -113,9 +126,17 @@ def _describe_effect(effect: WatchEffect | None) -> Runs:
     return (f"measured against {effect.arm}, which ran without it and takes {how}{unseen}",)
 
 
-def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
-    """Power, energy a call and work per energy of every cell whose energy was counted."""
-    rows = []
+def write_energy(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on power, energy a call and work per energy; absent where no energy was counted."""
+    tables = {arm: _list_energy(analysis, arm) for arm in analysis.arms}
+    if any(tables.values()):
+        page.heading("Power and energy", level=3)
+    for arm, rows in tables.items():
+        page.table(TEXTS["captions"]["energy"].format(arm=arm), rows)
+
+
+def _list_energy(analysis: Analysis, arm: str) -> list[Row]:
+    rows: list[Row] = []
     names = name_cells(analysis.cells)
     for cell in analysis.cells:
         result = cell.arms[arm]
@@ -132,7 +153,7 @@ def _write_energy(page: Page, analysis: Analysis, arm: str) -> None:
                 "work per joule": rate or NO_NUMBER,
             }
         )
-    page.table(TEXTS["captions"]["energy"].format(arm=arm), rows)
+    return rows
 
 
 def _format_span(span: Span, unit: str) -> str:

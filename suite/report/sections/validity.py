@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from suite.analysis.result.arms import Build
 from suite.analysis.result.campaign import Analysis, Family
-from suite.report.sections.controls import write_controls, write_steadiness, write_timing_costs
+from suite.report.sections.controls import write_controls
 from suite.report.sections.telemetry import write_telemetry
 from suite.report.text.page import Column, Page, Strong
 from suite.report.text.texts import TEXTS
@@ -26,16 +26,12 @@ def write_trust(page: Page, analysis: Analysis) -> None:
     """The section "Validity"."""
     if analysis.invalid:
         page.paragraph(Strong("This campaign is INVALID"), f": {word_invalid(analysis.invalid)}.")
-    page.bullets([*_describe_blocks(analysis), *_describe_prediction(analysis)])
+    page.bullets(_describe_blocks(analysis))
     write_controls(page, analysis)
-    write_steadiness(page, analysis)
-    write_timing_costs(page, analysis)
     write_telemetry(page, analysis)
-    _write_times(page, analysis)
-    page.heading("Containers that died", level=3)
-    page.bullets(_shorten(list(_describe_deaths(analysis))) or ["None."])
-    page.heading("Where the work ran", level=3)
-    _write_placement(page, analysis)
+    if analysis.deaths:
+        page.heading("Containers that died", level=3)
+        page.bullets(_shorten(list(_describe_deaths(analysis))))
 
 
 def _describe_blocks(analysis: Analysis) -> Iterable[str]:
@@ -61,7 +57,7 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
     )
 
 
-def _describe_prediction(analysis: Analysis) -> Iterable[str]:
+def _describe_prediction(analysis: Analysis) -> str:
     prediction = analysis.campaign.prediction
     actual = prediction.actual_s or math.fsum(times.total_s for times in analysis.spent.values())
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
@@ -72,11 +68,13 @@ def _describe_prediction(analysis: Analysis) -> Iterable[str]:
     times = ""
     if prediction.before_s:
         times = f", {actual / prediction.before_s:.2f} times the first prediction"
-    yield f"Container time: {', '.join(parts)}; actual {show_duration(actual)}{times}."
+    return f"Container time: {', '.join(parts)}; actual {show_duration(actual)}{times}."
 
 
-def _write_times(page: Page, analysis: Analysis) -> None:
+def write_times(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on what was predicted, and on what the containers' time was spent."""
     page.heading("Where the container time went", level=3)
+    page.paragraph(_describe_prediction(analysis))
     spent, names = analysis.spent, TEXTS["spent"]
     there = {
         kind
@@ -117,7 +115,9 @@ def _describe_deaths(analysis: Analysis) -> Iterable[str]:
         yield text + "."
 
 
-def _write_placement(page: Page, analysis: Analysis) -> None:
+def write_placement(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on the devices on which the work was seen."""
+    page.heading("Where the work ran", level=3)
     rows = [
         {
             "arm": arm,

@@ -8,7 +8,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding, Spot, Step, Total, Waterfall
 from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_number, write_findings
-from suite.report.text.names import list_values, name_effects, name_place
+from suite.report.text.names import list_values, name_effects, name_fixed, name_place
 from suite.report.text.page import Code, Page, Row
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import Quantity, show_gain, show_relative, show_seconds, show_shorter
@@ -21,8 +21,9 @@ LITTLE = 0.05
 """So many changes are named of the way to the fair difference, and none that makes less than this share."""
 
 
-def write_waterfalls(page: Page, analysis: Analysis) -> None:
-    """The section "From the naive script to the fair number"; absent where no case was measured."""
+def write_gaps(page: Page, analysis: Analysis) -> None:
+    """The section "From the naive script to the fair number": what scripts say about two places, and what is
+    so; of one place, every step.  Absent where no case was measured."""
     if not analysis.waterfalls:
         return
     page.heading("From the naive script to the fair number")
@@ -30,20 +31,33 @@ def write_waterfalls(page: Page, analysis: Analysis) -> None:
     if analysis.gpu is None and any(waterfall.posted for waterfall in analysis.waterfalls):
         on_gpu = Code("tf.device('/GPU:0')")
         page.paragraph("Where there is no GPU, ", on_gpu, TEXTS["about"]["no-gpu"])
+    if not analysis.find("gap"):
+        _write_steps(page, analysis)
+        return
+    for posted, said in ((True, "the script says"), (False, WARM)):
+        here = {
+            waterfall.steps[0].cell: waterfall
+            for waterfall in analysis.waterfalls
+            if waterfall.posted == posted
+        }
+        _write_gaps(page, analysis, here, said=said)
+
+
+def write_waterfalls(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on every step of the scripts, where the section has two places instead."""
+    if analysis.find("gap"):
+        page.heading("From the naive script to the fair number, step by step", level=3)
+        _write_steps(page, analysis)
+
+
+def _write_steps(page: Page, analysis: Analysis) -> None:
     for name in dict.fromkeys(waterfall.name for waterfall in analysis.waterfalls):
         waterfalls = [waterfall for waterfall in analysis.waterfalls if waterfall.name == name]
-        page.heading(f"{name}: {waterfalls[0].title}", level=3)
+        first = waterfalls[0]
         page.table(
-            TEXTS["captions"]["waterfall"].format(name=name, unit=waterfalls[0].unit),
+            TEXTS["captions"]["waterfall"].format(name=name, title=first.title, unit=first.unit),
             [row for waterfall in waterfalls for row in _list_steps(waterfall)],
         )
-        for posted in (True, False):
-            here = {
-                waterfall.steps[0].cell: waterfall
-                for waterfall in waterfalls
-                if waterfall.posted == posted
-            }
-            _write_gaps(page, analysis, here, said="the script says" if posted else WARM)
 
 
 def _list_steps(waterfall: Waterfall) -> Iterator[Row]:
@@ -97,7 +111,9 @@ def _write_gaps(
         )
 
     columns: Columns = {
-        "where": lambda row: list_values(waterfalls[row[0].cell].fixed),
+        "script": lambda row: name_fixed(
+            waterfalls[row[0].cell].name, waterfalls[row[0].cell].fixed
+        ),
         "compared": lambda row: (
             f"{row[0].arm} against "
             f"{name_place(Spot(arm=row[0].against, pinned=row[0].against == row[0].arm))}"

@@ -1,4 +1,4 @@
-"""A page that is being written: headings, paragraphs, tables, pictures and footnotes, as values.
+"""A page that is being written: headings, paragraphs, tables, pictures, footnotes and an appendix, as values.
 
 Knows no format; `suite.report.render` makes one of it.  Every text is meant as it stands, whatever
 characters it holds: what is strong, code or a link is a value of its own among the texts.
@@ -120,12 +120,22 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Footnotes:
-    """The footnotes, with their numbers."""
+    """The footnotes of what stands before them, with their numbers."""
 
     items: tuple[tuple[int, str], ...]
 
 
-Block = Heading | Paragraph | Bullets | Table | Figure | Footnotes
+@dataclass(frozen=True, kw_only=True)
+class Appendix:
+    """Where the appendix begins: what follows stands in ``file`` and on paper, but not in the Markdown, which
+    names its parts and says what stands ``besides``.
+    """
+
+    file: str
+    besides: str
+
+
+Block = Heading | Paragraph | Bullets | Table | Figure | Footnotes | Appendix
 
 
 class Page:
@@ -138,6 +148,7 @@ class Page:
         self.banner = " · ".join(banners)
         self.blocks: list[Block] = []
         self._notes: dict[str, int] = {}
+        self._listed = 0
 
     def title(self, text: str) -> None:
         """The page's title, the banners behind it."""
@@ -194,10 +205,17 @@ class Page:
         self.blocks = [_shorten_block(block, paragraph, cell) for block in self.blocks]
 
     def footnotes(self) -> None:
-        """Every footnote so far, as a list; nothing where there is none."""
-        items = tuple((number, note) for note, number in self._notes.items())
+        """Every footnote so far that is not listed yet; nothing where there is none."""
+        items = [(number, note) for note, number in self._notes.items() if number > self._listed]
         if items:
-            self.blocks.append(Footnotes(items=items))
+            self.blocks.append(Footnotes(items=tuple(items)))
+        self._listed = len(self._notes)
+
+    def appendix(self, file: str, besides: str) -> None:
+        """What is rarely read follows, in parts with headings of level 3: a reader of the Markdown finds it
+        in ``file``, and is told what stands ``besides``."""
+        self.blocks.append(Appendix(file=file, besides=besides))
+        self.heading("Appendix")
 
     def _mark(self, cells: Sequence[str | Cell]) -> tuple[Cell, ...]:
         """The cells with the numbers of their footnotes; the same words are the same footnote."""
@@ -240,7 +258,7 @@ def _shorten_block(block: Block, paragraph: int, cell: int) -> Block:
                 headers=_shorten_cells(block.headers, cell),
                 rows=tuple(_shorten_cells(row, cell) for row in block.rows),
             )
-        case Footnotes():
+        case Footnotes() | Appendix():
             return block
 
 

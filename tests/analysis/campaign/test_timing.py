@@ -10,7 +10,7 @@ from suite.analysis.analyse import analyse
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.time_spent import find_timing_costs
 from tests import synthetic
-from tests.rendering import render_markdown, sum_up
+from tests.rendering import render_whole, sum_up
 
 CELLS = [one for one in synthetic.make_cells() if one.scenario == "overhead"]
 CAMPAIGN = synthetic.make_campaign(arms=["cpu"], blocks=3, cells=CELLS)
@@ -48,13 +48,13 @@ def test_one_shot_cells_are_exempt() -> None:
 def test_an_unknown_price_is_not_nothing(unknown: dict[int, object]) -> None:
     nothing = summarise_with(unknown)
     assert cost(nothing) == {}
-    text = render_markdown(analyse(nothing.loaded))
+    text = render_whole(analyse(nothing.loaded))
     assert "no document says what an empty fence costs" in text
 
 
 @pytest.mark.parametrize(("fence", "some"), [(1e-9, False), (1e-3, True)])
 def test_the_report_counts_what_cost_too_much(fence: float, some: bool) -> None:
     summary = summarise_with({1: fence}, calls_per_sample=10, samples_s=[1e-2])
-    text = render_markdown(analyse(summary.loaded))
+    text = render_whole(analyse(summary.loaded))
     (line,) = [one for one in text.splitlines() if "of a sample." in one and " costs more " in one]
     assert ("0 of " not in line) == some

@@ -19,7 +19,7 @@ from suite.analysis.documents.telemetry import (
 from suite.model import Document, Scalar, Telemetry
 from tests import synthetic
 from tests.changes import plant
-from tests.rendering import render_markdown, study, sum_up
+from tests.rendering import render_markdown, render_whole, study, sum_up
 
 pytestmark = pytest.mark.simulated
 
@@ -159,7 +159,7 @@ def test_power_between_two_samples_is_interpolated() -> None:
 
 
 def test_the_report_tells_clocks_power_heat_and_energy() -> None:
-    text = render_markdown(study(CAMPAIGN, DOCUMENTS))
+    text = render_whole(study(CAMPAIGN, DOCUMENTS))
     assert "### The machine during the measurement" in text
     for words in (
         "GPU clock 1,980 MHz, of at most 1,980 MHz",

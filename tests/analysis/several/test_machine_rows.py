@@ -192,7 +192,7 @@ def test_the_page_says_it_in_eight_columns(page: str, found: Versus) -> None:
         "workloads: cheaper in 1, costlier in 2: A; costlier in 3: C, D, E, F.",
     ):
         assert said in page
-    assert len(re.findall(r"USD 1\.20 old \[\d\]", page)) == len(found.rankings)
+    assert len(re.findall(r"USD 1\.20 old \[\^\d\]", page)) == len(found.rankings)
 
 
 def pretend(

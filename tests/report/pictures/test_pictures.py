@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -12,7 +13,7 @@ from suite.analysis.result.findings import Spot, Waterfall
 from suite.cells.traits import Effect
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
-from suite.report.pictures.picture import POSSIBLE_FILES, Dots, Panel, Picture, Sweeps
+from suite.report.pictures.picture import LONGEST_ALT, POSSIBLE_FILES, Dots, Panel, Picture, Sweeps
 from tests import synthetic
 from tests.rendering import study
 from tests.report.campaigns import (
@@ -80,6 +81,22 @@ def test_networks_stand_beside_each_other_and_rates_are_turned_round() -> None:
     assert (mark.low, mark.high) == (8 / time.high, 8 / time.low)
 
 
+@pytest.mark.parametrize(
+    ("title", "banner", "alt"),
+    [
+        ("A; b", "", "A; b."),
+        ("A; b", "X · Y", "X · Y. A; b."),
+        (f"A; {'b' * 60}; {'c' * 70}", "X", f"X. A; {'b' * 60}."),
+        ("word " * 50, "", f"{'word ' * 23}word…."),
+        ("w" * 200, "X", "X.…."),
+    ],
+)
+def test_what_stands_for_a_picture_is_short(title: str, banner: str, alt: str) -> None:
+    picture = replace(find_sweeps(analyse_made())[0], title=title.strip(), banner=banner)
+    assert picture.alt == alt
+    assert len(picture.alt) <= LONGEST_ALT
+
+
 def test_one_arm_says_how_far_it_comes() -> None:
     picture, content = find_sweeps(analyse_made(arms=("cpu",)))
     assert content.panels[0].spans == ()
@@ -94,7 +111,6 @@ def test_a_missing_number_breaks_the_line_and_is_named() -> None:
     assert [mark is None for mark in marks["cpu"]] == [False] * 3 + [True] + [False] * 4
     assert all(marks["cuda"])
     assert "No number: cpu at n = 100." in picture.caption
-    assert "No number: cpu at n = 100." in picture.alt
 
 
 def test_an_invalid_number_is_struck_and_explained() -> None:

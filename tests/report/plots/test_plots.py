@@ -295,7 +295,6 @@ def draw_sweep(*values: float, low: float | None, words: str = "t") -> None:
         name="matmul",
         title=words,
         caption=words,
-        alt=words,
         tables=(),
         arms=(words,),
         banner=words,

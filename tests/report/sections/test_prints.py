@@ -24,7 +24,7 @@ from tests.analysis.causes.test_insight import SLICES
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, SILENT
 from tests.fakes.machines import CPU, GPU, Device
-from tests.rendering import render_markdown, study
+from tests.rendering import render_whole, study
 from tests.report.drawn import Drawn, draw_campaign
 
 CELLS = scenarios.cells()
@@ -103,27 +103,27 @@ def find_fair(way: Ladder, there: Sequence[Step]) -> str | None:
 def hear(report: str) -> Sentences:
     """What a report says, by the rows of its tables."""
     heard: Sentences = {kind: set() for kind in KINDS}
-    for section in re.split(r"^### ", report, flags=re.MULTILINE)[1:]:
-        name, head = section.partition(":")[0], ["", ""]
-        for line in re.findall(r"^\| (.*) \|$", section.partition("\n## ")[0], re.MULTILINE):
-            cells = [cell.strip() for cell in line.split(" | ")]
-            if cells[0] == "where":
-                head, before = cells, ""
-            elif head[1] == "compared":
-                fixed, places = cells[:2]
+    for table in re.findall(r"^.*Table: .*\n\n(?:\|.*\n)+", report, re.MULTILINE):
+        caption, rows = table.split("\n\n")
+        head, _, *lines = ([c.strip() for c in row[1:-1].split("|")] for row in rows.splitlines())
+        before = ""
+        for cells in lines:
+            if head[1] == "compared":
+                name, _, fixed = cells[0].rstrip(")").partition(" (")
                 kind = "says" if "the script says" in head else "compares"
-                heard[kind].add((name, fixed, *places.split(" against ")))
+                heard[kind].add((name, fixed, *cells[1].split(" against ")))
             elif head[1] == "kind" and cells[0] != before:
                 before = cells[0]
-                *fixed, place = re.split(r", (?!on its CPU)", before)
+                *values, place = re.split(r", (?!on its CPU)", before)
                 kind = "takes" if cells[2].startswith(WARM) else "prints"
-                heard[kind].add((name, ", ".join(fixed), place))
+                name = caption.partition("Table: ")[2].partition(" (")[0]
+                heard[kind].add((name, ", ".join(values), place))
     return heard
 
 
 def check(drawn: Drawn, analysis: Analysis) -> Sentences:
     """Holds the report to the numbers that count."""
-    expected, report = expect(drawn), render_markdown(analysis, undrawn="nobody asked")
+    expected, report = expect(drawn), render_whole(analysis)
     assert hear(report) == expected
     assert (SOFT in report) == (drawn.campaign.arms == ["cpu"] and bool(expected["prints"]))
     posted = {fall.steps[0].cell: fall.posted for fall in analysis.waterfalls}
@@ -158,7 +158,7 @@ def write(gpu: Device | None, *, posted: bool = True, profile: ProfileName = "st
         for cell in SLICES
     ]
     made = machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET, profile=profile)
-    return render_markdown(study(*made))
+    return render_whole(study(*made))
 
 
 WORDS = {
@@ -284,9 +284,9 @@ def test_every_row_says_its_kind_and_no_kind_has_the_work_of_another(
     documents = synthetic.make_documents(
         campaign, truth=lambda cell, _: cell.work.amount / 2.0 ** places[cell.id], host=SILENT
     )
-    report = render_markdown(study(campaign, documents))
+    report = render_whole(study(campaign, documents))
     heard = []
-    for line in report.partition("### slices")[2].partition("\n#")[0].splitlines():
+    for line in report.partition("Table: slices")[2].partition("\n#")[0].splitlines():
         if line.startswith("| cpu"):
             _, kind, _, time, factor, total = (cell.split() for cell in line.split("|")[1:-1])
             words = [*kind, *(["fair"] if "fair" in time else [])]

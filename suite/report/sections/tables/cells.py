@@ -7,6 +7,7 @@ footnote that says why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from suite.analysis.result.campaign import Analysis
@@ -17,7 +18,7 @@ from suite.report.sections.tables.families import Columns, write_columns, write_
 from suite.report.text.names import name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_rate, show_ratio, show_seconds, show_things
+from suite.report.text.units import show_rate, show_ratio, show_relative, show_seconds, show_things
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 
@@ -27,15 +28,39 @@ def gives_verdicts(analysis: Analysis, other: str) -> bool:
 
 
 def write_tables(page: Page, analysis: Analysis) -> None:
-    """One table a family in the plan's order, then the first calls."""
+    """One table a family in the plan's order: what most readers want to know (`_choose_shown`)."""
+    _write_tables(page, analysis, _choose_shown(analysis), "")
+
+
+def write_other_tables(page: Page, analysis: Analysis) -> None:
+    """The appendix's part with the tables of all other cells."""
+    shown = {cell.id for cell in _choose_shown(analysis)}
+    others = [cell for cell in analysis.cells if cell.id not in shown]
+    _write_tables(page, analysis, others, ", the cells that report.md leaves out")
+
+
+def _write_tables(
+    page: Page, analysis: Analysis, cells: Sequence[CellAnalysis], which: str
+) -> None:
     blocks = _word_blocks(analysis)
     write_family_tables(
         page,
         analysis.cells,
-        caption=lambda family: f"Table: {family}. Time per call and its 95 % CI; {blocks}.",
+        cells,
+        caption=lambda family: f"Table: {family}{which}. Time per call and its 95 % CI; {blocks}.",
         columns=partial(_list_columns, analysis, analysis.by_gpu),
     )
-    _write_first_calls(page, analysis, f"Table: first calls and their 95 % CIs; {blocks}.")
+
+
+def _choose_shown(analysis: Analysis) -> list[CellAnalysis]:
+    """The cells of families in which some cell is work; of scripts those that are as posted or fair, on the
+    arms' own devices; all, where that leaves none."""
+    ends = {step.cell for way in analysis.waterfalls for step in (way.steps[0], way.steps[-1])}
+    between = {step.cell for way in analysis.waterfalls for step in way.steps} - ends
+    families = {cell.scenario for cell in analysis.work}
+    cells = [cell for cell in analysis.cells if cell.scenario in families]
+    aside = between | {cell.id for cell in cells if cell.staged and cell.on_cpu}
+    return [cell for cell in cells if cell.id not in aside] or list(analysis.cells)
 
 
 def _list_columns(
@@ -55,14 +80,26 @@ def _list_columns(
 def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
     base = analysis.base
     for other in analysis.others:
-        yield f"{other} against {base}", [show_arm_ratio(cell, other, base) for cell in cells]
+        # Where an arm has no number, its time says why.
+        lacking = [
+            cell.arms[base].estimate is None or cell.arms[other].estimate is None for cell in cells
+        ]
+        ratios = (show_arm_ratio(cell, other, base) for cell in cells)
+        yield f"{other} against {base}", [*map(_leave_bare, ratios, lacking)]
         if gives_verdicts(analysis, other):
             # Beside the verdicts against the base of all these say which GPU they are about.
             beside = f" beside {base}" if analysis.arms[other].first_gpu == base else ""
-            yield f"{other}{beside} is", [show_verdict(cell.verdicts[other]) for cell in cells]
+            verdicts = (show_verdict(cell.verdicts[other]) for cell in cells)
+            yield f"{other}{beside} is", [*map(_leave_bare, verdicts, lacking)]
 
 
-def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:
+def _leave_bare(cell: Cell, lacking: bool) -> Cell:
+    """A dash without a mark, where the row has said why."""
+    return Cell(NO_NUMBER) if lacking and cell.text == NO_NUMBER else cell
+
+
+def write_first_calls(page: Page, analysis: Analysis) -> None:
+    """The appendix's part on first calls; absent where there is none."""
     cells = [
         cell
         for cell in sort_cells(analysis.cells)
@@ -77,6 +114,7 @@ def _write_first_calls(page: Page, analysis: Analysis, caption: str) -> None:
         for arm in analysis.arms
     ]
     columns.append(("receipt", [Cell(name_receipt(cell.id)) for cell in cells]))
+    caption = f"Table: first calls and their 95 % CIs; {_word_blocks(analysis)}."
     write_columns(page, caption, analysis.cells, cells, columns)
 
 
@@ -91,7 +129,7 @@ def show_time(result: ArmResult) -> Cell:
 
 def _show_rate(result: ArmResult) -> Cell:
     if result.estimate is None:
-        return say_none(word_missing(result) or "")
+        return Cell(NO_NUMBER)
     rate = show_rate(result.work.amount, result.work.unit, result.estimate.value)
     moved = show_rate(result.work.bytes or 0, "byte", result.estimate.value)
     if not rate:
@@ -109,9 +147,10 @@ def _show_first(result: ArmResult) -> Cell:
 
 
 def show_arm_ratio(cell: CellAnalysis, other: str, base: str) -> Cell:
-    """A cell's ratio of two arms, as `show_comparison` has it."""
-    invalid = [cell.arms[arm].invalid for arm in (base, other)]
-    return show_comparison(cell.ratios[other], other=other, base=base, invalid=invalid)
+    """A cell's ratio of two arms, as `show_comparison` has it, without the names, which the head has."""
+    ratio, invalid = cell.ratios[other], [cell.arms[arm].invalid for arm in (base, other)]
+    shown = show_comparison(ratio, other=other, base=base, invalid=invalid)
+    return shown if isinstance(ratio, Flag) else replace(shown, text=show_relative(ratio))
 
 
 def show_comparison(
@@ -129,7 +168,7 @@ def write_marks(page: Page) -> None:
     """The last section of every report: what the marks mean, and every footnote."""
     page.heading("Footnotes")
     page.paragraph(
-        *(Code(NO_NUMBER), " no number; the mark beside it says why. "),
+        *(Code(NO_NUMBER), " no number; a mark in its row says why. "),
         *(Code("~"), " equivalent: the 90 % CI of the ratio lies within ±5 %. "),
         *(Code("?"), " inconclusive: neither a difference nor equivalence is shown. "),
         *(Code("✗"), " invalid: the mark beside it says why; the number is struck through."),

@@ -16,6 +16,7 @@ Columns = Iterable[tuple[str, Sequence[Cell]]]
 
 def write_family_tables(
     page: Page,
+    among: Sequence[CellAnalysis],
     cells: Sequence[CellAnalysis],
     *,
     caption: Callable[[str], str],
@@ -25,7 +26,8 @@ def write_family_tables(
 
     Args:
         page: where they are written.
-        cells: all of them, so that a cell has the same name in every table.
+        among: all cells, so that one has the same name in every table.
+        cells: those that have a row.
         caption: of a family, without its final word on what the names leave out.
         columns: those of the cells of one family.
     """
@@ -34,7 +36,7 @@ def write_family_tables(
         own = [cell for cell in ordered if cell.scenario == family]
         title = name_title(family)
         page.heading(family + (f": {title}" if title else ""), level=3)
-        write_columns(page, caption(family), cells, own, columns(own))
+        write_columns(page, caption(family), among, own, columns(own))
 
 
 def write_columns(

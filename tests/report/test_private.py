@@ -1,0 +1,117 @@
+"""No page and no table names a machine, a person or a place, whatever a campaign's documents hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from suite.report.produce import build_report
+from suite.report.render.plain import show_plainly, show_privately
+from tests import synthetic
+from tests.changes import invoke, lose, plant, tell
+from tests.rendering import render_html, study
+from tests.report.reading import fake_pictures
+
+DIGEST = f"@sha256:{'b' * 64}"
+PRIVATE = {
+    "a registry": "registry.acme.example:5000",
+    "whose image it is": "acme/secret-team",
+    "a mirror": "mirror.acme.internal",
+    "a host": "quartz-17.lab.internal",
+    "a host, as a fact": "basalt-4",
+    "a person": "mallory",
+    "a home": "/home/mallory",
+    "a mount": "/mnt/team-red",
+    "an address": "10.11.12.13",
+    "a GPU": "01234567-89ab-cdef-0123-456789abcdef",
+    "a container": "f" * 32,
+    "a secret": "hf_abcdefghijklmnopqrstuvwx",
+}
+"""By what it is, what stands in the documents and must not stand in what is handed on."""
+
+BASES = {
+    f"{PRIVATE['a registry']}/{PRIVATE['whose image it is']}/python:3.12{DIGEST}": "python:3.12",
+    f"registry.acme.example/python{DIGEST}": "",
+    f"{PRIVATE['whose image it is']}/python{DIGEST}": "",
+    f"{PRIVATE['a mirror']}/library/python{DIGEST}": "",
+}
+PUBLIC = (
+    f"python{DIGEST}",
+    f"docker.io/library/python:3.12{DIGEST}",
+    f"nvcr.io/nvidia/tensorflow:25.02-tf2-py3{DIGEST}",
+    f"tensorflow/tensorflow:2.21.0-gpu{DIGEST}",
+    f"crossover/base:stand-in{DIGEST}",
+    "make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:25.02-tf2-py3",
+    "make bench BASE_IMAGE=crossover/base:stand-in RUN=path/to/made-up",
+    "tf.device('/GPU:0') and /job:localhost/replica:0/task:0/device:GPU:0",
+    "9.10.2.21",
+)
+
+
+@cache
+def write() -> dict[str, str]:
+    """The files of a campaign in whose plan and documents all of it stands, wherever a text may."""
+    base = next(iter(BASES))
+    spoken = ("a mirror", "a host", "a home", "a mount", "an address", "a container", "a secret")
+    everything = ", ".join(
+        [*(PRIVATE[what] for what in spoken), base, "mallory@basalt-4", f"GPU-{PRIVATE['a GPU']}"]
+    )
+    campaign = synthetic.make_campaign(blocks=3)
+    lost, failed = campaign.cells[0].id, campaign.cells[1].id
+    campaign = replace(
+        campaign,
+        command=f"make bench BASE_IMAGE={base.partition('@')[0]} HOST=ssh://mallory@10.11.12.13 SEED=7",
+        not_run={"cuda-hidden": f"looked at {everything}"},
+        stopped=f"the engine at {everything} is gone",
+    )
+    documents = synthetic.make_documents(campaign, samples=3)
+    image = replace(documents[0].invocation.image, base=base, origin=f"built on {base}")
+    facts = {
+        "os.hostname": PRIVATE["a host, as a fact"],
+        "environment.LD_PRELOAD": f"{PRIVATE['a home']}/lib.so",
+        "environment.HF_TOKEN": PRIVATE["a secret"],
+        "engine.note": everything,
+        "cuda.cudnn": "9.10.2.21",
+    }
+    for change in (invoke(image=image), tell(facts)):
+        documents = plant(documents, change)
+    why = f"cannot read from {everything}"
+    documents = plant(documents, lose(lost, "failed", why), "cuda")
+    documents = plant(documents, lose(failed, "skipped", why), "cpu")
+    documents = [replace(document, absent={"telemetry": why}) for document in documents]
+    analysis = study(campaign, documents)
+    report = build_report(analysis)
+    html = render_html(analysis, fake_pictures(analysis))
+    return {**report.files, "report.html": html, "the terminal": report.terminal}
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.html", "cells.csv", "the terminal"])
+def test_what_is_private_is_in_no_file_that_is_handed_on(name: str) -> None:
+    text = write()[name]
+    assert [what for what, secret in PRIVATE.items() if secret in text] == []
+    assert len(text) > 500
+
+
+def test_what_says_which_software_it_was_stays() -> None:
+    html = write()["report.html"]
+    for kept in (
+        "hidden-registry:3.12@sha256:bbbb",
+        "BASE_IMAGE=hidden-registry:3.12",
+        "9.10.2.21",
+    ):
+        assert kept in html
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_of_a_private_image_its_digest_stays(base: str) -> None:
+    shown = show_privately(base)
+    assert shown.endswith(DIGEST)
+    assert shown.startswith("hidden-registry")
+    assert not [secret for secret in PRIVATE.values() if secret in shown]
+
+
+@pytest.mark.parametrize("text", PUBLIC)
+def test_what_everybody_knows_stays(text: str) -> None:
+    assert show_privately(text) == show_plainly(text) == text
