@@ -315,18 +315,23 @@ def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
     Where every cell has a value in every block that is the block's own geometric mean.  Else a block that
     lacks cells must not stand out by their size: what it says is the mean of all, and the deviations of
-    those that it has from their own means, by their weights (the estimator's influence function).
+    those that it has from their own means, by their weights (the estimator's influence function), as
+    much larger as fewer values make them smaller.
     """
     logs = [{block: math.log(value) for block, value in of.items()} for of in cells]
     means = [math.fsum(of.values()) / len(of) for of in logs]
     blocks = sorted({block for of in logs for block in of})
-    mean = math.fsum(means) / len(cells)
+    n, mean = len(blocks), math.fsum(means) / len(cells)
+    weights = [
+        n / (len(of) * len(cells)) * math.sqrt((n - 1) * len(of) / (n * max(len(of) - 1, 1)))
+        for of in logs
+    ]
     return {
         block: math.exp(
             mean
             + math.fsum(
-                (of[block] - own) * len(blocks) / (len(of) * len(cells))
-                for of, own in zip(logs, means, strict=True)
+                weight * (of[block] - own)
+                for of, own, weight in zip(logs, means, weights, strict=True)
                 if block in of
             )
         )

@@ -40,8 +40,9 @@ class Column(Struct, frozen=True, kw_only=True):
 class Tally(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The cells of work of a comparison by their verdicts, the largest difference first.
 
-    ``unjudged`` are INVALID, or have no verdict.  ``mean`` is the geometric mean of the ratios of those that
-    are sound, each of which counts once, and None where there are under two; its interval is over blocks.
+    ``unjudged`` are INVALID, or have no verdict.  ``mean`` is the geometric mean of the ratios of the
+    ``averaged``, each of which counts once, and None where there are under two; its interval is over blocks.
+    Averaged are those with a sound ratio that has an interval (where none has one, with a sound ratio).
     """
 
     faster: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Tally(Struct, frozen=True, kw_only=True, omit_defaults=True):
     equivalent: tuple[str, ...] = ()
     inconclusive: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
+    averaged: tuple[str, ...] = ()
     mean: Ratio | None = None
 
     @property

@@ -154,14 +154,17 @@ def _count(pair: Pair, sides: Sides) -> Tally:
         for name in get_args(VerdictName)
     }
     judged = {cell for of in cells.values() for cell in of}
+    # A few values would bring their spread into the mean, and not into its interval.
+    averaged = [cell for cell in sound if sound[cell].low is not None] or list(sound)
     return Tally(
         faster=cells["FASTER"],
         slower=cells["SLOWER"],
         equivalent=cells["EQUIVALENT"],
         inconclusive=cells["INCONCLUSIVE"],
         unjudged=tuple(cell for cell in work if cell not in judged),
-        mean=find_mean_ratio([sides[cell] for cell in sound], paired=pair.interleaved)
-        if len(sound) > 1
+        averaged=tuple(averaged),
+        mean=find_mean_ratio([sides[cell] for cell in averaged], paired=pair.interleaved)
+        if len(averaged) > 1
         else None,
     )
 

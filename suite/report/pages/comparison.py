@@ -282,9 +282,8 @@ def _describe_pair(pair: Pair, tally: Tally) -> Runs:
             ratio = show_relative(pair.sound[cells[0]])
             sentences.append(f"Largest {what}: {cells[0]}, {ratio}.")
     if tally.mean:
-        sound = sum(cell in pair.sound for cell in tally.cells)
-        mean = show_relative(tally.mean)
-        sentences.append(f"Geometric mean of the ratios of {sound} cells of work: {mean}.")
+        mean, number = show_relative(tally.mean), len(tally.averaged)
+        sentences.append(f"Geometric mean of the ratios of {number} cells of work: {mean}.")
     if pair.distance_median is not None and pair.distance_p95 is not None:
         sentences.append(
             f"Over {show_things(len(pair.sound), 'cell')} of any kind |ratio − 1| is "

@@ -188,6 +188,19 @@ def test_what_is_neither_won_nor_lost_is_not_told() -> None:
     assert "Geometric mean of" not in text
 
 
+def test_a_ratio_without_an_interval_is_in_no_mean_with_one() -> None:
+    second = two()
+    lost = next(cell for cell in second.cells if cell.role == "work")
+    result = lost.arms["cpu"]
+    few = structs.replace(result, values=dict([*result.values.items()][:1]))
+    cells = [structs.replace(c, arms={"cpu": few}) if c is lost else c for c in second.cells]
+    pair = only_pair(one(), structs.replace(second, cells=tuple(cells)))
+    assert pair.work
+    assert lost.id in pair.sound
+    assert set(pair.work.averaged) == {cell.id for cell in second.work} - {lost.id}
+    assert lost.id in pair.work.unjudged
+
+
 @pytest.mark.parametrize("wanted", ["2:cpu/1:cpu", "1:cuda/1:cpu"])
 def test_a_geometric_mean_is_that_of_the_ratios_with_an_interval_over_blocks(wanted: str) -> None:
     (pair,) = compare_cells(both(), [wanted]).pairs
@@ -258,7 +271,7 @@ def test_the_interval_of_a_geometric_mean_covers_the_truth(*, paired: bool) -> N
         mean = find_mean_ratio([(draw_cell(s, 0), draw_cell(s, 1)) for s in sizes], paired=paired)
         assert mean
         hits.append(contains(mean, truth))
-    assert count(hits).lies_within(0.93, 0.97), str(count(hits))
+    assert count(hits).lies_within(0.92, 0.98), str(count(hits))
 
 
 def assert_near(found: object, expected: object) -> None:
