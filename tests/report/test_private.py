@@ -67,7 +67,11 @@ def write() -> dict[str, str]:
         stopped=f"the engine at {everything} is gone",
     )
     documents = synthetic.make_documents(campaign, samples=3)
-    image = replace(documents[0].invocation.image, base=base, origin=f"built on {base}")
+    tagged = base.partition("@")[0]
+    origin = f"the suite laid on {tagged} (CUDA_IMAGE): not from the lock"
+    image = replace(
+        documents[0].invocation.image, base=f"{tagged} (sha256:{'d' * 64})", origin=origin
+    )
     facts = {
         "os.hostname": PRIVATE["a host, as a fact"],
         "environment.LD_PRELOAD": f"{PRIVATE['a home']}/lib.so",
@@ -97,9 +101,8 @@ def test_what_is_private_is_in_no_file_that_is_handed_on(name: str) -> None:
 def test_what_says_which_software_it_was_stays() -> None:
     html = write()["report.html"]
     for kept in (
-        "hidden-registry:3.12@sha256:bbbb",
-        "BASE_IMAGE=hidden-registry:3.12",
-        "9.10.2.21",
+        *("hidden-registry:3.12 (sha256:dddd", "laid on hidden-registry:3.12 (CUDA_IMAGE)"),
+        *("hidden-registry:3.12@sha256:bbbb", "BASE_IMAGE=hidden-registry:3.12", "9.10.2.21"),
     ):
         assert kept in html
 
