@@ -1,4 +1,4 @@
-"""How wide the columns of a table are on paper: what stands in them decides.
+"""How wide the columns of a table are, on a screen as on paper: what stands in them decides.
 
 No library that knows fonts: widths are in em, of letters as wide as DejaVu Sans has them, which is the
 widest of the usual fonts.  So a text may leave room, and hardly ever needs more.
@@ -6,25 +6,28 @@ widest of the usual fonts.  So a text may leave room, and hardly ever needs more
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import unescape
 
 _NARROW, _WIDE = frozenset(" .,:;'|!iljftr()[]-/"), frozenset("mwMW%=×±+<>~—≤≥≈@&")
 _BOLD = 1.2
 """By how much a head's letters are wider."""
 
-_BREAK = re.compile(r"(?<=[/–-])(?=[^\W\d])")
-"""Where a line may end within a word."""
+BREAK = re.compile(r"(?<=/)(?=\w+=)")
+"""Where a line may end within a word: before what a cell's name says of a setting."""
 
 _LONGEST, _CUT = 40, 8
 """Letters: a longer word, such as a hash, may be cut behind every so many."""
 
-_GAP = 6.0
-"""Points between two columns."""
+_GAP = 0.8
+"""The em between two columns."""
+
+ROOM = 504.0
+"""The points between the margins of an A4 sheet, the narrowest."""
 
 _LEAST = 0.6
 """The share of the text's width that a table takes at least, so that its caption has some."""
@@ -34,20 +37,19 @@ _TRIES = (
     *((size, lines, 2) for lines in (3, 4) for size in (13, 12, 11)),
     *((11, lines, 2) for lines in (5, 6, 8, 10, 14, 20, 40, 80)),
 )
-"""What a table may look like, best first: the letters in half points, and the lines of a text and of a number."""
+"""What a table may look like, best first: half points of its letters, lines of a text, lines of a number."""
 
-_CELL = re.compile(r"<t[hd](?P<attributes>[^>]*)>(?P<content>.*?)</t[hd]>", re.DOTALL)
-_ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
-_ALIGNED = re.compile(r'<span class="w(\d+)">(.*?)</span>')
+Text = tuple[str, str]
+"""What stands in a cell before its decimal point, and the rest; all in the first where it is no number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """A table's letters in half points, its columns' widths in points, and whether a number may take two lines."""
+    """A table's letters in half points and its columns' widths in tenths of an em; ``tight``: a number takes
+    two lines, and so stands below no other's point."""
 
     size: int
-    widths: tuple[float, ...]
+    widths: tuple[int, ...]
     tight: bool
 
 
@@ -63,24 +65,44 @@ class _Column:
         return max(_BOLD * _find_width(self.head, lines + 1), *cells)
 
 
-def fit_table(table: str, room: float) -> Fit:
-    """How a table of the HTML page, which has a head and rows, fits into so many points."""
-    columns = _read_columns(table)
+def fit_columns(
+    heads: Sequence[str], columns: Sequence[Sequence[Text]], numbers: Container[int]
+) -> Fit:
+    """How a table fits between the margins of a sheet; ``numbers``: which of its columns are of numbers."""
     for size, lines, number_lines in _TRIES:
-        limits = [number_lines if column.number else lines for column in columns]
-        wide = room / (size / 2) - len(columns) * _GAP / (size / 2)
-        if sum(column.need(limit) for column, limit in zip(columns, limits, strict=True)) <= wide:
+        read = _align if number_lines == 1 else _join
+        fitted = [
+            _Column(head=head, texts=frozenset(read(column)), number=place in numbers)
+            for place, (head, column) in enumerate(zip(heads, columns, strict=True))
+        ]
+        limits = [number_lines if column.number else lines for column in fitted]
+        em = size / 2
+        room = ROOM / em - len(fitted) * (_GAP + 0.1)
+        if sum(column.need(limit) for column, limit in zip(fitted, limits, strict=True)) <= room:
             break
-    widths, wraps = _loosen(columns, limits, wide)
-    points = [width * size / 2 + _GAP for width in widths]
-    least = room if wraps or sum(points) > room else _LEAST * room
-    scale = max(1.0, least / sum(points)) if sum(points) <= room else room / sum(points)
-    return Fit(size=size, widths=tuple(width * scale for width in points), tight=number_lines > 1)
+    widths, wraps = _loosen(fitted, limits, room)
+    whole = sum(width + _GAP for width in widths)
+    # A column is rounded up to a tenth of an em.
+    most = ROOM / em - len(widths) / 10
+    scale = most / whole if wraps else min(most, max(whole, _LEAST * most)) / whole
+    return Fit(
+        size=size,
+        widths=tuple(math.ceil(10 * scale * (width + _GAP)) for width in widths),
+        tight=number_lines > 1,
+    )
 
 
-def _loosen(
-    columns: Sequence[_Column], limits: list[int], room: float
-) -> tuple[list[float], bool]:
+def _align(column: Sequence[Text]) -> Iterator[str]:
+    """The texts of a column, each with its point below the others'."""
+    longest = max(len(whole) for whole, _ in column)
+    return (whole.rjust(longest, "0") + rest if rest else whole for whole, rest in column)
+
+
+def _join(column: Sequence[Text]) -> Iterator[str]:
+    return map("".join, column)
+
+
+def _loosen(columns: Sequence[_Column], limits: list[int], room: float) -> tuple[list[float], bool]:
     """The columns' em, of which the cheapest get fewer lines as long as there is room; whether any text
     still takes several."""
     widths = [column.need(limit) for column, limit in zip(columns, limits, strict=True)]
@@ -99,29 +121,11 @@ def _loosen(
         widths[place] += more
 
 
-def _read_columns(table: str) -> list[_Column]:
-    head, *rows = (list(_CELL.finditer(row)) for row in _ROW.findall(table))
-    return [
-        _Column(
-            head=_read(name["content"]),
-            texts=frozenset(_read(cell["content"]) for cell in cells),
-            number=any('class="n"' in cell["attributes"] for cell in cells),
-        )
-        for name, cells in zip(head, zip(*rows, strict=True), strict=True)
-    ]
-
-
-def _read(content: str) -> str:
-    """A cell's text; what stands before a point is as wide as its column has it."""
-    padded = _ALIGNED.sub(lambda span: unescape(span[2]).rjust(int(span[1]), "0"), content)
-    return unescape(_TAG.sub("", padded))
-
-
 def _break(text: str) -> Iterator[tuple[float, float]]:
     """The parts of a text between which a line may end: the em of the space before each, and its own."""
     for word in text.split():
         space = _measure(" ")
-        for part in _BREAK.split(word):
+        for part in BREAK.split(word):
             step = _CUT if len(part) > _LONGEST else len(part)
             for start in range(0, len(part), step):
                 yield space, _measure(part[start : start + step])
@@ -130,7 +134,7 @@ def _break(text: str) -> Iterator[tuple[float, float]]:
 
 @lru_cache(maxsize=20_000)
 def _find_width(text: str, lines: int) -> float:
-    """The em in which a text takes at most so many lines, to a third of an em; of its longest word at least."""
+    """The em in which a text takes at most so many lines, to a third of one; at least its longest word's."""
     parts = list(_break(text))
     low = max((width for _, width in parts), default=0.0)
     high = max(low, sum(space + width for space, width in parts))

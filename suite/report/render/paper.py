@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from suite.errors import NotInstalledError, UsageError
-from suite.report.render.columns import Fit, fit_table
 
 Sheet = Literal["a4", "letter"]
 
@@ -28,7 +27,9 @@ _BACK = re.compile(r'<a href="#mark-\d+">([^<]*)</a>')
 
 _PICTURE = re.compile(r'src="data:image/svg\+xml;base64,[^"]*"')
 
-_HTML_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_FORM = re.compile(r'<table class="s(\d+) .*?<colgroup>(.*?)</colgroup>', re.DOTALL)
+_COLUMN = re.compile(r'<col class="e(\d+)">')
+"""A table's letters in half points, and its columns' widths in tenths of an em: both multiplied are twips."""
 _FIGURE = re.compile(r"<figure>")
 
 _WHITEST, _EMPTY = 1 / 3, 0.8
@@ -62,8 +63,8 @@ _RULES = (
     '<w:insideH w:val="single" w:sz="2" w:color="999999" /></w:tblBorders><w:tblLayout w:type="fixed" />'
     '<w:tblCellMar><w:left w:w="0" w:type="dxa" /><w:right w:w="120" w:type="dxa" /></w:tblCellMar>'
 )
-_TWIP = 20
-"""To a point."""
+Form = tuple[int, Sequence[int]]
+"""Half points of a table's letters, and twips of its columns."""
 
 _MARGIN = 907
 """Of a sheet, in twips: 16 mm, as in ``page.css``."""
@@ -94,13 +95,13 @@ def lay_out(html: str, sheet: Sheet = "a4") -> Any:
             "sudo apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0",
         ) from error
     numbers = count(1)
-    text = _HTML_TABLE.sub(lambda table: _set_columns(table[0], _find_room(sheet)), html)
-    text = _FIGURE.sub(lambda _: f'<figure id="figure-{next(numbers)}">', text)
-    page = weasyprint.HTML(string=text, url_fetcher=URLFetcher(allowed_protocols=["data"]))
+    text = _FIGURE.sub(lambda _: f'<figure id="figure-{next(numbers)}">', html)
+    source = weasyprint.HTML(string=text, url_fetcher=URLFetcher(allowed_protocols=["data"]))
     rules = [f"@page {{ size: {sheet} !important }}"]
     while True:
-        document = page.render(stylesheets=[weasyprint.CSS(string="\n".join(rules))])
-        rule = _find_remedy(document.pages, rules)
+        document = source.render(stylesheets=[weasyprint.CSS(string="\n".join(rules))])
+        # WeasyPrint shows in no other way what stands where.
+        rule = _find_remedy([page._page_box for page in document.pages], rules)  # noqa: SLF001
         if rule is None:
             return document
         rules.append(rule)
@@ -111,8 +112,8 @@ def _find_remedy(pages: Sequence[Any], rules: Sequence[str]) -> str | None:
     picture, nor the last nearly so; None where nothing is left to try."""
     if len(pages) > 1 and _find_white(pages[-1]) > _EMPTY and _TIGHTER not in rules:
         return _TIGHTER
-    for before, after in pairwise(pages):
-        page, white = after._page_box, _find_white(before)
+    for before, page in pairwise(pages):
+        white = _find_white(before)
         figure = next((box for box in page.descendants() if box.element_tag == "figure"), None)
         if white <= _WHITEST or figure is None or figure.position_y > page.content_box_y() + _HEAD:
             continue
@@ -127,29 +128,13 @@ def _find_remedy(pages: Sequence[Any], rules: Sequence[str]) -> str | None:
 
 def _find_white(page: Any) -> float:
     """The share of a page's height, between its margins, under the last that stands on it."""
-    box = page._page_box
     ends = (
         part.position_y + part.height
-        for part in box.children[0].descendants()
+        for part in page.children[0].descendants()
         if part.element_tag == "img" or hasattr(part, "text")
     )
-    bottom = box.content_box_y() + box.height
-    return float((bottom - max(ends, default=box.content_box_y())) / box.height)
-
-
-def _find_room(sheet: Sheet) -> float:
-    """The points between the margins of a sheet."""
-    return (_TWIPS[sheet][0] - 2 * _MARGIN) / _TWIP
-
-
-def _set_columns(table: str, room: float) -> str:
-    """A table of the HTML page, its columns as wide as what stands in them asks."""
-    fit = fit_table(table, room)
-    columns = "".join(f'<col style="width: {width:.1f}pt">' for width in fit.widths)
-    tight = ' class="tight"' if fit.tight else ""
-    style = f"width: {sum(fit.widths):.1f}pt; font-size: {fit.size / 2:.1f}pt"
-    table = table.replace("<table>", f'<table{tight} style="{style}">', 1)
-    return table.replace("</caption>", f"</caption>\n<colgroup>{columns}</colgroup>", 1)
+    top = page.content_box_y()
+    return float((top + page.height - max(ends, default=top)) / page.height)
 
 
 def render_docx(html: str, pictures: Sequence[bytes], sheet: Sheet = "a4") -> bytes:
@@ -170,15 +155,17 @@ def render_docx(html: str, pictures: Sequence[bytes], sheet: Sheet = "a4") -> by
         pypandoc.convert_text(
             text, "docx", format="html", outputfile=str(path), extra_args=["--sandbox"]
         )
-        room = _find_room(sheet)
-        fits = [fit_table(table, room) for table in _HTML_TABLE.findall(html)]
-        return _set_pages(path.read_bytes(), sheet, fits)
+        forms = [
+            (int(size), [int(size) * int(width) for width in _COLUMN.findall(columns)])
+            for size, columns in _FORM.findall(html)
+        ]
+        return _set_pages(path.read_bytes(), sheet, forms)
 
 
-def _set_pages(docx: bytes, sheet: Sheet, fits: Sequence[Fit]) -> bytes:
+def _set_pages(docx: bytes, sheet: Sheet, forms: Sequence[Form]) -> bytes:
     """The document on this sheet, its tables as they fit, their rows whole, and no head alone."""
     width, height = _TWIPS[sheet]
-    waiting, room = iter(fits), width - 2 * _MARGIN
+    waiting, room = iter(forms), width - 2 * _MARGIN
     margins = "".join(f' w:{side}="{_MARGIN}"' for side in ("top", "right", "bottom", "left"))
     section = (
         f'<w:sectPr><w:pgSz w:w="{width}" w:h="{height}" />'
@@ -189,14 +176,16 @@ def _set_pages(docx: bytes, sheet: Sheet, fits: Sequence[Fit]) -> bytes:
         for part in old.infolist():
             content = old.read(part)
             if part.filename == "word/document.xml":
-                text = _TABLE.sub(lambda table: _set_table(table[0], next(waiting), room), content.decode())
+                text = _TABLE.sub(
+                    lambda table: _set_table(table[0], *next(waiting), room), content.decode()
+                )
                 content = _SECTION.sub(section, text).encode()
             elif part.filename == "word/styles.xml":
                 # Half points: 10 in the text.
                 text = re.sub(
                     r'<w:(szC?s?) w:val="24" />', r'<w:\1 w:val="20" />', content.decode()
                 )
-                styles = "".join(map(_make_styles, sorted({fit.size for fit in fits})))
+                styles = "".join(map(_make_styles, sorted({size for size, _ in forms})))
                 content = text.replace("</w:styles>", f"{styles}</w:styles>").encode()
             new.writestr(part, content, compress_type=zipfile.ZIP_DEFLATED)
     return out.getvalue()
@@ -208,10 +197,9 @@ def _make_styles(size: int) -> str:
     return cell + _STYLE.format(name=f"TableHead{size}", bold="<w:b />", size=size)
 
 
-def _set_table(table: str, fit: Fit, room: int) -> str:
+def _set_table(table: str, size: int, widths: Sequence[int], room: int) -> str:
     """A table and its caption, which is as wide, of ``room`` twips."""
     last = len(_ROW.findall(table)) - 1
-    widths = [round(width * _TWIP) for width in fit.widths]
     place = count()
 
     def set_row(row: re.Match[str]) -> str:
@@ -219,7 +207,7 @@ def _set_table(table: str, fit: Fit, room: int) -> str:
         number = next(place)
         ends = number < 4 or number > last - 4
         keep = "<w:keepNext />" if ends and number < last else ""
-        style = f"{'TableText' if number else 'TableHead'}{fit.size}"
+        style = f"{'TableText' if number else 'TableHead'}{size}"
         cells = row["cells"].replace(_COMPACT, f'<w:pStyle w:val="{style}" />{keep}')
         for width in widths:
             cells = cells.replace(
