@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from markdown_it import MarkdownIt
@@ -24,3 +26,8 @@ def parse(html: str) -> Element:
 
 def fake_pictures(analysis: Analysis) -> dict[str, str]:
     return {p.name: f"<svg><title>{p.name}</title></svg>" for p in depict(analysis)}
+
+
+def find_boxes(page: Any, *kinds: str) -> Iterator[Any]:
+    """The boxes of these kinds on a page that WeasyPrint has laid out."""
+    return (box for box in page._page_box.descendants() if type(box).__name__ in kinds)

@@ -20,8 +20,8 @@ WANTED = "compute"
 SMALLEST = 0.01
 """A part with a smaller share can't be seen."""
 
-MOST_BARS, MOST_ROWS = 12, 26
-"""More would not fit on a page; the rest stands in the tables alone, and the caption says so."""
+MOST_BARS, MOST_ROWS = 9, 14
+"""More would not fit on half a page; the rest stands in the tables alone, and the caption says so."""
 
 
 def depict_decomposition(analysis: Analysis) -> Picture | None:

@@ -11,14 +11,14 @@ from suite.report.pictures.picture import Dots, Picture
 from suite.report.plots import sheet
 from suite.report.text.units import show_seconds, show_tick
 
-_ROW, _ARM, _LINE, _TITLE, _AXIS = 0.11, 0.13, 0.145, 0.36, 0.5
+_ROW, _ARM, _LINE, _TITLE, _AXIS = 0.04, 0.115, 0.125, 0.28, 0.45
 """Inches: a row, what every arm in it adds, a line of its label, a title, and the axis below."""
 
 
 def draw_dots(picture: Picture, dots: Dots) -> Figure:
     """The panels below each other, titles bold over their rows."""
     arms = list(dict.fromkeys(arm for panel in dots.panels for arm in panel.marks))
-    labels = [[sheet.wrap(row, 34, 2) for row in panel.places] for panel in dots.panels]
+    labels = [[sheet.wrap(row, 42, 2) for row in panel.places] for panel in dots.panels]
     lines = [max(row.count("\n") + 1 for row in rows) for rows in labels]
     steps = [max(_ROW + _ARM * len(arms), _LINE * number) for number in lines]
     heights = [step * len(rows) for step, rows in zip(steps, labels, strict=True)]
@@ -32,7 +32,7 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
         number = len(rows)
         axes.set_title(sheet.wrap(panel.title, 60, 1), loc="left", fontsize=9, fontweight="bold")
         axes.set_ylim(number - 0.5, -0.5)
-        axes.set_yticks(range(number), rows, fontsize=8.5)
+        axes.set_yticks(range(number), rows, fontsize=7.5)
         axes.grid(visible=False, axis="y")
         for arm, marks in panel.marks.items():
             look = sheet.look_of(picture, arm)
@@ -50,7 +50,7 @@ def draw_dots(picture: Picture, dots: Dots) -> Figure:
                         xytext=(7, 0),
                         textcoords="offset points",
                         color=look["color"],
-                        fontsize=8,
+                        fontsize=7.5,
                         va="center",
                         bbox=sheet.BACKING,
                     )

@@ -28,7 +28,7 @@ _SMALLEST = 0.07
 def draw_stacks(picture: Picture, bars: Sequence[Bar]) -> Figure:
     """The bars below each other, the names of the parts over them."""
     rows = range(len(bars))
-    figure = sheet.lay_out(picture, 0.85 + 0.34 * len(bars))
+    figure = sheet.lay_out(picture, 0.85 + 0.27 * len(bars))
     axes = figure.subplots()
     begin = [0.0 for _ in rows]
     for (colour, hatch), name in zip(_FILLS, bars[0].parts, strict=False):
@@ -42,8 +42,8 @@ def draw_stacks(picture: Picture, bars: Sequence[Bar]) -> Figure:
         axes.text(1.02, row, show_seconds(bar.whole), va="center", fontsize=8.5)
     axes.set(xlim=(0, 1), ylim=(len(bars) - 0.5, -0.5), xlabel="share of the step")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25 %", "50 %", "75 %", "100 %"])
-    names = [sheet.wrap(bar.label.replace("/", " "), 38, 2) for bar in bars]
-    axes.set_yticks(rows, names, fontsize=8)
+    names = [sheet.wrap(bar.label.replace("/", " "), 42, 2) for bar in bars]
+    axes.set_yticks(rows, names, fontsize=7.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(_FILLS), columnspacing=1.2)

@@ -39,7 +39,7 @@ def draw_sweeps(picture: Picture, sweeps: Sweeps) -> Figure:
     titles = [sheet.wrap(panel.title, 90 // count) for panel in sweeps.panels]
     entries = max(len(panel.marks) + len(panel.spans) for panel in sweeps.panels)
     lines = entries + max(title.count("\n") for title in titles)
-    figure = sheet.lay_out(picture, 4.2 + 0.19 * lines)
+    figure = sheet.lay_out(picture, 2.5 + 0.19 * lines)
     every = figure.subplots(1, count, sharey=True, squeeze=False)[0]
     low, high = sheet.span_of(mark for panel in sweeps.panels for mark in panel.drawn)
     if any(None in marks for panel in sweeps.panels for marks in panel.marks.values()):

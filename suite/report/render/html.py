@@ -10,9 +10,11 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from html import escape as quote
 from pathlib import Path
 
+from suite.report.render.columns import BREAK, Text, fit_columns
 from suite.report.render.plain import LONGEST, LONGEST_ASIDE, show_privately
 from suite.report.text.page import (
     Appendix,
@@ -30,6 +32,9 @@ from suite.report.text.page import (
     Table,
 )
 from suite.report.text.units import Quantity
+
+_RANGE = re.compile(r"\d[\d.,]*–\d[\d.,]*")
+"""An interval, from its low to its high end."""
 
 _PAGE, _STYLE, _SCRIPT = (
     Path(__file__).with_name(name).read_text(encoding="utf-8")
@@ -51,14 +56,16 @@ class _Writer:
         self._names: set[str] = set()
         self._marked: set[int] = set()
         self._widths: set[int] = set()
+        self._tenths: set[int] = set()
 
     def write(self, page: Page) -> str:
         title, *rest = page.blocks
         assert isinstance(title, Heading)  # noqa: S101  every page begins with its title
         parts = "\n".join(filter(None, map(self._render, rest)))
-        # A class for every width that a column of numbers has.
+        # A class for every width that a column has, and that the whole part of a number has.
         widths = (f".w{width} {{ min-width: {width}ch; }}\n" for width in sorted(self._widths))
-        style = _STYLE + "".join(widths)
+        tenths = (f".e{width} {{ width: {width / 10}em; }}\n" for width in sorted(self._tenths))
+        style = _STYLE + "".join(widths) + "".join(tenths)
         return _PAGE.format(
             policy=_make_policy(style),
             title=_show(title.text),
@@ -116,10 +123,20 @@ class _Writer:
             + "</tr>"
             for row in table.rows
         )
+        fit = fit_columns(
+            ["".join(_spell(head)) for head in table.headers],
+            [list(map(_spell, column)) for column in zip(*table.rows, strict=True)],
+            table.numbers,
+        )
+        self._tenths.update(fit.widths, [sum(fit.widths)])
+        form = f"s{fit.size} e{sum(fit.widths)}{' tight' if fit.tight else ''}"
+        columns = "".join(f'<col class="e{width}">' for width in fit.widths)
         name = self._name("table")
         return (
-            f'<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">\n<table>\n'
+            f'<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">\n'
+            f'<table class="{form}">\n'
             f'<caption id="{name}">{banner}{_show(table.caption)}</caption>\n'
+            f"<colgroup>{columns}</colgroup>\n"
             f"<thead>\n<tr>{heads}</tr>\n</thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
         )
 
@@ -134,7 +151,7 @@ class _Writer:
         return f'<td class="n"{key}>{text}</td>'
 
     def _render_cell(self, cell: Cell, width: int | None = None) -> str:
-        head, tail = (_show(part, LONGEST_ASIDE) for part in cell.parts)
+        head, tail = map(_keep_whole, _spell(replace(cell, marks=())))
         text = head + tail if width is None else f'<span class="w{width}">{head}</span>{tail}'
         text = f"<s>{text}</s>" if cell.struck else text
         return " ".join(filter(None, [text, "".join(map(self._mark, cell.marks))]))
@@ -161,13 +178,24 @@ def _show(text: str, limit: int = LONGEST) -> str:
     return quote(show_privately(text, limit))
 
 
+def _spell(cell: Cell) -> Text:
+    """What a reader sees in a cell, its footnotes' marks behind it."""
+    head, tail = (show_plainly(part, LONGEST_ASIDE) for part in cell.parts)
+    return head, tail + "".join(f" [{mark}]" for mark in cell.marks)
+
+
+def _keep_whole(text: str) -> str:
+    """A cell's text as HTML, of which a line may end within a cell's name and not within an interval."""
+    return BREAK.sub("<wbr>", _RANGE.sub(r'<span class="range">\g<0></span>', quote(text)))
+
+
 def _render_runs(runs: Iterable[Run]) -> str:
     return "".join(map(_render_run, runs))
 
 
 def _render_run(run: Run) -> str:
     if isinstance(run, str):
-        return _show(run)
+        return BREAK.sub("<wbr>", _show(run))
     tag = "strong" if isinstance(run, Strong) else "code"
     return f"<{tag}>{_show(run.text)}</{tag}>"
 

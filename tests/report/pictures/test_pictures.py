@@ -271,8 +271,8 @@ def test_what_would_not_fit_on_a_page_is_left_to_the_tables() -> None:
         for row in take_apart(cell, arm, 1.0 + place, 9.0, 0.0)
     ]
     picture, bars = find(structs.replace(made, findings=tuple(steps)), "decomposition", tuple)
-    assert [bar.whole for bar in bars] == [10.0 + place for place in range(4, 16)]
-    assert "4 more steps stand in the table alone." in picture.caption
+    assert [bar.whole for bar in bars] == [10.0 + place for place in range(7, 16)]
+    assert "7 more steps stand in the table alone." in picture.caption
 
 
 def test_of_many_cases_every_script_has_its_turn() -> None:
@@ -285,10 +285,10 @@ def test_of_many_cases_every_script_has_its_turn() -> None:
     made = structs.replace(analyse_made(), waterfalls=tuple(falls))
     picture, content = find(made, "asked", Dots)
     titles = [panel.title.partition(",")[0] for panel in content.panels]
-    assert titles == [*(f"product (n={n})" for n in range(3, 10)), "clone (n=0)"]
+    assert titles == [*(f"product (n={n})" for n in range(7, 10)), "clone (n=0)"]
     title = "What people ask about: the timing of product (n=9) is off by 109× on cpu"
     assert picture.title == title
-    assert "3 more cases stand in the table alone." in picture.caption
+    assert "7 more cases stand in the table alone." in picture.caption
 
 
 def test_of_a_scripts_sizes_those_that_are_two_ends_alone_are_left_to_the_tables() -> None:

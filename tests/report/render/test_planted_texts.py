@@ -63,8 +63,9 @@ def count_markdown(text: str) -> Counter[str]:
 
 
 def count_html(html: str) -> Counter[str]:
-    """How often each element stands in it, with the names of its attributes."""
-    elements = parse(html).iter()
+    """How often each element stands in it, with the names of its attributes; but for what says where a line
+    of a text may end."""
+    elements = (e for e in parse(html).iter() if e.tag != "wbr" and e.get("class") != "range")
     return Counter(f"{element.tag} {' '.join(sorted(element.attrib))}" for element in elements)
 
 
