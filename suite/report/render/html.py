@@ -180,7 +180,7 @@ def _show(text: str, limit: int = LONGEST) -> str:
 
 def _spell(cell: Cell) -> Text:
     """What a reader sees in a cell, its footnotes' marks behind it."""
-    head, tail = (show_plainly(part, LONGEST_ASIDE) for part in cell.parts)
+    head, tail = (show_privately(part, LONGEST_ASIDE) for part in cell.parts)
     return head, tail + "".join(f" [{mark}]" for mark in cell.marks)
 
 
