@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 from suite.analysis.documents.read import read_summary
 from suite.report.pages.gallery import depict
+from suite.report.pictures.picture import Ratios
 
 EXIT_NO_GPU = 4
 EXIT_TROUBLED = 1
@@ -201,6 +202,11 @@ def _of_pictures(folder: Path) -> Iterator[str]:
     """The pictures as values: every mark of such an arm is struck."""
     summary = read_summary((folder / "summary.json").read_bytes())
     for picture in depict(summary):
+        if isinstance(picture.content, Ratios):
+            drawn = [mark for panel in picture.content.panels for mark in panel.drawn]
+            if not all(mark.struck for mark in drawn):
+                yield f"the picture {picture.name}: a ratio"
+            continue
         for panel in getattr(picture.content, "panels", ()):
             for arm, marks in panel.marks.items():
                 if is_of_gpu(arm) and not all(mark.struck for mark in marks if mark):

@@ -147,7 +147,7 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
     order = get_args(RuleName)
     for rule in sorted(by_rule, key=lambda rule: (-len(by_rule[rule]), order.index(rule))):
         cells = by_rule[rule]
-        sure = sum(cell.causes[0].confirmed for cell in cells)
+        sure = len([cell for cell in cells if cell.causes[0].confirmed])
         meaning = TEXTS["meanings"][rule]
         what = f"{rule} ({meaning})" if meaning else "a cause that nothing measured explains"
         how = f"confirmed in {sure}" if sure else "suspected"
