@@ -38,7 +38,8 @@ def find_numbers(folder: Path | None, status: int) -> list[str]:
         return found
     found += _of_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     found += _of_csv((folder / "cells.csv").read_text(encoding="utf-8"))
-    found += _of_pages(folder, "report")
+    for page in ("brief", "report"):
+        found += _of_pages(folder, page)
     return [*found, *_of_pictures(folder)]
 
 
@@ -65,12 +66,13 @@ def _of_pairs(where: str, pairs: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _of_pages(folder: Path, name: str) -> Iterator[str]:
-    """A page in both of its formats; what it says in words is the same in both."""
+    """A page in its formats, of which a brief has one; what it says in words is the same in all."""
     markdown = (folder / f"{name}.md").read_text(encoding="utf-8")
     yield from _of_tables(f"{name}.md", _read_markdown(markdown))
     yield from _of_prose(f"{name}.md", markdown)
-    html = (folder / f"{name}.html").read_text(encoding="utf-8")
-    yield from _of_tables(f"{name}.html", _read_html(html))
+    page = folder / f"{name}.html"
+    if page.exists():
+        yield from _of_tables(f"{name}.html", _read_html(page.read_text(encoding="utf-8")))
 
 
 def is_of_gpu(arm: object) -> bool:

@@ -23,8 +23,7 @@ MOST_ARMS = 2
 
 
 def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
-    """At most so many cells, with the numbers that decide and how sure these are; nothing where there is
-    no cell of work."""
+    """At most so many cells, with the numbers that decide and how sure these are."""
     cells = _choose_cells(analysis, most)
     names = name_cells(analysis.cells) | _name_sizes(analysis)
     misleading = _find_misleading(analysis)
@@ -152,8 +151,8 @@ def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
         *_find_misleading(analysis),
         *(sweep.cells[end] for end in (-1, 0) for sweep in analysis.main_sweeps),
     ]
-    work = ids or [cell.id for cell in analysis.work]
-    return [by_id[name] for name in list(dict.fromkeys(work))[:most]]
+    chosen = ids or [cell.id for cell in analysis.work or analysis.cells]
+    return [by_id[name] for name in list(dict.fromkeys(chosen))[:most]]
 
 
 def _list_ends(analysis: Analysis) -> Iterator[str]:

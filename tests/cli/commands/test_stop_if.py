@@ -32,7 +32,8 @@ def read_flags(folder: Path) -> list[dict[str, Any]]:
 def test_a_sound_machine_is_told_of_and_measured_to_the_end(shell: Shell) -> None:
     heard = well(shell.bench_short(*STOP, *CPU, "--price", "9.5"))
     order = (
-        f"{FIRST}cores unknown, CPU quota unknown.",
+        FIRST,
+        "cores unknown, CPU quota unknown.",
         "Nothing was found that makes it unsound.",
         "Provisional, from one uncounted invocation per arm:",
         "cell ",
