@@ -37,6 +37,9 @@ to match; on a terminal so many warnings."""
 _PARAGRAPH, _CELL = 100, 8
 """Letters of a paragraph, and of a table's cell, for each unit of room."""
 
+_NAME = 20
+"""Letters that every cell of a table may have besides."""
+
 
 def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
     """``brief.md``: one page that stands alone.
@@ -83,7 +86,7 @@ def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) 
     page.bullets(
         (Strong(topic), f" {' '.join(texts)}") for topic, texts in answers.items() if texts
     )
-    page.shorten(_PARAGRAPH * room, _CELL * room)
+    page.shorten(_PARAGRAPH * room, _NAME + _CELL * room)
 
 
 def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
@@ -94,7 +97,7 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
     if undrawn:
         page.paragraph(undrawn)
-    page.shorten(_PARAGRAPH * _SCREEN, _CELL * ROOM)
+    page.shorten(_PARAGRAPH * _SCREEN, _NAME + _CELL * ROOM)
     return page
 
 
@@ -164,7 +167,9 @@ def _describe_example(analysis: Analysis, cells: list[CellAnalysis]) -> str:
     cell = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
     cause, standing = cell.causes[0], cell.standing
     lost = standing.lost if standing else None
-    took = f"{show_seconds(cause.seconds)} of " if cause.seconds else ""
+    took = ""
+    if lost and cause.seconds and cause.seconds.value < lost.value:
+        took = f"{show_seconds(cause.seconds)} of "
     of = f" {took}{show_seconds(lost.value)} lost a call" if lost else ""
     return f"such as {name[cell.id]}{of and ':'}{of}"
 

@@ -142,13 +142,14 @@ def _find_misleading(analysis: Analysis) -> set[str]:
 
 
 def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
-    """Both ends of each crossover, training first; the largest win and loss; scripts that mislead; and the
-    largest and the smallest sizes."""
+    """Both ends of each crossover, training first; the largest win and loss; scripts that mislead; the
+    largest size at which either arm wins; and the largest and the smallest sizes."""
     by_id = {cell.id: cell for cell in analysis.cells}
     ids = [
         *_list_ends(analysis),
         *_list_extremes(analysis),
         *_find_misleading(analysis),
+        *_list_last(analysis),
         *(sweep.cells[end] for end in (-1, 0) for sweep in analysis.main_sweeps),
     ]
     chosen = ids or [cell.id for cell in analysis.work or analysis.cells]
@@ -163,6 +164,20 @@ def _list_ends(analysis: Analysis) -> Iterator[str]:
                 size = read_size(sweep, cell)
                 if size is not None and size in {crossover.low, crossover.high}:
                     yield cell.id
+
+
+def _list_last(analysis: Analysis) -> Iterator[str]:
+    """Of each main sweep the cells of the largest sizes that either arm wins."""
+    for sweep in analysis.main_sweeps:
+        for other in analysis.leading:
+            last: dict[str, tuple[float, str]] = {}
+            for cell in analysis.cells:
+                size, verdict = read_size(sweep, cell), cell.verdicts[other]
+                if size is not None and isinstance(verdict, Verdict) and verdict.names_winner:
+                    last[verdict.name] = max(
+                        last.get(verdict.name, (size, cell.id)), (size, cell.id)
+                    )
+            yield from (name for _, name in last.values())
 
 
 def _list_extremes(analysis: Analysis) -> Iterator[str]:
@@ -202,9 +217,8 @@ def write_means(page: Page, analysis: Analysis, most: int) -> None:
 
 
 def _name_family(mean: FamilyMean) -> str:
-    title = name_title(mean.family)
-    name = f"{mean.family}: {title}" if title else mean.family
-    return f"{name}, step by step" if mean.staged else name
+    name, title = mean.family + ", step by step" * mean.staged, name_title(mean.family)
+    return f"{name}: {title}" if title else name
 
 
 def _count(mean: FamilyMean) -> str:
