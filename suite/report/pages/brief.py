@@ -19,7 +19,6 @@ from suite.report.sections.opening import (
     account,
     describe_machine,
     judge_soundness,
-    name_devices,
     warn,
 )
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
@@ -107,7 +106,6 @@ def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     page.paragraph(
         f"{describe_machine(analysis)}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}."
-        f"{name_devices(analysis)}"
     )
     soundness, why = judge_soundness(analysis)
     page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.")

@@ -21,7 +21,7 @@ from suite.report.sections.limits import (
     write_limit_flags,
     write_limits,
 )
-from suite.report.sections.opening import describe_machine
+from suite.report.sections.opening import describe_machine, name_devices
 from suite.report.sections.steps import write_steps
 from suite.report.sections.tables.cells import write_marks, write_tables
 from suite.report.sections.telemetry import describe_arms
@@ -57,6 +57,8 @@ def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) ->
     write_limit_flags(page, analysis)
     write_trust(page, analysis)
     page.heading("Environment")
+    if devices := name_devices(analysis):
+        page.paragraph(devices)
     write_environment(page, analysis)
     page.heading("How to reproduce it")
     write_repeating(page, analysis)

@@ -197,8 +197,9 @@ def _list_extremes(analysis: Analysis) -> Iterator[str]:
 def write_means(page: Page, analysis: Analysis, most: int) -> None:
     """A row a family and arm: the geometric mean of its ratios, and how often who wins."""
     base = analysis.base
-    shown = [mean for mean in analysis.means if mean.arm in analysis.leading][:most]
-    several = len(analysis.leading) > 1
+    arms = analysis.leading[:MOST_ARMS]
+    shown = [mean for mean in analysis.means if mean.arm in arms][:most]
+    several = len(arms) > 1
     rows: list[Row] = [
         {
             "family": _name_family(mean),
