@@ -29,9 +29,6 @@ FAMILIES = {
 STEPS, WAYS = FAMILIES["mlp"], FAMILIES["asked"]
 """Whose tables hold the numbers of the pictures of a step in its parts, and of the waterfalls."""
 
-SHOWN = (FAMILIES["matmul"], WAYS)
-"""Of which the README shows the sample's tables; of the first the picture, too."""
-
 
 def name_title(family: str) -> str | None:
     """What a family is about; None: it is not one of the suite's."""

@@ -102,7 +102,7 @@ def test_without_matplotlib_one_line_says_so_and_the_report_does(
     (campaign / "plots" / "matmul.svg").touch()
     heard = well(shell.run("report", str(campaign)))
     assert sum("matplotlib is not installed" in line for line in heard.out.splitlines()) == 1
-    assert "summary.json, report.md, cells.csv, report.html are in" in heard.out
+    assert "summary.json, brief.md, report.md, cells.csv, report.html are in" in heard.out
     assert list((campaign / "plots").iterdir()) == [], "an older report's"
     for name in ("report.md", "report.html"):
         text = (campaign / name).read_text()

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 
 from suite.analysis.documents.read import read_summary
 from suite.report.pages.gallery import depict
+from suite.report.pictures.picture import Ratios
 
 EXIT_NO_GPU = 4
 EXIT_TROUBLED = 1
@@ -37,7 +38,8 @@ def find_numbers(folder: Path | None, status: int) -> list[str]:
         return found
     found += _of_summary(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
     found += _of_csv((folder / "cells.csv").read_text(encoding="utf-8"))
-    found += _of_pages(folder, "report")
+    for page in ("brief", "report"):
+        found += _of_pages(folder, page)
     return [*found, *_of_pictures(folder)]
 
 
@@ -64,12 +66,13 @@ def _of_pairs(where: str, pairs: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _of_pages(folder: Path, name: str) -> Iterator[str]:
-    """A page in both of its formats; what it says in words is the same in both."""
+    """A page in its formats, of which a brief has one; what it says in words is the same in all."""
     markdown = (folder / f"{name}.md").read_text(encoding="utf-8")
     yield from _of_tables(f"{name}.md", _read_markdown(markdown))
     yield from _of_prose(f"{name}.md", markdown)
-    html = (folder / f"{name}.html").read_text(encoding="utf-8")
-    yield from _of_tables(f"{name}.html", _read_html(html))
+    page = folder / f"{name}.html"
+    if page.exists():
+        yield from _of_tables(f"{name}.html", _read_html(page.read_text(encoding="utf-8")))
 
 
 def is_of_gpu(arm: object) -> bool:
@@ -201,6 +204,11 @@ def _of_pictures(folder: Path) -> Iterator[str]:
     """The pictures as values: every mark of such an arm is struck."""
     summary = read_summary((folder / "summary.json").read_bytes())
     for picture in depict(summary):
+        if isinstance(picture.content, Ratios):
+            drawn = [mark for panel in picture.content.panels for mark in panel.drawn]
+            if not all(mark.struck for mark in drawn):
+                yield f"the picture {picture.name}: a ratio"
+            continue
         for panel in getattr(picture.content, "panels", ()):
             for arm, marks in panel.marks.items():
                 if is_of_gpu(arm) and not all(mark.struck for mark in marks if mark):

@@ -85,7 +85,8 @@ def test_golden_reports_are_well_formed(name: str) -> None:
 def test_every_mark_is_explained_and_every_dash_marked() -> None:
     text = read_golden("troubled")
     body, _, notes = text.partition("## Footnotes")
-    tables = body.partition("\n")[2].partition("## Validity")[0]
+    # Under the tables of the brief a sentence says it.
+    tables = body.partition("\n## ")[2].partition("## Validity")[0]
     marks = {f"[^{number}]" for number in range(1, 100) if f"[^{number}]" in tables}
     assert marks == {f"[^{number}]" for number in range(1, len(marks) + 1)}
     assert all(f"\n{mark}: " in notes for mark in marks)
@@ -224,12 +225,12 @@ def test_a_reason_keeps_its_dots_and_its_sentence_has_one_stop() -> None:
         assert "other was not run: see ../logs." in sentences
 
 
-def test_the_terminal_gets_the_summary_and_no_controls(tmp_path: Path) -> None:
+def test_the_terminal_gets_the_brief(tmp_path: Path) -> None:
     campaign = replace(synthetic.make_campaign(blocks=1), stopped=HOSTILE)
     reported = report_into(tmp_path, campaign, synthetic.make_documents(campaign))
-    assert reported.terminal.startswith("Crossover — SIMULATED\n")
+    assert reported.terminal.startswith("Crossover: cuda against cpu — SIMULATED\n")
     assert reported.terminal.replace("\n", "").isprintable()
-    assert "10 of 10 measured" in reported.terminal
+    assert "Nothing is decided: 1 block done" in reported.terminal
 
 
 @pytest.mark.parametrize(

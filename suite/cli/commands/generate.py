@@ -11,16 +11,13 @@ from tabulate import tabulate
 from suite import codec
 from suite.analysis.analyse import analyse_folder
 from suite.analysis.documents.read import schema
-from suite.cells.families import SHOWN
 from suite.cli.run_campaign import ROOT
 from suite.errors import UsageError
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
 from suite.report.exports.summary import summary_schema
-from suite.report.pages.gallery import depict
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_report
-from suite.report.render.markdown import write_image
 from suite.safe_folder import Folder
 from suite.worker import scenarios
 
@@ -28,9 +25,6 @@ _SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*?(<!-- sample:end -->)
 
 _CELLS, _CELLS_TABLE = "docs/cells.md", f"| {'cell':7}"
 """The page of the cells, whose head is written by hand, and where its table begins."""
-
-_SAMPLE = SHOWN[0]
-"""The family of which the README shows the sample's table and picture."""
 
 
 def generated() -> dict[str, str]:
@@ -72,23 +66,9 @@ def generate() -> int:
 
 
 def _write_excerpt(campaign: Path) -> str:
-    """A picture and a table of a campaign's report, with the table's notes."""
-    analysis = analyse_folder(campaign)
-    text = build_report(analysis).files["report.md"]
-    title = f"{_SAMPLE.name}: {_SAMPLE.title}"
-    section = next(part for part in text.split("\n### ") if part.startswith(title))
-    table, _, _ = section.partition("\n## ")
-    marks = tuple(f"{mark}:" for mark in set(re.findall(r"\[\^\d+\]", table)))
-    notes = [line for line in text.splitlines() if line.startswith(marks)]
+    """A campaign's brief, its title a heading within a page, its picture where it lies from here."""
     folder = campaign.relative_to(ROOT)
-    parts = [
-        f"[The whole report]({folder}/report.md). One of its pictures, and its table:",
-        *(
-            write_image(picture.alt, f"{folder}/{FOLDER}/{picture.name}.svg")
-            for picture in depict(analysis)
-            if picture.name == _SAMPLE.name
-        ),
-        f"#### {table.strip()}",
-        "\n\n".join(notes),
-    ]
-    return "".join(f"{part}\n\n" for part in parts if part)
+    brief = build_report(analyse_folder(campaign)).files["brief.md"]
+    title, _, rest = brief.removeprefix("# ").partition("\n")
+    pictures = rest.replace(f"]({FOLDER}/", f"]({folder}/{FOLDER}/")
+    return f"[The whole report]({folder}/report.md). Its brief:\n\n#### {title}\n{pictures}\n"

@@ -19,7 +19,6 @@ from suite.report.sections.opening import (
     account,
     describe_machine,
     judge_soundness,
-    name_devices,
     warn,
 )
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
@@ -35,6 +34,9 @@ to match; on a terminal so many warnings."""
 
 _PARAGRAPH, _CELL = 100, 8
 """Letters of a paragraph, and of a table's cell, for each unit of room."""
+
+_NAME = 20
+"""Letters that every cell of a table may have besides."""
 
 
 def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
@@ -82,7 +84,7 @@ def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) 
     page.bullets(
         (Strong(topic), f" {' '.join(texts)}") for topic, texts in answers.items() if texts
     )
-    page.shorten(_PARAGRAPH * room, _CELL * room)
+    page.shorten(_PARAGRAPH * room, _NAME + _CELL * room)
 
 
 def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
@@ -93,7 +95,7 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
     if undrawn:
         page.paragraph(undrawn)
-    page.shorten(_PARAGRAPH * _SCREEN, _CELL * ROOM)
+    page.shorten(_PARAGRAPH * _SCREEN, _NAME + _CELL * ROOM)
     return page
 
 
@@ -103,7 +105,6 @@ def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     page.paragraph(
         f"{describe_machine(analysis)}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}."
-        f"{name_devices(analysis)}"
     )
     soundness, why = judge_soundness(analysis)
     page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.")
@@ -146,7 +147,7 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
     order = get_args(RuleName)
     for rule in sorted(by_rule, key=lambda rule: (-len(by_rule[rule]), order.index(rule))):
         cells = by_rule[rule]
-        sure = sum(cell.causes[0].confirmed for cell in cells)
+        sure = len([cell for cell in cells if cell.causes[0].confirmed])
         meaning = TEXTS["meanings"][rule]
         what = f"{rule} ({meaning})" if meaning else "a cause that nothing measured explains"
         how = f"confirmed in {sure}" if sure else "suspected"
@@ -163,7 +164,9 @@ def _describe_example(analysis: Analysis, cells: list[CellAnalysis]) -> str:
     cell = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
     cause, standing = cell.causes[0], cell.standing
     lost = standing.lost if standing else None
-    took = f"{show_seconds(cause.seconds)} of " if cause.seconds else ""
+    took = ""
+    if lost and cause.seconds and cause.seconds.value < lost.value:
+        took = f"{show_seconds(cause.seconds)} of "
     of = f" {took}{show_seconds(lost.value)} lost a call" if lost else ""
     return f"such as {name[cell.id]}{of and ':'}{of}"
 

@@ -29,7 +29,7 @@ from suite.report.sections.limits import (
     write_step_costs,
     write_uses,
 )
-from suite.report.sections.opening import describe_machine
+from suite.report.sections.opening import describe_machine, name_devices
 from suite.report.sections.steps import write_break_evens, write_parts, write_pipelines
 from suite.report.sections.tables.cells import (
     write_first_calls,
@@ -70,6 +70,8 @@ def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) ->
     write_limit_flags(page, analysis)
     write_trust(page, analysis)
     page.heading("Environment")
+    if devices := name_devices(analysis):
+        page.paragraph(devices)
     write_environment(page, analysis)
     page.heading("How to reproduce it")
     write_repeating(page, analysis)

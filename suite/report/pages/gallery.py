@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.report.pictures.breakdowns import depict_decomposition, depict_waterfalls
-from suite.report.pictures.picture import FOLDER, Picture
+from suite.report.pictures.picture import Picture
 from suite.report.pictures.pipelines import depict_pipelines
 from suite.report.pictures.ratios import depict_ratios
 from suite.report.pictures.sweeps import depict_sweeps
@@ -42,7 +42,7 @@ def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
     for picture in pictures:
         word = "tables" if len(picture.tables) > 1 else "table"
         where = f"The numbers stand in the {word} of {' and '.join(picture.tables)}."
-        _write(page, picture, where)
+        page.figure(picture.name, alt=picture.alt, caption=f"{picture.caption} {where}")
 
 
 def write_first_picture(page: Page, analysis: Analysis, undrawn: str | None) -> None:
@@ -53,8 +53,4 @@ def write_first_picture(page: Page, analysis: Analysis, undrawn: str | None) -> 
     if undrawn is not None:
         page.paragraph(undrawn)
         return
-    _write(page, picture, f"This picture is {FOLDER}/{picture.name}.png.")
-
-
-def _write(page: Page, picture: Picture, where: str) -> None:
-    page.figure(picture.name, alt=picture.alt, caption=f"{picture.caption} {where}")
+    page.figure(picture.name, alt=picture.alt, caption=picture.caption)

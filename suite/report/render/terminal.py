@@ -23,7 +23,7 @@ def render_lines(page: Page, most: int | None = None) -> str:
     """
     blocks = [_render(block) for block in page.blocks]
     limit = max(map(len, blocks), default=0)
-    while most is not None and sum(min(limit, len(lines)) for lines in blocks) > most and limit > 1:
+    while most is not None and sum(len(lines[:limit]) for lines in blocks) > most and limit > 1:
         limit -= 1
     return "\n".join(line for lines in blocks for line in _cut(lines, limit))
 

@@ -23,8 +23,7 @@ MOST_ARMS = 2
 
 
 def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
-    """At most so many cells, with the numbers that decide and how sure these are; nothing where there is
-    no cell of work."""
+    """At most so many cells, with the numbers that decide and how sure these are."""
     cells = _choose_cells(analysis, most)
     names = name_cells(analysis.cells) | _name_sizes(analysis)
     misleading = _find_misleading(analysis)
@@ -143,17 +142,18 @@ def _find_misleading(analysis: Analysis) -> set[str]:
 
 
 def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
-    """Both ends of each crossover, training first; the largest win and loss; scripts that mislead; and the
-    largest and the smallest sizes."""
+    """Both ends of each crossover, training first; the largest win and loss; scripts that mislead; the
+    largest size at which either arm wins; and the largest and the smallest sizes."""
     by_id = {cell.id: cell for cell in analysis.cells}
     ids = [
         *_list_ends(analysis),
         *_list_extremes(analysis),
         *_find_misleading(analysis),
+        *_list_last(analysis),
         *(sweep.cells[end] for end in (-1, 0) for sweep in analysis.main_sweeps),
     ]
-    work = ids or [cell.id for cell in analysis.work]
-    return [by_id[name] for name in list(dict.fromkeys(work))[:most]]
+    chosen = ids or [cell.id for cell in analysis.work or analysis.cells]
+    return [by_id[name] for name in list(dict.fromkeys(chosen))[:most]]
 
 
 def _list_ends(analysis: Analysis) -> Iterator[str]:
@@ -164,6 +164,20 @@ def _list_ends(analysis: Analysis) -> Iterator[str]:
                 size = read_size(sweep, cell)
                 if size is not None and size in {crossover.low, crossover.high}:
                     yield cell.id
+
+
+def _list_last(analysis: Analysis) -> Iterator[str]:
+    """Of each main sweep the cells of the largest sizes that either arm wins."""
+    for sweep in analysis.main_sweeps:
+        for other in analysis.leading:
+            last: dict[str, tuple[float, str]] = {}
+            for cell in analysis.cells:
+                size, verdict = read_size(sweep, cell), cell.verdicts[other]
+                if size is not None and isinstance(verdict, Verdict) and verdict.names_winner:
+                    last[verdict.name] = max(
+                        last.get(verdict.name, (size, cell.id)), (size, cell.id)
+                    )
+            yield from (name for _, name in last.values())
 
 
 def _list_extremes(analysis: Analysis) -> Iterator[str]:
@@ -183,8 +197,9 @@ def _list_extremes(analysis: Analysis) -> Iterator[str]:
 def write_means(page: Page, analysis: Analysis, most: int) -> None:
     """A row a family and arm: the geometric mean of its ratios, and how often who wins."""
     base = analysis.base
-    shown = [mean for mean in analysis.means if mean.arm in analysis.leading][:most]
-    several = len(analysis.leading) > 1
+    arms = analysis.leading[:MOST_ARMS]
+    shown = [mean for mean in analysis.means if mean.arm in arms][:most]
+    several = len(arms) > 1
     rows: list[Row] = [
         {
             "family": _name_family(mean),
@@ -203,9 +218,8 @@ def write_means(page: Page, analysis: Analysis, most: int) -> None:
 
 
 def _name_family(mean: FamilyMean) -> str:
-    title = name_title(mean.family)
-    name = f"{mean.family}: {title}" if title else mean.family
-    return f"{name}, step by step" if mean.staged else name
+    name, title = mean.family + ", step by step" * mean.staged, name_title(mean.family)
+    return f"{name}: {title}" if title else name
 
 
 def _count(mean: FamilyMean) -> str:

@@ -11,7 +11,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.limits import describe_impossible
 from suite.report.sections.validity import describe_builds
-from suite.report.text.units import show_bytes, show_duration, show_things
+from suite.report.text.units import join_words, show_bytes, show_duration, show_things
 from suite.report.text.wording import NO_FINDING, word, word_invalid, word_missing
 
 
@@ -23,7 +23,10 @@ def name_machine(machine: Machine) -> str:
         parts.append(f"{machine.cpus_used}{of} logical CPUs used")
     if machine.memory_bytes is not None:
         parts.append(f"{show_bytes(machine.memory_bytes)} of memory")
-    parts.append(", ".join(machine.gpus) or "no GPU seen")
+    gpus = (
+        f"{count} × {gpu}" if count > 1 else gpu for gpu, count in Counter(machine.gpus).items()
+    )
+    parts.append(", ".join(gpus) or "no GPU seen")
     return "; ".join(parts)
 
 
@@ -70,7 +73,7 @@ def name_devices(analysis: Analysis) -> str:
             named.append(f"{arm} is GPU {details.device}, {which}")
     if not named:
         return ""
-    return f" GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
+    return f"GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
 
 
 def judge_soundness(analysis: Analysis) -> tuple[str, str]:
@@ -157,12 +160,12 @@ def account(analysis: Analysis) -> list[str]:
     sentences = [f"{cells} ({len(analysis.work)} of work), profile {campaign.profile}."]
     if campaign.rechecks:
         sentences.append(f"It measured these cells of {campaign.rechecks} again.")
-    for arm in analysis.arms:
-        done = len(analysis.arms[arm].blocks)
-        sentences.append(
-            f"{arm}: {done} of {show_things(campaign.blocks, 'block')} done, "
-            f"{count_outcomes(analysis.cells, arm, why=True)}."
-        )
+    alike: dict[str, list[str]] = {}
+    for arm, details in analysis.arms.items():
+        done = f"{len(details.blocks)} of {show_things(campaign.blocks, 'block')} done"
+        outcomes = count_outcomes(analysis.cells, arm, why=True)
+        alike.setdefault(f"{done}, {outcomes}.", []).append(arm)
+    sentences += [f"{join_words(arms)}: {words}" for words, arms in alike.items()]
     for arm, reason in campaign.not_run.items():
         if arm not in analysis.arms:
             sentences.append(_end(f"{arm} was not run: {reason}"))

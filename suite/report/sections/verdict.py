@@ -218,9 +218,11 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
             "Until then the ratios are no findings.",
         ]
     where = f" of {join_words(works)}" if works else ""
+    counts = [_count(analysis.work, other) for other in analysis.leading]
+    if not any(counts):
+        return ["Nothing is decided: no cell of work has a verdict."]
     if not works:
         return [tell_comparison(analysis, other) for other in analysis.leading]
-    counts = [_count(analysis.work, other) for other in analysis.leading]
     what = f"Nothing is decided: no verdict names a winner at any size{where}."
     if all(count.total() == count["INVALID"] > 0 for count in counts):
         what = "Nothing is decided: every comparison is INVALID."

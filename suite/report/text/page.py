@@ -258,7 +258,7 @@ def _shorten_block(block: Block, paragraph: int, cell: int) -> Block:
                 headers=_shorten_cells(block.headers, cell),
                 rows=tuple(_shorten_cells(row, cell) for row in block.rows),
             )
-        case Footnotes() | Appendix():
+        case _:
             return block
 
 

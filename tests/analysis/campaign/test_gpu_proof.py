@@ -336,7 +336,7 @@ def test_no_file_has_a_number_of_a_stand_in_and_every_table_says_why(tmp_path: P
     assert find_numbers(tmp_path / "stand-in", EXIT_TROUBLED) == []
     report_with(tmp_path / "real", False)
     seen = {text.split(":")[0] for text in find_numbers(tmp_path / "real", EXIT_TROUBLED)}
-    assert seen >= {"summary.json", "cells.csv", "report.md", "report.html"}
+    assert seen >= {"summary.json", "cells.csv", "brief.md", "report.md", "report.html"}
     assert [flag.code for flag in reported.analysis.flags] == ["stand-in"]
     assert any(cell.arms["cpu"].value for cell in reported.analysis.cells)
     # Nothing went wrong: there was nothing to measure.
@@ -345,7 +345,7 @@ def test_no_file_has_a_number_of_a_stand_in_and_every_table_says_why(tmp_path: P
     lines = text.splitlines()
     assert lines[0] == "# Crossover: cuda against cpu — SIMULATED"
     assert all(line.startswith("**SIMULATED**") for line in lines if "Table: " in line)
-    assert reported.terminal.startswith("Crossover — SIMULATED\n")
+    assert reported.terminal.startswith("Crossover: cuda against cpu — SIMULATED\n")
     # Of a campaign that was made up as a whole, the other explanation is right; but not where a
     # stand-in's document is there, for which its plan says that it is simulated.
     both = report_with(tmp_path / "both", True, replace(REAL, simulated=True)).files["report.md"]

@@ -364,7 +364,7 @@ def test_a_crossover_of_eager_calls_of_many_operations_is_about_dispatch() -> No
 
     cells = choose("mlp.infer", "matmul.square", "mlp.train/net=A")
     analysis = measure(cells, truth, arms=("cpu", "cuda"))
-    table = render_markdown(analysis).partition("### Crossovers")[2].partition("\n#")[0]
+    table = render_markdown(analysis).partition("### Other crossovers")[2].partition("\n#")[0]
     about = [line for line in table.splitlines() if "about dispatch" in line]
     assert len(about) == 2
     assert "call=direct" in about[1]

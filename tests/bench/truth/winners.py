@@ -194,11 +194,12 @@ def find_row(row: str) -> set[str]:
     assert match, row
     named = {name: value for name, value in match.groupdict().items() if value}
     if "cell" in named:
-        case, *axes = named["cell"].split("/")
+        case, *axes = named["cell"].rstrip("…").split("/")
         return {
             cell.id
             for cell in plan_cells()
-            if f"{cell.scenario}.{cell.case}" == case and set(axes) <= set(cell.id.split("/"))
+            if f"{cell.scenario}.{cell.case}" == case
+            and all(any(part.startswith(axis) for part in cell.id.split("/")) for axis in axes)
         }
     axis = "n" if "n" in named else "batch"
     return {main_cells(axis, named.get("net", ""))[float(named[axis])].id}

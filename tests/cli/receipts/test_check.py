@@ -140,7 +140,7 @@ MEASURED: dict[str, tuple[Tamper, str]] = {
         lambda folder: (folder / MANIFEST).write_text(
             "".join((folder / MANIFEST).read_text().splitlines(keepends=True)[1:])
         ),
-        "campaign.json: was added, since manifest.sha256 does not name it",
+        "brief.md: was added, since manifest.sha256 does not name it",
     ),
 }
 """What was measured, tampered with; and what is said of it."""
@@ -224,7 +224,7 @@ def test_an_honest_folder_passes_under_another_name_and_in_another_time_zone(
     honest: Path, tmp_path: Path, check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = check(honest).out.splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
     assert all(line.startswith("✓ ") for line in lines)
     shutil.copytree(honest, tmp_path / "a copy")
     monkeypatch.setenv("TZ", "Pacific/Chatham")

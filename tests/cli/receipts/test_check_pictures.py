@@ -163,7 +163,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory, finished: Path) -> Path:
 
 
 def test_pictures_are_drawn_anew(drawn: Path, check: Check, drawing: None) -> None:
-    assert "✓ pictures      2 files, drawn anew: the same bytes" in well(check(drawn)).out
+    assert "✓ pictures      4 files, drawn anew: the same bytes" in well(check(drawn)).out
 
 
 def test_where_nothing_can_be_drawn_it_is_neither_right_nor_wrong(
@@ -171,7 +171,7 @@ def test_where_nothing_can_be_drawn_it_is_neither_right_nor_wrong(
 ) -> None:
     folder = shutil.copytree(drawn, tmp_path / drawn.name)
     monkeypatch.setattr(checks, "can_draw", lambda: False)
-    told = "2 files, nothing can be drawn here, so what is drawn rests on manifest.sha256 alone"
+    told = "4 files, nothing can be drawn here, so what is drawn rests on manifest.sha256 alone"
     assert f"? pictures      {told}" in well(check(folder)).out
     picture = folder / "plots" / "matmul.svg"
     picture.write_bytes(picture.read_bytes().replace(b"<desc>", b"<desc>Not "))

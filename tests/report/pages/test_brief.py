@@ -296,7 +296,6 @@ def test_the_picture_is_named_or_why_there_is_none() -> None:
     analysis = analyse_made()
     page = render_page(compose_brief(analysis))
     assert "](plots/ratios.svg)" in page
-    assert "This picture is plots/ratios.png." in page
     later = render_page(compose_brief(analysis, LATER))
     assert LATER in later
     assert "plots/" not in later

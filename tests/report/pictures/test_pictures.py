@@ -134,7 +134,7 @@ def test_a_family_without_numbers_has_no_picture() -> None:
     assert depict(study(few, synthetic.make_documents(few, samples=2))) == ()
     assert depict(study(synthetic.make_campaign(cells=list(SWEEPS)), [])) == ()
     names = [picture.name for picture in depict(analyse_made("both"))]
-    assert names == ["matmul", "mlp", "decomposition", "pipelines"]
+    assert names == ["ratios", "matmul", "mlp", "decomposition", "pipelines"]
 
 
 def test_every_picture_says_what_the_report_must_say_everywhere() -> None:
@@ -303,4 +303,4 @@ def test_of_a_scripts_sizes_those_that_are_two_ends_alone_are_left_to_the_tables
 
 def test_files_are_known_before_there_are_any() -> None:
     assert "plots/matmul.svg" in POSSIBLE_FILES
-    assert len(set(POSSIBLE_FILES)) == len(POSSIBLE_FILES) == 10
+    assert len(set(POSSIBLE_FILES)) == len(POSSIBLE_FILES) == 12

@@ -43,8 +43,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
 HOSTILE = "<script>alert(1)</script> $x^2$ ]]> & \u202e\x1b[31m \U0001f4a3 \\n"
 
-NAMES = ("matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled")
-CROWDED = ("three arms, mlp", "three arms, pipelines")
+NAMES = ("ratios", "matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled")
+CROWDED = ("three arms, mlp", "three arms, pipelines", "ratios of eight GPUs")
 MACHINES = ("2 machines", "3 machines", "12 machines", "30 machines", "2 rows", "30 rows")
 
 
@@ -56,11 +56,11 @@ def make_pictures() -> dict[str, Picture]:
     three = depict(analyse_made("both", ("cpu", "cuda", "cuda-hidden")))
     pictures |= {f"three arms, {picture.name}": picture for picture in three}
     gpus = analyse(load(*make_gpus({str(device): 1.0 + device / 50 for device in range(8)})))
-    pictures["eight GPUs"] = depict(gpus)[0]
+    pictures["ratios of eight GPUs"], pictures["eight GPUs"] = depict(gpus)[:2]
     lost = change(full, full.cells[2].id, "cuda", **NO_NUMBER)
     struck = (raise_flag("changed", {"arm": "cpu"}, what="image"),)
     lost = change(lost, lost.cells[4].id, "cpu", flags=struck)
-    pictures["troubled"] = depict(lost)[0]
+    pictures["troubled"] = depict(lost)[1]
     pictures["samples"] = make_strips(pictures["matmul"])
     for name in MACHINES:
         number, what = name.split()

@@ -183,6 +183,13 @@ def test_why_nothing_is_decided_where_there_are_no_verdicts(
     assert words not in say(plant(*NONE))
 
 
+def test_without_a_sweep_the_cells_are_counted() -> None:
+    analysis = structs.replace(plant("ssssffff", "sssff", "ssf"), sweeps=())
+    assert say(analysis) == tell_comparison(analysis, "cuda")
+    none = structs.replace(plant("-" * 8, "-" * 5, "-" * 3), sweeps=())
+    assert say(none) == "Nothing is decided: no cell of work has a verdict."
+
+
 def test_what_would_decide_it_is_said_where_nothing_is() -> None:
     analysis = judged(*["INCONCLUSIVE"] * 4, blocks=(5, 5, 5, 5))
     analysis = cross(analysis)
