@@ -23,8 +23,10 @@ from suite import __version__, codec
 from suite.model import Campaign, Document
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
+from suite.report.pages.campaign import compose
 from suite.report.pictures.picture import POSSIBLE_FILES
 from suite.report.produce import Report
+from suite.report.render.markdown import render_page
 from suite.report.sections.opening import account
 from suite.report.text.names import list_shared, name_cells, sort_cells
 from suite.report.text.wording import tell
@@ -102,6 +104,17 @@ def test_a_campaign_without_documents_can_be_reported() -> None:
     assert_well_formed(text)
     assert "no block has run on this arm" in text
     assert json.loads(render_json(summary))["cells"][0]["arms"]["cpu"]["value"] is None
+
+
+@pytest.mark.parametrize(("scenario", "said"), [("overhead", True), ("matmul", False)])
+def test_where_only_prices_are_lost_no_work_is(scenario: str, said: bool) -> None:
+    cells = [cell for cell in synthetic.make_cells() if cell.scenario == scenario]
+    campaign = synthetic.make_campaign(blocks=5, cells=cells)
+    page = compose(study(campaign, synthetic.make_documents(campaign)))
+    text = render_page(page)
+    assert ("cuda loses no cell of work that could be judged." in text) == said
+    assert ("Table: cells of work in which cuda is slower than cpu" in text) != said
+    assert ("In report.html there is more: Why the CPU wins in scripts, and" in text) == said
 
 
 UNCALIBRATED = replace(CAMPAIGN.prediction, calibrated_s=None, corrected_s=[])

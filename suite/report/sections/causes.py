@@ -89,6 +89,8 @@ def write_causes(page: Page, analysis: Analysis) -> None:
         page.paragraph(
             f"{gpu} loses no cell that could be judged." if judged else "No cell could be judged."
         )
+    elif not losses:
+        page.paragraph(f"{gpu} loses no cell of work that could be judged.")
     if cases:
         page.paragraph(TEXTS["about"]["causes"].format(gpu=gpu, cpu=cpu))
     _write_losses(page, analysis, "causes", losses)
