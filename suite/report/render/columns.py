@@ -70,9 +70,12 @@ def fit_columns(
 ) -> Fit:
     """How a table fits between the margins of a sheet; ``numbers``: which of its columns are of numbers."""
     for size, lines, number_lines in _TRIES:
-        read = _align if number_lines == 1 else _join
         fitted = [
-            _Column(head=head, texts=frozenset(read(column)), number=place in numbers)
+            _Column(
+                head=head,
+                texts=frozenset(_read(column, aligned=place in numbers and number_lines == 1)),
+                number=place in numbers,
+            )
             for place, (head, column) in enumerate(zip(heads, columns, strict=True))
         ]
         limits = [number_lines if column.number else lines for column in fitted]
@@ -92,14 +95,10 @@ def fit_columns(
     )
 
 
-def _align(column: Sequence[Text]) -> Iterator[str]:
-    """The texts of a column, each with its point below the others'."""
-    longest = max(len(whole) for whole, _ in column)
-    return (whole.rjust(longest, "0") + rest if rest else whole for whole, rest in column)
-
-
-def _join(column: Sequence[Text]) -> Iterator[str]:
-    return map("".join, column)
+def _read(column: Sequence[Text], *, aligned: bool) -> Iterator[str]:
+    """The texts of a column; ``aligned``: each with its point below the others'."""
+    longest = max(len(whole) for whole, _ in column) if aligned else 0
+    return (whole.rjust(longest, "0") + rest for whole, rest in column)
 
 
 def _loosen(columns: Sequence[_Column], limits: list[int], room: float) -> tuple[list[float], bool]:

@@ -96,6 +96,8 @@ def lay_out(html: str, sheet: Sheet = "a4") -> Any:
         ) from error
     numbers = count(1)
     text = _FIGURE.sub(lambda _: f'<figure id="figure-{next(numbers)}">', html)
+    # It ends lines behind a slash as it is; for these it sets a letter, which a copied name would have.
+    text = text.replace("<wbr>", "")
     source = weasyprint.HTML(string=text, url_fetcher=URLFetcher(allowed_protocols=["data"]))
     rules = [f"@page {{ size: {sheet} !important }}"]
     while True:

@@ -70,6 +70,26 @@ def test_pictures_are_shown(browser: str, tmp_path: Path) -> None:
     assert set(shown) == {"true"}
 
 
+def test_on_a_phone_only_tables_and_commands_are_wider_and_scroll_in_their_place(
+    browser: str, tmp_path: Path
+) -> None:
+    script = """
+        const frame = document.createElement("div");
+        frame.style.width = "400px";
+        frame.append(...document.body.children);
+        document.body.style.margin = "0";
+        document.body.append(frame);
+        const wide = [...frame.querySelectorAll("*")]
+          .filter((part) => part.getBoundingClientRect().right > 421)
+          .map((part) => part.closest("table, pre")?.tagName ?? part.tagName);
+        document.title = [...new Set(wide), frame.scrollWidth > 400 ? "the page" : ""].join();
+    """
+    document, _ = show(browser, tmp_path, with_probe(make_page("two-arms"), script))
+    title = document.find("head/title")
+    assert title is not None
+    assert set((title.text or "").split(",")) == {"TABLE", ""}
+
+
 def test_tables_are_sorted_by_their_numbers_and_filtered(browser: str, tmp_path: Path) -> None:
     script = """
         for (const button of document.querySelectorAll("thead th:nth-child(2) button")) button.click();

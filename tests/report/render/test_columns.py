@@ -67,3 +67,15 @@ def test_a_hash_may_be_cut_and_a_word_may_not() -> None:
     assert (made.size, sum(points(made)) <= ROOM) == (15, True)
     words = fit(["head", "retracing"], *[["why", WORDS * 4]] * 4)
     assert words.widths[0] > 10 * 0.5 * len("retracing")
+
+
+def test_only_a_number_is_moved_below_the_others_points() -> None:
+    """A footnote's mark stands behind a text as a number's decimals do."""
+    marked = [(WORDS, ""), ("no", " [12]")]
+    heads, short = ["why", "n"], [("1", ""), ("2", "")]
+    assert fit_columns(heads, [marked, short], [1]) == fit_columns(
+        heads, [[(WORDS, ""), ("no [12]", "")], short], [1]
+    )
+    digits = [("1234", ".5"), ("1", ".25 ± 0.75 ms")]
+    alone, below = (fit_columns(heads, [short, digits], numbers) for numbers in ([], [1]))
+    assert below.widths[1] / below.widths[0] > alone.widths[1] / alone.widths[0]
