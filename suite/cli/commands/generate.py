@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from suite import codec
 from suite.analysis.analyse import analyse_folder
-from suite.analysis.documents.read import schema
+from suite.analysis.documents.read import load_plan, schema
 from suite.cli.run_campaign import ROOT
 from suite.errors import UsageError
 from suite.host.doctor.examine import diagnosis_schema
@@ -41,7 +41,9 @@ def generated() -> dict[str, str]:
         "doctor-schema": diagnosis_schema(),
     }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    newest = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))[-1:]
+    samples = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))
+    # One that ended early has little to show.
+    newest = [sample for sample in samples if load_plan(sample).stopped is None][-1:]
     excerpt = "".join(map(_write_excerpt, newest))
     shown, marked = _SAMPLE_MARKS.subn(lambda marks: f"{marks[1]}{excerpt}{marks[2]}", readme)
     if marked != 1:
