@@ -41,10 +41,8 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
                 {**row, f"{gpu}: peak memory, energy a call": use or NO_NUMBER}
                 for row, use in zip(rows, used, strict=True)
             ]
-    ratio = " and their ratio, ± or with the ends" if analysis.others else ", ± half"
-    page.table(
-        TEXTS["captions"]["deciding"].format(ratio=ratio, rule=_describe_rule(analysis)), rows
-    )
+    caption = TEXTS["captions"]["deciding" if analysis.others else "ends"]
+    page.table(caption.format(rule=_describe_rule(analysis)), rows)
     absent = (
         end_sentence(word(verdict))
         for cell in cells

@@ -9,14 +9,8 @@ from suite.analysis.result.campaign import SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
-from suite.report.text.names import name_fixed
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_rate, show_size
-
-
-def name_sweep(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
-    """A sweep's case, and of what is fixed in it what tells it from the case's other sweeps."""
-    return name_fixed(f"{sweep.scenario}.{sweep.case}", tell_apart(sweep, among))
 
 
 def tell_apart(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> dict[str, Param]:
@@ -94,11 +88,3 @@ def word_best(reach: Reach) -> str:
     """``180 GFLOP/s at best (n = 8000)``."""
     rate = show_rate(reach.best, reach.unit, 1.0)
     return f"{rate} at best ({reach.axis} = {show_size(reach.best_at)})"
-
-
-def word_reach(reach: Reach) -> str:
-    """``180 GFLOP/s at best (n = 8000), under a tenth of that up to n = 64``."""
-    if reach.short_until is None:
-        return word_best(reach)
-    until = f"{reach.axis} = {show_size(reach.short_until)}"
-    return f"{word_best(reach)}, under a tenth of that up to {until}"

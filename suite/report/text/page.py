@@ -264,9 +264,17 @@ def _shorten_block(block: Block, paragraph: int, cell: int) -> Block:
 
 def _shorten_cells(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
     return tuple(
-        replace(cell, text=shorten(cell.text, most)) if len(cell.text) > most else cell
+        cell if len(cell.text) <= most else replace(cell, text=_shorten_number(cell.text, most))
         for cell in cells
     )
+
+
+def _shorten_number(text: str, most: int) -> str:
+    """The text, which stays a number where it is one."""
+    short = shorten(text, most)
+    if not isinstance(text, Quantity):
+        return short
+    return Quantity(short[: text.point], "", short[text.point :], text.value)
 
 
 def _shorten_runs(runs: Runs, most: int) -> Runs:

@@ -33,8 +33,14 @@ from suite.report.render.markdown import render_page
 from suite.report.render.terminal import COLUMNS, MOST_LINES, render_lines
 from tests import synthetic
 from tests.analysis.campaign.test_recomputation import adjust, compare, gather, moderate
+from tests.bench.truth.campaigns import Planted, make_documents, make_plan
+from tests.bench.truth.reasons import clear
+from tests.bench.truth.tally import Tally
+from tests.bench.truth.tally import load as load_planted
+from tests.bench.truth.winners import try_crossovers
 from tests.golden_campaigns import NAMES, analyse_golden, read_golden
-from tests.rendering import read_words, study
+from tests.gpus import make_gpus
+from tests.rendering import load, read_words, study
 from tests.report.campaigns import (
     HOSTILE,
     SWEEPS,
@@ -237,12 +243,17 @@ def test_steps_of_scripts_are_a_family_of_their_own() -> None:
     assert {mean.staged for mean in few.means} == {False}
 
 
+PLAN = replace(make_plan(seed=1), price=2.5)
+
 CAMPAIGNS: Mapping[str, Callable[[], Analysis]] = {
     **{name: lambda name=name: analyse_golden(name) for name in NAMES},
     "the sample": lambda: analyse(load_campaign(SAMPLE)),
     "two blocks": lambda: analyse_made(blocks=2),
     "a quick profile": lambda: analyse_made(profile="quick"),
-    "eight GPUs": lambda: analyse_made(arms=("cpu", *(f"cuda:{i}" for i in range(8)))),
+    "eight GPUs": lambda: analyse(load(*make_gpus({f"{i}": 1.0 + i / 50 for i in range(8)}))),
+    "a standard campaign": lambda: analyse(
+        load_planted(PLAN, make_documents(PLAN, Planted(seconds=clear)))
+    ),
     "hostile": lambda: make_hostile(HOSTILE),
     "long": lambda: make_hostile("a longer word than any " * 40),
     "one long word": lambda: make_hostile("x" * 3000),
@@ -412,3 +423,13 @@ def test_an_unsound_machine_is_said_in_the_head_and_in_the_title() -> None:
     assert "UNSOUND MACHINE" in brief.splitlines()[0]
     assert "**UNSOUND**: cuda: 1 of 3 cells failed, the first of them a." in brief
     assert "UNSOUND" not in render_page(compose_brief(analysis))
+
+
+def test_the_decision_is_true_of_what_was_planted() -> None:
+    """A handful; `tests/bench/truth` tries as many as it is asked for."""
+    tally = Tally()
+    for seed in range(3):
+        try_crossovers(tally, seed)
+    assert tally["the interval that is named holds the truth"].tries >= 3
+    assert tally["the decision is untrue"].hits == 0
+    assert tally["the decision says other than the verdicts"].hits == 0
