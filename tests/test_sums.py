@@ -21,7 +21,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "host/gpu/nvml.py": ("for i in",),
     "host/telemetry/sampler.py": ("counts",),
     "report/render/markdown.py": ("widths",),
-    "report/render/paper.py": ("lengths",),
+    "report/render/paper.py": ("widths",),
     "report/sections/controls.py": ("Counter",),
     "codec.py": ("items",),
     "worker/loop/counters.py": ("counts",),

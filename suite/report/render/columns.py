@@ -81,10 +81,13 @@ def fit_columns(
         limits = [number_lines if column.number else lines for column in fitted]
         em = size / 2
         room = ROOM / em - len(fitted) * (_GAP + 0.1)
-        if sum(column.need(limit) for column, limit in zip(fitted, limits, strict=True)) <= room:
+        if (
+            math.fsum(column.need(limit) for column, limit in zip(fitted, limits, strict=True))
+            <= room
+        ):
             break
     widths, wraps = _loosen(fitted, limits, room)
-    whole = sum(width + _GAP for width in widths)
+    whole = math.fsum(width + _GAP for width in widths)
     # A column is rounded up to a tenth of an em.
     most = ROOM / em - len(widths) / 10
     scale = most / whole if wraps else min(most, max(whole, _LEAST * most)) / whole
@@ -114,7 +117,7 @@ def _loosen(columns: Sequence[_Column], limits: list[int], room: float) -> tuple
             if limit
         ]
         more, place = min(dearer, default=(0.0, -1))
-        if place < 0 or sum(widths) + more > room:
+        if place < 0 or math.fsum(widths) + more > room:
             return widths, any(limit > 1 for limit in limits)
         limits[place] -= 1
         widths[place] += more
@@ -136,7 +139,7 @@ def _find_width(text: str, lines: int) -> float:
     """The em in which a text takes at most so many lines, to a third of one; at least its longest word's."""
     parts = list(_break(text))
     low = max((width for _, width in parts), default=0.0)
-    high = max(low, sum(space + width for space, width in parts))
+    high = max(low, math.fsum(space + width for space, width in parts))
     if _count_lines(parts, low) <= lines:
         return low
     while high - low > 1 / 3:
@@ -155,7 +158,7 @@ def _count_lines(parts: Sequence[tuple[float, float]], room: float) -> int:
 
 
 def _measure(text: str) -> float:
-    return sum(map(_measure_letter, text))
+    return math.fsum(map(_measure_letter, text))
 
 
 def _measure_letter(letter: str) -> float:

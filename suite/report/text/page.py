@@ -185,11 +185,14 @@ class Page:
             self.columns(caption, [(head, [row[head] for row in listed]) for head in listed[0]])
 
     def columns(self, caption: str, columns: Iterable[Column]) -> None:
-        """A table of columns; footnotes count up in the order in which they are read.
+        """A table of columns, nothing where they are empty; footnotes count up in the order in which they are
+        read.
 
         A column whose cells are all a `Quantity`, or its absence, leans on its decimal points.
         """
         heads, bodies = zip(*columns, strict=True)
+        if not bodies[0]:
+            return
         self.blocks.append(
             Table(
                 banner=self.banner,
