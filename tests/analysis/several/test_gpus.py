@@ -61,7 +61,7 @@ def test_the_report_names_the_gpus_and_the_odd_one(found: Analysis) -> None:
     text = render_markdown(found)
     assert text.startswith("# Crossover: cuda:0, cuda:1, cuda:2 against cpu")
     for told in (
-        "Made-Up Accelerator, Made-Up Accelerator, Made-Up Accelerator",
+        "3 × Made-Up Accelerator",
         "GPUs: cuda:0 is GPU 0, Made-Up Accelerator (#",
         "Causes and improvements are about cuda:0.",
         "cells of work cuda:1 is shown to differ from cuda:0 in none",

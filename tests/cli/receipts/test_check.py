@@ -160,7 +160,7 @@ DERIVED: dict[str, tuple[Tamper, str]] = {
         "summary.json: $.campaign.seed: is null, but rebuilds as 7",
     ),
     "the report": (replace("report.md", "faster", "slower"), "report.md: line "),
-    "the page": (replace("report.html", "<table>", "<table><!-- -->"), "report.html: line "),
+    "the page": (replace("report.html", "</table>", "<!-- --></table>"), "report.html: line "),
     "the table": (replace("cells.csv", ",FLOP,", ",B,"), "cells.csv: line 2: is "),
     "no table": (remove("cells.csv"), "cells.csv: is missing"),
     "a picture": (
@@ -284,7 +284,9 @@ def test_what_is_no_file_in_a_folder_of_ours_is_exit_5(honest: Path, check: Chec
     complaint(check(honest), 5)
 
 
-def test_the_committed_sample_follows_from_its_documents(check: Check) -> None:
-    (folder,) = (ROOT / "results" / "samples").glob("*/")
+@pytest.mark.parametrize(
+    "folder", sorted((ROOT / "results" / "samples").glob("*/")), ids=lambda path: path.name
+)
+def test_a_committed_sample_follows_from_its_documents(folder: Path, check: Check) -> None:
     heard = check(folder)
     assert (heard.status, heard.out.count("✗")) == (0, 0)

@@ -288,7 +288,7 @@ def test_lines_of_a_terminal_end_between_words() -> None:
 
 def test_a_cell_without_a_p_value_has_none_and_the_reason_is_said_once() -> None:
     brief = read_golden("two-arms", "brief.md")
-    assert "| n=2         | no verdict |" in brief
+    assert re.search(r"\| n=2 +\| no verdict \|", brief)
     assert brief.count("No verdict: fewer than 3 blocks have a number on both arms.") == 1
     assert brief.count("adjusted by Holm") == 1
     short = render_page(compose_brief(analyse_made(blocks=2)))
@@ -379,9 +379,8 @@ def test_what_helps_leaves_the_results_the_same_first_and_else_says_so() -> None
         return read_words(compose_brief(structs.replace(analysis, findings=changes)))
 
     both = say(make_change(cell, "training", 9.0), make_change(cell, "script", 2.0))
-    assert re.search(
-        r"helps: .*2\.0× faster \(1\.9–2\.1\)\); .*9\.0× faster .*; trains otherwise\)", both
-    )
+    assert re.search(r"helps: .*2\.0× faster \(1\.9–2\.1\)\); .*9\.0× faster .*", both)
+    assert "(trains otherwise)" in both
     assert "trains otherwise" not in say(make_change(cell, "script", 2.0))
     for none in (say(), say(make_change(other, "script", 2.0))):
         assert "helps: " not in none

@@ -13,7 +13,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Cause, RuleName, Standing
 from suite.analysis.result.numbers import Estimate, Ratio, cite
 from suite.report.text.texts import TEXTS
-from tests.rendering import render_markdown
+from tests.rendering import render_markdown, render_whole
 from tests.report.campaigns import analyse_explained, analyse_made, change_cells
 
 LOST = Standing(
@@ -79,7 +79,7 @@ def test_the_shares_of_a_step_stand_in_the_table_of_its_parts_alone(is_step: boo
     steps = {step.cell for step in analysis.find("step", arm="cuda")}
     name = next(cell.id for cell in analysis.work if (cell.id in steps) == is_step)
     wasted = structs.replace(LOST, loses=False, use=0.01)
-    text = render_markdown(explain(analysis, name, wasted, rule="input"))
+    text = render_whole(explain(analysis, name, wasted, rule="input"))
     assert ("input, 1.25 ms, 87.5 %, suspected" in text) == (not is_step)
     assert ("| input, suspected" in text) == is_step
 
