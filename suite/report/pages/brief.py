@@ -154,14 +154,17 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         count = f"largest in {len(cells)} of {show_things(len(losses), 'cell')}"
         if rule != "unknown":
             count += f", {how}"
-        example, remedy = (tell(analysis, cells) for tell in (_describe_example, _describe_remedy))
+        worst = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
+        example, remedy = (
+            _describe_example(analysis, worst),
+            _describe_remedy(analysis, cells, worst),
+        )
         yield f"{what}: {count}; {example}; {remedy}."
 
 
-def _describe_example(analysis: Analysis, cells: list[CellAnalysis]) -> str:
-    """What the cause takes in the cell that loses most by it, and of which difference."""
+def _describe_example(analysis: Analysis, cell: CellAnalysis) -> str:
+    """What the cause takes in this cell, and of which difference."""
     name = name_cells(analysis.cells)
-    cell = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
     cause, standing = cell.causes[0], cell.standing
     lost = standing.lost if standing else None
     took = ""
@@ -171,8 +174,9 @@ def _describe_example(analysis: Analysis, cells: list[CellAnalysis]) -> str:
     return f"such as {name[cell.id]}{of and ':'}{of}"
 
 
-def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis]) -> str:
-    """What was measured to help in such cells, what leaves the results the same first; or what to try."""
+def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis], example: CellAnalysis) -> str:
+    """What was measured to help in such cells, in the example if anything did there, what leaves the results
+    the same first; or what to try."""
     ids = {cell.id for cell in cells}
     names = name_cells(analysis.cells)
     changes = [
@@ -180,9 +184,9 @@ def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis]) -> str:
         for change in analysis.find("change", arm=analysis.gpu or "", verdict="faster")
         if change.cell in ids
     ]
-    changes.sort(key=lambda change: -change.number.value)
+    changes.sort(key=lambda change: (change.cell != example.id, -change.number.value))
     kinds = [change.evidence[2].values.get("effect") for change in changes]
-    # The largest gain that leaves the results the same, then the largest that does not.
+    # The first that leaves the results the same, then the first that does not.
     chosen = [changes[kinds.index(kind)] for kind in ("script", "training") if kind in kinds]
     if chosen:
         return f"helps: {'; '.join(describe_change(change, names) for change in chosen)}"

@@ -154,13 +154,13 @@ ANSWERS: Mapping[Told, str] = {"held": "held", "failed": "failed", "too wide": "
 
 
 def sort_controls(analysis: Analysis) -> dict[str, list[str]]:
-    """The controls of a campaign by what they tell, each by a short name."""
+    """The controls that a campaign of these arms can have by what they tell, each by a short name."""
     controls, names = analysis.controls, TEXTS["control-names"]
     answers: dict[str, list[Told]] = {
         **{names["run-again"].format(arm=arm): [] for arm in analysis.arms},
-        names["hidden"]: [],
+        **({names["hidden"]: []} if analysis.cpu and analysis.gpu else {}),
         **{names["extra-work"].format(arm=arm): [] for arm in analysis.arms},
-        names["input-only"]: _answer_input(analysis),
+        **({names["input-only"]: _answer_input(analysis)} if analysis.others else {}),
     }
     families = [(names["run-again"].format(arm=twin.base), twin) for twin in controls.twins]
     families += [

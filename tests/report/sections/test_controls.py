@@ -171,3 +171,9 @@ def test_no_blocks_are_advised_against_a_control_that_fails() -> None:
 )
 def test_extra_work_is_found_only_where_none_is_ruled_out(control: ExtraWork, words: str) -> None:
     assert words in render_markdown(with_controls(extra_work=(control,)))
+
+
+def test_an_arm_alone_lacks_no_control_that_takes_two() -> None:
+    told = sort_controls(analyse_made(arms=("cpu",)))
+    named = {name for names in told.values() for name in names}
+    assert named == {"cpu run again", "known extra work on cpu"}
