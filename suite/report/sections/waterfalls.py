@@ -20,6 +20,9 @@ NAMED = 3
 LITTLE = 0.05
 """So many changes are named of the way to the fair difference, and none that makes less than this share."""
 
+AMPERE = 8
+"""The first major compute capability with TF32 (CUDA C++ Programming Guide, "Compute Capabilities")."""
+
 
 def write_gaps(page: Page, analysis: Analysis) -> None:
     """The section "From the naive script to the fair number": what scripts say about two places, and what is
@@ -28,7 +31,10 @@ def write_gaps(page: Page, analysis: Analysis) -> None:
         return
     page.heading("From the naive script to the fair number")
     page.paragraph(TEXTS["about"]["waterfalls"])
-    if analysis.gpu is None and any(waterfall.posted for waterfall in analysis.waterfalls):
+    posted = any(waterfall.posted for waterfall in analysis.waterfalls)
+    if posted and _has_tf32(analysis):
+        page.paragraph(TEXTS["about"]["tf32"])
+    if analysis.gpu is None and posted:
         on_gpu = Code("tf.device('/GPU:0')")
         page.paragraph("Where there is no GPU, ", on_gpu, TEXTS["about"]["no-gpu"])
     if not analysis.find("gap"):
@@ -41,6 +47,14 @@ def write_gaps(page: Page, analysis: Analysis) -> None:
             if waterfall.posted == posted
         }
         _write_gaps(page, analysis, here, said=said)
+
+
+def _has_tf32(analysis: Analysis) -> bool:
+    """Whether TensorFlow multiplies in TF32 by itself on the GPU: from compute capability 8 (Ampere) on."""
+    facts = analysis.arms[analysis.gpu].facts if analysis.gpu else {}
+    (capability, *_) = facts.get("gpu.0.capability", (None,))
+    major, _, _ = str(capability).partition(".")
+    return major.isdecimal() and int(major) >= AMPERE
 
 
 def write_waterfalls(page: Page, analysis: Analysis) -> None:

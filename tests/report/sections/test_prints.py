@@ -17,10 +17,12 @@ from suite.analysis.result.findings import Spot
 from suite.analysis.result.numbers import cite
 from suite.cells.cell import Cell, Ladder, Step
 from suite.cells.traits import ProfileName
+from suite.model import Campaign, Document
 from suite.report.sections.causes import describe_naive_gaps
 from suite.worker import scenarios
 from tests import synthetic
 from tests.analysis.causes.test_insight import SLICES
+from tests.changes import plant, tell
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, SILENT
 from tests.fakes.machines import CPU, GPU, Device
@@ -149,16 +151,36 @@ def test_the_script_prints_what_was_measured_of_it_and_counts(seeds: range) -> N
     assert all(tried[kind] > len(seeds) / 4 for kind in KINDS), "too little was tried"
 
 
-def write(gpu: Device | None, *, posted: bool = True, profile: ProfileName = "standard") -> str:
-    """The report of the script in slices; ``posted``: its first stage is the script itself."""
+def make_slices(
+    gpu: Device | None, *, posted: bool = True, profile: ProfileName = "standard"
+) -> tuple[Campaign, list[Document]]:
+    """A campaign of the script in slices; ``posted``: its first stage is the script itself."""
     cells = [
         replace(cell, process="asked.slices")
         if posted and cell.params["stage"] == "naive"
         else cell
         for cell in SLICES
     ]
-    made = machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET, profile=profile)
-    return render_whole(study(*made))
+    return machines.make_campaign(cells, cpu=CPU, gpu=gpu, host=QUIET, profile=profile)
+
+
+def write(gpu: Device | None, *, posted: bool = True, profile: ProfileName = "standard") -> str:
+    return render_whole(study(*make_slices(gpu, posted=posted, profile=profile)))
+
+
+@pytest.mark.parametrize(
+    ("capability", "posted", "said"),
+    [
+        *(("8.0", True, True), ("9.0", True, True), ("12.1", True, True)),
+        *(("7.5", True, False), (None, True, False), ("odd", True, False), ("9.0", False, False)),
+    ],
+)
+def test_a_script_s_own_precision_is_told_where_its_gpu_has_tf32(
+    capability: str | None, posted: bool, said: bool
+) -> None:
+    campaign, documents = make_slices(GPU, posted=posted)
+    on_gpu = plant(documents, tell({"gpu.0.capability": capability}), "cuda")
+    assert ("multiplies in TF32" in render_whole(study(campaign, on_gpu))) == said
 
 
 WORDS = {
