@@ -189,7 +189,7 @@ def _cite_parts(here: Compared, rule: RuleName, parts: list[Part]) -> Iterator[E
 def _find_gains(
     here: Compared, rule: RuleName, parts: list[Part]
 ) -> tuple[Finding | None, Finding | None]:
-    """The largest gain of what keeps the results, and of what trains otherwise.
+    """The largest gain of what keeps the results, and of what changes the training.
 
     From the cell itself, not from the ablation at which the part was found.  What changes the timing gains
     nothing, and a start is a matter of nothing else.

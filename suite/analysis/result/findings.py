@@ -112,8 +112,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Cause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a cell is slow: the rule, its evidence in numbers, and the gains measured for its remedies.
 
-    ``gain`` is that of a change that keeps the results, ``otherwise`` that of one that trains otherwise; a
-    change of what is timed gains nothing.
+    ``gain`` is that of a change that keeps the results, ``otherwise`` that of one that changes the training;
+    a change of what is timed gains nothing.
 
     ``seconds`` is what it takes a call, of what the GPU loses; ``share`` is the part of that which it
     explains, and the shares of a cell add up to 1 at most; None: not measured.  ``unknown`` is what no
@@ -137,7 +137,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant of the same
     work at which the GPU wins; without one, the nearest larger size at which it does; ``winner_otherwise``:
-    it trains otherwise there.  ``hopeless``: why it loses is known, and the CPU is the right device: the GPU
+    that changes the training.  ``hopeless``: why it loses is known, and the CPU is the right device: the GPU
     wins at larger sizes alone, which are other work (``winner``), or it loses at every variant that should
     help it (larger, with fewer calls, or a script's last stage), of which one at least was measured.
     ``untried``: where it wins at no variant, the axes along which nothing larger was measured.
@@ -192,7 +192,7 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``fixed`` are the values of its own axes; ``factor`` is what the whole way takes away, and ``totals``
     what each kind of its changes does.  ``fair`` is the cell of the fair number: of the step that ends the
-    changes of what is timed, as long as none before it trains otherwise; empty: it was not measured.
+    changes of what is timed, as long as none before it changes the training; empty: it was not measured.
     ``posted``: its first step is the script itself, in a fresh process; or the first of the stages behind it.
     """
 

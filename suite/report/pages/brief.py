@@ -22,6 +22,7 @@ from suite.report.sections.opening import (
     warn,
 )
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
+from suite.report.text.crossovers import describe_common
 from suite.report.text.names import name_cells
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.texts import TEXTS
@@ -61,7 +62,11 @@ def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) 
     """The blocks that ``brief.md`` consists of and the report begins with."""
     _write_answers(page, analysis, room)
     write_first_picture(page, analysis, undrawn)
-    page.table(TEXTS["captions"]["who-wins"], list(list_crossovers(analysis))[:room])
+    common = describe_common(analysis)
+    page.table(
+        TEXTS["captions"]["who-wins"].format(common=f"; {common}" if common else ""),
+        list(list_crossovers(analysis))[:room],
+    )
     write_deciding(page, analysis, room)
     write_means(page, analysis, room)
     if analysis.cpu and analysis.gpu:
@@ -91,7 +96,7 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     """What a terminal shows of the brief."""
     page = Page(name_banners(analysis.flags))
     _write_answers(page, analysis, _SCREEN)
-    page.table(TEXTS["captions"]["who-wins"], list_crossovers(analysis))
+    page.table(TEXTS["captions"]["who-wins"].format(common=""), list_crossovers(analysis))
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
     if undrawn:
         page.paragraph(undrawn)
@@ -141,6 +146,8 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         for cell in analysis.work
         if cell.standing and cell.standing.loses and not cell.standing.provisional
     ]
+    gpu = analysis.gpu or ""
+    changed = {change.cell for change in analysis.find("change", arm=gpu, verdict="faster")}
     by_rule: dict[RuleName, list[CellAnalysis]] = {}
     for cell in losses:
         by_rule.setdefault(cell.causes[0].rule, []).append(cell)
@@ -154,10 +161,14 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         count = f"largest in {len(cells)} of {show_things(len(losses), 'cell')}"
         if rule != "unknown":
             count += f", {how}"
-        worst = max(cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0)
+        # One for which something helps, if there is any.
+        helped = [cell for cell in cells if cell.id in changed]
+        worst = max(
+            helped or cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0
+        )
         example, remedy = (
             _describe_example(analysis, worst),
-            _describe_remedy(analysis, cells, worst),
+            _describe_remedy(analysis, worst),
         )
         yield f"{what}: {count}; {example}; {remedy}."
 
@@ -174,26 +185,22 @@ def _describe_example(analysis: Analysis, cell: CellAnalysis) -> str:
     return f"such as {name[cell.id]}{of and ':'}{of}"
 
 
-def _describe_remedy(analysis: Analysis, cells: list[CellAnalysis], example: CellAnalysis) -> str:
-    """What was measured to help in such cells, in the example if anything did there, what leaves the results
-    the same first; or what to try."""
-    ids = {cell.id for cell in cells}
+def _describe_remedy(analysis: Analysis, cell: CellAnalysis) -> str:
+    """What was measured to help this cell, what leaves the results the same first; or what to try."""
     names = name_cells(analysis.cells)
-    changes = [
-        change
-        for change in analysis.find("change", arm=analysis.gpu or "", verdict="faster")
-        if change.cell in ids
-    ]
-    changes.sort(key=lambda change: (change.cell != example.id, -change.number.value))
+    changes = analysis.find("change", arm=analysis.gpu or "", cell=cell.id, verdict="faster")
+    changes.sort(key=lambda change: -change.number.value)
     kinds = [change.evidence[2].values.get("effect") for change in changes]
-    # The first that leaves the results the same, then the first that does not.
+    # The largest gain that leaves the results the same, then the largest that does not.
     chosen = [changes[kinds.index(kind)] for kind in ("script", "training") if kind in kinds]
     if chosen:
-        return f"helps: {'; '.join(describe_change(change, names) for change in chosen)}"
-    if all(cell.standing and cell.standing.hopeless for cell in cells):
-        larger = any(cell.standing and cell.standing.winner for cell in cells)
-        return str(TEXTS["standing"]["larger" if larger else "hopeless"])
-    return f"to try: {TEXTS['advice'][cells[0].causes[0].rule]}"
+        helps = "; ".join(describe_change(change, names) for change in chosen)
+        same = ", with the same results" if "script" in kinds else ""
+        return f"helps, per unit of work{same}: {helps}"
+    words, standing = TEXTS["standing"], cell.standing
+    if standing and standing.hopeless:
+        return str(words["larger" if standing.winner else "hopeless"])
+    return f"to try: {TEXTS['advice'][cell.causes[0].rule]}"
 
 
 def _describe_controls(analysis: Analysis) -> str:

@@ -22,14 +22,14 @@ OTHERWISE = f" ({TEXTS['effects']['training']})"
 
 
 def describe_change(change: Finding, names: Mapping[str, str]) -> str:
-    """``prefetch instead of none (mlp.train → on: 2.0× faster)``, and whether it trains otherwise."""
+    """``prefetch instead of none (mlp.train → on: 2.0× faster)``, and whether it changes the training."""
     where = word_evidence(change.evidence[1], names=names)
     way = f"{names.get(change.cell, change.cell)} → {where}"
     return f"{_name_change(change)} ({way}: {format_number(change)})"
 
 
 def _name_change(change: Finding) -> str:
-    """What a change is called, and whether it trains otherwise."""
+    """What a change is called, and whether it changes the training."""
     what, _, effect, *_ = change.evidence
     return word_evidence(what) + OTHERWISE * (effect.values.get("effect") == "training")
 
@@ -205,7 +205,7 @@ def _list_case(
 
 
 def _list_gains(causes: Sequence[Cause]) -> list[str]:
-    """What the first remedies gain: of what keeps the results, and then of what trains otherwise."""
+    """What the first remedies gain: of what keeps the results, and then of what changes the training."""
     same = [cause.gain for cause in causes if cause.gain is not None]
     otherwise = [cause.otherwise for cause in causes if cause.otherwise is not None]
     return [

@@ -12,7 +12,7 @@ from suite.cells.families import name_title
 from suite.flags import Flag
 from suite.report.sections.tables.cells import show_arm_ratio, show_time
 from suite.report.text.crossovers import describe_fixed, describe_work, name_size, read_size
-from suite.report.text.names import name_cells, sort_cells
+from suite.report.text.names import name_cells, name_fixed, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_bytes, show_energy, show_ratio, show_share
@@ -26,21 +26,19 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
     """At most so many cells, with the numbers that decide and how sure these are."""
     cells = _choose_cells(analysis, most)
     names = name_cells(analysis.cells) | _name_sizes(analysis)
-    misleading = _find_misleading(analysis)
-    rows = [
-        {
-            "cell": names[cell.id] + (" (misleads)" if cell.id in misleading else ""),
-            **_show_cell(analysis, cell),
-        }
-        for cell in sort_cells(cells)
-    ]
+    names |= {
+        name: f"as posted, names the wrong winner: {title}"
+        for name, title in _find_misleading(analysis).items()
+    }
+    rows = [{"cell": names[cell.id], **_show_cell(analysis, cell)} for cell in sort_cells(cells)]
     if gpu := analysis.gpu:
         used = [_show_use(cell, gpu) for cell in sort_cells(cells)]
-        if any(used):
-            rows = [
-                {**row, f"{gpu}: peak memory, energy a call": use or NO_NUMBER}
-                for row, use in zip(rows, used, strict=True)
-            ]
+        for what in ("peak memory", "energy a call"):
+            if any(use[what] for use in used):
+                rows = [
+                    {**row, f"{gpu}: {what}": use[what] or NO_NUMBER}
+                    for row, use in zip(rows, used, strict=True)
+                ]
     caption = TEXTS["captions"]["deciding" if analysis.others else "ends"]
     page.table(caption.format(rule=_describe_rule(analysis)), rows)
     absent = (
@@ -117,23 +115,26 @@ def _name_verdict(verdict: object, base: str, other: str) -> str:
     return words[verdict.name]
 
 
-def _show_use(cell: CellAnalysis, gpu: str) -> str:
-    """The GPU's memory and energy, as far as they were measured."""
+def _show_use(cell: CellAnalysis, gpu: str) -> dict[str, str]:
+    """The GPU's memory and energy; empty where they were not measured."""
     result = cell.arms[gpu]
     power, memory = result.mean_power_w, result.peak_memory_bytes
     energy = power * result.value if power and result.value and not result.invalid else None
-    parts = [
-        show_bytes(memory) if memory else "",
-        show_energy(energy) if energy else "",
-    ]
-    return ", ".join(filter(None, parts))
-
-
-def _find_misleading(analysis: Analysis) -> set[str]:
-    """The scripts as posted that name the wrong winner, by their first steps' cells."""
-    posted = {waterfall.steps[0].cell for waterfall in analysis.waterfalls if waterfall.posted}
     return {
-        gap.cell
+        "peak memory": show_bytes(memory) if memory else "",
+        "energy a call": show_energy(energy) if energy else "",
+    }
+
+
+def _find_misleading(analysis: Analysis) -> dict[str, str]:
+    """The scripts as posted that name the wrong winner, by their first steps' cells."""
+    posted = {
+        waterfall.steps[0].cell: name_fixed(waterfall.title, waterfall.fixed)
+        for waterfall in analysis.waterfalls
+        if waterfall.posted
+    }
+    return {
+        gap.cell: posted[gap.cell]
         for gap in analysis.find("gap")
         if gap.cell in posted and gap.verdict == "wrong-winner"
     }

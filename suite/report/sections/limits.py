@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.limits import PRODUCT
+from suite.analysis.result.numbers import Verdict
 from suite.flags import pick
 from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import (
@@ -78,9 +79,9 @@ def describe_cost(analysis: Analysis) -> str:
     spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
     least = f"under {price.currency} {LEAST_MONEY}"
     cost = show_money(spent, price.currency) if spent >= LEAST_MONEY else least
-    text = f"At {show_money(price.hourly, price.currency)} an hour"
+    text = f"At {show_money(price.hourly, price.currency)} an hour for either arm"
     if spent:
-        text += f" it cost {cost}"
+        text += f" the campaign cost {cost}"
     costs = analysis.find("cost", of="examples")
     if not costs:
         return f"{text}."
@@ -94,7 +95,9 @@ def describe_cost(analysis: Analysis) -> str:
     name = name_cells(analysis.cells)[cheapest.cell]
     text += f"; a million examples cost least at {name}: {each}."
     turns = analysis.find("price-ratio", cell=cheapest.cell)
-    if turns:
+    cell = next(cell for cell in analysis.cells if cell.id == cheapest.cell)
+    judged = any(isinstance(v, Verdict) and v.names_winner for v in cell.verdicts.values())
+    if turns and judged:
         text += (
             f" There a machine with the GPU may cost up to {show_times(turns[0].number)} times as much as "
             "one with the CPU alone."

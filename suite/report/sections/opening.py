@@ -11,6 +11,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.limits import describe_impossible
 from suite.report.sections.validity import describe_builds
+from suite.report.text.names import name_cells
 from suite.report.text.units import join_words, show_bytes, show_duration, show_things
 from suite.report.text.wording import NO_FINDING, word, word_invalid, word_missing
 
@@ -85,13 +86,22 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
     unsound = [
         *(word(flag) for flag in analysis.flags if flag.scope == "machine"),
         *(["a control failed"] if failed else []),
-        *(f"{arm} gives wrong results" for arm in analysis.arms if _find_wrong(analysis, arm)),
+        *(
+            f"{arm} gives wrong results in {len(wrong)} of {show_things(len(analysis.cells), 'cell')}"
+            for arm in analysis.arms
+            if (wrong := _find_wrong(analysis, arm))
+        ),
         *(["impossible numbers"] if describe_impossible(analysis) else []),
     ]
     if unsound:
         return "UNSOUND", "; ".join(unsound)
     doubts = [
         *(["simulated"] if _is_simulated(analysis) else []),
+        *(
+            f"{show_things(lost, 'cell')} of work failed on {arm}"
+            for arm in analysis.arms
+            if (lost := sum(cell.arms[arm].outcome == "failed" for cell in analysis.work))
+        ),
         *(
             f"{answer}: {', '.join(controls[answer])}"
             for answer in ("too wide to tell", "not run")
@@ -156,8 +166,9 @@ def _find_wrong(analysis: Analysis, arm: str) -> list[tuple[str, str]]:
 def account(analysis: Analysis) -> list[str]:
     """What was measured and what was not, and how long it took."""
     campaign = analysis.campaign
-    cells = show_things(len(analysis.cells), "cell")
-    sentences = [f"{cells} ({len(analysis.work)} of work), profile {campaign.profile}."]
+    cells, work = show_things(len(analysis.cells), "cell"), len(analysis.work)
+    of = f"{work} of work" + ", the others explain or check these" * (work < len(analysis.cells))
+    sentences = [f"{cells}, each a case with its settings ({of}); profile {campaign.profile}."]
     if campaign.rechecks:
         sentences.append(f"It measured these cells of {campaign.rechecks} again.")
     alike: dict[str, list[str]] = {}
@@ -168,7 +179,8 @@ def account(analysis: Analysis) -> list[str]:
     sentences += [f"{join_words(arms)}: {words}" for words, arms in alike.items()]
     for arm, reason in campaign.not_run.items():
         if arm not in analysis.arms:
-            sentences.append(_end(f"{arm} was not run: {reason}"))
+            # Without what was looked at.
+            sentences.append(_end(f"{arm} was not run: {reason.partition(': looked at')[0]}"))
     if campaign.stopped:
         sentences.append(_end(f"The campaign ended early: {campaign.stopped}"))
     deaths = len(analysis.deaths)
@@ -180,14 +192,18 @@ def account(analysis: Analysis) -> list[str]:
     return sentences
 
 
-def _name_skipped(cells: Sequence[CellAnalysis], arm: str) -> str:
-    """Why cells were skipped: the one reason, or the first of several."""
-    results = [cell.arms[arm] for cell in cells]
-    skipped = (word_missing(result) or "" for result in results if result.outcome == "skipped")
-    first, *others = dict.fromkeys(
-        reason.partition("skipped")[2].lstrip(": ") for reason in skipped
-    )
-    return f" (the first: {first})" if others else f" ({first})"
+def _say_why(cells: Sequence[CellAnalysis], arm: str, outcome: str) -> str:
+    """Why cells were skipped or failed: of one which, the one reason of all, or the first of several."""
+    names = name_cells(cells)
+    whys = {
+        names[cell.id]: (word_missing(cell.arms[arm]) or "").partition(outcome)[2].lstrip(": ")
+        for cell in cells
+        if cell.arms[arm].outcome == outcome
+    }
+    name, why = next(iter(whys.items()))
+    if len(whys) == 1:
+        return f" ({name}: {why})"
+    return f" ({why})" if len(set(whys.values())) == 1 else f" (the first: {name}: {why})"
 
 
 def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False) -> str:
@@ -199,8 +215,11 @@ def count_outcomes(cells: Sequence[CellAnalysis], arm: str, *, why: bool = False
     besides = f" ({invalid} INVALID)" if invalid else ""
     parts = [f"{numbers} of {len(results)} measured{besides}"]
     if counts["skipped"]:
-        parts.append(f"{counts['skipped']} skipped{_name_skipped(cells, arm) if why else ''}")
-    parts += [f"{counts[name]} {name}" for name in ("failed", "pending") if counts[name]]
+        parts.append(f"{counts['skipped']} skipped{_say_why(cells, arm, 'skipped') if why else ''}")
+    if counts["failed"]:
+        parts.append(f"{counts['failed']} failed{_say_why(cells, arm, 'failed') if why else ''}")
+    if counts["pending"]:
+        parts.append(f"{counts['pending']} pending")
     refused = len(results) - numbers - counts.total()
     if refused:
         parts.append(f"{refused} without a number")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import FEWEST, Crossover, Ratio, Verdict, VerdictName
+from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.cells.traits import WITH_VERDICTS
 from suite.input_limits import RANGES
 from suite.report.text.crossovers import (
@@ -66,9 +66,7 @@ def _decide_work(analysis: Analysis, sweeps: Sequence[SweepAnalysis]) -> list[st
     of work; none where they say nothing."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for other in analysis.others:
-        clauses = tuple(
-            _choose(sweep.crossovers[other], sweep.axis, analysis.base) for sweep in sweeps
-        )
+        clauses = tuple(_choose(analysis, sweep, other) for sweep in sweeps)
         if any(clauses):
             alike.setdefault(clauses, []).append(other)
     return [_write_sentence(analysis, sweeps, clauses, others) for clauses, others in alike.items()]
@@ -98,16 +96,25 @@ def _write_sentence(
         ]
         words = f"{do}: {'; '.join(parts)}"
     named = _name_size(analysis, sweeps, others[0])
-    return "; ".join(filter(None, [words.replace(_EACH, _name_all(others)), named])) + "."
+    return "; ".join(filter(None, [words.replace(_EACH, _name_any(others)), named])) + "."
 
 
 def _name_all(arms: Sequence[str]) -> str:
     return join_words(arms) if len(arms) <= FEWEST else f"each of {arms[0]} to {arms[-1]}"
 
 
-def _choose(crossover: Crossover, axis: str, base: str) -> str:
+def _name_any(arms: Sequence[str]) -> str:
+    """Arms of which each was measured alone, to choose one of."""
+    *rest, last = arms
+    if len(arms) > FEWEST:
+        return f"any one of {arms[0]} to {last}"
+    return f"{', '.join(rest)} or {last}" if rest else last
+
+
+def _choose(analysis: Analysis, sweep: SweepAnalysis, other: str) -> str:
     """Where to use which arm along a sweep: ``on cuda from batch 512 on, on cpu up to 128``; empty: no
     verdict says so."""
+    crossover, axis, base = sweep.crossovers[other], sweep.axis, analysis.base
     wins, loses = crossover.wins, crossover.loses
     equal, undecided = crossover.equal, crossover.undecided
     if crossover.answer in {"always", "never"}:
@@ -133,12 +140,26 @@ def _choose(crossover: Crossover, axis: str, base: str) -> str:
         ]
     if not (wins or loses):
         parts = [f"on {_EACH} or {base}"]
+    open_, silent = _split_undecided(analysis, sweep, other)
     parts += [
         f"{what} at {show_runs(sizes, every)}"
-        for what, sizes in (("equivalent", equal), ("undecided", undecided))
+        for what, sizes in (("equivalent", equal), ("undecided", open_), ("no verdict", silent))
         if sizes
     ]
     return ", ".join(parts)
+
+
+def _split_undecided(
+    analysis: Analysis, sweep: SweepAnalysis, other: str
+) -> tuple[list[float], list[float]]:
+    """The sizes at which a verdict leaves it open who wins, and those without one, as where a cell failed."""
+    undecided, silent = list[float](), list[float]()
+    for cell in analysis.cells:
+        size, verdict = read_size(sweep, cell), cell.verdicts[other]
+        if size is not None and size in sweep.crossovers[other].undecided:
+            judged = isinstance(verdict, Verdict) and verdict.name != "INVALID"
+            (undecided if judged else silent).append(size)
+    return undecided, silent
 
 
 def _name_size(analysis: Analysis, sweeps: Sequence[SweepAnalysis], other: str) -> str:
@@ -175,7 +196,7 @@ def _tell_size(
     *,
     won: bool,
 ) -> str:
-    """``at batch 512 cuda is 7.9× as fast (7.1–8.8), at 0.13 of cpu's price per million examples``; of
+    """``at batch 512 cuda is 7.9× as fast (7.1–8.8), at 0.13 of cpu's cost per million examples``; of
     several networks the one with the least and the one with the most."""
     winner, loser = (other, analysis.base) if won else (analysis.base, other)
     ends = [cells[0], cells[-1]] if len(cells) > 1 else cells
@@ -198,7 +219,8 @@ def _tell_size(
         show_times(own[0].number.value / others[0].number.value)
         for own, others in zip(costs[::2], costs[1::2], strict=True)
     ]
-    return f"{text}, at {' and '.join(shares)} of {loser}'s price per million examples"
+    cost = f"at {' and '.join(shares)} of {loser}'s cost per million examples"
+    return f"{text}, {cost} if an hour costs the same"
 
 
 def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool) -> list[str]:
@@ -212,7 +234,11 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
         ]
     if done < FEWEST:
         blocks = show_things(done, "block")
-        more = f"RESUME=results/{analysis.campaign.folder} goes on"
+        missing_s = (FEWEST - done) * _measure_block(analysis)
+        more = (
+            f"RESUME=results/{analysis.campaign.folder} goes on, and takes about "
+            f"{show_duration(missing_s)} for these"
+        )
         return [
             f"Nothing is decided: {blocks} done, and verdicts take {FEWEST}; {more}.",
             "Until then the ratios are no findings.",
@@ -277,8 +303,7 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         yield "More blocks would not settle most of the inconclusive cells: the noise is too large."
         return
     done = count_blocks(analysis)
-    # The calibration took about as long as a block.
-    block_s = math.fsum(spent.total_s for spent in analysis.spent.values()) / (done + 1)
+    block_s = _measure_block(analysis)
     settled = sum(blocks <= wanted for blocks in each)
     half = f"Of the {len(each)} inconclusive cells {settled}"
     if settled == len(each):
@@ -287,6 +312,12 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         f"{half} should be settled by BLOCKS={wanted} instead of {done}, in about "
         f"{show_duration((wanted - done) * block_s)} more."
     )
+
+
+def _measure_block(analysis: Analysis) -> float:
+    """The seconds of a block; the calibration took about as long as one."""
+    spent_s = math.fsum(spent.total_s for spent in analysis.spent.values())
+    return spent_s / (count_blocks(analysis) + 1)
 
 
 def _tell_alone(analysis: Analysis) -> list[str]:
@@ -333,7 +364,7 @@ def list_crossovers(analysis: Analysis) -> Iterator[dict[str, str]]:
         alike: dict[tuple[str, ...], list[str]] = {}
         for other in analysis.others:
             if analysis.compares(sweep, other):
-                alike.setdefault(_list_answers(sweep.crossovers[other]), []).append(other)
+                alike.setdefault(_list_answers(analysis, sweep, other), []).append(other)
         fixed = describe_fixed(sweep, analysis.main_sweeps)
         name = ", ".join(filter(None, [describe_work(sweep), fixed, f"by {sweep.axis}"]))
         for (loses, wins, rest), others in alike.items():
@@ -346,13 +377,15 @@ def list_crossovers(analysis: Analysis) -> Iterator[dict[str, str]]:
             }
 
 
-def _list_answers(crossover: Crossover) -> tuple[str, str, str]:
+def _list_answers(analysis: Analysis, sweep: SweepAnalysis, other: str) -> tuple[str, str, str]:
+    crossover = sweep.crossovers[other]
     wins, loses = crossover.wins, crossover.loses
     equal, undecided = crossover.equal, crossover.undecided
     every = sorted([*wins, *loses, *equal, *undecided])
+    open_, silent = _split_undecided(analysis, sweep, other)
     rest = [
         f"{show_runs(sizes, every)} ({what})"
-        for what, sizes in (("equal", equal), ("undecided", undecided))
+        for what, sizes in (("equal", equal), ("undecided", open_), ("no verdict", silent))
         if sizes
     ]
     return (

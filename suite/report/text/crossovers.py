@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from suite.analysis.result.campaign import SweepAnalysis
+from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import Crossover, Reach
 from suite.cells.cell import Param
+from suite.report.text.names import list_values
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import show_rate, show_size
 
@@ -35,6 +36,23 @@ def describe_fixed(sweep: SweepAnalysis, among: Iterable[SweepAnalysis]) -> str:
     names = TEXTS["work"]
     fixed = tell_apart(sweep, among)
     return ", ".join(f"{names.get(axis, axis)} {value}" for axis, value in fixed.items())
+
+
+def describe_common(analysis: Analysis) -> str:
+    """What is the same in all main sweeps of a case, and what the networks are; empty: there is nothing."""
+    common: dict[str, str] = {}
+    networks: dict[str, str] = {}
+    for sweep in analysis.main_sweeps:
+        apart = tell_apart(sweep, analysis.main_sweeps)
+        same = {name: value for name, value in sweep.fixed.items() if name not in apart}
+        if same:
+            common[describe_work(sweep)] = list_values(same)
+        net = str(sweep.fixed.get("net", ""))
+        if net in TEXTS["networks"]:
+            networks[net] = TEXTS["networks"][net]
+    parts = [f"{work} with {values}" for work, values in common.items()]
+    parts += [f"network {name}: {units}" for name, units in networks.items()]
+    return "; ".join(parts)
 
 
 def name_size(axis: str, size: float) -> str:

@@ -141,7 +141,7 @@ def test_every_number_is_scipys(priced: Path) -> None:
     ids = {name_plainly(cell): (place, cell) for place, cell in enumerate(SWEEPS)}
     rows = read_rows(brief, "cell")
     assert len(rows) == 10
-    for name, cpu, cuda, ratio, p_and_n, verdict, use in rows:
+    for name, cpu, cuda, ratio, p_and_n, verdict, memory, energy in rows:
         place, cell = ids[name]
         for text, arm in ((cpu, "cpu"), (cuda, "cuda")):
             value, low, high = interval(np.log(list(values[arm][cell.id].values())).tolist())
@@ -154,7 +154,6 @@ def test_every_number_is_scipys(priced: Path) -> None:
         judged = p < 0.04 and min(abs(ends[0] - 1), abs(1 / ends[0] - 1)) > 0.02
         assert (verdict in {"cuda wins", "cpu wins"}) == judged
         assert not judged or verdict == ("cpu wins" if ends[0] > 1 else "cuda wins")
-        memory, energy = use.split(", ")
         assert reads(memory, 10.0 + place)
         joules = (100 + place) * math.exp(np.mean(np.log(list(values["cuda"][cell.id].values()))))
         prefix = {"µJ": 1e-6, "mJ": 1e-3, "J": 1.0}[energy.split()[1]]
@@ -184,7 +183,7 @@ def _check_decision(brief: str, logs: Mapping[str, Sequence[float]]) -> None:
         decision,
     )
     assert [net for *_, net in named] == ["B", "A"]
-    shares = re.findall(r"at ([\d.]+) and ([\d.]+) of cpu's price", decision)
+    shares = re.findall(r"at ([\d.]+) and ([\d.]+) of cpu's cost", decision)
     batch = int(named[0][0])
     for (_, *numbers, net), share in zip(named, shares[0], strict=True):
         ends = interval(at[net, "batch", batch])
@@ -298,9 +297,13 @@ def test_a_cell_without_a_p_value_has_none_and_the_reason_is_said_once() -> None
 
 
 def test_memory_and_energy_are_absent_where_they_were_not_measured(priced: Path) -> None:
-    head = "cuda: peak memory, energy a call"
-    assert head in render_page(compose_brief(analyse_folder(priced)))
-    assert head not in render_page(compose_brief(analyse_made()))
+    measured, not_measured = (
+        render_page(compose_brief(analysis))
+        for analysis in (analyse_folder(priced), analyse_made())
+    )
+    for head in ("cuda: peak memory", "cuda: energy a call"):
+        assert head in measured
+        assert head not in not_measured
 
 
 def test_the_picture_is_named_or_why_there_is_none() -> None:
@@ -379,11 +382,14 @@ def test_what_helps_leaves_the_results_the_same_first_and_else_says_so() -> None
         return read_words(compose_brief(structs.replace(analysis, findings=changes)))
 
     both = say(make_change(cell, "training", 9.0), make_change(cell, "script", 2.0))
-    assert re.search(r"helps: .*2\.0× faster \(1\.9–2\.1\)\); .*9\.0× faster .*", both)
-    assert "(trains otherwise)" in both
-    assert "trains otherwise" not in say(make_change(cell, "script", 2.0))
+    assert re.search(
+        r"helps, per unit of work, with the same results: .*2\.0× faster \(1\.9–2\.1\)\); .*9\.0× faster .*",
+        both,
+    )
+    assert "(changes the training)" in both
+    assert "changes the training" not in say(make_change(cell, "script", 2.0))
     for none in (say(), say(make_change(other, "script", 2.0))):
-        assert "helps: " not in none
+        assert "helps, " not in none
         assert "to try: give each call more work" in none
 
 

@@ -40,7 +40,8 @@ def test_an_arm_that_computes_wrongly_is_the_first_thing_said() -> None:
 def test_why_cells_were_skipped_stands_behind_their_number() -> None:
     once, twice = (("no memory",), ("no memory", "no time"))
     for whys, words in (
-        (once, "1 skipped (no memory)"),
-        (twice, "2 skipped (the first: no memory)"),
+        (once, "1 skipped (matmul.square/n=1000/precision=fp32: no memory)"),
+        (twice, "2 skipped (the first: "),
+        (twice, ": no memory)"),
     ):
         assert words in " ".join(account(lose_on_cuda("skipped", *whys)))

@@ -90,7 +90,7 @@ def expect(drawn: Drawn) -> Sentences:
 
 
 def find_fair(way: Ladder, there: Sequence[Step]) -> str | None:
-    """The change of the first stage behind all of the timing; None: it trains otherwise, or is the first."""
+    """The change of the first stage behind all the timing; None: the training too, or it is the first."""
     timing = [place for place, stage in enumerate(way.stages) if stage.effect == "timing" and place]
     behind = [stage for stage in there if way.stages.index(stage) >= max(timing)]
     until = (

@@ -50,7 +50,7 @@ def test_every_change_is_of_one_kind_which_its_words_alone_tell() -> None:
 
 @pytest.mark.parametrize("waterfall", WATERFALLS, ids=lambda waterfall: waterfall.case)
 def test_the_fair_number_is_of_the_scripts_own_batch(waterfall: Waterfall) -> None:
-    """No change of the timing comes behind one that trains otherwise, which a fair number can't be of."""
+    """No change of the timing comes behind one that changes the training, which a fair number can't be of."""
     for way in (cell.way for cell in ASKED if cell.case == waterfall.case and cell.way):
         effects = [step.effect for step in way.stages[1:]]
         assert "timing" not in list(
