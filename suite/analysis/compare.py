@@ -19,6 +19,7 @@ from scipy import special
 from suite.analysis.observations import Measure, Observation, take_seconds, values_by_block
 from suite.analysis.result.cells import Answer, Bound, Comparison, set_down
 from suite.analysis.result.numbers import (
+    EQUIVALENCE,
     FEWEST,
     LEVEL,
     OTHER_LEVEL,
@@ -42,9 +43,6 @@ from suite.input_limits import RANGES
 
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""
-
-EQUIVALENCE = 0.05
-"""Two times within this are equivalent.  Fixed, because noise must not widen it."""
 
 MOST_BLOCKS = 100
 """Nobody runs more blocks than this to settle a cell."""

@@ -257,7 +257,7 @@ def _walk(index: CellIndex, way: Ladder, arm: str, *, begin: str | None = None) 
 
 def _find_fair(way: Ladder, measured: Sequence[Measured]) -> int | None:
     """The first of the stages measured from which on only what is timed fairly changes; None: there is none,
-    or it changes the training than the script."""
+    or it trains otherwise than the script."""
     cells = [stage.cell for stage in way.stages]
     effects = ["", *(find_effect(stage) for stage in way.stages[1:])]
     begin = cells.index(measured[0][0].cell) if measured else 0

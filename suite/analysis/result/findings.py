@@ -137,9 +137,9 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``loses``: the GPU is the slower one; else it wins or nobody can tell, but reaches only ``use``
     of its own best rate (None: there is no rate to compare).  ``winner`` is the nearest variant of the same
     work at which the GPU wins; without one, the nearest larger size at which it does; ``winner_otherwise``:
-    that changes the training.  ``hopeless``: why it loses is known, and the CPU is the right device: the GPU
-    wins at larger sizes alone, which are other work (``winner``), or it loses at every variant that should
-    help it (larger, with fewer calls, or a script's last stage), of which one at least was measured.
+    going there changes the training.  ``hopeless``: why it loses is known, and the CPU is the right device:
+    the GPU wins at larger sizes alone, which are other work (``winner``), or it loses at every variant that
+    should help it (larger, with fewer calls, or a script's last stage), of which one at least was measured.
     ``untried``: where it wins at no variant, the axes along which nothing larger was measured.
     ``provisional``: the cell has no verdict, only a ratio.
     ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond

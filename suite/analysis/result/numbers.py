@@ -24,6 +24,9 @@ MARGIN = 0.02
 """A difference of less is none, however significant: code alignment alone makes as much (Mytkowicz
 et al. 2009)."""
 
+EQUIVALENCE = 0.05
+"""Two times within this are equivalent.  Fixed, because noise must not widen it."""
+
 VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
 
 Answer = Literal["crosses", "always", "never", "equal", "not monotone", "undecided"]

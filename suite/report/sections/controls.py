@@ -142,10 +142,15 @@ def describe_failed(analysis: Analysis) -> list[str]:
         count = len({cell for cell, _, _ in differ})
         cells = "1 input-only cell differs" if count == 1 else f"{count} input-only cells differ"
         failures.append(f"{cells} on {arm}, such as {first}: {_doubt(off)}")
+    failures += _list_changes(analysis)
+    return [f"A CONTROL FAILED: {failure}." for failure in failures]
+
+
+def _list_changes(analysis: Analysis) -> list[str]:
+    """What was another thing in some blocks than in the others: an image, a driver, a GPU."""
     results = [result for cell in analysis.cells for result in cell.arms.values()]
     flags = [flag for result in results for flag in result.invalid if flag.code == "changed"]
-    failures += dict.fromkeys(word(flag) for flag in flags)
-    return [f"A CONTROL FAILED: {failure}." for failure in failures]
+    return list(dict.fromkeys(word(flag) for flag in flags))
 
 
 NOT_RUN = "not run"
@@ -156,22 +161,26 @@ ANSWERS: Mapping[Told, str] = {"held": "held", "failed": "failed", "too wide": "
 def sort_controls(analysis: Analysis) -> dict[str, list[str]]:
     """The controls that a campaign of these arms can have by what they tell, each by a short name."""
     controls, names = analysis.controls, TEXTS["control-names"]
+    # An arm that is another one again is that one's control.
+    again = {family.other for family in controls.again}
+    arms = [arm for arm in analysis.arms if arm not in again]
     answers: dict[str, list[Told]] = {
-        **{names["run-again"].format(arm=arm): [] for arm in analysis.arms},
+        **{names["run-again"].format(arm=arm): [] for arm in arms},
         **({names["hidden"]: []} if analysis.cpu and analysis.gpu else {}),
-        **{names["extra-work"].format(arm=arm): [] for arm in analysis.arms},
+        **{names["extra-work"].format(arm=arm): [] for arm in arms},
         **({names["input-only"]: _answer_input(analysis)} if analysis.others else {}),
     }
-    families = [(names["run-again"].format(arm=twin.base), twin) for twin in controls.twins]
-    families += [
-        (names["beside"].format(other=again.other, base=again.base), again)
-        for again in controls.again
+    families = [
+        (names["run-again"].format(arm=again.base), again)
+        for again in (*controls.twins, *controls.again)
     ]
     families += [(names["hidden"], controls.cuda_hidden)] if controls.cuda_hidden else []
     for name, family in families:
         answers.setdefault(name, []).extend([family.answer] if family.ratios else [])
     for extra in controls.extra_work:
         answers.setdefault(names["extra-work"].format(arm=extra.arm), []).append(extra.answer)
+    if _list_changes(analysis):
+        answers[names["unchanged"]] = ["failed"]
     # Of several cells the one that tells least, unless one failed.
     worst: Sequence[Told] = ("failed", "too wide", "held")
     told = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from suite.analysis.result.campaign import Analysis, FamilyMean
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.numbers import WORK_LEVEL, Ratio, Verdict, VerdictName
+from suite.analysis.result.numbers import EQUIVALENCE, WORK_LEVEL, Ratio, Verdict, VerdictName
 from suite.cells.families import name_title
 from suite.flags import Flag
 from suite.report.sections.tables.cells import show_arm_ratio, show_time
@@ -15,7 +15,14 @@ from suite.report.text.crossovers import describe_fixed, describe_work, name_siz
 from suite.report.text.names import name_cells, name_fixed, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import end_sentence, show_bytes, show_energy, show_ratio, show_share
+from suite.report.text.units import (
+    end_sentence,
+    show_bytes,
+    show_energy,
+    show_p,
+    show_ratio,
+    show_share,
+)
 from suite.report.text.wording import word
 
 MOST_ARMS = 2
@@ -44,7 +51,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
     absent = (
         end_sentence(word(verdict))
         for cell in cells
-        for verdict in (cell.verdicts[other] for other in analysis.leading)
+        for verdict in (cell.verdicts[other] for other in analysis.leading[:MOST_ARMS])
         if isinstance(verdict, Flag)
     )
     for sentence in dict.fromkeys(absent):
@@ -69,7 +76,10 @@ def _describe_rule(analysis: Analysis) -> str:
     if not any(isinstance(verdict, Verdict) and verdict.p is not None for verdict in verdicts):
         return ""
     return TEXTS["about"]["deciding"].format(
-        cells=len(analysis.work), level=WORK_LEVEL, margin=show_share(analysis.margin)
+        cells=len(analysis.work),
+        level=WORK_LEVEL,
+        margin=show_share(analysis.margin),
+        equal=show_share(EQUIVALENCE),
     )
 
 
@@ -99,7 +109,7 @@ def _show_p(cell: CellAnalysis, other: str) -> str:
     p = verdict.p if isinstance(verdict, Verdict) else None
     if p is None:
         return f"n={ratio.n}"
-    return f"{'p<0.001' if p < 0.001 else f'p={p:.3f}'} n={ratio.n}"
+    return f"{'p<0.001' if p < 0.001 else f'p={show_p(p)}'} n={ratio.n}"
 
 
 def _name_verdict(verdict: object, base: str, other: str) -> str:

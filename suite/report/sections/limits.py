@@ -79,9 +79,11 @@ def describe_cost(analysis: Analysis) -> str:
     spent = price.hourly * analysis.campaign.prediction.actual_s / 3600
     least = f"under {price.currency} {LEAST_MONEY}"
     cost = show_money(spent, price.currency) if spent >= LEAST_MONEY else least
-    text = f"At {show_money(price.hourly, price.currency)} an hour for either arm"
+    text = (
+        f"At {show_money(price.hourly, price.currency)} an hour for the machine, whichever arm runs"
+    )
     if spent:
-        text += f" the campaign cost {cost}"
+        text += f", the campaign cost {cost}"
     costs = analysis.find("cost", of="examples")
     if not costs:
         return f"{text}."

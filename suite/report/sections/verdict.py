@@ -69,7 +69,16 @@ def _decide_work(analysis: Analysis, sweeps: Sequence[SweepAnalysis]) -> list[st
         clauses = tuple(_choose(analysis, sweep, other) for sweep in sweeps)
         if any(clauses):
             alike.setdefault(clauses, []).append(other)
-    return [_write_sentence(analysis, sweeps, clauses, others) for clauses, others in alike.items()]
+    sentences = [
+        _write_sentence(analysis, sweeps, clauses, others) for clauses, others in alike.items()
+    ]
+    if len(sentences) < 2:
+        return sentences
+    # Each is about its arms and the first alone, and chooses between no others.
+    return [
+        f"{_name_all(analysis, others)} against {analysis.base}: {sentence[0].lower()}{sentence[1:]}"
+        for sentence, others in zip(sentences, alike.values(), strict=True)
+    ]
 
 
 def _write_sentence(
@@ -96,17 +105,25 @@ def _write_sentence(
         ]
         words = f"{do}: {'; '.join(parts)}"
     named = _name_size(analysis, sweeps, others[0])
-    return "; ".join(filter(None, [words.replace(_EACH, _name_any(others)), named])) + "."
+    return "; ".join(filter(None, [words.replace(_EACH, _name_any(analysis, others)), named])) + "."
 
 
-def _name_all(arms: Sequence[str]) -> str:
-    return join_words(arms) if len(arms) <= FEWEST else f"each of {arms[0]} to {arms[-1]}"
+def _name_all(analysis: Analysis, arms: Sequence[str]) -> str:
+    """Arms of which the same is said: many neighbours by their ends."""
+    if len(arms) > FEWEST and _are_neighbours(analysis, arms):
+        return f"each of {arms[0]} to {arms[-1]}"
+    return join_words(arms)
 
 
-def _name_any(arms: Sequence[str]) -> str:
+def _are_neighbours(analysis: Analysis, arms: Sequence[str]) -> bool:
+    first = analysis.others.index(arms[0])
+    return list(arms) == analysis.others[first : first + len(arms)]
+
+
+def _name_any(analysis: Analysis, arms: Sequence[str]) -> str:
     """Arms of which each was measured alone, to choose one of."""
     *rest, last = arms
-    if len(arms) > FEWEST:
+    if len(arms) > FEWEST and _are_neighbours(analysis, arms):
         return f"any one of {arms[0]} to {last}"
     return f"{', '.join(rest)} or {last}" if rest else last
 
@@ -126,12 +143,20 @@ def _choose(analysis: Analysis, sweep: SweepAnalysis, other: str) -> str:
     every = sorted([*wins, *loses, *equal, *undecided])
     if crossover.answer == "crosses":
         below, above = (base, _EACH) if crossover.rising else (_EACH, base)
-        smaller = f"up to {show_size(crossover.low or 0.0)}"
-        if not (equal or undecided):
-            smaller = f"at every smaller {axis} measured"
-        parts = [
-            f"on {above} from {name_size(axis, crossover.high or 0.0)} on, on {below} {smaller}"
-        ]
+        low, high = crossover.low or 0.0, crossover.high or 0.0
+        smaller = [size for size in every if size <= low]
+        larger = [size for size in every if size >= high]
+        upper, lower = (wins, loses) if crossover.rising else (loses, wins)
+        where = f"at {axis} {'= ' * (len(axis) == 1)}"
+        # What a verdict does not carry is not said of a whole range.
+        above_at = where + show_runs(upper, every)
+        if set(larger) <= set(upper):
+            above_at = f"from {name_size(axis, high)} on"
+        below_at = where + show_runs(lower, every)
+        if set(smaller) <= set(lower):
+            whole = len(smaller) + len(larger) == len(every)
+            below_at = f"at every smaller {axis} measured" if whole else f"up to {show_size(low)}"
+        parts = [f"on {above} {above_at}, on {below} {below_at}"]
     else:
         parts = [
             f"on {arm} at {axis} {'= ' * (len(axis) == 1)}{show_runs(sizes, every)}"
@@ -234,11 +259,9 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
         ]
     if done < FEWEST:
         blocks = show_things(done, "block")
-        missing_s = (FEWEST - done) * _measure_block(analysis)
-        more = (
-            f"RESUME=results/{analysis.campaign.folder} goes on, and takes about "
-            f"{show_duration(missing_s)} for these"
-        )
+        took = show_duration((FEWEST - done) * _measure_block(analysis))
+        fewer = f" BLOCKS={FEWEST}" if analysis.campaign.blocks < FEWEST else ""
+        more = f"RESUME=results/{analysis.campaign.folder}{fewer} goes on, and takes about {took} for these"
         return [
             f"Nothing is decided: {blocks} done, and verdicts take {FEWEST}; {more}.",
             "Until then the ratios are no findings.",
@@ -247,8 +270,9 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
     counts = [_count(analysis.work, other) for other in analysis.leading]
     if not any(counts):
         return ["Nothing is decided: no cell of work has a verdict."]
-    if not works:
-        return [tell_comparison(analysis, other) for other in analysis.leading]
+    if not works or any(count["FASTER"] + count["SLOWER"] for count in counts):
+        lead = [f"Nothing is decided at any size{where}."] if works else []
+        return lead + [tell_comparison(analysis, other) for other in analysis.leading]
     what = f"Nothing is decided: no verdict names a winner at any size{where}."
     if all(count.total() == count["INVALID"] > 0 for count in counts):
         what = "Nothing is decided: every comparison is INVALID."
@@ -300,14 +324,18 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         return
     wanted = each[(len(each) - 1) // 2]
     if wanted > RANGES["blocks"].most:
-        yield "More blocks would not settle most of the inconclusive cells: the noise is too large."
+        of = f" of {other}" if len(analysis.leading) > 1 else ""
+        yield f"More blocks would not settle most of the inconclusive cells{of}: the noise is too large."
         return
     done = count_blocks(analysis)
     block_s = _measure_block(analysis)
     settled = sum(blocks <= wanted for blocks in each)
-    half = f"Of the {len(each)} inconclusive cells {settled}"
+    of = f" of {other}" if len(analysis.leading) > 1 else ""
+    half = f"Of the {len(each)} inconclusive cells{of} {settled}"
     if settled == len(each):
-        half = f"All {settled} inconclusive cells" if settled > 1 else "The inconclusive cell"
+        half = (
+            f"All {settled} inconclusive cells{of}" if settled > 1 else f"The inconclusive cell{of}"
+        )
     yield (
         f"{half} should be settled by BLOCKS={wanted} instead of {done}, in about "
         f"{show_duration((wanted - done) * block_s)} more."
@@ -370,7 +398,7 @@ def list_crossovers(analysis: Analysis) -> Iterator[dict[str, str]]:
         for (loses, wins, rest), others in alike.items():
             several = len(analysis.others) > 1
             yield {
-                "sweep": name + (f": {_name_all(others)}" if several else ""),
+                "sweep": name + (f": {_name_all(analysis, others)}" if several else ""),
                 f"{analysis.base} wins at": loses,
                 f"{'the other arm' if several else analysis.others[0]} wins at": wins,
                 "equal or undecided at": rest,

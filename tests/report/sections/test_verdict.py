@@ -122,7 +122,7 @@ NONE = "iiiiiiii", "iiiii", "iii"
             "sssffffi",
             "iiiii",
             "iii",
-            "on cuda from n = 100 on, on cpu up to 64, undecided at 10000;",
+            "on cuda at n = 100 to 4000, on cpu at every smaller n measured, undecided at 10000;",
         ),
         ("sssseeee", "iiiii", "iii", "on cpu at n = 1 to 100, equivalent at 256 to 10000;"),
         ("iiiiifff", "iiiii", "iii", "on cuda at n = 1000 to 10000, undecided at 1 to 256;"),
@@ -175,7 +175,7 @@ def test_no_winner_is_named_where_no_verdict_names_one() -> None:
         ({"profile": "quick"}, "the profile quick gives no verdicts; PROFILE=standard does."),
         (
             {"blocks": 2},
-            "2 blocks done, and verdicts take 3; RESUME=results/made-up goes on, and takes about ",
+            "2 blocks done, and verdicts take 3; RESUME=results/made-up BLOCKS=3 goes on, and takes about ",
         ),
     ],
 )
@@ -252,10 +252,21 @@ def test_gpus_that_differ_have_a_sentence_each_and_others_share_one() -> None:
         ),
     )
     text = say(mixed)
-    assert "Train on cuda:0 from batch 512 on" in text
-    assert "Train on cuda:1 at every batch measured (2 of 2 networks)" in text
+    assert "cuda:0 against cpu: train on cuda:0 from batch 512 on" in text
+    assert "cuda:1 against cpu: train on cuda:1 at every batch measured (2 of 2 networks)" in text
     many = plant("iiiiiiii", "sssff", "ssf", tuple(f"cuda:{i}" for i in range(8)))
     assert "Train on any one of cuda:0 to cuda:7 from batch 512 on" in say(many)
+    # Arms between which another one stands are no range.
+    mixed = structs.replace(
+        many,
+        sweeps=tuple(
+            structs.replace(
+                sweep, crossovers={**sweep.crossovers, "cuda:2": Crossover(answer="undecided")}
+            )
+            for sweep in many.sweeps
+        ),
+    )
+    assert "Train on cuda:0, cuda:1, cuda:3, cuda:4, cuda:5, cuda:6 or cuda:7 from" in say(mixed)
 
 
 def test_one_arm_alone_says_what_it_reached_and_why_the_other_did_not_run() -> None:
