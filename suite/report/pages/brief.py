@@ -9,9 +9,9 @@ from typing import get_args
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
-from suite.analysis.result.findings import RuleName
+from suite.analysis.result.findings import Finding, RuleName
 from suite.report.pages.gallery import write_first_picture
-from suite.report.sections.causes import describe_change, describe_naive_gaps
+from suite.report.sections.causes import describe_change, describe_naive_gaps, name_change
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.deciding import write_deciding, write_means
 from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
@@ -51,9 +51,9 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = RO
     page = Page(name_banners(analysis.flags))
     write_brief(page, analysis, undrawn, room)
     page.paragraph(
-        "Details: report.md in the same folder; ",
+        "Details: report.md in the same folder, whose rows have receipts; ",
         Code("make defend RUN=folder CELL=receipt"),
-        " there shows the evidence behind a row.",
+        " shows the evidence behind one.",
     )
     return page
 
@@ -146,8 +146,6 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         for cell in analysis.work
         if cell.standing and cell.standing.loses and not cell.standing.provisional
     ]
-    gpu = analysis.gpu or ""
-    changed = {change.cell for change in analysis.find("change", arm=gpu, verdict="faster")}
     by_rule: dict[RuleName, list[CellAnalysis]] = {}
     for cell in losses:
         by_rule.setdefault(cell.causes[0].rule, []).append(cell)
@@ -161,8 +159,12 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         count = f"largest in {len(cells)} of {show_things(len(losses), 'cell')}"
         if rule != "unknown":
             count += f", {how}"
-        # One for which something helps, if there is any.
-        helped = [cell for cell in cells if cell.id in changed]
+        # One for which something helps that leaves the results the same, if there is any.
+        helped = [
+            cell
+            for cell in cells
+            if any(_read_effect(change) == "script" for change in _find_changes(analysis, cell))
+        ]
         worst = max(
             helped or cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0
         )
@@ -186,21 +188,29 @@ def _describe_example(analysis: Analysis, cell: CellAnalysis) -> str:
 
 
 def _describe_remedy(analysis: Analysis, cell: CellAnalysis) -> str:
-    """What was measured to help this cell, what leaves the results the same first; or what to try."""
+    """What was measured to help this cell with the same results, and by how much; what helps and is other
+    training is named, and its gain is none of this cell's; else what to try."""
     names = name_cells(analysis.cells)
-    changes = analysis.find("change", arm=analysis.gpu or "", cell=cell.id, verdict="faster")
-    changes.sort(key=lambda change: -change.number.value)
-    kinds = [change.evidence[2].values.get("effect") for change in changes]
-    # The largest gain that leaves the results the same, then the largest that does not.
-    chosen = [changes[kinds.index(kind)] for kind in ("script", "training") if kind in kinds]
-    if chosen:
-        helps = "; ".join(describe_change(change, names) for change in chosen)
-        same = ", with the same results" if "script" in kinds else ""
-        return f"helps, per unit of work{same}: {helps}"
+    changes = sorted(_find_changes(analysis, cell), key=lambda change: -change.number.value)
+    same = [change for change in changes if _read_effect(change) == "script"]
+    otherwise = [change for change in changes if _read_effect(change) == "training"]
+    parts = [f"helps: {describe_change(change, names)}" for change in same[:1]]
+    parts += [f"or {name_change(change)}" for change in otherwise[:1]]
     words, standing = TEXTS["standing"], cell.standing
-    if standing and standing.hopeless:
+    if not same and standing and standing.hopeless:
         return str(words["larger" if standing.winner else "hopeless"])
-    return f"to try: {TEXTS['advice'][cell.causes[0].rule]}"
+    if not same:
+        parts.insert(0, f"to try: {TEXTS['advice'][cell.causes[0].rule]}")
+    return ", ".join(parts)
+
+
+def _find_changes(analysis: Analysis, cell: CellAnalysis) -> list[Finding]:
+    """The changes that make this cell faster on the GPU."""
+    return analysis.find("change", arm=analysis.gpu or "", cell=cell.id, verdict="faster")
+
+
+def _read_effect(change: Finding) -> object:
+    return change.evidence[2].values.get("effect")
 
 
 def _describe_controls(analysis: Analysis) -> str:

@@ -25,10 +25,10 @@ def describe_change(change: Finding, names: Mapping[str, str]) -> str:
     """``prefetch instead of none (mlp.train → on: 2.0× faster)``, and whether it changes the training."""
     where = word_evidence(change.evidence[1], names=names)
     way = f"{names.get(change.cell, change.cell)} → {where}"
-    return f"{_name_change(change)} ({way}: {format_number(change)})"
+    return f"{name_change(change)} ({way}: {format_number(change)})"
 
 
-def _name_change(change: Finding) -> str:
+def name_change(change: Finding) -> str:
     """What a change is called, and whether it changes the training."""
     what, _, effect, *_ = change.evidence
     return word_evidence(what) + OTHERWISE * (effect.values.get("effect") == "training")
@@ -176,7 +176,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
             write_findings(page, caption, shown, columns)
         neither = analysis.find("change", arm=arm, verdict="")
         if neither:
-            listed = "; ".join(map(_name_change, neither))
+            listed = "; ".join(map(name_change, neither))
             page.paragraph(f"Neither shown to help nor to harm on {arm}: {listed}.")
 
 
