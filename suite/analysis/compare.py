@@ -278,44 +278,55 @@ def find_pooled_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | 
     return _make_ratio(moments, freedom + 1)
 
 
-def find_mean_ratio(pairs: Iterable[tuple[Rows, Rows]], *, paired: bool) -> Ratio | None:
-    """The geometric mean of several ratios, other over base, of which each counts once.
+def find_mean_ratio(
+    pairs: Iterable[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
+) -> Ratio | None:
+    """The geometric mean of several cells' ratios, other over base, of which each counts once.
 
-    Of each pair the base's rows and the other's, with a value in common where they are ``paired``.  The
-    interval is that of the ratios themselves, paired by block or Welch's, on what each block (invocation)
-    contributes to the mean, so that it holds what a block does to all of them together.  It says nothing
-    of other ratios than these, and has no p-value.  None: there is no ratio.
+    Of each cell the base's values by block and the other's, with a block in common where they are
+    ``paired``; no cell need have a value in every block.  Of ``B`` blocks in which any of the ``C`` cells
+    has a pair, where cell ``c`` has the pairs ``d[c, b] = ln other[c, b] - ln base[c, b]`` in ``B_c`` of
+    them, whose mean is ``d̄[c]``::
+
+        m = (1 / C) Σ_c d̄[c]
+        m[b] = m + Σ_(c with a pair in b) w[c] (d[c, b] - d̄[c])
+        w[c] = (B / (C B_c)) √((B - 1) B_c / (B (B_c - 1)))
+        mean = exp(m),   interval = exp(m ± t(0.975, B - 1) sd(m[b]) / √B)
+
+    Without gaps ``w[c]`` is ``1 / C`` and ``m[b]`` the mean over cells of ``d[c, b]``.  So the cells of a
+    block, which share its machine's mood, are one observation, and a block that lacks cells does not stand
+    out by their ratios (``m[b]`` is the estimator's influence function, scaled so that a cell's own variance
+    has ``B_c - 1`` degrees of freedom).  What is not paired is averaged so on each side, and the interval
+    is Welch's.  Fleming and Wallace 1986 on why ratios have a geometric mean.
+
+    It says nothing of other cells than these, and has no p-value.  There is no interval where a cell has
+    under three values on a side (pairs), since nobody knows its spread.  None: there are no cells.
 
     Raises:
         ValueError: a value is not positive.
     """
     sides: tuple[list[dict[int, float]], list[dict[int, float]]] = [], []
-    for rows in pairs:
-        values = list(map(values_by_block, rows))
-        if paired:
-            common = values[0].keys() & values[1].keys()
-            values = [{block: of[block] for block in of if block in common} for of in values]
+    for values in pairs:
+        common = values[0].keys() & values[1].keys()
         for side, of in zip(sides, values, strict=True):
-            side.append(of)
+            side.append({block: of[block] for block in of if block in common or not paired})
     if not sides[0]:
         return None
     base, other = map(_average, sides)
-    found = (
+    mean = (
         find_paired_ratio(base, other)
         if paired
         else find_welch_ratio(base.values(), other.values())
     )
-    return found and structs.replace(found, p=None)
+    fewest = min(len(of) for side in sides for of in side)
+    if mean and fewest < FEWEST:
+        return _make_ratio(Moments(mean=math.log(mean.value), error=0.0, freedom=0.0), fewest)
+    return mean and structs.replace(mean, p=None)
 
 
 def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """By block what it says of the geometric mean over the cells, of whose values by block this is the mean.
-
-    Where every cell has a value in every block that is the block's own geometric mean.  Else a block that
-    lacks cells must not stand out by their size: what it says is the mean of all, and the deviations of
-    those that it has from their own means, by their weights (the estimator's influence function), as
-    much larger as fewer values make them smaller.
-    """
+    """By block what it says of the geometric mean over the cells, of whose values by block this is the mean:
+    exp(m[b]) of `find_mean_ratio`, of one side."""
     logs = [{block: math.log(value) for block, value in of.items()} for of in cells]
     means = [math.fsum(of.values()) / len(of) for of in logs]
     blocks = sorted({block for of in logs for block in of})

@@ -140,8 +140,8 @@ class FamilyMean(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is typical of a family's cells of work on an arm, against the first arm.
 
     ``staged``: these are the stages of scripts, which stand apart from all others.  ``ratio`` is the
-    geometric mean of the ratios of the ``counted`` cells, those with a valid pair in every block that counts
-    on both arms (None: there is no such cell or block); ``cells`` are all of them.  ``wins``, ``loses``,
+    geometric mean of the ratios of the ``counted`` cells, those with a ratio and no INVALID arm (None: there
+    are none), a block that one of them lacks included; ``cells`` are all of them.  ``wins``, ``loses``,
     ``equal`` and ``undecided`` count verdicts FASTER, SLOWER, EQUIVALENT and INCONCLUSIVE; the others have
     none, or are INVALID.
     """

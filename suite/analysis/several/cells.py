@@ -163,7 +163,13 @@ def _count(pair: Pair, sides: Sides) -> Tally:
         inconclusive=cells["INCONCLUSIVE"],
         unjudged=tuple(cell for cell in work if cell not in judged),
         averaged=tuple(averaged),
-        mean=find_mean_ratio([sides[cell] for cell in averaged], paired=pair.interleaved)
+        mean=find_mean_ratio(
+            (
+                (values_by_block(base), values_by_block(other))
+                for base, other in map(sides.__getitem__, averaged)
+            ),
+            paired=pair.interleaved,
+        )
         if len(averaged) > 1
         else None,
     )

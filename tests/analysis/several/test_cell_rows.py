@@ -237,10 +237,13 @@ def test_a_block_that_lacks_cells_does_not_stand_out_by_their_size() -> None:
         ]
 
     base, other = observe_cells(2), observe_cells(5)
-    pairs = list(zip(base, other, strict=True))
+    pairs = [
+        (values_by_block(rows), values_by_block(others))
+        for rows, others in zip(base, other, strict=True)
+    ]
     mean = find_mean_ratio(pairs, paired=False)
     assert mean
-    ratios = [find_welch_ratio(*(values_by_block(of).values() for of in rows)) for rows in pairs]
+    ratios = [find_welch_ratio(*(of.values() for of in sides)) for sides in pairs]
     values = [ratio.value for ratio in ratios if ratio]
     assert mean.value == pytest.approx(statistics.geometric_mean(values), rel=1e-9)
     assert mean.low is not None
@@ -268,7 +271,8 @@ def test_the_interval_of_a_geometric_mean_covers_the_truth(*, paired: bool) -> N
             kept = draw.permutation(6)[: 6 - int(draw.random() < 0.6)]
             return [replace(row, seconds=float(times[n]), block=int(n)) for n in kept]
 
-        mean = find_mean_ratio([(draw_cell(s, 0), draw_cell(s, 1)) for s in sizes], paired=paired)
+        pairs = [[values_by_block(draw_cell(s, side)) for side in (0, 1)] for s in sizes]
+        mean = find_mean_ratio([(base, other) for base, other in pairs], paired=paired)
         assert mean
         hits.append(contains(mean, truth))
     assert count(hits).lies_within(0.92, 0.98), str(count(hits))

@@ -226,9 +226,11 @@ def test_a_mean_without_three_blocks_has_no_interval_and_one_of_nothing_no_numbe
         assert mean.ratio
         assert mean.ratio.low is None
     assert [mean.ratio for mean in analyse_golden("troubled").means] == [None] * 3
-    # The cell that a killed container lost in a block is left out of the mean, and not of the count.
+    # A killed container left one cell two pairs: it counts, but nobody knows its spread.
     _, mlp = analyse_golden("two-arms").means
-    assert (mlp.cells, mlp.counted, mlp.wins, mlp.loses, mlp.undecided) == (2, 1, 1, 0, 0)
+    assert (mlp.cells, mlp.counted, mlp.wins, mlp.loses, mlp.undecided) == (2, 2, 1, 0, 0)
+    assert mlp.ratio
+    assert (mlp.ratio.n, mlp.ratio.low) == (2, None)
 
 
 def test_steps_of_scripts_are_a_family_of_their_own() -> None:
