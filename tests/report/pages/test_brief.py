@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec import structs
+from rich.cells import cell_len
 from scipy import stats
 
 from suite.analysis.analyse import analyse, analyse_folder
@@ -25,12 +26,14 @@ from suite.analysis.result.numbers import Ratio, cite
 from suite.cells.cell import Cell
 from suite.flags import raise_flag
 from suite.model import Document
-from suite.report.pages.brief import compose_brief, compose_screen
+from suite.report.pages.brief import compose_brief, compose_screen, write_brief
 from suite.report.pages.campaign import compose
 from suite.report.pages.gallery import LATER, depict
 from suite.report.produce import LONGEST_BRIEF, build_report
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import COLUMNS, MOST_LINES, render_lines
+from suite.report.text.page import Page
+from suite.report.text.wording import name_banners
 from tests import synthetic
 from tests.analysis.campaign.test_recomputation import adjust, compare, gather, moderate
 from tests.bench.truth.campaigns import Planted, make_documents, make_plan
@@ -256,6 +259,8 @@ CAMPAIGNS: Mapping[str, Callable[[], Analysis]] = {
     "hostile": lambda: make_hostile(HOSTILE),
     "long": lambda: make_hostile("a longer word than any " * 40),
     "one long word": lambda: make_hostile("x" * 3000),
+    "wide characters": lambda: make_hostile("幅の広い字" * 300),
+    "what is spelled out": lambda: make_hostile("a\U0010ffff*" * 900),
 }
 
 
@@ -265,17 +270,19 @@ def test_a_brief_is_a_page_and_a_screen_and_the_report_begins_with_it(name: str)
     report = build_report(analysis)
     brief = report.files["brief.md"]
     assert len(brief) <= LONGEST_BRIEF
-    *own, details = brief.rstrip("\n").split("\n\n")
-    assert details.startswith("Details: report.md")
-    assert report.files["report.md"].startswith("\n\n".join(own) + "\n\n## ")
+    assert brief.rstrip("\n").split("\n\n")[-1].startswith("Details: report.md")
+    whole = Page(name_banners(analysis.flags))
+    write_brief(whole, analysis, report.undrawn)
+    assert report.files["report.md"].startswith(render_page(whole) + "\n## ")
     lines = report.terminal.splitlines()
     assert len(lines) <= MOST_LINES
-    assert max(map(len, lines)) <= COLUMNS
+    assert max(map(cell_len, lines)) <= COLUMNS
     assert len(read_rows(brief, "cell")) <= 10
 
 
 def test_lines_of_a_terminal_end_between_words() -> None:
     words = set(re.findall(r"\S+", read_words(compose_screen(analyse_golden("two-arms")))))
+    words |= {"more", "in", "report.md.", "report.md", "…"}
     page = compose_screen(analyse_golden("two-arms"))
     for most in (MOST_LINES, 9, 6):
         text = render_lines(page, most)
