@@ -28,9 +28,6 @@ MOST_LINES = 22
 _MOST_HEADS = 4
 """Columns of the widest table that stays one where its rows are wider than a line."""
 
-_LEAST_ROWS = 2
-"""Lines of rows that a table keeps, however little room there is."""
-
 _GAP = "  "
 
 
@@ -81,8 +78,8 @@ def _cut(lines: list[str], limit: int | None) -> list[str]:
 
 
 def _render_table(table: Table, limit: int | None) -> list[str]:
-    """The table, its rows in ``limit`` lines; one of many columns that is too wide as a line a row, each cell
-    behind its head."""
+    """The table, its rows in twice ``limit`` lines, for they answer; one of many columns that is too wide as
+    a line a row, each cell behind its head."""
     heads, *body = [
         [show_privately(cell.text) for cell in row] for row in (table.headers, *table.rows)
     ]
@@ -97,7 +94,7 @@ def _render_table(table: Table, limit: int | None) -> list[str]:
     while sum(widths) > columns:
         widths[widths.index(max(widths))] -= 1
     rows = [_lay_out(row, widths) for row in body]
-    kept, room = len(rows), None if limit is None else max(limit, _LEAST_ROWS)
+    kept, room = len(rows), None if limit is None else 2 * limit
     while room and kept > 1 and sum(map(len, rows[:kept])) > room:
         kept -= 1
     more = [f"… {len(rows) - kept} more, in report.md"] if kept < len(rows) else []
