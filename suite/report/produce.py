@@ -22,9 +22,10 @@ from suite.report.pictures.samples import depict_samples
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
+from suite.report.render.plain import show_privately
 from suite.report.render.terminal import MOST_LINES, render_lines
 from suite.report.text.names import name_receipt
-from suite.report.text.page import Page
+from suite.report.text.page import Limits, Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,24 +72,46 @@ LONGEST_BRIEF = 6000
 
 
 def _build(analysis: Analysis, undrawn: str | None) -> Report:
-    # Of a campaign whose names or reasons are long it tells less.
-    for room in range(ROOM, 0, -1):
-        brief = render_page(compose_brief(analysis, undrawn, room))
-        if len(brief) <= LONGEST_BRIEF:
-            break
-    page = compose(analysis, undrawn, room)
+    page = compose(analysis, undrawn)
     return Report(
         analysis=analysis,
         page=page,
         undrawn=undrawn,
         files={
             "summary.json": render_json(analysis),
-            "brief.md": brief,
+            "brief.md": fit_brief(analysis, undrawn),
             "report.md": render_page(page),
             "cells.csv": render_csv(analysis),
         },
         terminal=render_lines(compose_screen(analysis, undrawn), most=MOST_LINES),
     )
+
+
+def fit_brief(analysis: Analysis, undrawn: str | None = None) -> str:
+    """``brief.md`` in at most `LONGEST_BRIEF` characters.
+
+    Of a campaign whose names or reasons are long it tells less: long texts are cut first, then rows of
+    tables; the decision only where the smallest page with it is too long, and whole blocks at last.
+    """
+    sizes = [(room, LONGEST_BRIEF) for room in range(ROOM, 0, -1)]
+    for room, strong in [*sizes, *((1, letters) for letters in (2000, 1000, 500, 100))]:
+        page = compose_brief(analysis, undrawn, room)
+        page.shorten(
+            Limits(
+                paragraph=20 + 100 * room,
+                cell=60 + 4 * room,
+                strong=strong,
+                rows=2 * room,
+                hide=show_privately,
+            )
+        )
+        if len(brief := render_page(page)) <= LONGEST_BRIEF:
+            return brief
+    while len(brief) > LONGEST_BRIEF:
+        # The last says where the rest is.
+        del page.blocks[-2]
+        brief = render_page(page)
+    return brief
 
 
 def build_comparison(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from suite.report.produce import build_report
+from suite.report.render.markdown import render_page
 from suite.report.render.plain import show_plainly, show_privately
+from suite.report.render.terminal import render_lines
+from suite.report.text.page import Code, Figure, Limits, Page, Runs, Strong
 from tests import synthetic
 from tests.changes import invoke, lose, plant, tell
 from tests.rendering import render_html, study
@@ -91,11 +95,37 @@ def write() -> dict[str, str]:
     return {**report.files, "report.html": html, "the terminal": report.terminal}
 
 
-@pytest.mark.parametrize("name", ["report.md", "report.html", "cells.csv", "the terminal"])
+@pytest.mark.parametrize(
+    "name", ["brief.md", "report.md", "report.html", "cells.csv", "the terminal"]
+)
 def test_what_is_private_is_in_no_file_that_is_handed_on(name: str) -> None:
     text = write()[name]
     assert [what for what, secret in PRIVATE.items() if secret in text] == []
     assert len(text) > 500
+
+
+IMAGE = f"registry.acme.internal:5000/team/secret-img:2 (sha256:{'d' * 64})"
+
+
+@pytest.mark.parametrize(
+    "runs", [(f"laid on {IMAGE}",), (Strong("laid on"), " regis", IMAGE[5:]), (Code(IMAGE),)]
+)
+def test_a_text_that_is_cut_has_lost_what_is_private_before(runs: Runs) -> None:
+    for most in range(1, 2 * len(IMAGE)):
+        page = Page()
+        page.paragraph(*runs)
+        page.bullets([runs])
+        page.columns("".join(map(str, runs[-1:])), [(IMAGE, [IMAGE])])
+        page.figure("plot", IMAGE, IMAGE)
+        page.heading(IMAGE)
+        page.shorten(Limits(paragraph=most, cell=most, strong=most, rows=1, hide=show_privately))
+        shown = render_page(page) + render_lines(_without_figures(page))
+        assert not re.search("acme|team|secret|5000/", shown), most
+
+
+def _without_figures(page: Page) -> Page:
+    page.blocks = [block for block in page.blocks if not isinstance(block, Figure)]
+    return page
 
 
 def test_what_says_which_software_it_was_stays() -> None:

@@ -24,20 +24,14 @@ from suite.report.sections.opening import (
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
 from suite.report.text.crossovers import describe_common
 from suite.report.text.names import name_cells
-from suite.report.text.page import Code, Page, Strong
+from suite.report.text.page import Code, Page, Strong, Table, point_to_rows
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_seconds, show_things
 from suite.report.text.wording import NO_FINDING, name_banners, word
 
 ROOM, _SCREEN = 10, 4
-"""What there is room for: in a brief so many rows, warnings and causes where nothing is long, and texts
-to match; on a terminal so many warnings."""
-
-_PARAGRAPH, _CELL = 100, 8
-"""Letters of a paragraph, and of a table's cell, for each unit of room."""
-
-_NAME = 20
-"""Letters that every cell of a table may have besides."""
+"""What there is room for: in a brief so many warnings and causes, and cells that decide; on a terminal so
+many warnings."""
 
 
 def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
@@ -46,7 +40,7 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = RO
     Args:
         analysis: of the campaign.
         undrawn: why there are no pictures; None where there are.
-        room: how much of everything it may hold, from `ROOM` down to 1.
+        room: how many warnings, causes and cells that decide it may hold.
     """
     page = Page(name_banners(analysis.flags))
     write_brief(page, analysis, undrawn, room)
@@ -58,17 +52,19 @@ def compose_brief(analysis: Analysis, undrawn: str | None = None, room: int = RO
     return page
 
 
-def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) -> None:
-    """The blocks that ``brief.md`` consists of and the report begins with."""
+def write_brief(
+    page: Page, analysis: Analysis, undrawn: str | None, room: int | None = None
+) -> None:
+    """The blocks that ``brief.md`` consists of, and the report begins with, which needs no ``room``."""
     _write_answers(page, analysis, room)
     write_first_picture(page, analysis, undrawn)
     common = describe_common(analysis)
     page.table(
         TEXTS["captions"]["who-wins"].format(common=f"; {common}" if common else ""),
-        list(list_crossovers(analysis))[:room],
+        list_crossovers(analysis),
     )
-    write_deciding(page, analysis, room)
-    write_means(page, analysis, room)
+    _write_deciding(page, analysis, min(ROOM, 2 * (room or ROOM)))
+    write_means(page, analysis, len(analysis.means))
     if analysis.cpu and analysis.gpu:
         page.paragraph(Strong(f"Why {analysis.cpu} wins where it does"))
         page.bullets(list(_describe_causes(analysis))[:room] or [_NO_LOSS])
@@ -89,22 +85,35 @@ def write_brief(page: Page, analysis: Analysis, undrawn: str | None, room: int) 
     page.bullets(
         (Strong(topic), f" {' '.join(texts)}") for topic, texts in answers.items() if texts
     )
-    page.shorten(_PARAGRAPH * room, _NAME + _CELL * room)
 
 
 def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     """What a terminal shows of the brief."""
     page = Page(name_banners(analysis.flags))
     _write_answers(page, analysis, _SCREEN)
-    page.table(TEXTS["captions"]["who-wins"].format(common=""), list_crossovers(analysis))
+    if rows := list(list_crossovers(analysis)):
+        other = "other" if len(analysis.others) > 1 else analysis.others[0]
+        heads = ("who wins at which sizes", analysis.base, other, "neither")
+        columns = zip(*(row.values() for row in rows), strict=True)
+        page.columns("", zip(heads, columns, strict=True))
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
     if undrawn:
         page.paragraph(undrawn)
-    page.shorten(_PARAGRAPH * _SCREEN, _NAME + _CELL * ROOM)
     return page
 
 
-def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
+def _write_deciding(page: Page, analysis: Analysis, most: int) -> None:
+    """The cells that decide, and how many more there are in the report."""
+    write_deciding(page, analysis, most)
+    if most < ROOM:
+        whole = Page()
+        write_deciding(whole, analysis, ROOM)
+        rows = sum(len(block.rows) for block in whole.blocks if isinstance(block, Table))
+        if rows > most:
+            page.blocks.append(point_to_rows(rows - most))
+
+
+def _write_answers(page: Page, analysis: Analysis, room: int | None) -> None:
     """What was measured where and when, whether it is sound, what must not be missed, and the decision."""
     others, base, campaign = ", ".join(analysis.others), analysis.base, analysis.campaign
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
@@ -112,15 +121,16 @@ def _write_answers(page: Page, analysis: Analysis, room: int) -> None:
         f"{describe_machine(analysis)}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}."
     )
     soundness, why = judge_soundness(analysis)
-    page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.")
+    invalid = f" {NO_FINDING}" if analysis.invalid else ""
+    page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.{invalid}")
     for flag in analysis.flags:
-        for banner in name_banners([flag]):
-            why = NO_FINDING if flag.severity == "invalid" else f"{word(flag)}."
-            page.paragraph(Strong(f"{banner}."), f" {why}")
-    warnings = warn(analysis)
+        for banner in name_banners([flag]) if flag.severity != "invalid" else ():
+            page.paragraph(Strong(f"{banner}."), f" {word(flag)}.")
+    # What makes it invalid is said already.
+    warnings = [warning for warning in warn(analysis) if NO_FINDING not in warning]
     for warning in warnings[:room]:
         page.paragraph(warning)
-    if len(warnings) > room:
+    if room is not None and len(warnings) > room:
         page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}.")
     settling = not describe_failed(analysis)
     page.paragraph(Strong(" ".join(decide(analysis, settling=settling))))

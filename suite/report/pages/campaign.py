@@ -47,10 +47,10 @@ from suite.report.text.units import end_sentence, show_share
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
-def compose(analysis: Analysis, undrawn: str | None = None, room: int = ROOM) -> Page:
-    """The whole report, which begins with the brief; ``undrawn`` and ``room`` are those of that."""
+def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
+    """The whole report, which begins with the brief, uncut; ``undrawn`` is that of the brief."""
     page = Page(name_banners(analysis.flags))
-    write_brief(page, analysis, undrawn, room)
+    write_brief(page, analysis, undrawn)
     write_causes(page, analysis)
     write_advice(page, analysis)
     write_gaps(page, analysis)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from suite.report.pictures.picture import Curves, Picture, Ratios
 from suite.report.plots import sheet
-from suite.report.render.plain import show_plainly
+from suite.report.render.plain import show_privately
 from suite.report.text.units import show_size, show_tick
 
 _WIDTH = 5.2
@@ -28,7 +28,7 @@ def draw_ratios(picture: Picture, ratios: Ratios) -> Figure:
         [1.0, *(end for mark in marks for end in (mark.value, mark.low, mark.high))], 0.1
     )
     sheet.scale_up(every[0], "y", (low, high), lambda value: f"{show_tick(value, '')}×")
-    every[0].set_ylabel(show_plainly(ratios.label))
+    every[0].set_ylabel(show_privately(ratios.label))
     for axes, panel in zip(every, ratios.panels, strict=True):
         _draw_panel(picture, axes, panel, count)
         axes.axhspan(low, 1, facecolor="#0000000d", zorder=0)
@@ -44,7 +44,7 @@ def _draw_panel(picture: Picture, axes: Axes, panel: Curves, count: int) -> None
     shown = [sheet.tame(size) for size in sizes]
     ticks = sheet.thin(shown, (shown[-1] / shown[0]) ** (_LETTER * count))
     sheet.scale_up(axes, "x", sheet.find_sides(shown, 0.06), show_size, ticks)
-    axes.set_xlabel(show_plainly(panel.axis))
+    axes.set_xlabel(show_privately(panel.axis))
     for name, line in panel.lines.items():
         look = sheet.look_of(picture, name)
         sheet.draw_marks(axes, look, list(map(sheet.tame, line)), list(line.values()), "y")

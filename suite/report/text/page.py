@@ -6,12 +6,13 @@ characters it holds: what is strong, code or a link is a value of its own among 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from suite.report.text.units import NO_NUMBER as NO_NUMBER  # noqa: PLC0414  sections find it here
-from suite.report.text.units import Quantity
+from suite.report.text.units import Quantity, show_things
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,21 @@ class Appendix:
 Block = Heading | Paragraph | Bullets | Table | Figure | Footnotes | Appendix
 
 
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How much a short page may hold: letters of a paragraph, item, caption or heading, of a table's cell and
+    of what is `Strong`, and rows of a table.
+
+    ``hide`` takes what is private out of a text; cut first, a text could lose the form that it is known by.
+    """
+
+    paragraph: int
+    cell: int
+    strong: int
+    rows: int
+    hide: Callable[[str], str]
+
+
 class Page:
     """The blocks of a page in their order, and the footnotes that they refer to.
 
@@ -202,10 +218,10 @@ class Page:
             )
         )
 
-    def shorten(self, paragraph: int, cell: int) -> None:
-        """Cuts every paragraph, item, caption and heading that has more letters than ``paragraph``, and every
-        cell of a table that has more than ``cell``."""
-        self.blocks = [_shorten_block(block, paragraph, cell) for block in self.blocks]
+    def shorten(self, limits: Limits) -> None:
+        """Cuts what is longer than ``limits``: texts between words, what is `Strong` at the end of a clause,
+        and tables behind a row, after which it says how many more there are."""
+        self.blocks = [short for block in self.blocks for short in _shorten_block(block, limits)]
 
     def footnotes(self) -> None:
         """Every footnote so far that is not listed yet; nothing where there is none."""
@@ -240,53 +256,88 @@ def shorten(text: str, most: int) -> str:
     return (kept.rpartition(" ")[0] or kept) + "…"
 
 
-def _shorten_block(block: Block, paragraph: int, cell: int) -> Block:
+def point_to_rows(more: int) -> Paragraph:
+    """What follows a table of which so many rows stand in the report alone."""
+    return Paragraph(runs=(f"And {show_things(more, 'more row')}, in report.md.",))
+
+
+def cut_clauses(text: str, fits: Callable[[str], bool]) -> str:
+    """As many clauses of the text as fit, and where the others are: half of one can say more than it all."""
+    if fits(text):
+        return text
+    for end in reversed([match.start() for match in re.finditer("[;.] ", text)]):
+        short = f"{text[:end]}; {_MORE}"
+        if fits(short):
+            return short
+    return _MORE.capitalize()
+
+
+_MORE = "more in report.md."
+
+
+def _shorten_block(block: Block, limits: Limits) -> Iterable[Block]:
+    def cut(text: str) -> str:
+        return _shorten_text(text, limits.paragraph, limits.hide)
+
     match block:
         case Heading():
-            return replace(block, text=shorten(block.text, paragraph))
+            yield replace(block, text=cut(block.text))
         case Paragraph():
-            return replace(block, runs=_shorten_runs(block.runs, paragraph))
+            yield replace(block, runs=_shorten_runs(block.runs, limits))
         case Bullets():
-            return replace(block, items=tuple(_shorten_runs(i, paragraph) for i in block.items))
+            yield replace(block, items=tuple(_shorten_runs(item, limits) for item in block.items))
         case Figure():
-            return replace(
-                block,
-                alt=shorten(block.alt, paragraph),
-                caption=shorten(block.caption, paragraph),
-            )
+            yield replace(block, alt=cut(block.alt), caption=cut(block.caption))
         case Table():
-            return replace(
+            yield replace(
                 block,
-                caption=shorten(block.caption, paragraph),
-                headers=_shorten_cells(block.headers, cell),
-                rows=tuple(_shorten_cells(row, cell) for row in block.rows),
+                caption=cut(block.caption),
+                headers=_shorten_cells(block.headers, limits),
+                rows=tuple(_shorten_cells(row, limits) for row in block.rows[: limits.rows]),
             )
+            if more := len(block.rows[limits.rows :]):
+                yield point_to_rows(more)
         case _:
-            return block
+            yield block
 
 
-def _shorten_cells(cells: Sequence[Cell], most: int) -> tuple[Cell, ...]:
+def _shorten_text(text: str, most: int, hide: Callable[[str], str]) -> str:
+    return text if len(text) <= most else shorten(hide(text), most)
+
+
+def _shorten_cells(cells: Sequence[Cell], limits: Limits) -> tuple[Cell, ...]:
     return tuple(
-        cell if len(cell.text) <= most else replace(cell, text=_shorten_number(cell.text, most))
+        cell
+        if len(cell.text) <= limits.cell
+        else replace(cell, text=_shorten_number(cell.text, limits))
         for cell in cells
     )
 
 
-def _shorten_number(text: str, most: int) -> str:
+def _shorten_number(text: str, limits: Limits) -> str:
     """The text, which stays a number where it is one."""
-    short = shorten(text, most)
+    short = _shorten_text(text, limits.cell, limits.hide)
     if not isinstance(text, Quantity):
         return short
     return Quantity(short[: text.point], "", short[text.point :], text.value)
 
 
-def _shorten_runs(runs: Runs, most: int) -> Runs:
+def _shorten_runs(runs: Runs, limits: Limits) -> Runs:
+    texts = [run if isinstance(run, str) else run.text for run in runs]
+    if sum(map(len, texts)) <= limits.paragraph:
+        return runs
+    hidden = list(map(limits.hide, texts))
+    whole = limits.hide("".join(texts))
+    if whole != "".join(hidden):
+        # What is private stands in several of them.
+        return (shorten(whole, limits.paragraph),)
     kept: list[Run] = []
-    for run in runs:
-        text = run if isinstance(run, str) else run.text
-        short = shorten(text, most)
-        kept.append(short if isinstance(run, str) else replace(run, text=short))
+    most = limits.paragraph
+    for run, text in zip(runs, hidden, strict=True):
+        if isinstance(run, Strong):
+            kept.append(Strong(cut_clauses(text, lambda short: len(short) <= limits.strong)))
+        elif most > 0:
+            short = shorten(text, most)
+            kept.append(short if isinstance(run, str) else replace(run, text=short))
         most -= len(text)
-        if most <= 0:
-            break
     return tuple(kept)

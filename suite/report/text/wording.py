@@ -20,7 +20,7 @@ UNKNOWN_FLOOR = (
     "intervals miss"
 )
 
-NO_FINDING = "Too many of its invocations were disturbed (below): nothing here is a finding."
+NO_FINDING = "Too many of its invocations were disturbed: nothing here is a finding."
 
 
 def name_banners(flags: Iterable[Flag]) -> tuple[str, ...]:

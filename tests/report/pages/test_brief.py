@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec import structs
+from rich.cells import cell_len
 from scipy import stats
 
 from suite.analysis.analyse import analyse, analyse_folder
@@ -25,12 +26,15 @@ from suite.analysis.result.numbers import Ratio, cite
 from suite.cells.cell import Cell
 from suite.flags import raise_flag
 from suite.model import Document
-from suite.report.pages.brief import compose_brief, compose_screen
+from suite.report.pages.brief import ROOM, compose_brief, compose_screen, write_brief
 from suite.report.pages.campaign import compose
 from suite.report.pages.gallery import LATER, depict
-from suite.report.produce import LONGEST_BRIEF, build_report
+from suite.report.produce import LONGEST_BRIEF, build_report, fit_brief
 from suite.report.render.markdown import render_page
 from suite.report.render.terminal import COLUMNS, MOST_LINES, render_lines
+from suite.report.sections.verdict import decide, list_crossovers
+from suite.report.text.page import Limits, Page, cut_clauses
+from suite.report.text.wording import name_banners
 from tests import synthetic
 from tests.analysis.campaign.test_recomputation import adjust, compare, gather, moderate
 from tests.bench.truth.campaigns import Planted, make_documents, make_plan
@@ -258,6 +262,8 @@ CAMPAIGNS: Mapping[str, Callable[[], Analysis]] = {
     "hostile": lambda: make_hostile(HOSTILE),
     "long": lambda: make_hostile("a longer word than any " * 40),
     "one long word": lambda: make_hostile("x" * 3000),
+    "wide characters": lambda: make_hostile("幅の広い字" * 300),
+    "what is spelled out": lambda: make_hostile("a\U0010ffff*" * 900),
 }
 
 
@@ -267,17 +273,113 @@ def test_a_brief_is_a_page_and_a_screen_and_the_report_begins_with_it(name: str)
     report = build_report(analysis)
     brief = report.files["brief.md"]
     assert len(brief) <= LONGEST_BRIEF
-    *own, details = brief.rstrip("\n").split("\n\n")
-    assert details.startswith("Details: report.md")
-    assert report.files["report.md"].startswith("\n\n".join(own) + "\n\n## ")
+    assert brief.rstrip("\n").split("\n\n")[-1].startswith("Details: report.md")
+    whole = Page(name_banners(analysis.flags))
+    write_brief(whole, analysis, report.undrawn)
+    assert report.files["report.md"].startswith(render_page(whole) + "\n## ")
     lines = report.terminal.splitlines()
     assert len(lines) <= MOST_LINES
-    assert max(map(len, lines)) <= COLUMNS
+    assert max(map(cell_len, lines)) <= COLUMNS
     assert len(read_rows(brief, "cell")) <= 10
+
+
+@cache
+def study_gpus() -> Analysis:
+    """Eight GPUs of which each does other than the next."""
+    return analyse(load(*make_gpus({f"{i}": 3.0**i for i in range(8)})))
+
+
+@pytest.mark.parametrize("times", [0, 100, 1500])
+def test_a_brief_has_the_whole_decision_and_who_wins_however_long_its_reasons_are(
+    times: int,
+) -> None:
+    made, stopped = study_gpus(), "a reason, " * times
+    analysis = structs.replace(made, campaign=structs.replace(made.campaign, stopped=stopped))
+    brief = fit_brief(analysis)
+    assert f"**{' '.join(decide(analysis, settling=True))}**" in brief.replace("\\", "")
+    assert len(read_rows(brief, "sweep")) == len(list(list_crossovers(analysis)))
+    assert ("…" in brief) == bool(times)
+    # The report is not cut.
+    assert stopped.strip() in render_page(compose(analysis))
+
+
+@pytest.mark.parametrize(("times", "fits"), [(100, True), (1000, False)])
+def test_a_decision_that_fits_on_no_page_says_where_the_rest_is(times: int, fits: bool) -> None:
+    made = analyse_made(arms=("cpu",))
+    not_run = {"cuda": "no GPU; " * times}
+    analysis = structs.replace(made, campaign=structs.replace(made.campaign, not_run=not_run))
+    brief = fit_brief(analysis)
+    assert len(brief) <= LONGEST_BRIEF
+    assert (f"**{' '.join(decide(analysis, settling=True))}**" in brief) == fits
+    assert (
+        bool(re.search(r"^\*\*Only .*no GPU; more in report\.md\.\*\*$", brief, re.MULTILINE))
+        != fits
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [
+        (60, "Train on cuda from batch 512 on, undecided at 8. At n, cpu."),
+        (58, "Train on cuda from batch 512 on, undecided at 8; more in report.md."),
+        (20, "More in report.md."),
+    ],
+)
+def test_a_decision_is_cut_at_a_clause(most: int, words: str) -> None:
+    text = "Train on cuda from batch 512 on, undecided at 8. At n, cpu."
+    assert cut_clauses(text, lambda short: len(short.partition("; more")[0]) <= most) == words
+
+
+@pytest.mark.parametrize(("room", "shown", "more"), [(ROOM, 10, 0), (5, 10, 0), (2, 4, 6)])
+def test_a_brief_says_how_many_rows_it_leaves_out(room: int, shown: int, more: int) -> None:
+    brief = render_page(compose_brief(analyse_made(), room=room))
+    assert len(read_rows(brief, "cell")) == shown
+    assert (f"And {more} more rows, in report.md." in brief) == bool(more)
+    page = Page()
+    page.columns("", [("n", [str(n) for n in range(10)])])
+    page.shorten(Limits(paragraph=99, cell=99, strong=99, rows=shown, hide=str))
+    assert (f"And {more} more rows, in report.md." in render_page(page)) == bool(more)
+
+
+def test_a_screen_cuts_its_table_by_rows_and_its_decision_by_clauses() -> None:
+    analysis = study_gpus()
+    page = compose_screen(analysis)
+    decision = " ".join(decide(analysis, settling=True))
+    rows = len(list(list_crossovers(analysis)))
+    for most in range(15, 40):
+        lines = render_lines(page, most).splitlines()
+        assert len(lines) <= most
+        assert max(map(cell_len, lines)) <= COLUMNS
+        heads = next(line for line in lines if line.startswith("who wins at which sizes"))
+        assert heads.split()[-3:] == ["cpu", "other", "neither"]
+        shown = sum(": " in line and "cuda:" in line for line in lines[lines.index(heads) :])
+        assert shown >= 1
+        text = " ".join(lines)
+        if more := re.search(r"… (\d+) more, in report.md", text):
+            assert int(more[1]) < rows
+        if decision not in text:
+            kept = text.partition("; more in report.md.")[0].partition("Train")[2]
+            assert re.match(re.escape(f"Train{kept}") + "[;.]", decision)
+    assert MOST_LINES + 2 <= 24
+
+
+def test_what_makes_a_campaign_invalid_is_said_once() -> None:
+    flag = raise_flag("set-aside", disturbed=5, invocations=8, codes=("steal",))
+    made = analyse_made()
+    analysis = structs.replace(made, flags=(*made.flags, flag))
+    report = build_report(analysis)
+    for text in (report.files["brief.md"], report.terminal):
+        words = " ".join(text.split())
+        assert words.count("5 of 8 invocations had to be excluded") == 1
+        assert words.count("nothing here is a finding") == 1
+        assert "(below)" not in words
+        assert "THE CAMPAIGN IS INVALID" not in words
+    assert "nothing here is a finding" not in build_report(made).files["brief.md"]
 
 
 def test_lines_of_a_terminal_end_between_words() -> None:
     words = set(re.findall(r"\S+", read_words(compose_screen(analyse_golden("two-arms")))))
+    words |= {"more", "in", "report.md.", "report.md", "…"}
     page = compose_screen(analyse_golden("two-arms"))
     for most in (MOST_LINES, 9, 6):
         text = render_lines(page, most)

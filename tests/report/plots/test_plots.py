@@ -30,7 +30,17 @@ from suite.fingerprint import SUITE
 from suite.flags import raise_flag
 from suite.report.pages.gallery import depict
 from suite.report.pages.machines import name_letter
-from suite.report.pictures.picture import Mark, Panel, Picture, Point, Scatter, Span, Strip, Sweeps
+from suite.report.pictures.picture import (
+    Mark,
+    Panel,
+    Picture,
+    Point,
+    Ratios,
+    Scatter,
+    Span,
+    Strip,
+    Sweeps,
+)
 from suite.report.plots.files import draw, render_png, render_svg
 from suite.report.plots.scatter import BEST, RING, find_bow
 from suite.report.plots.sheet import look_of, own_style, pick_ticks
@@ -131,6 +141,19 @@ def make_svg(name: str) -> str:
 @cache
 def make_png(name: str) -> bytes:
     return render_png(make_pictures()[name])
+
+
+@pytest.mark.parametrize("name", ["ratios", "matmul"])
+def test_axes_name_no_place(name: str) -> None:
+    picture = make_pictures()[name]
+    content = picture.content
+    assert isinstance(content, Ratios | Sweeps)
+    panels = tuple(replace(panel, axis="n in /home/mallory/n") for panel in content.panels)
+    private = replace(content, label="times /home/mallory/cpu", panels=panels)  # type: ignore[arg-type]
+    words = " ".join(list_words(draw(replace(picture, content=private))))
+    assert "times hidden-" in words
+    assert "n in hidden-" in words
+    assert "mallory" not in words
 
 
 @cache
