@@ -34,8 +34,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
     cells = _choose_cells(analysis, most)
     names = name_cells(analysis.cells) | _name_sizes(analysis)
     names |= {
-        name: f"as posted, names the wrong winner: {title}"
-        for name, title in _find_misleading(analysis).items()
+        cell: f"as posted: {script}, wrong winner" for cell, script in _find_misleading(analysis)
     }
     rows = [{"cell": names[cell.id], **_show_cell(analysis, cell)} for cell in sort_cells(cells)]
     if gpu := analysis.gpu:
@@ -136,18 +135,16 @@ def _show_use(cell: CellAnalysis, gpu: str) -> dict[str, str]:
     }
 
 
-def _find_misleading(analysis: Analysis) -> dict[str, str]:
-    """The scripts as posted that name the wrong winner, by their first steps' cells."""
-    posted = {
-        waterfall.steps[0].cell: name_fixed(waterfall.title, waterfall.fixed)
+def _find_misleading(analysis: Analysis) -> list[tuple[str, str]]:
+    """Of each script that names the wrong winner as posted the last size, by its first step's cell, and what
+    it is called."""
+    wrong = {gap.cell for gap in analysis.find("gap", verdict="wrong-winner")}
+    last = {
+        waterfall.name: (waterfall.steps[0].cell, name_fixed(waterfall.name, waterfall.fixed))
         for waterfall in analysis.waterfalls
-        if waterfall.posted
+        if waterfall.posted and waterfall.steps[0].cell in wrong
     }
-    return {
-        gap.cell: posted[gap.cell]
-        for gap in analysis.find("gap")
-        if gap.cell in posted and gap.verdict == "wrong-winner"
-    }
+    return list(last.values())
 
 
 def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
@@ -157,7 +154,7 @@ def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
     ids = [
         *_list_ends(analysis),
         *_list_extremes(analysis),
-        *_find_misleading(analysis),
+        *(cell for cell, _ in _find_misleading(analysis)),
         *_list_last(analysis),
         *(sweep.cells[end] for end in (-1, 0) for sweep in analysis.main_sweeps),
     ]

@@ -89,21 +89,25 @@ def _write_sentence(
 ) -> str:
     first = sweeps[0]
     do = TEXTS["decide"].get(f"{first.scenario}.{first.case}", f"Run {describe_work(first)}")
+    # What decides where data that come from the host would take longer.
+    at_hand = all(sweep.fixed.get("data") == "device" for sweep in sweeps)
+    given = TEXTS["work"]["at-hand"] if at_hand else ""
     by_clause: dict[str, list[SweepAnalysis]] = {}
     for sweep, clause in zip(sweeps, clauses, strict=True):
         by_clause.setdefault(clause, []).append(sweep)
     if len(by_clause) == 1:
         (clause,) = by_clause
         every = "networks" if "net" in first.fixed else "sweeps"
-        of = f" ({len(sweeps)} of {len(sweeps)} {every})" if len(sweeps) > 1 else ""
-        words = f"{do} {clause}{of}"
+        of = f"{len(sweeps)} of {len(sweeps)} {every}" if len(sweeps) > 1 else ""
+        inside = ", ".join(filter(None, [of, given]))
+        words = f"{do} {clause}" + (f" ({inside})" if inside else "")
     else:
         parts = [
             f"{join_words([describe_fixed(sweep, sweeps) for sweep in alike])} "
             + (clause or "undecided")
             for clause, alike in by_clause.items()
         ]
-        words = f"{do}: {'; '.join(parts)}"
+        words = f"{do}{f' ({given})' if given else ''}: {'; '.join(parts)}"
     named = _name_size(analysis, sweeps, others[0])
     return "; ".join(filter(None, [words.replace(_EACH, _name_any(analysis, others)), named])) + "."
 

@@ -101,13 +101,13 @@ NONE = "iiiiiiii", "iiiii", "iii"
             "ssssffff",
             "ssfff",
             "ssf",
-            f"Train: network A on cuda from batch 128 on, {SMALLER}; network B on cuda from batch 512 on",
+            f"Train (data on the device): network A on cuda from batch 128 on, {SMALLER}; network B on cuda from batch 512 on",
         ),
         (
             "iiiiiiii",
             "sssff",
             "ssf",
-            f"Train on cuda from batch 512 on, {SMALLER} (2 of 2 networks)",
+            f"Train on cuda from batch 512 on, {SMALLER} (2 of 2 networks, data on the device)",
         ),
         ("iiiiiiii", "sssff", "iii", "network B undecided"),
         ("iiiiiiii", "sssff", "iii", "Nothing is decided for n × n products."),
@@ -253,7 +253,10 @@ def test_gpus_that_differ_have_a_sentence_each_and_others_share_one() -> None:
     )
     text = say(mixed)
     assert "cuda:0 against cpu: train on cuda:0 from batch 512 on" in text
-    assert "cuda:1 against cpu: train on cuda:1 at every batch measured (2 of 2 networks)" in text
+    assert (
+        "cuda:1 against cpu: train on cuda:1 at every batch measured (2 of 2 networks, data on the device)"
+        in text
+    )
     many = plant("iiiiiiii", "sssff", "ssf", tuple(f"cuda:{i}" for i in range(8)))
     assert "Train on any one of cuda:0 to cuda:7 from batch 512 on" in say(many)
     # Arms between which another one stands are no range.
