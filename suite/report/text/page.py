@@ -221,7 +221,9 @@ class Page:
     def shorten(self, limits: Limits) -> None:
         """Cuts what is longer than ``limits``: texts between words, what is `Strong` at the end of a clause,
         and tables behind a row, after which it says how many more there are."""
-        self.blocks = [short for block in self.blocks for short in _shorten_block(block, limits)]
+        self.blocks = [
+            short for block in self.blocks for short in _shorten_block(block, limits, self.banner)
+        ]
 
     def footnotes(self) -> None:
         """Every footnote so far that is not listed yet; nothing where there is none."""
@@ -275,13 +277,14 @@ def cut_clauses(text: str, fits: Callable[[str], bool]) -> str:
 _MORE = "more in report.md."
 
 
-def _shorten_block(block: Block, limits: Limits) -> Iterable[Block]:
+def _shorten_block(block: Block, limits: Limits, banner: str) -> Iterable[Block]:
     def cut(text: str) -> str:
         return _shorten_text(text, limits.paragraph, limits.hide)
 
     match block:
         case Heading():
-            yield replace(block, text=cut(block.text))
+            title = block.text.removesuffix(f" — {banner}")
+            yield replace(block, text=cut(title) + block.text[len(title) :])
         case Paragraph():
             yield replace(block, runs=_shorten_runs(block.runs, limits))
         case Bullets():

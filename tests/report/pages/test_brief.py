@@ -276,6 +276,7 @@ def test_a_brief_is_a_page_and_a_screen_and_the_report_begins_with_it(name: str)
     assert brief.rstrip("\n").split("\n\n")[-1].startswith("Details: report.md")
     whole = Page(name_banners(analysis.flags))
     write_brief(whole, analysis, report.undrawn)
+    assert brief.splitlines()[0].endswith(f" — {whole.banner}" if whole.banner else "")
     assert report.files["report.md"].startswith(render_page(whole) + "\n## ")
     lines = report.terminal.splitlines()
     assert len(lines) <= MOST_LINES
