@@ -204,7 +204,9 @@ def _describe_remedy(analysis: Analysis, cell: CellAnalysis) -> str:
     changes = sorted(_find_changes(analysis, cell), key=lambda change: -change.number.value)
     same = [change for change in changes if _read_effect(change) == "script"]
     otherwise = [change for change in changes if _read_effect(change) == "training"]
-    parts = [f"helps: {describe_change(change, names)}" for change in same[:1]]
+    parts = [
+        f"helps, with the same results: {describe_change(change, names)}" for change in same[:1]
+    ]
     parts += [f"or {name_change(change)}" for change in otherwise[:1]]
     words, standing = TEXTS["standing"], cell.standing
     if not same and standing and standing.hopeless:

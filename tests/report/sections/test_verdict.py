@@ -101,7 +101,7 @@ NONE = "iiiiiiii", "iiiii", "iii"
             "ssssffff",
             "ssfff",
             "ssf",
-            f"Train (data on the device): network A on cuda from batch 128 on, {SMALLER}; network B on cuda from batch 512 on",
+            f"network A on cuda from batch 128 on, {SMALLER}; network B on cuda from batch 512 on",
         ),
         (
             "iiiiiiii",
