@@ -23,6 +23,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "report/render/html.py": ("widths",),
     "report/render/markdown.py": ("widths",),
     "report/render/paper.py": ("widths",),
+    "report/render/terminal.py": ("widths",),
     "report/sections/controls.py": ("Counter",),
     "codec.py": ("items",),
     "worker/loop/counters.py": ("counts",),

@@ -21,6 +21,7 @@ from suite.report.sections.opening import (
     judge_soundness,
     warn,
 )
+from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
 from suite.report.text.crossovers import describe_common
 from suite.report.text.names import name_cells
@@ -80,6 +81,8 @@ def write_brief(
             tell_comparison(view, other) for view in analysis.by_gpu for other in view.others
         ],
         "Scripts:": list(describe_naive_gaps(analysis)),
+        # Of arms that differ in it a warning tells.
+        "Software:": [] if analysis.software_differs else describe_builds(analysis),
         "Measured, and not:": account(analysis),
     }
     page.bullets(

@@ -545,3 +545,11 @@ def test_the_decision_is_true_of_what_was_planted() -> None:
     assert tally["the interval that is named holds the truth"].tries >= 3
     assert tally["the decision is untrue"].hits == 0
     assert tally["the decision says other than the verdicts"].hits == 0
+
+
+def test_software_that_is_not_from_the_locks_is_told() -> None:
+    own = compose_brief(analyse_made())
+    assert "not from the suite's locks" not in read_words(own)
+    (folder,) = SAMPLE.parent.glob("*-gpu-standard")
+    text = read_words(compose_brief(analyse_folder(folder)))
+    assert text.count("ran software not from the suite's locks: TensorFlow 2.21.0") == 2
