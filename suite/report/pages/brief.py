@@ -17,6 +17,7 @@ from suite.report.sections.deciding import write_deciding, write_means
 from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
 from suite.report.sections.opening import (
     account,
+    count_outcomes,
     describe_machine,
     judge_soundness,
     warn,
@@ -100,6 +101,14 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
         columns = zip(*(row.values() for row in rows), strict=True)
         page.columns("", zip(heads, columns, strict=True))
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
+    # Why a command that measured ends with another exit status than 0.
+    cells = len(analysis.cells)
+    outcomes = {arm: count_outcomes(analysis.cells, arm) for arm in analysis.arms}
+    lacking = [
+        f"{arm}: {text}" for arm, text in outcomes.items() if text != f"{cells} of {cells} measured"
+    ]
+    if lacking:
+        page.paragraph(f"{'; '.join(lacking)}.")
     if undrawn:
         page.paragraph(undrawn)
     return page

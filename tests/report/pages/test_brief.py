@@ -553,3 +553,9 @@ def test_software_that_is_not_from_the_locks_is_told() -> None:
     (folder,) = SAMPLE.parent.glob("*-gpu-standard")
     text = read_words(compose_brief(analyse_folder(folder)))
     assert text.count("ran software not from the suite's locks: TensorFlow 2.21.0") == 2
+
+
+def test_a_screen_says_what_is_not_measured_and_nothing_where_all_is() -> None:
+    assert not re.search(r"\d of \d+ measured", render_lines(compose_screen(analyse_made())))
+    lines = render_lines(compose_screen(analyse_folder(next(SAMPLE.parent.glob("*-gpu-standard")))))
+    assert "cuda: 33 of 35 measured, 1 skipped, 1 failed" in " ".join(lines.split())
