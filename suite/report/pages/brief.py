@@ -3,7 +3,6 @@ alone; and the same on a terminal."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import get_args
 
@@ -13,7 +12,7 @@ from suite.analysis.result.findings import Finding, RuleName
 from suite.report.pages.gallery import write_first_picture
 from suite.report.sections.causes import describe_change, describe_naive_gaps, name_change
 from suite.report.sections.controls import describe_failed, sort_controls
-from suite.report.sections.deciding import write_deciding, write_means
+from suite.report.sections.deciding import MOST_CELLS, write_deciding, write_means
 from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
 from suite.report.sections.opening import (
     account,
@@ -26,7 +25,7 @@ from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
 from suite.report.text.crossovers import describe_common
 from suite.report.text.names import name_cells
-from suite.report.text.page import Code, Page, Strong, Table, point_to_rows
+from suite.report.text.page import Code, Page, Strong
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import end_sentence, show_seconds, show_things
 from suite.report.text.wording import NO_FINDING, name_banners, word
@@ -58,20 +57,20 @@ def write_brief(
     page: Page, analysis: Analysis, undrawn: str | None, room: int | None = None
 ) -> None:
     """The blocks that ``brief.md`` consists of, and the report begins with, which needs no ``room``."""
-    _write_answers(page, analysis, room)
+    decision = _write_answers(page, analysis, room)
     write_first_picture(page, analysis, undrawn)
     common = describe_common(analysis)
     page.table(
         TEXTS["captions"]["who-wins"].format(common=f"; {common}" if common else ""),
         list_crossovers(analysis),
     )
-    _write_deciding(page, analysis, min(ROOM, 2 * (room or ROOM)))
+    write_deciding(page, analysis, min(MOST_CELLS, 2 * (room or MOST_CELLS)))
     write_means(page, analysis, len(analysis.means))
     if analysis.cpu and analysis.gpu:
         page.paragraph(Strong(f"Why {analysis.cpu} wins where it does"))
         page.bullets(list(_describe_causes(analysis))[:room] or [_NO_LOSS])
     answers = {
-        "Undecided:": _describe_open(analysis),
+        "Undecided:": _describe_open(analysis, decision),
         "Cost:": [describe_cost(analysis)],
         "Controls:": [_describe_controls(analysis)],
         "Is it the machine that was ordered?": [
@@ -114,19 +113,9 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     return page
 
 
-def _write_deciding(page: Page, analysis: Analysis, most: int) -> None:
-    """The cells that decide, and how many more there are in the report."""
-    write_deciding(page, analysis, most)
-    if most < ROOM:
-        whole = Page()
-        write_deciding(whole, analysis, ROOM)
-        rows = sum(len(block.rows) for block in whole.blocks if isinstance(block, Table))
-        if rows > most:
-            page.blocks.append(point_to_rows(rows - most))
-
-
-def _write_answers(page: Page, analysis: Analysis, room: int | None) -> None:
-    """What was measured where and when, whether it is sound, what must not be missed, and the decision."""
+def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str]:
+    """What was measured where and when, whether it is sound, what must not be missed, and the decision, which
+    it gives back."""
     others, base, campaign = ", ".join(analysis.others), analysis.base, analysis.campaign
     page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
     page.paragraph(
@@ -144,18 +133,18 @@ def _write_answers(page: Page, analysis: Analysis, room: int | None) -> None:
         page.paragraph(warning)
     if room is not None and len(warnings) > room:
         page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}.")
-    settling = not describe_failed(analysis)
-    page.paragraph(Strong(" ".join(decide(analysis, settling=settling))))
+    decision = decide(analysis, settling=not describe_failed(analysis))
+    page.paragraph(Strong(" ".join(decision)))
+    return decision
 
 
-def _describe_open(analysis: Analysis) -> list[str]:
+def _describe_open(analysis: Analysis, decision: list[str]) -> list[str]:
     """What would decide more of the cells, where the decision does not say so."""
     # More blocks don't mend a control that fails.
     if describe_failed(analysis):
         return []
-    said = decide(analysis, settling=True)
     open_ = (text for other in analysis.leading for text in tell_settling(analysis, other))
-    return [text for text in dict.fromkeys(open_) if text not in said]
+    return [text for text in dict.fromkeys(open_) if text not in decision]
 
 
 _NO_LOSS = "No verdict says that it does."
@@ -190,10 +179,7 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         worst = max(
             helped or cells, key=lambda cell: cell.standing.ratio.value if cell.standing else 0.0
         )
-        example, remedy = (
-            _describe_example(analysis, worst),
-            _describe_remedy(analysis, worst),
-        )
+        example, remedy = _describe_example(analysis, worst), _describe_remedy(analysis, worst)
         yield f"{what}: {count}; {example}; {remedy}."
 
 
@@ -240,10 +226,9 @@ def _read_effect(change: Finding) -> object:
 def _describe_controls(analysis: Analysis) -> str:
     """Every control in one of three answers, and those that did not run."""
     answers = sort_controls(analysis)
-    counts = Counter({answer: len(names) for answer, names in answers.items()})
     parts = [
         f"{answer}: {', '.join(names)}" if names else f"{answer}: none"
         for answer, names in answers.items()
         if names or answer == "failed"
     ]
-    return f"{'; '.join(parts)}." if counts.total() else "none ran."
+    return f"{'; '.join(parts)}." if any(answers.values()) else "none ran."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
-from suite.report.pages.brief import ROOM, write_brief
+from suite.report.pages.brief import write_brief
 from suite.report.pages.gallery import write_pictures
 from suite.report.pages.page_parts import explain_absence
 from suite.report.sections.causes import write_advice, write_causes, write_other_causes
@@ -113,7 +113,7 @@ def compose_first(analysis: Analysis) -> Page:
         ]
     )
     page.paragraph("Provisional, from one uncounted invocation per arm:")
-    write_deciding(page, analysis, ROOM)
+    write_deciding(page, analysis)
     return page
 
 

@@ -148,7 +148,7 @@ def _depict(versus: Versus, ranking: Ranking, number: int) -> Picture | None:
     if len(points) < 2:
         return None
     pairs = [(entry.choice, tie) for entry in ranking.entries for tie in entry.ties]
-    ties = [(name_letter(one), name_letter(other)) for one, other in pairs if one < other]
+    ties = [(name_letter(first), name_letter(second)) for first, second in pairs if first < second]
     best_ties = [pair for pair in ties if all(points[letter].best for letter in pair)]
     drawn = next((of for of in (ties, best_ties) if len(of) <= _MOST_LINES), [])
     currency = next((choice.offer.currency for choice in versus.choices if choice.offer), "")

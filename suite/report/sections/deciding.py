@@ -13,7 +13,7 @@ from suite.flags import Flag
 from suite.report.sections.tables.cells import show_arm_ratio, show_time
 from suite.report.text.crossovers import describe_fixed, describe_work, name_size, read_size
 from suite.report.text.names import name_cells, name_fixed, sort_cells
-from suite.report.text.page import NO_NUMBER, Cell, Page, Row
+from suite.report.text.page import NO_NUMBER, Cell, Page, Row, point_to_rows
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
     end_sentence,
@@ -29,9 +29,15 @@ MOST_ARMS = 2
 """Arms beside the first that a table of the brief has room for."""
 
 
-def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
-    """At most so many cells, with the numbers that decide and how sure these are."""
-    cells = _choose_cells(analysis, most)
+MOST_CELLS = 10
+"""The cells that decide, of a campaign that has many."""
+
+
+def write_deciding(page: Page, analysis: Analysis, most: int = MOST_CELLS) -> None:
+    """At most so many of the cells that decide, with their numbers and how sure these are; and how many more
+    the report has."""
+    chosen = _choose_cells(analysis)
+    cells = chosen[:most]
     names = name_cells(analysis.cells) | _name_sizes(analysis)
     names |= {
         cell: f"as posted: {script}, wrong winner" for cell, script in _find_misleading(analysis)
@@ -55,6 +61,8 @@ def write_deciding(page: Page, analysis: Analysis, most: int) -> None:
     )
     for sentence in dict.fromkeys(absent):
         page.paragraph(sentence)
+    if len(chosen) > most:
+        page.blocks.append(point_to_rows(len(chosen) - most))
 
 
 def _name_sizes(analysis: Analysis) -> dict[str, str]:
@@ -147,7 +155,7 @@ def _find_misleading(analysis: Analysis) -> list[tuple[str, str]]:
     return list(last.values())
 
 
-def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
+def _choose_cells(analysis: Analysis) -> list[CellAnalysis]:
     """Both ends of each crossover, training first; the largest win and loss; scripts that mislead; the
     largest size at which either arm wins; and the largest and the smallest sizes."""
     by_id = {cell.id: cell for cell in analysis.cells}
@@ -159,7 +167,7 @@ def _choose_cells(analysis: Analysis, most: int) -> list[CellAnalysis]:
         *(sweep.cells[end] for end in (-1, 0) for sweep in analysis.main_sweeps),
     ]
     chosen = ids or [cell.id for cell in analysis.work or analysis.cells]
-    return [by_id[name] for name in list(dict.fromkeys(chosen))[:most]]
+    return [by_id[name] for name in list(dict.fromkeys(chosen))[:MOST_CELLS]]
 
 
 def _list_ends(analysis: Analysis) -> Iterator[str]:

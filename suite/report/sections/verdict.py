@@ -18,6 +18,7 @@ from suite.report.text.crossovers import (
     describe_crossover,
     describe_fixed,
     describe_work,
+    name_axis,
     name_size,
     read_size,
     show_runs,
@@ -145,25 +146,25 @@ def _choose(analysis: Analysis, sweep: SweepAnalysis, other: str) -> str:
     if not (wins or loses or equal):
         return ""
     every = sorted([*wins, *loses, *equal, *undecided])
+    where = f"at {name_axis(axis)}"
     if crossover.answer == "crosses":
         below, above = (base, _EACH) if crossover.rising else (_EACH, base)
         low, high = crossover.low or 0.0, crossover.high or 0.0
         smaller = [size for size in every if size <= low]
         larger = [size for size in every if size >= high]
         upper, lower = (wins, loses) if crossover.rising else (loses, wins)
-        where = f"at {axis} {'= ' * (len(axis) == 1)}"
         # What a verdict does not carry is not said of a whole range.
-        above_at = where + show_runs(upper, every)
+        above_at = f"{where} {show_runs(upper, every)}"
         if set(larger) <= set(upper):
             above_at = f"from {name_size(axis, high)} on"
-        below_at = where + show_runs(lower, every)
+        below_at = f"{where} {show_runs(lower, every)}"
         if set(smaller) <= set(lower):
             whole = len(smaller) + len(larger) == len(every)
             below_at = f"at every smaller {axis} measured" if whole else f"up to {show_size(low)}"
         parts = [f"on {above} {above_at}, on {below} {below_at}"]
     else:
         parts = [
-            f"on {arm} at {axis} {'= ' * (len(axis) == 1)}{show_runs(sizes, every)}"
+            f"on {arm} {where} {show_runs(sizes, every)}"
             for arm, sizes in ((_EACH, wins), (base, loses))
             if sizes
         ]

@@ -55,9 +55,14 @@ def describe_common(analysis: Analysis) -> str:
     return "; ".join(parts)
 
 
+def name_axis(axis: str) -> str:
+    """What stands before a size along an axis: ``batch``, or of a letter ``n =``."""
+    return f"{axis} =" if len(axis) == 1 else axis
+
+
 def name_size(axis: str, size: float) -> str:
     """``batch 512``, or of a letter ``n = 1000``."""
-    return f"{axis} {'= ' * (len(axis) == 1)}{show_size(size)}"
+    return f"{name_axis(axis)} {show_size(size)}"
 
 
 def read_size(sweep: SweepAnalysis, cell: CellAnalysis) -> float | None:
