@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-ProfileName = Literal["smoke", "quick", "standard", "full"]
+ProfileName = Literal["smoke", "quick", "standard", "full", "why"]
+"""``why`` is no profile of the suite's cells, but of runs of a person's script (`suite.model.why`)."""
 
-PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)
+PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)[:-1]
 
 Profiles = tuple[ProfileName, ...]
 """The profiles that hold a cell: mostly one of them, and all that are larger."""

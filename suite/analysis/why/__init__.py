@@ -1,0 +1,1 @@
+"""Why a script is slow: runs beside runs, what is tried next, and the answer."""

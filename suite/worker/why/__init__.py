@@ -1,0 +1,1 @@
+"""A person's script, run again with one thing changed."""

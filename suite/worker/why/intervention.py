@@ -1,0 +1,34 @@
+"""What an intervention is: a change to a script that is tried without touching the script.
+
+Each is a file of its own in ``interventions``: it proposes tries from what was watched, and installs one in
+the process that runs the script.  Declared without TensorFlow, so that the host can list and plan them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from suite.model.why import Try, Watched
+
+if TYPE_CHECKING:
+    from suite.worker.why.run import ScriptRun
+
+Propose = Callable[[Watched, bool], Iterable[Try]]
+"""From what was watched, and whether the arm has a GPU, the tries that apply; pure."""
+
+Install = Callable[["ScriptRun", str], None]
+"""Makes the change in the run's process, TensorFlow imported and the script not begun; the text is the try's
+target."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intervention:
+    """A kind of change, by name; ``needs`` are the names of `suite.worker.why.names` that it patches: where
+    this TensorFlow lacks one, the change is not possible here."""
+
+    name: str
+    propose: Propose
+    install: Install
+    needs: tuple[str, ...] = ()
