@@ -52,7 +52,9 @@ def arguments() -> argparse.ArgumentParser:
     script = commands.add_parser(
         "script", help="run the script of these cells, which share a process"
     )
-    why = commands.add_parser("why", help="run a person's script, as it is or with one thing changed")
+    why = commands.add_parser(
+        "why", help="run a person's script, as it is or with one thing changed"
+    )
     for command in (describe, measure, script, why):
         command.add_argument(
             "--gpu",
@@ -66,7 +68,9 @@ def arguments() -> argparse.ArgumentParser:
     why.add_argument("--folder", metavar="PATH", default=os.environ.get(SCRIPT_VARIABLE))
     why.add_argument("--script", metavar="NAME", required=True, help="its file, within the folder")
     why.add_argument("--seconds", type=float, default=3.0, help="of a window")
-    why.add_argument("--runs", metavar="JSON", required=True, help="a list of suite.worker.why.run.Task")
+    why.add_argument(
+        "--runs", metavar="JSON", required=True, help="a list of suite.worker.why.run.Task"
+    )
     why.add_argument("words", nargs="*", metavar="ARG", help="the script's own arguments, after --")
     measure.add_argument(
         "cells",

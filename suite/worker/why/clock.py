@@ -97,7 +97,9 @@ class Clock:
             self._fence()
             self._fenced += 1
         instant = self._now()
-        for column, value in zip(self._ticks, (instant.steps, instant.wall, instant.cpu), strict=True):
+        for column, value in zip(
+            self._ticks, (instant.steps, instant.wall, instant.cpu), strict=True
+        ):
             column.append(value)
         for listener in self._listeners:
             listener(self.steps)
@@ -151,7 +153,11 @@ class Clock:
         return (self._wall() - self._own[0] - self._ticks[1][0]) / 1e9 >= WARM_S + self.seconds
 
     def _is_warm(self, steps: int, wall: int) -> bool:
-        return steps >= WARM_STEPS and bool(self._ticks[1]) and wall - self._ticks[1][0] >= WARM_S * 1e9
+        return (
+            steps >= WARM_STEPS
+            and bool(self._ticks[1])
+            and wall - self._ticks[1][0] >= WARM_S * 1e9
+        )
 
     def _now(self) -> Instant:
         own = self._own
@@ -205,7 +211,8 @@ class Clock:
         long = [
             (series, marks)
             for series, marks in self._marks.items()
-            if len(marks) > 1 and (marks[-1].wall - marks[0].wall) / 1e9 >= min(SHORTEST_S, self.seconds)
+            if len(marks) > 1
+            and (marks[-1].wall - marks[0].wall) / 1e9 >= min(SHORTEST_S, self.seconds)
         ]
         if long:
             # The outermost has the fewest.
@@ -241,6 +248,11 @@ class Clock:
         if (end.steps - begin.steps) * self.scale < least:
             return None
         return Window(begin.steps, end.steps, window.series), begin, end
+
+    def count_turns(self, window: Window) -> int:
+        """The whole turns in a window; 0: it is of steps alone."""
+        marks = [mark.steps for mark in self._marks.get(window.series, [])]
+        return sum(window.begin < steps <= window.end for steps in marks)
 
     def _tick(self, index: int) -> Instant:
         steps, wall, cpu = (column[index] for column in self._ticks)

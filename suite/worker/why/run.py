@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import gc
 import os
-import random
 import shutil
 import sys
 import tempfile
@@ -18,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suite.model.why import Try, Watched
+from suite.model.why import Watched
 from suite.worker.why import failure, names, same, stand_ins
-from suite.worker.why.clock import FIT, Clock, Window
+from suite.worker.why.clock import Clock, Window
 from suite.worker.why.tree import Tree
 
 SEED = 20_261_126
@@ -184,6 +181,7 @@ class ScriptRun:
             window, begin, end = chosen
             work = (end.steps - begin.steps) * clock.scale
             first = clock.first_began or clock.began
+            turns = clock.count_turns(window)
             result |= {
                 "steps": max(1, round(work)),
                 "seconds": (end.wall - begin.wall) / 1e9 / work,
@@ -195,6 +193,7 @@ class ScriptRun:
                     "from_step": float(window.begin),
                     "to_step": float(window.end),
                     "series": float(window.series),
+                    "epoch_steps": (window.end - window.begin) / turns if turns else 0.0,
                     "applied": float(self.count),
                     "ended": float(ended),
                     **self._norms,

@@ -1,1 +1,2 @@
-def install(run): pass
+def install(run):
+    pass
