@@ -1,7 +1,7 @@
 """Progress as a clock: how many training steps are done, when, and by how many CPU seconds.
 
-Pure: knows no TensorFlow; both clocks are handed in.  A *mark* is the end of a turn of something that holds
-several steps: an epoch of ``fit``, or a turn of a `for` of the script.
+Pure: knows no TensorFlow; both clocks are handed in.  A *mark* is the end of a turn of something that
+holds several steps: an epoch of ``fit``, or a turn of a `for` of the script.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 TICKS, FIT = -1, 0
-"""Series of a window that is of steps alone, and of one that is of epochs of ``fit``; any other is the line of
-a `for`."""
+"""Series of a window that is of steps alone, and of one that is of epochs of ``fit``; any other is the line
+of a `for`."""
 
 WARM_STEPS, WARM_S = 3, 1.0
 """A window of steps alone begins after so many, and so many seconds behind the first."""
@@ -49,7 +49,7 @@ class Clock:
     """Counts the steps of one run, and says when it has seen enough.
 
     ``window``: None: it finds one of at least ``seconds``; else that one.  ``stop`` is called once the
-    window is over.  ``fence`` waits for work that was only handed over: at the ends of a window, and at marks.
+    window is over.  ``fence`` waits for work that was only handed over: at a window's ends, and at marks.
     ``scale``: a step does the work of so many of the window's.
     """
 
@@ -87,7 +87,7 @@ class Clock:
 
     def begin(self) -> None:
         """Something that may be a training step begins."""
-        if self.first_began is None or not self.steps:
+        if not self.steps:
             self.first_began = self._wall()
 
     def tick(self, steps: int = 1) -> None:
@@ -169,13 +169,13 @@ class Clock:
         if self._over:
             return
         if self.window is not None:
-            self._over = self._is_past(self.window, series, instant)
+            self._over = self._is_past(self.window, series)
         elif self.steps >= WARM_STEPS:
             self._over = self._is_enough(series, instant)
         if self._over:
             self._stop()
 
-    def _is_past(self, window: Window, series: int, instant: Instant) -> bool:
+    def _is_past(self, window: Window, series: int) -> bool:
         if self.steps * self.scale < window.end:
             return False
         if series == window.series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import shutil
 import sys
@@ -69,7 +70,8 @@ class ScriptRun:
 
     def __post_init__(self) -> None:
         self.gpu = self.place.gpu
-        self.kind, self.line = "", None
+        self.kind = ""
+        self.line: int | None = None
         window = None if self.task.window is None else Window(*self.task.window)
         self.clock = Clock(
             time.perf_counter_ns,
@@ -106,11 +108,11 @@ class ScriptRun:
 
     def user_line(self) -> int | None:
         """The innermost line of the script on the stack; None: it is not there."""
-        frame = sys._getframe(1)
+        frame = inspect.currentframe()
         while frame is not None:
             if frame.f_code.co_filename == self.file:
                 return frame.f_lineno
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return None
 
     # --- The run --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@ bare tape whose gradients an optimizer applies."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 from weakref import WeakSet
 
@@ -88,8 +89,7 @@ def _watch_train_function(original: Any, steps: Steps) -> Any:
             return function
 
         def call(*arguments: Any, **more: Any) -> Any:
-            if not steps.clock.steps:
-                steps.clock.begin()
+            steps.clock.begin()
             steps.within += 1
             try:
                 logs = function(*arguments, **more)
@@ -106,19 +106,17 @@ def _watch_train_function(original: Any, steps: Steps) -> Any:
 
 
 def _watch_fit(original: Any, steps: Steps) -> Any:
-    import inspect
-
     import keras
 
     signature = inspect.signature(original)
 
-    class Marks(keras.callbacks.Callback):
+    class Marks(keras.callbacks.Callback):  # type: ignore[misc]  keras has no types
         """Put in last: an epoch's validation and callbacks are over when the next one begins."""
 
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
             steps.clock.turn(FIT)
 
-        def on_train_end(self, logs: Any = None) -> None:
+        def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002
             steps.clock.leave(FIT)
 
     def fit(*words: Any, **named: Any) -> Any:
@@ -147,11 +145,7 @@ def _watch_function(original: Any, steps: Steps) -> Any:
     def call(function: Any, *words: Any, **named: Any) -> Any:
         if steps.within or steps.tracing:
             return original(function, *words, **named)
-        if function in steps.trains:
-            steps.clock.begin()
-        began = steps.clock.begin if not steps.clock.steps else None
-        if began is not None:
-            began()
+        steps.clock.begin()
         steps.tracing.append(function)
         try:
             result = original(function, *words, **named)
@@ -183,7 +177,9 @@ def _watch_gradient(original: Any, steps: Steps) -> Any:
 def _watch_apply(original: Any, steps: Steps) -> Any:
     def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
         result = original(optimizer, grads, trainable_variables)
-        steps.run.variables[id(optimizer)] = list(optimizer._trainable_variables)
+        steps.run.variables[id(optimizer)] = list(
+            trainable_variables or optimizer._trainable_variables
+        )  # noqa: SLF001
         steps.applied()
         return result
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from suite.worker.why.clock import FIT, TICKS, Clock, Window
+from suite.worker.why.clock import FIT, TICKS, Clock, Instant, Window
 
 SECOND = 1_000_000_000
 
@@ -50,10 +50,14 @@ class Script:
         raise AssertionError("it never has enough")
 
 
-def seconds_per_step(clock: Clock) -> float:
-    chosen = clock.choose()
+def choose(script: Script) -> tuple[Window, Instant, Instant]:
+    chosen = script.clock.choose()
     assert chosen is not None
-    _, begin, end = chosen
+    return chosen
+
+
+def seconds_per_step(script: Script) -> float:
+    _, begin, end = choose(script)
     return (end.wall - begin.wall) / SECOND / (end.steps - begin.steps)
 
 
@@ -62,10 +66,10 @@ def test_a_flat_loop_is_timed_behind_its_warm_up() -> None:
     script.spend(2.0)
     script.step(5.0)
     script.until_over(script.step)
-    chosen = script.clock.choose()
-    assert chosen is not None and chosen[0].series == TICKS
+    chosen = choose(script)
+    assert chosen[0].series == TICKS
     assert chosen[0].begin >= 4
-    assert seconds_per_step(script.clock) == pytest.approx(0.1)
+    assert seconds_per_step(script) == pytest.approx(0.1)
     assert (chosen[2].wall - chosen[1].wall) / SECOND == pytest.approx(3.0, abs=0.2)
 
 
@@ -81,10 +85,10 @@ def test_whole_epochs_hold_validation_in_its_share(epoch_steps: int) -> None:
         script.spend(1.0)
 
     script.until_over(epoch)
-    chosen = script.clock.choose()
-    assert chosen is not None and chosen[0].series == FIT
+    chosen = choose(script)
+    assert chosen[0].series == FIT
     assert (chosen[0].end - chosen[0].begin) % epoch_steps == 0
-    assert seconds_per_step(script.clock) == pytest.approx(0.1 + 1.0 / epoch_steps)
+    assert seconds_per_step(script) == pytest.approx(0.1 + 1.0 / epoch_steps)
 
 
 def test_a_loop_of_new_models_is_timed_by_whole_turns() -> None:
@@ -102,9 +106,9 @@ def test_a_loop_of_new_models_is_timed_by_whole_turns() -> None:
         script.clock.leave(FIT)
 
     script.until_over(fold)
-    chosen = script.clock.choose()
-    assert chosen is not None and chosen[0].series == 12
-    assert seconds_per_step(script.clock) == pytest.approx(0.1 + 1.5 / 15)
+    chosen = choose(script)
+    assert chosen[0].series == 12
+    assert seconds_per_step(script) == pytest.approx(0.1 + 1.5 / 15)
 
 
 def test_a_turn_that_takes_hours_is_not_waited_for() -> None:
@@ -112,8 +116,8 @@ def test_a_turn_that_takes_hours_is_not_waited_for() -> None:
     script.clock.turn(3)
     script.until_over(script.step)
     assert script.now < 15 * SECOND
-    chosen = script.clock.choose()
-    assert chosen is not None and chosen[0].series == TICKS
+    chosen = choose(script)
+    assert chosen[0].series == TICKS
     assert (chosen[2].wall - chosen[1].wall) / SECOND == pytest.approx(3.0, abs=0.2)
 
 
@@ -126,8 +130,8 @@ def test_a_fit_of_single_batches_is_no_epoch() -> None:
         script.clock.leave(FIT)
 
     script.until_over(fit)
-    chosen = script.clock.choose()
-    assert chosen is not None and chosen[0].series == TICKS
+    chosen = choose(script)
+    assert chosen[0].series == TICKS
 
 
 def test_another_run_is_timed_over_the_same_steps() -> None:
@@ -141,23 +145,23 @@ def test_another_run_is_timed_over_the_same_steps() -> None:
         script.spend(0.7)
 
     script.until_over(epoch)
-    chosen = script.clock.choose()
-    assert chosen is not None and chosen[0] == Window(14, 21, FIT)
-    assert seconds_per_step(script.clock) == pytest.approx(0.2)
+    chosen = choose(script)
+    assert chosen[0] == Window(14, 21, FIT)
+    assert seconds_per_step(script) == pytest.approx(0.2)
 
 
 def test_a_larger_batch_does_the_same_work_in_fewer_steps() -> None:
     script = Script(window=Window(16, 48, TICKS), scale=8.0)
     script.until_over(script.step)
-    chosen = script.clock.choose()
-    assert chosen is not None and (chosen[1].steps, chosen[2].steps) == (2, 6)
+    chosen = choose(script)
+    assert (chosen[1].steps, chosen[2].steps) == (2, 6)
 
 
 def test_marks_that_a_change_has_taken_away_are_replaced_by_steps() -> None:
     script = Script(window=Window(14, 21, FIT))
     script.until_over(script.step)
     assert script.clock.steps == 21
-    assert script.clock.choose() is not None
+    choose(script)
 
 
 def test_what_is_ours_is_no_time_of_the_script() -> None:
@@ -170,7 +174,7 @@ def test_what_is_ours_is_no_time_of_the_script() -> None:
 
     script.clock.on_step(look)
     script.until_over(script.step)
-    assert seconds_per_step(script.clock) == pytest.approx(0.1)
+    assert seconds_per_step(script) == pytest.approx(0.1)
     assert script.clock.own_s == pytest.approx(30.0)
 
 
