@@ -23,8 +23,8 @@ SHORTEST_S = 0.3
 """Whole turns that take less in all are no better than steps alone."""
 
 PATIENCE_S = 10.0
-"""So long, behind the first step, whole turns of what holds the training are waited for: validation, callbacks
-and new models are then in the window in their true share."""
+"""So long, behind the first step, whole turns of what holds the training are waited for: validation,
+callbacks and new models are then in the window in their true share."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakSet
 
 from suite.worker.why.clock import FIT
-from suite.worker.why.run import ScriptRun
+from suite.worker.why.run import NORMS_AT, ScriptRun
 
 NAMES = ("fit", "train_on_batch", "make_train_function", "apply", "function.call", "gradient")
 """What is patched for it."""
@@ -177,9 +177,9 @@ def _watch_gradient(original: Any, steps: Steps) -> Any:
 def _watch_apply(original: Any, steps: Steps) -> Any:
     def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
         result = original(optimizer, grads, trainable_variables)
-        steps.run.variables[id(optimizer)] = list(
-            trainable_variables or optimizer._trainable_variables
-        )  # noqa: SLF001
+        if steps.clock.steps < NORMS_AT[-1]:
+            trained = optimizer._trainable_variables  # noqa: SLF001
+            steps.run.variables[id(optimizer)] = list(trained)
         steps.applied()
         return result
 
