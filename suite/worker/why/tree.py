@@ -90,7 +90,7 @@ class Tree:
         self._seconds: list[float] = []
 
     def on_for(self, function: OnFor) -> None:
-        """Every ``for`` of the script goes over ``function(line, iterable)``; comprehensions don't."""
+        """Every ``for`` that may hold the training step goes over ``function(line, iterable)``."""
         self._on_for.append(function)
 
     def thin(self, line: int, every: int) -> None:
@@ -120,19 +120,21 @@ class Tree:
         hooks: dict[str, Callable[..., Any]] = {"for": self._go_over, "turn": self._turn}
         hooks["begin"] = lambda *lines: [self._turns.pop(line, None) for line in lines]
         # What trains is looked for in the tree as it was written.
-        loops = list(_training_loops(nodes)) if self._timed else []
+        loops = list(_training_loops(nodes)) if self._timed or self._on_for else []
         for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._decorate(node, hooks)
-            elif isinstance(node, ast.For) and self._on_for:
-                node.iter = _call(node.iter, "for", ast.Constant(node.lineno), node.iter)
         for block in chain.from_iterable(map(_blocks, nodes)):
             self._thin(block)
         for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._begin(node)
         for loop in loops:
-            self._time(loop, hooks)
+            if isinstance(loop, ast.For) and self._on_for:
+                loop.iter = _call(loop.iter, "for", ast.Constant(loop.lineno), loop.iter)
+            # Those that hand their turn to others in between can't be timed from within.
+            if self._timed and not any(isinstance(part, _HANDS_OVER) for part in _inside(loop)):
+                self._time(_Loop(loop), hooks)
         for name, hook in hooks.items():
             setattr(builtins, _hook(name), hook)
         return compile(self.tree, self.filename, "exec", dont_inherit=True)
@@ -414,9 +416,8 @@ def _inside(node: ast.AST) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(child)
 
 
-def _training_loops(nodes: list[ast.AST]) -> Iterator[_Loop]:
-    """The loops that mention what may take a step, by whatever name it is reached; not those that hand
-    their turn to others in between."""
+def _training_loops(nodes: list[ast.AST]) -> Iterator[ast.For | ast.While]:
+    """The loops that mention what may take a step, by whatever name it is reached."""
     made = [pair for node in nodes for pair in _bindings(node)]
     trains = set(_TRAINS)
     before = 0
@@ -424,12 +425,8 @@ def _training_loops(nodes: list[ast.AST]) -> Iterator[_Loop]:
         before = len(trains)
         trains.update(*(names for names, mentions in made if mentions & trains))
     for node in nodes:
-        if (
-            isinstance(node, ast.For | ast.While)
-            and _mentions(node) & trains
-            and not any(isinstance(part, _HANDS_OVER) for part in _inside(node))
-        ):
-            yield _Loop(node)
+        if isinstance(node, ast.For | ast.While) and _mentions(node) & trains:
+            yield node
 
 
 def _is_trivial(node: ast.stmt) -> bool:

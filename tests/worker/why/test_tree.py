@@ -240,21 +240,42 @@ def run(tree: Tree, **names: Any) -> dict[str, Any]:
     return namespace
 
 
-def test_every_for_goes_through_the_hook() -> None:
-    tree = Tree(
-        b"for x in range(3):\n    pass\ndef f():\n    return [y for y in (1, 2)]\n"
-        b"for y in f():\n    last = y\n",
-        "s.py",
-    )
-    lines = []
+HOLDERS = """\
+def batches():
+    for x in range(3):
+        yield x
+def train(model):
+    for x in batches():
+        model.fit([y for y in (1, 2)])
+do = train
+for fold in range(3):
+    do(model)
+for x in batches():
+    pass
+"""
+
+
+def test_every_for_that_may_hold_the_step_goes_through_the_hook() -> None:
+    tree = Tree(HOLDERS.encode(), "s.py")
+    lines: list[int] = []
 
     def shorten(line: int, iterable: Any) -> Iterator[Any]:
         lines.append(line)
         return iter(list(iterable)[:1])
 
     tree.on_for(shorten)
-    assert run(tree)["last"] == 1
-    assert lines == [1, 5]
+
+    class Model:
+        fits = 0
+
+        def fit(self, data: list[int]) -> None:
+            assert data == [1, 2]
+            self.fits += 1
+
+    model = Model()
+    assert run(tree, model=model)["x"] == 2
+    assert lines == [8, 5]
+    assert model.fits == 1
 
 
 @pytest.mark.parametrize(
