@@ -48,7 +48,7 @@ _OWN_TEXT = re.compile(
     r"bash|sh|html|javascript|js|latex|markdown|svg|writefile|file|script|perl|ruby|cython"
 )
 """Cells that aren't Python."""
-_CELL = re.compile(r"# (?:In\[|%%|COMMAND)")
+_CELL = re.compile(r"# (?:In\[|%%|cell \d|COMMAND)")
 
 Block = list[ast.stmt]
 
@@ -65,20 +65,13 @@ class _Loop:
 class Tree:
     """The tree of a script; what is asked of it is done by `compile`.
 
-    ``notes`` say what was left out of a notebook.
-
-    Raises:
-        SyntaxError: the script's own, as Python words it.
+    ``notes`` say then what was left out of a notebook.
     """
 
     def __init__(self, source: bytes, filename: str) -> None:
-        self.filename = filename
+        self.source, self.filename = source, filename
         self.notes: list[str] = []
-        self.tree, text = _parse(source, filename, self.notes)
-        self._source = text.splitlines()
-        if self.notes:  # for AutoGraph, which reads functions again
-            lines = text.splitlines(keepends=True)
-            linecache.cache[filename] = (len(text), None, lines, filename)
+        self._lines: list[str] = []
         self._on_for: list[OnFor] = []
         self._thinned: dict[int, int] = {}
         self._turns: dict[int, int] = {}
@@ -114,9 +107,13 @@ class Tree:
         """The script's code, with all that was asked for.
 
         Raises:
-            SyntaxError: the script's own.
+            SyntaxError: the script's own, as Python words it.
         """
-        nodes = list(ast.walk(self.tree))
+        tree, text = _parse(self.source, self.filename, self.notes)
+        self._lines = text.splitlines(keepends=True)
+        if self.notes:  # for AutoGraph, which reads functions again
+            linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
+        nodes = list(ast.walk(tree))
         hooks: dict[str, Callable[..., Any]] = {"for": self._go_over, "turn": self._turn}
         hooks["begin"] = lambda *lines: [self._turns.pop(line, None) for line in lines]
         # What trains is looked for in the tree as it was written.
@@ -137,7 +134,7 @@ class Tree:
                 self._time(_Loop(loop), hooks)
         for name, hook in hooks.items():
             setattr(builtins, _hook(name), hook)
-        return compile(self.tree, self.filename, "exec", dont_inherit=True)
+        return compile(tree, self.filename, "exec", dont_inherit=True)
 
     # --- What is known of the loops' statements ---------------------------------------------------------
 
@@ -168,7 +165,7 @@ class Tree:
                     Statement(
                         line=node.lineno,
                         end_line=node.end_lineno or node.lineno,
-                        text=self._source[node.lineno - 1].strip()[:TEXT_CHARS],
+                        text=self._lines[node.lineno - 1].strip()[:TEXT_CHARS],
                         loop=loop.node.lineno,
                         calls=self._calls[number] + is_open,
                         seconds=seconds,
