@@ -79,20 +79,13 @@ class Chains:
         made = self.made.get(id(dataset))
         return made[1].inputs if made else getattr(dataset, "_inputs", list)()
 
-    def caller(self) -> Any:
-        """The frame that called, ours passed over."""
-        frame = sys._getframe(1)  # noqa: SLF001  the stack's only door
-        while frame.f_back and frame.f_globals.get("__name__", "").startswith("suite."):
-            frame = frame.f_back
-        return frame
-
     def _watch(self, method: str, original: Any) -> Any:
         import tensorflow as tf
 
         signature = inspect.signature(original)
 
         def call(*words: Any, **named: Any) -> Any:
-            frame = self.caller()
+            frame = find_caller()
             if self._busy or frame.f_code.co_filename != self.run.file or tf.inside_function():
                 return original(*words, **named)
             bound = signature.bind(*words, **named)
@@ -123,6 +116,19 @@ class Chains:
 def follow(run: ScriptRun) -> Chains:
     """The chains of a run; what asks first has the methods patched."""
     return Chains(run)
+
+
+def find_caller() -> FrameType:
+    """The frame that called what is patched; ours are passed over."""
+    frame = sys._getframe(1)  # noqa: SLF001  the stack's only door
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("suite."):
+        frame = frame.f_back
+    return frame
+
+
+def is_called_by_keras() -> bool:
+    """Whether Keras calls what is patched, and not the script."""
+    return str(find_caller().f_globals.get("__name__", "")).startswith("keras.")
 
 
 def is_of_data(frame: FrameType | None) -> bool:

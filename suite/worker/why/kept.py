@@ -62,6 +62,23 @@ class Kept:
         self.run.applied()
         return list(items) if ended else itertools.cycle(items)
 
+    def give_again(self, key: Any, iterable: Iterable[Any]) -> Iterator[Any]:
+        """The items as they are made, and from memory once they have come to their end under this key."""
+        if key in self._items:
+            self.run.applied()
+            yield from self._items[key][0]
+            return
+        items: list[Any] | None = []
+        for item in iterable:
+            if items is not None:
+                items.append(item)
+                self.bytes += size_of(item)
+                if self.bytes > MOST_BYTES:
+                    items = None
+            yield item
+        if items is not None:
+            self._items[key] = (items, True)
+
     def repeat_results(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function, of which a few calls are made and their results then given in turn."""
         by_shapes: dict[Any, tuple[list[Any], Iterator[int]]] = {}

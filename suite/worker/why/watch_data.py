@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from suite.model.why import PythonCall, Stage
-from suite.worker.why.chains import Call, Chains, follow, is_of_data, is_script_function
+from suite.worker.why.chains import (
+    Call,
+    Chains,
+    find_caller,
+    follow,
+    is_called_by_keras,
+    is_of_data,
+    is_script_function,
+)
 from suite.worker.why.kept import gives_batches, size_of
 from suite.worker.why.run import ScriptRun
 
@@ -22,7 +30,15 @@ PATIENCE_S = 1.0
 """So long a stage is looked at."""
 
 _IN_PYTHON = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
-_RANDOM = ("Random", "Stateful", "Rng", "Multinomial", "TruncatedNormal", "SampleDistorted", "Assign")
+_RANDOM = (
+    "Random",
+    "Stateful",
+    "Rng",
+    "Multinomial",
+    "TruncatedNormal",
+    "SampleDistorted",
+    "Assign",
+)
 """Parts of the names of operations that may give something else each time."""
 
 
@@ -60,20 +76,19 @@ class DataWatch:
 
     def __init__(self, run: ScriptRun) -> None:
         self.run, self.chains = run, follow(run)
-        self.counted: list[Counted] = []
+        self.counted: dict[tuple[Any, ...], Counted] = {}
         self.given: Any = None
         """What `fit` trains on."""
         self.taken: dict[int, Any] = {}
         """Data sets that are gone over outside of Keras and TensorFlow."""
 
     def count(self, *what: Any) -> Counted:
-        """A new function to count the calls of."""
-        self.counted.append(Counted(*what))
-        return self.counted[-1]
+        """What counts the calls of a function; the same for what is the same."""
+        return self.counted.setdefault(what, Counted(*what))
 
     def tell(self, fields: dict[str, Any]) -> None:
         """Adds what was seen."""
-        calls = [each for each in self.counted if each.calls]
+        calls = [each for each in self.counted.values() if each.calls]
         fields["python_calls"] = [
             PythonCall(
                 name=each.name,
@@ -82,7 +97,7 @@ class DataWatch:
                 calls=each.calls,
                 seconds=each.seconds,
                 of_data=each.of_data,
-                waits=each.cpu_s < each.seconds / 2,
+                waits=each.cpu_s < each.seconds / 5,
             )
             for each in calls
         ]
@@ -259,7 +274,7 @@ def _watch_generators(original: Any, watch: DataWatch) -> Any:
     def from_generator(generator: Any, *words: Any, **named: Any) -> Any:
         name, line = describe_function(watch.run, generator)
         kind = "from_generator"
-        if watch.chains.caller().f_globals.get("__name__", "").startswith("keras."):
+        if is_called_by_keras():
             given = watch.given
             name, kind = getattr(given, "__name__", type(given).__name__), "generator"
         counted = watch.count(name, line, kind, True)
@@ -278,7 +293,7 @@ def _watch_fit(original: Any, watch: DataWatch) -> Any:
 
 def _watch_iterators(original: Any, watch: DataWatch) -> Any:
     def go(dataset: Any) -> Any:
-        who = watch.chains.caller().f_globals.get("__name__", "")
+        who = find_caller().f_globals.get("__name__", "")
         if not who.startswith(("keras.", "tensorflow.")):
             watch.taken[id(dataset)] = dataset
         return original(dataset)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from suite.model.why import Try, Watched
-from suite.worker.why.chains import is_of_data, is_script_function
+from suite.worker.why.chains import is_called_by_keras, is_of_data, is_script_function
 from suite.worker.why.intervention import Intervention
 from suite.worker.why.kept import Kept
 from suite.worker.why.run import ScriptRun
@@ -58,10 +58,10 @@ def _call(kept: Kept, of_data: bool, original: Any) -> Any:
 
 def _generate(kept: Kept, original: Any) -> Any:
     def from_generator(generator: Any, *words: Any, **named: Any) -> Any:
+        # Keras asks for batches, one a step; a script's own generator may give examples.
+        give = kept.give if is_called_by_keras() else kept.give_again
         key = object()
-        return original(
-            lambda *given: kept.give((key, str(given)), generator(*given)), *words, **named
-        )
+        return original(lambda *given: give((key, str(given)), generator(*given)), *words, **named)
 
     return from_generator
 
