@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from types import GeneratorType
@@ -83,6 +84,7 @@ class Kept:
         """The function, of which a few calls are made and their results then given in turn."""
         by_shapes: dict[Any, tuple[list[Any], Iterator[int]]] = {}
 
+        @functools.wraps(function)
         def call(*inputs: Any) -> Any:
             shapes = tuple(str(getattr(each, "shape", "")) for each in inputs)
             results, turns = by_shapes.setdefault(shapes, ([], itertools.count()))
