@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import Estimate
+from suite.flags import Flag
 from suite.model import SuiteIdentity
 from suite.model.why import Cause, Kind, Training
 
@@ -115,6 +116,7 @@ class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     epoch (None: the script has none).  ``first_step_s`` and ``setup_s`` (from its first line to its first
     step) come besides.  ``clock`` is what progress was counted by: ``fit``, ``train_on_batch``, ``function``
     or ``tape``, at ``line``.  ``batch`` is in examples.  ``runs`` and ``spent_s`` are all of this arm's.
+    ``compared_after`` so many steps weights were compared at the latest (None: never).
     ``unknown`` is the share of the time that no named cause explains.  ``repeats`` is by what factor the
     same run's wall time differed.  ``epoch_cost`` is in the price's currency.  ``reason`` says why
     it failed.
@@ -135,6 +137,7 @@ class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     batch: int | None = None
     runs: int = 0
     spent_s: float = 0.0
+    compared_after: int | None = None
     unknown: float | None = None
     repeats: float | None = None
     notes: tuple[str, ...] = ()
@@ -150,6 +153,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     CPU's by examples a step, where both arms had them, and ``gpu_wins_from`` is the batch from which on the
     GPU is the faster one (None: not known).  ``not_tried`` says by arm and try why it had no run.
     ``hash`` is the script's SHA-256, ``text`` the script where it was to be included.
+    ``flags`` are those that stand over every table.
     """
 
     schema: int
@@ -165,6 +169,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     arguments: tuple[str, ...] = ()
     text: str | None = None
     machine: Machine
+    flags: tuple[Flag, ...] = ()
     arms: Mapping[str, ArmSpeed]
     causes: tuple[Named, ...]
     tried: tuple[Tried, ...]
@@ -175,6 +180,11 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_tried: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     price: Price | None = None
     stopped: str | None = None
+
+    @property
+    def troubled(self) -> bool:
+        """Whether the script failed on an arm."""
+        return any(speed.standing == "failed" for speed in self.arms.values())
 
     def find_causes(self, arm: str) -> list[Named]:
         """The causes of one arm, the heaviest first."""

@@ -28,7 +28,7 @@ _SHORT = re.compile(r"[\[{]\n[^\[\]{}]{1,140}[\]}]")
 """A list or an object that fits on a line, and stands on one."""
 
 
-def render_json(analysis: Analysis | Versus) -> str:
+def render_json(analysis: Analysis | Versus | Answer) -> str:
     """The file as text with a final newline; keys in a fixed order."""
     content = msgspec.to_builtins(analysis)
     _add_words(content)
