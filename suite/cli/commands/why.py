@@ -55,5 +55,5 @@ def run_why(options: Options) -> int:
     )
 
 
-def _propose(_arm: str, watched: Watched, gpu: bool) -> Sequence[Try]:  # noqa: FBT001  as interventions have it
+def _propose(watched: Watched, gpu: bool) -> Sequence[Try]:
     return [each for one in INTERVENTIONS for each in one.propose(watched, gpu)]
