@@ -85,10 +85,10 @@ def test_variables_of_a_command_are_its_options(command: str, variables: list[st
         # What was not given is not forwarded.
         (("bench", "SEED=7", "LABEL="), ".venv/bin/python -m nox -s bench -- --seed '7'"),
         (
-            ("why", "SCRIPT=a b.py", "ARGS=--lr 'it''s' $x", "INCLUDE_SCRIPT=1"),
+            ("why", "SCRIPT=a b.py", "ARGS=--lr 0.1 $x", "INCLUDE_SCRIPT=1"),
             (
                 ".venv/bin/python -m nox -s why -- --script 'a b.py' "
-                "--args '--lr '\\''its'\\'' $x' --include-script '1'"
+                "--args '--lr 0.1 $x' --include-script '1'"
             ),
         ),
         (("report", "RUN=results/x"), ".venv/bin/python -m nox -s collate -- 'results/x'"),
