@@ -113,6 +113,10 @@ class Inquiry(Campaign):
     not_tried: dict[str, dict[str, str]] = field(default_factory=dict)
     window_s: Seconds = 3.0
 
+    def has_turn(self, arm: str, block: int) -> bool:
+        """Whether the round of this number has runs on an arm."""
+        return block <= len(self.rounds) and arm in self.rounds[block - 1].runs
+
 
 def run_cell(case: str, number: int) -> Cell:
     """The cell of a run: the changes that it has, and its number within the campaign, from 1."""
