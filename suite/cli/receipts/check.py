@@ -153,7 +153,11 @@ def judge_cells(plan: Campaign) -> CheckResult:
         text = "another version of the suite measured them: only the plan says what they are"
         return CheckResult(name="cells", text=text)
     # Runs of a script are as many as were decided.
-    runs = (run_cell(c.case, c.params.get("run", 0)) for c in plan.cells if c.scenario == SCENARIO)
+    runs = (
+        run_cell(c.case, number)
+        for c in plan.cells
+        if c.scenario == SCENARIO and isinstance(number := c.params.get("run"), int)
+    )
     declared = {cell.id: cell for cell in (*scenarios.cells(), *runs)}
     troubles = []
     for cell in plan.cells:
