@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.analysis.analyse import analyse_folder, look, look_first, look_for_odd
+from suite.analysis.analyse import look, look_first, look_for_odd, study
 from suite.analysis.campaign.validity import asks_for_repeat
+from suite.analysis.documents.read import load_campaign
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import check_custom, open_engine, settle_custom, settle_gpu
 from suite.cli.fleet.end import leave_end
@@ -228,7 +229,7 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[
     Returns:
         the report, and the names of its files.
     """
-    report = build_report(analyse_folder(store.folder), pictures=pictures)
+    report = build_report(study(load_campaign(store.folder)), pictures=pictures)
     store.write_reports(report.files)
     drawn = draw(report)
     store.write_reports(drawn)

@@ -115,6 +115,10 @@ class Inquiry(Campaign):
     not_tried: dict[str, dict[str, str]] = field(default_factory=dict)
     window_s: Seconds = 3.0
 
+    def has_turn(self, arm: str, block: int) -> bool:
+        """Whether the round of this number has runs on an arm that can run at all."""
+        return super().has_turn(arm, block) and bool(self.runs_of(arm, block))
+
     def runs_of(self, arm: str, block: int) -> list[Cell]:
         """The runs of a round on an arm, in their order; none where it has no turn in it."""
         cells = iter(self.cells)
@@ -124,6 +128,10 @@ class Inquiry(Campaign):
                 if (name, number) == (arm, block):
                     return runs
         return []
+
+    def has_turn(self, arm: str, block: int) -> bool:
+        """Whether the round of this number has runs on an arm."""
+        return block <= len(self.rounds) and arm in self.rounds[block - 1].runs
 
 
 def list_runs(rounds: Sequence[Round]) -> list[Cell]:

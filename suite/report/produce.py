@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.receipt import Receipt
+from suite.analysis.result.receipt import Receipt, TryReceipt
 from suite.analysis.result.several import Versus
 from suite.analysis.result.why import Answer
 from suite.report.exports.cells import render_csv
@@ -18,7 +18,7 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.machines import compose_machines, depict_machines
 from suite.report.pages.receipt import compose_receipt, explain_excluded
-from suite.report.pages.why import compose_why, compose_why_screen
+from suite.report.pages.why import compose_try, compose_why, compose_why_screen
 from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.samples import depict_samples
 from suite.report.pictures.why import depict_why
@@ -29,7 +29,6 @@ from suite.report.render.plain import show_privately
 from suite.report.render.terminal import MOST_LINES, render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Limits, Page
-
 
 Result = Analysis | Answer
 """What is known of a folder: of a campaign, or of why a script is slow."""
@@ -149,12 +148,19 @@ def build_comparison(
 
 
 def build_receipt(
-    analysis: Analysis, receipt: Receipt, *, pictures: bool
+    result: Result, receipt: Receipt | TryReceipt, *, pictures: bool
 ) -> dict[str, str | bytes]:
-    """The page of evidence for one cell: its files by name; ``pictures``: with its samples drawn."""
-    whys = explain_excluded(analysis, receipt)
-    picture = depict_samples(analysis, receipt, whys) if pictures and can_draw() else None
-    page = compose_receipt(analysis, receipt, whys, picture)
+    """The page of evidence for one cell or try: its files by name; ``pictures``: with a cell's samples
+    drawn."""
+    picture = None
+    if isinstance(result, Answer):
+        assert isinstance(receipt, TryReceipt)  # noqa: S101  both are of one folder
+        page = compose_try(result, receipt)
+    else:
+        assert isinstance(receipt, Receipt)  # noqa: S101
+        whys = explain_excluded(result, receipt)
+        picture = depict_samples(result, receipt, whys) if pictures and can_draw() else None
+        page = compose_receipt(result, receipt, whys, picture)
     name = f"defend-{name_receipt(receipt.cell)}"
     return {f"{name}.md": render_page(page), **_draw(name, page, [picture] if picture else [])}
 

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.limits import Price
-from suite.analysis.result.numbers import Estimate
+from suite.analysis.result.numbers import Estimate, Evidence
 from suite.flags import Flag
 from suite.model import SuiteIdentity
 from suite.model.why import Cause, Kind, Training
@@ -24,11 +24,11 @@ decided; the machine was too noisy to say; the script did not run there; the GPU
 that no time there is one."""
 
 TryStanding = Literal[
-    "helps", "no gain", "undecided", "failed", "no effect", "withdrawn", "not tried"
+    "helps", "no gain", "undecided", "superseded", "failed", "no effect", "withdrawn", "not tried"
 ]
 """What came out for a try: its gain's interval lies above 10 %; it gives less, or nothing was seen of it;
-that is open; its runs failed; the change never took effect; it helps and trains otherwise than it promised;
-it had no run."""
+that is open; it seemed to help, and was tried again on top of what helped more; its runs failed; the change
+never took effect; it helps and trains otherwise than it promised; it had no run."""
 
 
 class Fix(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,7 +119,7 @@ class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``compared_after`` so many steps weights were compared at the latest (None: never).
     ``unknown`` is the share of the time that no named cause explains.  ``repeats`` is by what factor the
     same run's wall time differed.  ``epoch_cost`` is in the price's currency.  ``reason`` says why
-    it failed.
+    it failed, or ``unproven`` why no number here is proven to be the GPU's.
     """
 
     standing: Standing
@@ -142,6 +142,7 @@ class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     repeats: float | None = None
     notes: tuple[str, ...] = ()
     reason: str = ""
+    unproven: Evidence | None = None
 
 
 class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
