@@ -47,10 +47,10 @@ XLA takes up to 17 s, and a change can make it slower."""
 @dataclass(frozen=True, kw_only=True)
 class Advice:
     """Who decides: ``propose`` gives the changes that apply to what was watched, on an arm with a GPU or
-    without; ``next_round`` takes the plan, and how many seconds there are left."""
+    without; ``next_round`` takes how many seconds there are left, and reads what was measured."""
 
     propose: Callable[[Watched, bool], Sequence[Try]]
-    next_round: Callable[[Inquiry, float], Round | None]
+    next_round: Callable[[float], Round | None]
 
 
 def plan_inquiry(options: Options, arms: Arms, script: Script) -> Inquiry:
@@ -114,7 +114,7 @@ class InquiryRunner(Recorder):
         while (round_ := self._decide()) is not None:
             rounds = [*self.campaign.rounds, round_]
             self.write_plan(rounds=rounds, blocks=len(rounds), cells=list_runs(rounds))
-            self.listener.say(f"round {len(rounds)}: {round_.why}")
+            self.listener.say(_describe(len(rounds), round_))
             self._run_round()
 
     def _decide(self) -> Round | None:
@@ -122,7 +122,7 @@ class InquiryRunner(Recorder):
         left_s = self._left_s()
         if left_s <= 0 or len(self.campaign.rounds) >= RANGES["blocks"].most:
             return None
-        round_ = self.advice.next_round(self.campaign, left_s)
+        round_ = self.advice.next_round(left_s)
         if round_ is None:
             return None
         runs = {arm: runs for arm, runs in round_.runs.items() if runs and arm in self.bases}
@@ -222,6 +222,15 @@ def read_notes(document: Document, run: CellResult) -> RunNotes | None:
     """What a run told besides its times; None: nothing."""
     text = facts_of(document, run.container).get(f"notes.{run.id}")
     return None if text is None else msgspec.convert(codec.parse_json(str(text)), RunNotes)
+
+
+def _describe(number: int, round_: Round) -> str:
+    """What a round runs: ``round 2: cpu: 4 runs: cache@30, xla``."""
+    arms = []
+    for arm, runs in round_.runs.items():
+        cases = ", ".join(dict.fromkeys(case for case in runs if case != BASE)) or "unchanged"
+        arms.append(f"{arm}: {len(runs)} runs: {cases}")
+    return f"round {number}: {'; '.join(arms)}"
 
 
 def _last_s(run: CellResult) -> float:
