@@ -185,7 +185,9 @@ class InquiryRunner(Recorder):
     def _list_arguments(self, arm: str, cells: Sequence[Cell]) -> tuple[str, ...]:
         script, base = self.campaign.script, self.bases.get(arm)
         by_name = {each.name: each for each in self.campaign.tries.get(arm, ())}
-        window = base and [int(base.evidence[name] or 0) for name in ("from_step", "to_step")]
+        window = base and [
+            int(base.evidence[name] or 0) for name in ("from_step", "to_step", "series")
+        ]
         runs = []
         for cell in cells:
             tries = [by_name[name] for name in cell.case.split("+") if name != BASE]
