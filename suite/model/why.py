@@ -203,13 +203,15 @@ class Retrace:
 @dataclass(frozen=True, kw_only=True)
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
-    are called at every step."""
+    are called at every step.  ``steers``: it has a say in the training: stops it, or changes weights or rates.
+    """
 
     name: str
     line: Count | None
     calls: Count
     seconds: Seconds
     by_batch: bool
+    steers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
