@@ -129,10 +129,6 @@ class Inquiry(Campaign):
                     return runs
         return []
 
-    def has_turn(self, arm: str, block: int) -> bool:
-        """Whether the round of this number has runs on an arm."""
-        return block <= len(self.rounds) and arm in self.rounds[block - 1].runs
-
 
 def list_runs(rounds: Sequence[Round]) -> list[Cell]:
     """The runs of these rounds, numbered in their order."""
