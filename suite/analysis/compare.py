@@ -353,7 +353,6 @@ def find_common_ratios(
     alike: Iterable[Sequence[float]],
     *,
     comparisons: int,
-    own: bool = True,
 ) -> dict[Key, Ratio]:
     """Ratios of a few pairs each, by a spread that all of them share; intervals that hold all at once.
 
@@ -367,7 +366,6 @@ def find_common_ratios(
         pairs: by key its pairs' log-ratios.
         alike: logarithms of values that differ by noise alone, by group.
         comparisons: how many ratios are looked at in all, those to come included.
-        own: whether a key's own spread can count.
     """
     groups = [(1.0, logs) for logs in pairs.values()] + [(2.0, logs) for logs in alike]
     moments = [(weight, len(logs), find_moments(logs)) for weight, logs in groups if len(logs) > 1]
@@ -377,9 +375,11 @@ def find_common_ratios(
     for key, logs in pairs.items():
         mean, n = find_moments(logs), len(logs)
         error = math.sqrt(squares / freedom / n) if freedom else 0.0
-        error = max(error, mean.error) if own else error
-        common = Moments(mean=mean.mean, error=error, freedom=freedom)
-        ratios[key] = exponentiate(common, n, 1 - LEVEL / comparisons)
+        common = Moments(mean=mean.mean, error=max(error, mean.error), freedom=freedom)
+        # How far they spread is known from all, however few pairs of this one there are.
+        known = FEWEST if freedom else n
+        ratio = exponentiate(common, known, 1 - LEVEL / comparisons)
+        ratios[key] = structs.replace(ratio, n=n)
     return ratios
 
 

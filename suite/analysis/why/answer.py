@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import structs
 
@@ -12,6 +13,7 @@ from suite import __version__
 from suite.analysis.ablation.cost import find_price
 from suite.analysis.campaign.consistency import flag_campaign
 from suite.analysis.campaign.environment import find_machine
+from suite.analysis.campaign.plausibility import read_text, take_first
 from suite.analysis.compare import find_welch_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.observations import HOUR_S
@@ -56,6 +58,11 @@ class _Course:
         return [run for run in self.study.select(self.arm, ()) if run.seconds is not None]
 
     @property
+    def seconds(self) -> list[float]:
+        """Theirs, for a step."""
+        return [run.seconds for run in self.base if run.seconds]
+
+    @property
     def simulated(self) -> bool:
         return any(run.simulated for run in self.study.runs if run.arm == self.arm)
 
@@ -82,7 +89,7 @@ def answer(loaded: LoadedCampaign) -> Answer:
         arm: _tell(ratio)
         for arm in compared
         if arm != plan.arms[0] == compared[0]
-        for ratio in [_compare_arms(courses[compared[0]].base, courses[arm].base)]
+        for ratio in [find_welch_ratio(courses[compared[0]].seconds, courses[arm].seconds)]
         if ratio
     }
     for arm in ratios:
@@ -130,71 +137,52 @@ def _name_causes(course: _Course) -> list[Named]:
         if level.missing:
             break
         if level.pick:
-            causes.append(_name_cause(course.arm, level, level.pick, left))
-            left /= causes[-1].fix.gain.value  # type: ignore[union-attr]
+            causes.append(_name_cause(level, level.pick, level.pick, left))
+            left *= math.exp(-level.pick.size)
             continue
         helping = [tried for tried in level.queue if tried.standing == "helps"]
         for cause in dict.fromkeys(tried.change.cause for tried in helping):
             of = [tried for tried in helping if tried.change.cause == cause]
             fix = next((tried for tried in of if tried.change.kind == "fix"), None)
-            best = max(of, key=lambda tried: tried.size)
-            found = _name_cause(course.arm, level, fix, left, best)
+            found = _name_cause(level, max(of, key=lambda tried: tried.size), fix, left)
             before = next((named for named in causes if named.cause == cause), None)
             if before and not fix:
                 # What a fix has left of its cause, at most.
-                causes[causes.index(before)] = structs.replace(
-                    before, share=before.share + found.share, ceilings=found.ceilings
-                )
+                share = before.share + found.share
+                whole = structs.replace(before, share=share, ceilings=found.ceilings)
+                causes[causes.index(before)] = whole
             else:
                 causes.append(found)
     return causes
 
 
-def _name_cause(
-    arm: str, level: Level, fix: Judged | None, left: float, best: Judged | None = None
-) -> Named:
-    """One cause; ``left`` is the share of the unchanged script's time that the fixes before have left."""
-    best = best or fix
-    assert best is not None
+def _name_cause(level: Level, best: Judged, fix: Judged | None, left: float) -> Named:
+    """One cause by the ``best`` of what was tried of it; ``left`` is the share of the unchanged script's time
+    that the fixes before have left."""
+    least = fix.size if fix else math.log(NAMED)
     ceilings = [
         tried
         for tried in level.tries
-        if tried.change.kind == "ceiling"
-        and tried.change.cause == best.change.cause
-        and tried.gain
-        and tried.size >= (fix.size if fix else math.log(NAMED))
+        if (tried.change.kind, tried.change.cause) == ("ceiling", best.change.cause)
+        and tried.size >= least
     ]
     return Named(
         cause=best.change.cause,
-        arm=arm,
+        arm=best.key.arm,
         line=(fix or best).change.line,
         share=left * (1 - math.exp(-best.size)),
-        fix=fix and _describe_fix(fix),
+        fix=Fix(**_describe(fix), training=fix.made, needs=fix.change.needs) if fix else None,
         ceilings=tuple(
-            Ceiling(
-                name=tried.change.name,
-                text=tried.change.text,
-                gain=_tell(tried.gain.wall),
-                line=tried.change.line,
-            )
-            for tried in sorted(ceilings, key=lambda tried: tried.size)
-            if tried.gain
+            Ceiling(**_describe(tried)) for tried in sorted(ceilings, key=lambda tried: tried.size)
         ),
         on=level.on,
     )
 
 
-def _describe_fix(tried: Judged) -> Fix:
-    assert tried.gain is not None
+def _describe(tried: Judged) -> dict[str, Any]:
     change = tried.change
-    return Fix(
-        name=change.name,
-        text=change.text,
-        gain=_tell(tried.gain.wall),
-        training=tried.training or change.training,
-        line=change.line,
-        needs=change.needs,
-    )
+    gain = tried.gain and _tell(tried.gain.wall)
+    return {"name": change.name, "text": change.text, "line": change.line, "gain": gain}
 
 
 def _tell(found: Estimate) -> Estimate:
@@ -210,47 +198,38 @@ def _describe_arm(loaded: LoadedCampaign, course: _Course, causes: Sequence[Name
     runs = [run for run in study.runs if run.arm == course.arm]
     documents = [d for d in loaded.documents if d.invocation.arm == course.arm]
     watched, base = study.watched(course.arm), course.base
-    standing = _find_standing(course, causes)
-    common = {
-        "standing": standing,
-        "gpu": arm.gpu,
-        "tensorflow": next(
-            (
-                str(d.facts[name])
-                for d in documents
-                for name in ("tensorflow.version",)
-                if name in d.facts
-            ),
-            None,
-        ),
-        "runs": len(runs),
-        "spent_s": math.fsum(map(container_seconds, documents)),
-    }
-    seconds = [run.seconds for run in base if run.seconds]
+    bare = ArmSpeed(
+        standing=_find_standing(course, causes),
+        gpu=arm.gpu,
+        tensorflow=read_text(take_first(documents).get("tensorflow.version")),
+        runs=len(runs),
+        spent_s=math.fsum(map(container_seconds, documents)),
+    )
     first = next(iter(base), watched)
-    if first is None or standing == "failed":
-        failed = next((run for run in runs if run.seconds is None), None)
+    if first is None or first.seconds is None:
+        failed = next(iter(runs), None)
         reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "it had no run")
-        return ArmSpeed(**common, reason=reason, unproven=failed.unproven if failed else None)
-    step = estimate(seconds or [first.seconds or math.nan])
-    seen, epoch = first.evidence, int(first.evidence.get("epoch_steps", 0))
-    reached = [name for name in ROUNDING if name in seen]
-    notes = watched.notes.watched if watched else None
-    return ArmSpeed(
-        **common,
+        return structs.replace(bare, reason=reason, unproven=failed and failed.unproven)
+    seconds = course.seconds or [first.seconds]
+    step = estimate(seconds)
+    told, epoch = first.evidence, int(first.evidence.get("epoch_steps", 0))
+    reached = [int(name.removeprefix("norm.")) for name in ROUNDING if name in told]
+    seen = watched.notes.watched if watched else None
+    return structs.replace(
+        bare,
         step=_tell(step),
         epoch_s=epoch * step.value or None,
         epoch_steps=epoch or None,
         first_step_s=first.first_step_s,
-        setup_s=seen.get("setup_s"),
-        window=(int(seen.get("from_step", 0)), int(seen.get("to_step", 0))),
-        clock=notes.clock if notes else "",
-        line=notes.line if notes else None,
-        batch=int(seen.get("batch", 0)) or None,
-        compared_after=int(reached[-1].rpartition(".")[2]) if reached else None,
+        setup_s=told.get("setup_s"),
+        window=(int(told.get("from_step", 0)), int(told.get("to_step", 0))),
+        clock=seen.clock if seen else "",
+        line=seen.line if seen else None,
+        batch=int(told.get("batch", 0)) or None,
+        compared_after=max(reached, default=None),
         unknown=1 - math.fsum(cause.share for cause in causes) if causes else None,
         repeats=max(seconds) / min(seconds) if len(seconds) > 1 else None,
-        notes=tuple(notes.notes) if notes else (),
+        notes=tuple(seen.notes) if seen else (),
     )
 
 
@@ -264,19 +243,14 @@ def _find_standing(course: _Course, causes: Sequence[Named]) -> Standing:
     left = {"not tried", "undecided", "withdrawn", "helps"}
     if not left & {tried.standing for tried in course.levels[-1].tries}:
         return "nothing"
-    seconds = [run.seconds for run in course.base if run.seconds]
-    noisy = not course.levels[-1].missing and max(seconds) > NOISY * min(seconds)
-    return "noisy" if noisy else "undecided"
-
-
-def _compare_arms(base: Sequence[Run], other: Sequence[Run]) -> Estimate | None:
-    return find_welch_ratio(*([run.seconds for run in of if run.seconds] for of in (base, other)))
+    noisy = len(course.seconds) > 1 and max(course.seconds) > NOISY * min(course.seconds)
+    return "noisy" if noisy and not course.levels[-1].missing else "undecided"
 
 
 def _name_device(base: _Course, other: _Course, named: Mapping[str, list[Named]]) -> None:
     """That the slower of two arms is the slower one is a cause of its time, and the other one its fix."""
     for slow, fast in ((base, other), (other, base)):
-        ratio = _compare_arms(fast.base, slow.base)
+        ratio = find_welch_ratio(fast.seconds, slow.seconds)
         if ratio is None or ratio.low is None or ratio.low <= NAMED:
             continue
         name = f"arm@{fast.arm}"
@@ -378,14 +352,13 @@ def _find_together(courses: Mapping[str, _Course]) -> Iterator[tuple[str, Togeth
         if course.simulated or not on or gain is None or gain.wall.low is None:
             continue
         kept = [level.pick for level in course.levels if level.pick]
-        trainings = [tried.training or tried.change.training for tried in kept]
-        step = estimate([run.seconds for run in course.base if run.seconds])
+        step = estimate(course.seconds)
         yield (
             arm,
             Together(
                 tries=on,
                 gain=_tell(gain.wall),
-                training=max(trainings, key=ORDER.index),
+                training=max((tried.made for tried in kept), key=ORDER.index),
                 step=step.value / gain.wall.value,
             ),
         )

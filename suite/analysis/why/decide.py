@@ -65,7 +65,7 @@ def _ask(study: Study, arm: str) -> list[Case]:
     if not study.watched(arm):
         return [()] if not study.count_asked(arm, ()) else []
     level = study.levels(arm)[-1]
-    on, base = level.on, study.select(arm, ())
+    on = level.on
     if level.missing:
         return _screen(level)
     if open_tries := [
@@ -76,9 +76,13 @@ def _ask(study: Study, arm: str) -> list[Case]:
         gain = study.gains.get(Key(arm, (), on))
         if not gain or (gain.wall.n < FEWEST and study.count_asked(arm, on) < MOST_ASKED):
             return [(), on] * (FEWEST - (gain.wall.n if gain else 0))
-    # Without anything to try a step still has its interval.
-    if len(base) < FEWEST and study.count_asked(arm, ()) <= FEWEST:
-        return [()] * (FEWEST - len(base))
+    # A step has its interval, and so has a larger batch where another arm runs it as well.
+    several = len(study.inquiry.arms) > 1
+    larger = [c.name for c in study.inquiry.tries.get(arm, []) if c.scale > 1 and several]
+    for case in [(), *((name,) for name in larger)]:
+        sound = [run for run in study.select(arm, case) if run.seconds is not None]
+        if (sound or not case) and study.count_asked(arm, case) <= FEWEST > len(sound):
+            return [case] * (FEWEST - len(sound))
     return []
 
 

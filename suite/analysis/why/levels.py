@@ -38,7 +38,7 @@ KEEPING = ORDER[:3]
 """What keeps the training, if not its random numbers."""
 
 UNSEEN = 0.08
-"""What a try can give, in logarithms, that one run did not show."""
+"""What a try can give, in logarithms, that a run did not show by wall time."""
 
 DEFERRED = "steps_per_execution"
 """It thins callbacks by batch, too: where a script has such, it is tried on top of everything else."""
@@ -73,9 +73,20 @@ class Judged:
         )
 
     @property
+    def most(self) -> float:
+        """What it may give, as far as its runs have shown; a logarithm, too."""
+        cpu = self.gain.cpu if self.gain and not self.change.waits else None
+        return math.log(cpu.high) if cpu and cpu.high else self.size + UNSEEN
+
+    @property
+    def made(self) -> Training:
+        """What it makes of the training; where nobody saw, the most that it may."""
+        return self.training or self.change.training
+
+    @property
     def keeps(self) -> bool:
         """Whether it is a line to write that keeps the training."""
-        return self.change.kind == "fix" and (self.training or self.change.training) in KEEPING
+        return self.change.kind == "fix" and self.made in KEEPING
 
     @property
     def is_open(self) -> bool:
@@ -117,7 +128,7 @@ class Level:
         most = max((tried.size for tried in fixes), default=0.0)
 
         def rank(tried: Judged) -> tuple[bool, int, float]:
-            training = ORDER.index(tried.training or tried.change.training)
+            training = ORDER.index(tried.made)
             near = tried.size >= AS_MUCH * most
             return not near, training if near else 0, -tried.size
 
@@ -218,7 +229,7 @@ class Study:
             if judged.standing in {"failed", "no effect", "withdrawn"}:
                 return False
             # What is a small share of the time as it was is a larger one of what is left.
-            if scale * (1 - math.exp(-judged.size - UNSEEN)) < 1 - 1 / NAMED:
+            if scale * (1 - math.exp(-judged.most)) < 1 - 1 / NAMED:
                 return False
         return True
 
