@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Literal
 
-from suite.cells.cell import Cell, Work, cell_id
+from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.input_limits import RANGES
 from suite.model.document import Filled, Seconds
 from suite.model.plan import Campaign
@@ -138,7 +138,7 @@ def list_runs(rounds: Sequence[Round]) -> list[Cell]:
 
 def run_cell(case: str, number: int) -> Cell:
     """The cell of a run: the changes that it has, and its number within the campaign, from 1."""
-    params = {"run": number}
+    params: dict[str, Param] = {"run": number}
     return Cell(
         id=cell_id(SCENARIO, case, params),
         scenario=SCENARIO,
@@ -203,13 +203,15 @@ class Retrace:
 @dataclass(frozen=True, kw_only=True)
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
-    are called at every step."""
+    are called at every step.  ``steers``: it has a say in the training: stops it, or changes weights or rates.
+    """
 
     name: str
     line: Count | None
     calls: Count
     seconds: Seconds
     by_batch: bool
+    steers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
