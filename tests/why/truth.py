@@ -1,11 +1,11 @@
-"""What changes made by hand give to the scripts of tests/why/scripts: the truth that the product is held against.
+"""What changes made by hand give to the scripts of tests/why/scripts: the truth that `make why` is held to.
 
     python -m tests.why.truth [NAME …] [--pairs 3] [--write]
 
-Its clock is its own: a script as it stands and the same with the text of a fix put in run in turns, each in a
-process forked from one that has imported TensorFlow; the batches of ``fit`` and ``train_on_batch`` are counted,
-or passes over the line that the table names, and what lies between two counts is timed: by CPU seconds of the
-process and by wall time.  ``--write`` puts what was measured into truth.toml.
+Its clock is its own: a script as it stands and the same with the text of a fix put in run in turns, each in
+a process forked from one that has imported TensorFlow; the batches of ``fit`` and ``train_on_batch`` are
+counted, or passes over the line that the table names, and what lies between two counts is timed: by CPU
+seconds of the process and by wall time.  ``--write`` puts what was measured into truth.toml.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def edited(text: str, edits: list[list[str]]) -> str:
 def lines_of(entry: dict[str, Any]) -> list[int]:
     """The lines of the script, from 1, that may be named for its cause."""
     lines = entry["text"].splitlines()
-    return [number for number, line in enumerate(lines, 1) if any(part in line for part in entry["at"])]
+    return [
+        number for number, line in enumerate(lines, 1) if any(part in line for part in entry["at"])
+    ]
 
 
 # --- A run, in its own process -------------------------------------------------------------------------
@@ -83,11 +85,15 @@ class Clock:
         if self.began and self.steps >= self.end:
             steps = self.steps - self.began[0]
             self.send(
-                wall=(wall - self.began[1]) / steps, cpu=(cpu - self.began[2]) / steps, norms=self.norms
+                wall=(wall - self.began[1]) / steps,
+                cpu=(cpu - self.began[2]) / steps,
+                norms=self.norms,
             )
         for at in NORMS:
             if self.steps == at:
-                squares = [float((v.numpy().astype(float) ** 2).sum()) for v in self.variables.values()]
+                squares = [
+                    float((v.numpy().astype(float) ** 2).sum()) for v in self.variables.values()
+                ]
                 self.norms[at] = sum(squares) ** 0.5
         if self.began is None:
             if self.steps >= self.begin:
@@ -106,8 +112,8 @@ class Clock:
 
 def as_python(text: str) -> str:
     """A converted notebook without what only a notebook understands; no weights from the network."""
-    text = re.sub(r"^%time +", "", text, flags=re.M)
-    text = re.sub(r"^(%|!|get_ipython\(\)).*$", "pass", text, flags=re.M)
+    text = re.sub(r"^%time +", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(%|!|get_ipython\(\)).*$", "pass", text, flags=re.MULTILINE)
     return text.replace('weights="imagenet"', "weights=None")
 
 
@@ -188,7 +194,7 @@ def forked(text: str, name: str, window: list[int], step: str | None) -> dict[st
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             signal.alarm(LIMIT_S)
             run(text, name, window, step, write)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - it ends here
             traceback.print_exc()
             sys.stderr.flush()
             os._exit(1)
@@ -255,8 +261,9 @@ def write(name: str, measured: dict[str, Any]) -> None:
                 if line.split(" = ")[0] not in ("step_ms", "repeat", "gives", "norms")
             ]
             kept += [f"{key} = {value}" for key, value in values[place].items()]
-            block = "\n".join(kept) + "\n" * (len(block) - len(block.rstrip("\n")))
-        lines.append(block)
+            lines.append("\n".join(kept) + "\n" * (len(block) - len(block.rstrip("\n"))))
+        else:
+            lines.append(block)
     TABLE.write_text("".join(lines))
 
 
@@ -267,7 +274,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    import tensorflow  # noqa: F401 - imported once for all children
+    import tensorflow as tf  # noqa: F401 - imported once for all children
 
     table = read_table()
     for name in options.names or table:
@@ -278,7 +285,10 @@ def main() -> None:
             print(error, flush=True)
             continue
         took = time.monotonic() - began
-        print(f"{name:28} {measured['step_ms']} ms, repeat {measured['repeat']}, {took:.0f} s", flush=True)
+        print(
+            f"{name:28} {measured['step_ms']} ms, repeat {measured['repeat']}, {took:.0f} s",
+            flush=True,
+        )
         for fix, result in zip(table[name].get("fix", []), measured["fixes"], strict=True):
             print(f"{'':6}{fix['match'][:40]:42} {result['gives']}  {result['norms']}", flush=True)
         if options.write:
