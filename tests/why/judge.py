@@ -42,19 +42,34 @@ def ask(name: str, budget: str, options: list[str]) -> tuple[dict[str, Any] | No
 
 def fix_of(entry: dict[str, Any], promised: dict[str, Any]) -> dict[str, Any] | None:
     """The change made by hand that is the promised one."""
-    said = f"{promised['name']} {promised['text']}"
-    return next((f for f in entry.get("fix", []) if re.search(f["match"], said)), None)
+    return next((f for f in entry["fix"] if re.search(f["match"], promised["name"])), None)
+
+
+def gives(fix: dict[str, Any], promised: dict[str, Any]) -> list[float]:
+    """What the change gives by CPU seconds and by wall time.
+
+    One that does something every 50 times leaves a 50th of what it costs: where the product's does it every
+    10 times, what that gives follows.
+    """
+    if "every" not in fix:
+        return list(fix["gives"])
+    said = re.search(r"^every (\d+) turns", promised["text"]) or re.search(
+        r"(\d+)$", promised["name"]
+    )
+    assert said is not None, promised
+    every = int(said[1])
+    shares = [(1 - 1 / gain) / (1 - 1 / fix["every"]) for gain in fix["gives"]]
+    return [1 / (1 - share * (1 - 1 / every)) for share in shares]
 
 
 def promise_kept(
-    entry: dict[str, Any], promised: dict[str, Any]
+    fix: dict[str, Any] | None, promised: dict[str, Any]
 ) -> tuple[float | None, bool | None]:
-    """The promise over what the change made by hand gives, by wall time, and whether that is near 1 for
+    """The promise over what the change made by hand gives, by wall time, and whether that is near 1 by
     either clock; None where nobody made it by hand."""
-    fix = fix_of(entry, promised)
     if fix is None or "gives" not in fix:
         return None, None
-    ratios = [promised["gain"]["value"] / true for true in fix["gives"]]
+    ratios = [promised["gain"]["value"] / true for true in gives(fix, promised)]
     return ratios[1], any(NEAR[0] <= ratio <= NEAR[1] for ratio in ratios)
 
 
@@ -78,8 +93,8 @@ def judge(entry: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
         len(causes) > 1 and causes[1]["cause"] in entry["second"] if "second" in entry else None
     )
     promised = first.get("fix")
-    verdict["ratio"], verdict["kept"] = promise_kept(entry, promised) if promised else (None, None)
     fix = fix_of(entry, promised) if promised else None
+    verdict["ratio"], verdict["kept"] = promise_kept(fix, promised) if promised else (None, None)
     verdict["fix"] = promised["name"] if promised else "-"
     verdict["training"] = promised["training"] == fix["training"] if promised and fix else None
     return verdict

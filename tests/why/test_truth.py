@@ -9,7 +9,7 @@ import pytest
 
 from suite.model.why import Cause, Training
 from tests.why import truth
-from tests.why.judge import judge
+from tests.why.judge import gives, judge
 
 TABLE = truth.read_table()
 
@@ -76,3 +76,17 @@ def test_an_answer_is_held_to_what_is_true(causes: list[Any], right: dict[str, A
 def test_nothing_may_be_named_of_a_healthy_script() -> None:
     assert judge(TABLE["healthy_mlp"], {"causes": []})["cause"] is True
     assert judge(TABLE["healthy_mlp"], {"causes": [named("input", 3)]})["cause"] is False
+
+
+@pytest.mark.parametrize(
+    "promised",
+    [
+        {"name": "statement@30", "text": "every 5 turns of the loop only: save(50)"},
+        {"name": "callbacks@Log2.batch.5", "text": "`if batch % 5: return` as the first line"},
+        {"name": "validation@5", "text": "validation_freq=5"},
+    ],
+)
+def test_what_is_done_more_often_gives_less(promised: dict[str, Any]) -> None:
+    # Of 10, 8 are for what is done each time: done every 4 times it takes 2 of 4, every 5 times 1.6 of 3.6.
+    assert gives({"every": 4, "gives": [2.5, 1.0]}, promised) == pytest.approx([10 / 3.6, 1.0])
+    assert gives({"gives": [2.5, 1.0]}, promised) == [2.5, 1.0]

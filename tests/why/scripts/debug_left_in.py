@@ -3,8 +3,8 @@ import tensorflow as tf
 
 n_features, n_steps = 12, 30
 
-X = np.random.normal(size=(3000, n_steps, n_features)).astype(np.float32)
-y = np.random.normal(size=(3000, 1)).astype(np.float32)
+X = np.random.normal(size=(1040, n_steps, n_features)).astype(np.float32)
+y = np.random.normal(size=(1040, 1)).astype(np.float32)
 
 
 class Attention(tf.keras.layers.Layer):

@@ -2,7 +2,7 @@ import tensorflow as tf
 import numpy as np
 
 train_x, train_y = np.random.rand(1600, 50), np.random.rand(1600, 1)
-valid_x, valid_y = np.random.rand(9600, 50), np.random.rand(9600, 1)
+valid_x, valid_y = np.random.rand(4800, 50), np.random.rand(4800, 1)
 
 
 class Wide(tf.keras.Model):
