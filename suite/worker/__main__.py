@@ -1,4 +1,4 @@
-"""The worker's commands: ``describe``, ``measure CELL…``, ``script CELL…``; arguments in, JSON records out.
+"""The worker's commands: ``describe``, ``measure CELL…``, ``script CELL…``, ``why``; arguments in, records out.
 
 The image's entry point.  Records: ``hello``, ``startup``, ``facts``, ``cell_started``, ``cell``,
 ``bye``; ``refused`` where this container can't be the arm, ``unfit`` where its TensorFlow is
@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suite import __version__, codec
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from suite.worker.session.session import Runner
 
 CPU = "/CPU:0"
+
+SCRIPT_VARIABLE = "CROSSOVER_SCRIPT"
+"""The environment variable that names the folder of a person's script."""
 
 EXIT_REFUSED = 4
 """The worker's exit status where the arm can't be had: the same number as the suite's own."""
@@ -48,7 +52,10 @@ def arguments() -> argparse.ArgumentParser:
     script = commands.add_parser(
         "script", help="run the script of these cells, which share a process"
     )
-    for command in (describe, measure, script):
+    why = commands.add_parser(
+        "why", help="run a person's script, as it is or with one thing changed"
+    )
+    for command in (describe, measure, script, why):
         command.add_argument(
             "--gpu",
             action="store_true",
@@ -58,6 +65,13 @@ def arguments() -> argparse.ArgumentParser:
     measure.add_argument("--measure", type=float, default=0.7, metavar="SECONDS")
     measure.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="a cell")
     script.add_argument("cells", nargs="+", metavar="CELL", help="a cell's id")
+    why.add_argument("--folder", metavar="PATH", default=os.environ.get(SCRIPT_VARIABLE))
+    why.add_argument("--script", metavar="NAME", required=True, help="its file, within the folder")
+    why.add_argument("--seconds", type=float, default=3.0, help="of a window")
+    why.add_argument(
+        "--runs", metavar="JSON", required=True, help="a list of suite.worker.why.run.Task"
+    )
+    why.add_argument("words", nargs="*", metavar="ARG", help="the script's own arguments, after --")
     measure.add_argument(
         "cells",
         nargs="+",
@@ -85,6 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     requests = _requests(parser, options)
     channel = Channel()
     channel.send("hello", schema=codec.SCHEMA, version=__version__, pid=os.getpid(), at=now())
+    if options.command == "why":
+        return _run_why(channel, options)
     if options.command == "script":
         return _run_script(channel, requests, gpu=options.gpu)
     return _run_cells(channel, options, requests, numpy_s)
@@ -156,6 +172,27 @@ def _run_script(channel: Channel, requests: Sequence[Request], *, gpu: bool) -> 
     try:
         script.measure(channel.send, requests, _look_before(gpu=gpu), on_gpu=gpu)
     except (Refused, AttributeError, ImportError, TypeError) as error:
+        return _tell_unable(channel, error)
+    channel.send("bye")
+    return 0
+
+
+def _run_why(channel: Channel, options: argparse.Namespace) -> int:
+    """Makes runs of a person's script, each in a process of its own."""
+    from suite.worker.why.run import Place, Task
+    from suite.worker.why.server import serve
+
+    tasks = [Task(**task) for task in codec.parse_json(options.runs)]
+    place = Place(
+        folder=Path(options.folder),
+        script=options.script,
+        arguments=options.words,
+        seconds=options.seconds,
+        gpu=options.gpu,
+    )
+    try:
+        serve(channel.send, place, tasks, _look_before(gpu=options.gpu))
+    except Refused as error:
         return _tell_unable(channel, error)
     channel.send("bye")
     return 0
