@@ -348,6 +348,41 @@ def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
     }
 
 
+def find_common_ratios(
+    pairs: Mapping[Key, Sequence[float]],
+    alike: Iterable[Sequence[float]],
+    *,
+    comparisons: int,
+) -> dict[Key, Ratio]:
+    """Ratios of a few pairs each, by a spread that all of them share; intervals that hold all at once.
+
+    Three pairs alone know little of their spread (Student's t has two degrees of freedom).  What is run in
+    turns on one machine shares its noise, so that the variance of a pair is pooled over all pairs
+    about their own means, and over runs that were ``alike``, of each group about its mean, of which two make
+    a pair's variance.  The own spread of a key's pairs counts where it is the larger one.  The interval
+    is Student's at 1 - `LEVEL` / ``comparisons`` (Bonferroni).
+
+    Args:
+        pairs: by key its pairs' log-ratios.
+        alike: logarithms of values that differ by noise alone, by group.
+        comparisons: how many ratios are looked at in all, those to come included.
+    """
+    groups = [(1.0, logs) for logs in pairs.values()] + [(2.0, logs) for logs in alike]
+    moments = [(weight, len(logs), find_moments(logs)) for weight, logs in groups if len(logs) > 1]
+    freedom = math.fsum(found.freedom for _, _, found in moments)
+    squares = math.fsum(w * n * found.freedom * found.error**2 for w, n, found in moments)
+    ratios = {}
+    for key, logs in pairs.items():
+        mean, n = find_moments(logs), len(logs)
+        error = math.sqrt(squares / freedom / n) if freedom else 0.0
+        common = Moments(mean=mean.mean, error=max(error, mean.error), freedom=freedom)
+        # How far they spread is known from all, however few pairs of this one there are.
+        known = FEWEST if freedom else n
+        ratio = exponentiate(common, known, 1 - LEVEL / comparisons)
+        ratios[key] = structs.replace(ratio, n=n)
+    return ratios
+
+
 def scale_ratio(ratio: Ratio, by: float) -> Ratio:
     """The ratio as if the other side had taken so many times as long; its p-value is a paired ratio's."""
     names = ("value", "low", "high", "inner_low", "inner_high")

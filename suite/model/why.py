@@ -7,7 +7,9 @@ bundles are those of every campaign.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated, Literal
 
 from suite.cells.cell import Cell, Work, cell_id
@@ -112,6 +114,26 @@ class Inquiry(Campaign):
     rounds: list[Round] = field(default_factory=list)
     not_tried: dict[str, dict[str, str]] = field(default_factory=dict)
     window_s: Seconds = 3.0
+
+    def runs_of(self, arm: str, block: int) -> list[Cell]:
+        """The runs of a round on an arm, in their order; none where it has no turn in it."""
+        cells = iter(self.cells)
+        for number, each in enumerate(self.rounds, 1):
+            for name, cases in each.runs.items():
+                runs = list(islice(cells, len(cases)))
+                if (name, number) == (arm, block):
+                    return runs
+        return []
+
+    def has_turn(self, arm: str, block: int) -> bool:
+        """Whether the round of this number has runs on an arm."""
+        return block <= len(self.rounds) and arm in self.rounds[block - 1].runs
+
+
+def list_runs(rounds: Sequence[Round]) -> list[Cell]:
+    """The runs of these rounds, numbered in their order."""
+    cases = (case for each in rounds for runs in each.runs.values() for case in runs)
+    return [run_cell(case, number) for number, case in enumerate(cases, 1)]
 
 
 def run_cell(case: str, number: int) -> Cell:
