@@ -193,7 +193,7 @@ class Clock:
         if whole and self._is_outermost(series):
             return True
         if since_s >= PATIENCE_S:
-            return True
+            return self.steps >= 2 * WARM_STEPS or since_s >= 3 * PATIENCE_S
         waited_for = [each for each in self._turns if each not in self._flat]
         return not waited_for and since_s >= WARM_S + self.seconds
 
@@ -220,7 +220,7 @@ class Clock:
             begin, end = marks[0], self._first_long(marks[0], marks)
             return Window(begin.steps, end.steps, series), begin, end
         steps, walls, _ = self._ticks
-        few = min(WARM_STEPS, len(steps) // 3) if len(steps) > WARM_STEPS else None
+        few = min(WARM_STEPS, len(steps) // 3) if len(steps) > 1 else None
         warm = next((i for i in range(len(steps) - 1) if self._is_warm(steps[i], walls[i])), few)
         if warm is None:
             return None
