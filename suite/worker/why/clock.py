@@ -186,14 +186,15 @@ class Clock:
     def _is_enough(self, series: int, instant: Instant) -> bool:
         first = self._ticks[1][0]
         since_s = (instant.wall - first) / 1e9
-        if since_s < self.seconds:
+        few = self.steps < 2 * WARM_STEPS and since_s < 3 * PATIENCE_S
+        if few or since_s < self.seconds:
             return False
         marks = self._marks.get(series, [])
         whole = len(marks) > 1 and (instant.wall - marks[0].wall) / 1e9 >= self.seconds
         if whole and self._is_outermost(series):
             return True
         if since_s >= PATIENCE_S:
-            return self.steps >= 2 * WARM_STEPS or since_s >= 3 * PATIENCE_S
+            return True
         waited_for = [each for each in self._turns if each not in self._flat]
         return not waited_for and since_s >= WARM_S + self.seconds
 
