@@ -153,7 +153,8 @@ def _is_random(
         return True
     if not operations & _IN_PYTHON:
         return False
-    return within(lambda: differs(dataset, method))
+    random: bool | None = within(lambda: differs(dataset, method))
+    return random
 
 
 def find_operations(dataset: Any) -> set[str]:
