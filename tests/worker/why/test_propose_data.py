@@ -150,6 +150,8 @@ def test_memory_stands_for_all_input_there_is(seen: dict[str, Any], line: int | 
         [] if line is None else [("ceiling", line)]
     )
     assert [each.target for each in tries if each.target] == (["7"] if line == 7 else [])
+    # What a loop of the script's own goes over may come from where nobody looks.
+    assert propose(MEMORY, Watched(clock="tape", line=99, **seen))
 
 
 def test_python_of_the_data_is_input_and_python_in_the_model_a_fallback() -> None:
