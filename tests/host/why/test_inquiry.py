@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
-from suite.errors import EngineError, ScriptError, UsageError
+from suite.errors import EngineError, GpuError, ScriptError, UsageError
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.recorder import Means
@@ -255,7 +255,7 @@ def test_an_arm_that_is_refused_costs_no_other_and_is_told_at_the_end(asking: As
         refused = record("refused", reason="TensorFlow sees no GPU")
         return Life(words=[asking.worker.words(job)[0], refused], code=4)
 
-    with pytest.raises(Exception, match="the arm cuda is unavailable"):
+    with pytest.raises(GpuError, match="the arm cuda is unavailable"):
         asking.run(arms=BOTH, otherwise=without_gpu)
     assert {"cpu-01", "cpu-02"} <= set(asking.documents())
     assert "unavailable" in asking.load().campaign.not_run["cuda"]
