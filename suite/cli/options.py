@@ -20,7 +20,8 @@ FOLDER = click.Path(path_type=Path, resolve_path=True)
 
 EXITS = """\b
 Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed, is invalid
-(the report is still written) or, with RECHECK, does not reproduce, or a script fails by itself; 2 usage; 3 no engine, or it refused;
+(the report is still written) or, with RECHECK, does not reproduce;
+1 a script fails by itself; 2 usage; 3 no engine, or it refused;
 4 a GPU was requested and is not available; 5 a document can't be read; 6 another
 campaign is running here; 7 the machine is unsound (STOP_IF);
 130 interrupted (what was measured is kept)."""

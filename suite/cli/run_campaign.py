@@ -65,7 +65,7 @@ def engine_alone(options: Options) -> Iterator[Alone]:
 
 
 def provide(engine: Engine, arms: Arms, say: Say, packages: Path | None = None) -> dict[str, Image]:
-    """The images of the arms by name, built or reused; ``packages`` is a lock of what comes into each besides.
+    """The images of the arms by name, built or reused; ``packages``: a lock of what each has besides.
 
     Raises:
         EngineError: one can't be made here.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Annotated, Literal
 
-from suite.cells.cell import Cell, Work, cell_id
+from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.input_limits import RANGES
 from suite.model.document import Filled, Seconds
 from suite.model.plan import Campaign
@@ -115,6 +115,10 @@ class Inquiry(Campaign):
     not_tried: dict[str, dict[str, str]] = field(default_factory=dict)
     window_s: Seconds = 3.0
 
+    def has_turn(self, arm: str, block: int) -> bool:
+        """Whether the round of this number has runs on an arm that can run at all."""
+        return super().has_turn(arm, block) and bool(self.runs_of(arm, block))
+
     def runs_of(self, arm: str, block: int) -> list[Cell]:
         """The runs of a round on an arm, in their order; none where it has no turn in it."""
         cells = iter(self.cells)
@@ -125,10 +129,6 @@ class Inquiry(Campaign):
                     return runs
         return []
 
-    def has_turn(self, arm: str, block: int) -> bool:
-        """Whether the round of this number has runs on an arm."""
-        return block <= len(self.rounds) and arm in self.rounds[block - 1].runs
-
 
 def list_runs(rounds: Sequence[Round]) -> list[Cell]:
     """The runs of these rounds, numbered in their order."""
@@ -138,7 +138,7 @@ def list_runs(rounds: Sequence[Round]) -> list[Cell]:
 
 def run_cell(case: str, number: int) -> Cell:
     """The cell of a run: the changes that it has, and its number within the campaign, from 1."""
-    params = {"run": number}
+    params: dict[str, Param] = {"run": number}
     return Cell(
         id=cell_id(SCENARIO, case, params),
         scenario=SCENARIO,
@@ -203,13 +203,15 @@ class Retrace:
 @dataclass(frozen=True, kw_only=True)
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
-    are called at every step."""
+    are called at every step.  ``steers``: it has a say in the training: stops it, or changes weights or rates.
+    """
 
     name: str
     line: Count | None
     calls: Count
     seconds: Seconds
     by_batch: bool
+    steers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,8 +72,8 @@ def rebuild(
     undrawn = next((why for why in (LATER, NOT_INSTALLED) if why in markdown), None)
     report = _build(result, undrawn)
     pictures = {picture.name: drawn.get(picture.name, "") for picture in report.pictures}
-    html = render_html_page(report.page, pictures)
-    return report, {**report.files, f"{report.name}.html": html}
+    whole = render_html_page(report.page, pictures)
+    return report, {**report.files, f"{report.name}.html": whole}
 
 
 LONGEST_BRIEF = 6000

@@ -109,9 +109,10 @@ def test_there_are_words_for_everything_that_can_come_out() -> None:
         "why-causes": Cause,
         "why-training": Training,
         "why-standing": Standing,
+        # What was tried again stands there as it came out then.
         "why-tried": TryStanding,
     }.items():
-        assert {*get_args(kind)} <= {*TEXTS[table]}, table
+        assert {*get_args(kind)} - {"superseded"} <= {*TEXTS[table]}, table
 
 
 def change(name: str, **fields: object) -> Callable[[], Answer]:

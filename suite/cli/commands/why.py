@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from suite.analysis.documents.read import load_campaign
+from suite.analysis.why.decide import next_round
 from suite.cli.run_campaign import conclude, start_campaign
 from suite.errors import UsageError
 from suite.host.campaign.options import Options
@@ -40,9 +41,7 @@ def run_why(options: Options) -> int:
         store = means.store
         advice = Advice(
             propose=_propose,
-            next_round=lambda inquiry, left_s: next_round(
-                inquiry, read_runs(load_campaign(store.folder)), left_s
-            ),
+            next_round=lambda left_s: next_round(load_campaign(store.folder), left_s),
         )
         return InquiryRunner(cast("Inquiry", drawn), means, brought, advice)
 
@@ -55,5 +54,5 @@ def run_why(options: Options) -> int:
     )
 
 
-def _propose(_arm: str, watched: Watched, gpu: bool) -> Sequence[Try]:  # noqa: FBT001  as interventions have it
+def _propose(watched: Watched, gpu: bool) -> Sequence[Try]:
     return [each for one in INTERVENTIONS for each in one.propose(watched, gpu)]

@@ -26,7 +26,7 @@ from suite.errors import DocumentError
 from suite.fingerprint import suite_content
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
 from suite.model import PLAN, Campaign
-from suite.model.why import SCENARIO, run_cell
+from suite.model.why import Inquiry, list_runs
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import Result, can_draw, draw, name_report, rebuild
 from suite.report.render.plain import describe_picture
@@ -152,8 +152,7 @@ def judge_cells(plan: Campaign) -> CheckResult:
     if plan.suite.content != suite_content():
         text = "another version of the suite measured them: only the plan says what they are"
         return CheckResult(name="cells", text=text)
-    # Runs of a script are as many as were decided.
-    runs = (run_cell(c.case, c.params.get("run", 0)) for c in plan.cells if c.scenario == SCENARIO)
+    runs = list_runs(plan.rounds) if isinstance(plan, Inquiry) else []
     declared = {cell.id: cell for cell in (*scenarios.cells(), *runs)}
     troubles = []
     for cell in plan.cells:

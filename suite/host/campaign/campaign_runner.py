@@ -36,6 +36,15 @@ MOST_AGAIN = 2
 has no usual pace, and each costs a block's time."""
 
 
+def ask_cells(campaign: Campaign, arm: str, block: int) -> Ask:
+    """What is asked of the containers of an invocation that measures the suite's own cells."""
+    return Ask(
+        arguments=lambda cells: plan.arguments(campaign, arm, block, cells),
+        volumes=lambda cells: campaign_volumes(campaign, cells),
+        limit_s=lambda cell: durations.cell_deadline_s(campaign, cell),
+    )
+
+
 class CampaignRunner(Recorder):
     """Runs a campaign that has been planned, or the rest of one; ``hooks`` read what was measured by then."""
 
@@ -170,11 +179,7 @@ class CampaignRunner(Recorder):
 
     def ask(self, arm: str, block: int) -> Ask:
         """See `Recorder`."""
-        return Ask(
-            arguments=lambda cells: plan.arguments(self.campaign, arm, block, cells),
-            volumes=lambda cells: campaign_volumes(self.campaign, cells),
-            limit_s=lambda cell: durations.cell_deadline_s(self.campaign, cell),
-        )
+        return ask_cells(self.campaign, arm, block)
 
     def show(self, document: Document, in_flight: str | None) -> None:
         """See `Recorder`."""

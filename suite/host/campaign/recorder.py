@@ -1,5 +1,5 @@
-"""What every kind of campaign does with an invocation: it is run, its document and its log are written as it goes,
-and the plan holds what it took.
+"""What every kind of campaign does with an invocation: it is run, its document and its log are written as it
+goes, and the plan holds what it took.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ class Recorder:
     `show` one under way, and which ``volumes`` go with the campaign.
     """
 
-    volumes: tuple[Volume, ...] = ()
-
     def __init__(self, campaign: Campaign, means: Means) -> None:
         self.engine, self.store, self.means = means.engine, means.store, means
         self.campaign = plan.forget_versions(campaign, means.images)
@@ -83,6 +81,11 @@ class Recorder:
 
     def run_blocks(self, resumed: Sequence[Document]) -> None:
         """Runs the invocations; raises as `run`."""
+        raise NotImplementedError
+
+    @property
+    def volumes(self) -> tuple[Volume, ...]:
+        """Those that go with the campaign."""
         raise NotImplementedError
 
     def ask(self, arm: str, block: int) -> Ask:

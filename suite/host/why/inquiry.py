@@ -6,6 +6,7 @@ Which changes apply, and what is run next, others decide from what was seen (`Ad
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -45,11 +46,11 @@ XLA takes up to 17 s, and a change can make it slower."""
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """Who decides: ``propose`` takes an arm's name, what was watched there and whether it has a GPU, and gives
-    the changes that apply; ``next_round`` takes the plan and how many seconds there are left."""
+    """Who decides: ``propose`` gives the changes that apply to what was watched, on an arm with a GPU or
+    without; ``next_round`` takes how many seconds there are left, and reads what was measured."""
 
-    propose: Callable[[str, Watched, bool], Sequence[Try]]
-    next_round: Callable[[Inquiry, float], Round | None]
+    propose: Callable[[Watched, bool], Sequence[Try]]
+    next_round: Callable[[float], Round | None]
 
 
 def plan_inquiry(options: Options, arms: Arms, script: Script) -> Inquiry:
@@ -87,10 +88,15 @@ class InquiryRunner(Recorder):
         )
         data = () if brought.data is None else (mount_data(brought.data, self.engine),)
         self.mounts = (self.folder, *data)
-        self.volumes = (self.folder,)
         self.bases: dict[str, CellResult] = {}
         """Of each arm on which the unchanged script ran, that run."""
+        self.failed: tuple[str, str | None] = ("no arm was run", None)
         self.began = time.monotonic()
+
+    @property
+    def volumes(self) -> tuple[Volume, ...]:
+        """See `Recorder`."""
+        return (self.folder,)
 
     def run_blocks(self, resumed: Sequence[Document]) -> None:  # noqa: ARG002  as the others
         """See `Recorder`.
@@ -108,7 +114,7 @@ class InquiryRunner(Recorder):
         while (round_ := self._decide()) is not None:
             rounds = [*self.campaign.rounds, round_]
             self.write_plan(rounds=rounds, blocks=len(rounds), cells=list_runs(rounds))
-            self.listener.say(f"round {len(rounds)}: {round_.why}")
+            self.listener.say(_describe(len(rounds), round_))
             self._run_round()
 
     def _decide(self) -> Round | None:
@@ -116,7 +122,7 @@ class InquiryRunner(Recorder):
         left_s = self._left_s()
         if left_s <= 0 or len(self.campaign.rounds) >= RANGES["blocks"].most:
             return None
-        round_ = self.advice.next_round(self.campaign, left_s)
+        round_ = self.advice.next_round(left_s)
         if round_ is None:
             return None
         runs = {arm: runs for arm, runs in round_.runs.items() if runs and arm in self.bases}
@@ -143,11 +149,12 @@ class InquiryRunner(Recorder):
         """Takes from the run of the unchanged script what all others are run by."""
         base, notes = document.cells[0], read_notes(document, document.cells[0])
         if base.outcome != "measured" or notes is None or notes.watched is None:
-            self.failed = f"{arm}: {base.reason}", notes.error if notes else None
-            self.listener.say(f"{arm}: {base.reason}")
+            reason = (base.reason or "nothing was seen of it").strip().splitlines()[-1]
+            self.failed = f"{arm}: {reason}", notes.error if notes else None
+            self.listener.say(f"{arm}: {reason}")
             return
         self.bases[arm] = base
-        tries = self.advice.propose(arm, notes.watched, self.campaign.arm(arm).gpu)
+        tries = self.advice.propose(notes.watched, self.campaign.arm(arm).gpu)
         self.write_plan(tries={**self.campaign.tries, arm: list(tries)})
         run_s, left_s = _last_s(base), max(0.0, self._left_s())
         arms = len(self.campaign.rounds[0].runs)
@@ -166,7 +173,7 @@ class InquiryRunner(Recorder):
             f"{name} could not be measured: {reason}", "docs/why.md says what it takes"
         )
 
-    def ask(self, arm: str, block: int) -> Ask:
+    def ask(self, arm: str, block: int) -> Ask:  # noqa: ARG002  as the others
         """See `Recorder`."""
         return Ask(
             arguments=lambda cells: self._list_arguments(arm, cells),
@@ -178,21 +185,22 @@ class InquiryRunner(Recorder):
     def _list_arguments(self, arm: str, cells: Sequence[Cell]) -> tuple[str, ...]:
         script, base = self.campaign.script, self.bases.get(arm)
         by_name = {each.name: each for each in self.campaign.tries.get(arm, ())}
-        window = base and [int(base.evidence[name] or 0) for name in ("from_step", "to_step")]
-        runs = [
-            {
-                "id": cell.id,
-                "tries": [
-                    {"intervention": by_name[name].intervention, "target": by_name[name].target}
-                    for name in cell.case.split("+")
-                    if cell.case != BASE
-                ],
-                "window": window,
-                "watch": base is None,
-                "limit_s": round(self._limit_s(arm), 1),
-            }
-            for cell in cells
+        window = base and [
+            int(base.evidence[name] or 0) for name in ("from_step", "to_step", "series")
         ]
+        runs = []
+        for cell in cells:
+            tries = [by_name[name] for name in cell.case.split("+") if name != BASE]
+            runs.append(
+                {
+                    "id": cell.id,
+                    "tries": [{"intervention": t.intervention, "target": t.target} for t in tries],
+                    "window": window,
+                    "watch": base is None,
+                    "limit_s": round(self._limit_s(arm), 1),
+                    "scale": math.prod(each.scale for each in tries),
+                }
+            )
         gpu = ("--gpu",) if self.campaign.arm(arm).gpu else ()
         words = ("--script", script.name, "--seconds", f"{self.campaign.window_s:g}")
         return ("why", *gpu, *words, "--runs", json.dumps(runs), "--", *script.arguments)
@@ -216,6 +224,15 @@ def read_notes(document: Document, run: CellResult) -> RunNotes | None:
     """What a run told besides its times; None: nothing."""
     text = facts_of(document, run.container).get(f"notes.{run.id}")
     return None if text is None else msgspec.convert(codec.parse_json(str(text)), RunNotes)
+
+
+def _describe(number: int, round_: Round) -> str:
+    """What a round runs: ``round 2: cpu: 4 runs: cache@30, xla``."""
+    arms = []
+    for arm, runs in round_.runs.items():
+        cases = ", ".join(dict.fromkeys(case for case in runs if case != BASE)) or "unchanged"
+        arms.append(f"{arm}: {len(runs)} runs: {cases}")
+    return f"round {number}: {'; '.join(arms)}"
 
 
 def _last_s(run: CellResult) -> float:

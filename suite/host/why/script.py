@@ -76,7 +76,8 @@ def bring(options: Options) -> Brought:
         )
     if data is not None and not data.is_dir():
         raise UsageError(f"DATA={data}: there is no such folder", "name a folder")
-    path, data = asked.resolve(), data and Path(os.path.abspath(data))
+    asked, data = _name_whole(asked), data and _name_whole(data)
+    path = asked.resolve()
     beside = data and _find_beside(asked, data)
     name, content = path.name, path.read_bytes()
     if path.suffix == ".ipynb":
@@ -94,7 +95,7 @@ def bring(options: Options) -> Brought:
         arguments=list(options.args),
         content=hashlib.sha256(content).hexdigest(),
         folder=hashlib.sha256(archive).hexdigest(),
-        requirements=lock and _judge_lock(lock),
+        requirements=None if lock is None else _judge_lock(lock),
         data=data is not None,
         text=content.decode(errors="replace") if options.include_script else None,
     )
@@ -180,12 +181,17 @@ def _is_crowded(folder: Path) -> bool:
     return any(folder == place or folder in place.parents for place in places)
 
 
+def _name_whole(path: Path) -> Path:
+    """A path from the root, by the names that it was given; links are not followed."""
+    return Path(os.path.normpath(path.absolute()))
+
+
 def _find_beside(script: Path, data: Path) -> Path | None:
     """Where the data are by the script's folder, by the name or by what it stands for; None: elsewhere."""
-    folder = Path(os.path.abspath(script)).parent
-    for place, of in ((data, folder), (data.resolve(), script.resolve().parent)):
-        if of in place.parents:
-            return place.relative_to(of)
+    by_name, by_place = (data, script), (data.resolve(), script.resolve())
+    for place, file in (by_name, by_place):
+        if file.parent in place.parents:
+            return place.relative_to(file.parent)
     return None
 
 

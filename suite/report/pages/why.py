@@ -12,6 +12,7 @@ from suite.analysis.result.why import Answer, ArmSpeed, Fix, Tried
 from suite.report.pictures.why import depict_why
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.opening import name_machine
+from suite.report.text.evidence import word_evidence
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
@@ -197,13 +198,18 @@ def _decide(answer: Answer, arm: str) -> str:
         for cause in answer.find_causes(arm)
     ]
     faster = [name_arm(answer, other) for other in answer.arms if _is_faster(answer, other, arm)]
-    code = "nothing-slower" if speed.standing == "nothing" and faster else speed.standing
+    code: str = speed.standing
+    if code == "nothing" and faster:
+        code = "nothing-slower"
+    reason = speed.reason.rstrip(".")
+    if speed.unproven is not None:
+        code, reason = "unproven", word_evidence(speed.unproven)
     return TEXTS["why-standing"][code].format(
         arm=name_arm(answer, arm),
         named=", then ".join(named),
         faster="".join(faster[:1]),
         times="" if speed.repeats is None else show_times(speed.repeats),
-        reason=speed.reason.rstrip("."),
+        reason=reason,
     )
 
 

@@ -32,3 +32,28 @@ class Intervention:
     propose: Propose
     install: Install
     needs: tuple[str, ...] = ()
+
+
+LEAST_SHARE = 0.05
+"""Of the watched time: what takes less, by exact timers, is not worth a try."""
+
+EVERY = 50
+"""What is done at each step is thinned to each so many."""
+
+
+def is_worth(watched: Watched, seconds: float) -> bool:
+    """Whether something that was timed took enough of the time to be tried."""
+    return seconds >= LEAST_SHARE * watched.counts.get("seconds", 0.0) > 0.0
+
+
+def thin_to(calls: int) -> int | None:
+    """To each how many-th call something is thinned, so that the window has its true share of them; None: it
+    is called too rarely for that.
+
+    The first call is in the warm-up; of the rest, the largest divisor up to 10 leaves a whole number.
+    """
+    if calls > EVERY:
+        return EVERY
+    return max((n for n in range(2, 11) if (calls - 1) % n == 0 and calls > 1), default=None) or (
+        10 if calls > 10 else None
+    )

@@ -1,9 +1,519 @@
+"""A script as a syntax tree: put through hooks before it is compiled, its line numbers kept.
+
+The hooks are looked up among the builtins, so that no name appears in the script's own namespace.  What
+AutoGraph converts is read from the file and stays as it was written.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.util
+import linecache
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from types import CodeType, FrameType
+from typing import Any
+
+from suite.model.why import Statement
+
+OnFor = Callable[[int, Any], Any]
+"""From the line of a ``for`` and what it goes over to what it goes over instead."""
+
+TEXT_CHARS = 80
+"""A statement is quoted by so many characters of its first line."""
+
+_TRAINS = {
+    *("fit", "fit_generator", "train_on_batch", "train_step", "GradientTape", "gradient"),
+    *("apply_gradients", "apply", "minimize", "get_gradients", "stateless_apply"),
+}
+"""Names by which a step of training is taken; what mentions one may hold the step."""
+
+_NOT_TRAINING = {"tensorflow", "keras", "tf_keras", "numpy", *sys.stdlib_module_names}
+"""Modules of which a function that is imported by name takes no step."""
+
+_FILLS = {"append", "extend", "insert", "add", "update", "setdefault", "pop", "clear"}
+"""Methods by which a list, set or dict is changed where it stands."""
+
+_MAGIC = re.compile(r"(?P<indent>[ \t]*)(?P<to>[\w, \t]+=[ \t]*)?(?P<sign>%%|%|!|\?)(?P<rest>.*)")
+_TIMES = re.compile(
+    r"(?:time|timeit|capture|prun)\b(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]*(?P<code>.*)"
+)
+"""Magics that run what stands behind them."""
+_OWN_TEXT = re.compile(
+    r"bash|sh|html|javascript|js|latex|markdown|svg|writefile|file|script|perl|ruby|cython"
+)
+"""Cells that aren't Python."""
+_CELL = re.compile(r"# (?:In\[|%%|COMMAND)")
+
+Block = list[ast.stmt]
+
+
+@dataclass
+class _Loop:
+    """A loop whose statements are timed: the numbers of these, and when the last of them ended."""
+
+    node: ast.For | ast.While
+    statements: dict[int, ast.stmt] = field(default_factory=dict)
+    last: float = 0.0
+
+
 class Tree:
-    def __init__(self, source, filename):
-        self.source, self.filename = source, filename
+    """The tree of a script; what is asked of it is done by `compile`.
 
-    def on_for(self, fn):
-        pass
+    ``notes`` say what was left out of a notebook.
 
-    def compile(self):
-        return compile(self.source, self.filename, "exec")
+    Raises:
+        SyntaxError: the script's own, as Python words it.
+    """
+
+    def __init__(self, source: bytes, filename: str) -> None:
+        self.filename = filename
+        self.notes: list[str] = []
+        self.tree, text = _parse(source, filename, self.notes)
+        self._source = text.splitlines()
+        if self.notes:  # for AutoGraph, which reads functions again
+            lines = text.splitlines(keepends=True)
+            linecache.cache[filename] = (len(text), None, lines, filename)
+        self._on_for: list[OnFor] = []
+        self._thinned: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
+        self._decorators: dict[int, list[Callable[[Any], Any]]] = {}
+        self._timed = False
+        self._loops: list[_Loop] = []
+        self._steps: set[int] = set()
+        self._calls: list[int] = []
+        self._seconds: list[float] = []
+
+    def on_for(self, function: OnFor) -> None:
+        """Every ``for`` that may hold the training step goes over ``function(line, iterable)``."""
+        self._on_for.append(function)
+
+    def thin(self, line: int, every: int) -> None:
+        """The statement that begins at a line runs on the first and then each ``every``-th turn only.
+
+        In a loop within a function the first turn is the first of each call, so that what the statement
+        assigns is there.
+        """
+        self._thinned[line] = every
+
+    def decorate(self, line: int, function: Callable[[Any], Any]) -> None:
+        """The function or method whose ``def`` is at a line passes through a function, outside of its own
+        decorators."""
+        self._decorators.setdefault(line, []).append(function)
+
+    def time_statements(self) -> None:
+        """Puts timers around each statement of the loops that may hold the training step."""
+        self._timed = True
+
+    def compile(self) -> CodeType:
+        """The script's code, with all that was asked for.
+
+        Raises:
+            SyntaxError: the script's own.
+        """
+        nodes = list(ast.walk(self.tree))
+        hooks: dict[str, Callable[..., Any]] = {"for": self._go_over, "turn": self._turn}
+        hooks["begin"] = lambda *lines: [self._turns.pop(line, None) for line in lines]
+        # What trains is looked for in the tree as it was written.
+        loops = list(_training_loops(nodes)) if self._timed or self._on_for else []
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._decorate(node, hooks)
+        for block in chain.from_iterable(map(_blocks, nodes)):
+            self._thin(block)
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._begin(node)
+        for loop in loops:
+            if isinstance(loop, ast.For) and self._on_for:
+                loop.iter = _call(loop.iter, "for", ast.Constant(loop.lineno), loop.iter)
+            # Those that hand their turn to others in between can't be timed from within.
+            if self._timed and not any(isinstance(part, _HANDS_OVER) for part in _inside(loop)):
+                self._time(_Loop(loop), hooks)
+        for name, hook in hooks.items():
+            setattr(builtins, _hook(name), hook)
+        return compile(self.tree, self.filename, "exec", dont_inherit=True)
+
+    # --- What is known of the loops' statements ---------------------------------------------------------
+
+    def restart(self) -> None:
+        """From now on the statements are timed from nothing."""
+        now = time.perf_counter()
+        for loop in self._loops:
+            loop.last = now
+        self._calls[:] = [0] * len(self._calls)
+        self._seconds[:] = [0.0] * len(self._seconds)
+
+    def step(self) -> None:
+        """A training step is counted: the statements that are running hold it."""
+        self._steps.update(number for _, number in self._running(sys._getframe(1)))  # noqa: SLF001
+
+    def statements(self) -> list[Statement]:
+        """The statements of the loops that held a step, with their calls and seconds so far, those that
+        are running included; in the order of the script."""
+        now = time.perf_counter()
+        running = {number: loop for loop, number in self._running(sys._getframe(1))}  # noqa: SLF001
+        result = []
+        for loop in self._loops:
+            needed = _needed(loop, self._steps)
+            for number, node in loop.statements.items() if needed else ():
+                is_open = number in running
+                seconds = self._seconds[number] + (now - loop.last if is_open else 0.0)
+                result.append(
+                    Statement(
+                        line=node.lineno,
+                        end_line=node.end_lineno or node.lineno,
+                        text=self._source[node.lineno - 1].strip()[:TEXT_CHARS],
+                        loop=loop.node.lineno,
+                        calls=self._calls[number] + is_open,
+                        seconds=seconds,
+                        is_step=number in needed,
+                    )
+                )
+        return sorted(result, key=lambda statement: (statement.line, -statement.end_line))
+
+    def _running(self, frame: FrameType | None) -> Iterator[tuple[_Loop, int]]:
+        """The timed statements on the stack, by number."""
+        while frame is not None:
+            if frame.f_code.co_filename == self.filename:
+                for loop in self._loops:
+                    for number, node in loop.statements.items():
+                        if node.lineno <= frame.f_lineno <= (node.end_lineno or node.lineno):
+                            yield loop, number
+            frame = frame.f_back
+
+    # --- What is put in --------------------------------------------------------------------------------
+
+    def _go_over(self, line: int, iterable: Any) -> Any:
+        for function in self._on_for:
+            iterable = function(line, iterable)
+        return iterable
+
+    def _turn(self, line: int) -> bool:
+        turn = self._turns.get(line, 0)
+        self._turns[line] = turn + 1
+        return turn % self._thinned[line] == 0
+
+    def _decorate(self, node: _Function, hooks: dict[str, Callable[..., Any]]) -> None:
+        own = node.decorator_list
+        # What is no function stays outside.
+        outer = [item for item in own if ast.unparse(item).endswith(_DESCRIPTORS)]
+        at = own.index(outer[-1]) + 1 if outer else 0
+        for function in self._decorators.get(node.lineno, ()):
+            name = f"decorate_{len(hooks)}"
+            hooks[name] = function
+            own.insert(at, ast.copy_location(_name(name), own[0] if own else node))
+
+    def _begin(self, node: _Function) -> None:
+        """Statements in the loops of a function begin their turns anew with each call of it."""
+        loops = [part for part in _inside(node) if isinstance(part, ast.For | ast.While)]
+        parts = chain.from_iterable(map(_inside, loops))
+        lines = {part.lineno for part in parts if isinstance(part, ast.stmt)} & self._thinned.keys()
+        if lines:
+            at = ast.get_docstring(node, clean=False) is not None
+            arguments = [ast.Constant(line) for line in sorted(lines)]
+            node.body.insert(at, _do(node.body[0], "begin", *arguments))
+
+    def _thin(self, block: Block) -> None:
+        for at, statement in enumerate(block):
+            line = statement.lineno
+            if line in self._thinned.keys() - self._turns.keys() and not _is_trivial(statement):
+                # Outer blocks come first: a loop on one line stands for its body, too.
+                self._turns[line] = 0
+                due = _call(statement, "turn", ast.Constant(line))
+                block[at] = ast.copy_location(ast.If(due, [statement], []), statement)
+
+    def _time(self, loop: _Loop, hooks: dict[str, Callable[..., Any]]) -> None:
+        """Each statement's time is what passed since the one before it ended, however it ends."""
+        clock, calls, seconds = time.perf_counter, self._calls, self._seconds
+
+        def turn() -> None:
+            loop.last = clock()
+
+        def mark(number: int) -> None:
+            ended = clock()
+            seconds[number] += ended - loop.last
+            calls[number] += 1
+            loop.last = ended
+
+        at = len(self._loops)
+        hooks |= {f"begin_{at}": turn, f"end_{at}": mark}
+        body = loop.node.body
+        lines = [statement.lineno for statement in body]
+        timed: Block = [_do(body[0], f"begin_{at}")]
+        for statement in body:
+            if _is_trivial(statement) or lines.count(statement.lineno) > 1:
+                timed.append(statement)
+                continue
+            number = len(calls)
+            calls.append(0)
+            seconds.append(0.0)
+            loop.statements[number] = statement
+            last = _do(statement, f"end_{at}", ast.Constant(number))
+            guarded = ast.Try([statement], [], [], [last])
+            timed.append(ast.copy_location(guarded, statement))
+        body[:] = timed
+        self._loops.append(loop)
+
+
+# --- Notebooks -------------------------------------------------------------------------------------------
+
+
+def _parse(
+    source: str | bytes, filename: str, notes: list[str], line: int | None = None
+) -> tuple[ast.Module, str]:
+    """A script's tree and text, in which what only a notebook understands is left out; ``line``: of the
+    script, where the source is a cell that stands in one line of it."""
+    try:
+        tree = ast.parse(source, filename)
+        text = source if isinstance(source, str) else importlib.util.decode_source(source)
+    except (SyntaxError, ValueError) as error:
+        before = len(notes)
+        try:
+            text = source if isinstance(source, str) else importlib.util.decode_source(source)
+            text = _leave_out(text, notes, line)
+        except (SyntaxError, ValueError):
+            text = ""
+        if isinstance(error, ValueError):
+            raise SyntaxError(str(error), (filename, None, None, None)) from None
+        if len(notes) == before:
+            raise
+        tree = ast.parse(text, filename)
+    if "get_ipython" in text or "__future__" in text:
+        _Magics(filename, notes).visit(tree)
+    return tree, text
+
+
+def _leave_out(text: str, notes: list[str], line: int | None) -> str:
+    """The text without the lines that only a notebook understands, in as many lines."""
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        match = _MAGIC.fullmatch(lines[at])
+        if match is None or not _begins(lines[:at], match["indent"]):
+            at += 1
+            continue
+        first = at
+        while lines[at].endswith("\\") and at + 1 < len(lines):
+            at += 1
+        if match["sign"] == "%%" and _OWN_TEXT.match(match["rest"]):
+            while at + 1 < len(lines) and not _CELL.match(lines[at + 1]):
+                at += 1
+        timed = _TIMES.match(match["rest"]) if match["sign"] == "%" else None
+        if timed and timed["code"]:
+            lines[first] = f"{match['indent']}{match['to'] or ''}{timed['code']}"
+        else:
+            value = f"{match['to']}[]" if match["to"] else "pass" if match["indent"] else ""
+            lines[first : at + 1] = [match["indent"] + value] + [""] * (at - first)
+            notes.append(_left_out(line or first + 1, f"{match['sign']}{match['rest']}"))
+        at += 1
+    return "\n".join(lines)
+
+
+def _left_out(line: int, text: str) -> str:
+    return f"line {line} is a notebook's and was left out: {text[:TEXT_CHARS]}"
+
+
+def _begins(before: list[str], indent: str) -> bool:
+    """Whether a statement may begin behind these lines: a ``%`` there is no division."""
+    try:
+        ast.parse("\n".join([*before, f"{indent}pass", ""]))
+    except SyntaxError as error:
+        return "expected 'except' or 'finally' block" in str(error)
+    return True
+
+
+class _Magics(ast.NodeTransformer):
+    """Takes calls of ``get_ipython()`` out, as converted notebooks have them, but for the code in them;
+    and what ``__future__`` no longer holds, which notebooks have behind other lines."""
+
+    def __init__(self, filename: str, notes: list[str]) -> None:
+        self.filename = filename
+        self.notes = notes
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        if not _asks_notebook(node.value):
+            return self.generic_visit(node)
+        arguments = node.value.args if isinstance(node.value, ast.Call) else []
+        parts = [part.value for part in arguments if isinstance(part, ast.Constant)]
+        code = str(parts[-1]) if len(parts) > 1 and _TIMES.fullmatch(str(parts[0])) else ""
+        body = _parse(code, self.filename, self.notes, node.lineno)[0].body
+        for part in chain.from_iterable(map(ast.walk, body)):
+            if isinstance(part, ast.stmt | ast.expr | ast.excepthandler | ast.keyword | ast.arg):
+                ast.copy_location(part, node)
+        if not body:
+            self.notes.append(_left_out(node.lineno, ast.unparse(node)))
+        return body or ast.copy_location(ast.Pass(), node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if not _asks_notebook(node):
+            return self.generic_visit(node)
+        self.notes.append(_left_out(node.lineno, ast.unparse(node)))
+        return ast.copy_location(ast.List([], ast.Load()), node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        if node.module != "__future__" or any(item.name == "annotations" for item in node.names):
+            return node
+        return ast.copy_location(ast.Pass(), node)
+
+
+def _asks_notebook(node: ast.expr) -> Any:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Call)
+        and ast.unparse(node.func.value.func) == "get_ipython"
+    )
+
+
+# --- Pieces of trees -------------------------------------------------------------------------------------
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_DESCRIPTORS = ("staticmethod", "classmethod", "property", ".setter", ".getter", ".deleter")
+_HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+
+
+def _hook(name: str) -> str:
+    return f"__crossover_{name}__"
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(_hook(name), ast.Load())
+
+
+def _call(place: ast.AST, name: str, *arguments: ast.expr) -> ast.Call:
+    """A call of a hook at a node's place."""
+    call = ast.Call(_name(name), list(arguments), [])
+    for part in (call, call.func, *arguments):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, place)
+    return call
+
+
+def _do(place: ast.stmt, name: str, *arguments: ast.expr) -> ast.stmt:
+    return ast.copy_location(ast.Expr(_call(place, name, *arguments)), place)
+
+
+def _blocks(node: ast.AST) -> Iterator[Block]:
+    for _, value in ast.iter_fields(node):
+        if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+            yield value
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """What is in a node, but for what functions that are only defined there hold."""
+    waiting = list(ast.iter_child_nodes(node))
+    while waiting:
+        child = waiting.pop()
+        yield child
+        if not isinstance(child, _SCOPES):
+            waiting += ast.iter_child_nodes(child)
+
+
+def _training_loops(nodes: list[ast.AST]) -> Iterator[ast.For | ast.While]:
+    """The loops that mention what may take a step, by whatever name it is reached."""
+    made = [pair for node in nodes for pair in _bindings(node)]
+    trains = set(_TRAINS)
+    before = 0
+    while before != len(trains):
+        before = len(trains)
+        trains.update(*(names for names, mentions in made if mentions & trains))
+    for node in nodes:
+        if isinstance(node, ast.For | ast.While) and _mentions(node) & trains:
+            yield node
+
+
+def _is_trivial(node: ast.stmt) -> bool:
+    trivial = (ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue, *_SCOPES)
+    return isinstance(node, trivial) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
+def _mentions(node: ast.AST) -> set[str]:
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return names | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[set[str], set[str]]]:
+    """Names that a node binds, with those that it makes them of."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield {node.name}, _mentions(node)
+    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if node.value is not None:
+            yield set().union(*map(_bound, targets)), _mentions(node.value)
+    elif isinstance(node, ast.For):
+        yield _bound(node.target), _mentions(node.iter)
+    elif isinstance(node, ast.ImportFrom | ast.Import):
+        for item in node.names:
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else item.name
+            if module.partition(".")[0] not in _NOT_TRAINING:
+                yield {(item.asname or item.name).partition(".")[0]}, {"fit"}
+
+
+def _bound(target: ast.expr) -> set[str]:
+    """The names that an assignment's target stands for: of an attribute, its own."""
+    if isinstance(target, ast.Attribute):
+        return {target.attr}
+    if isinstance(target, ast.Subscript | ast.Starred):
+        return _bound(target.value)
+    if isinstance(target, ast.Tuple | ast.List):
+        return set().union(*map(_bound, target.elts))
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _root(node: ast.expr) -> set[str]:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def _reads(node: ast.AST) -> set[str]:
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
+
+
+def _writes(node: ast.AST) -> set[str]:
+    result = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
+            result |= _root(part) if not isinstance(part.ctx, ast.Load) else set()
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            result |= _root(part.func.value) if part.func.attr in _FILLS else set()
+    return result
+
+
+def _assigns(node: ast.AST) -> set[str]:
+    """Names that a statement gives a new value in any case."""
+    if isinstance(node, ast.With):
+        return set().union(*map(_assigns, node.body))
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    parts = chain.from_iterable(map(ast.walk, targets))
+    return {
+        part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+
+
+def _needed(loop: _Loop, steps: set[int]) -> set[int]:
+    """The statements of a loop that hold the step, or make what it takes; empty: it holds none.
+
+    Goes backwards through the turn until nothing is added, since a turn takes what the last one left.
+    """
+    needed = steps & loop.statements.keys()
+    names: set[str] = set()
+    before = None
+    while needed and before != (needed, names):
+        before = (set(needed), set(names))
+        names |= _reads(loop.node.test) if isinstance(loop.node, ast.While) else set()
+        for number, node in reversed(loop.statements.items()):
+            if number in needed or _writes(node) & names:
+                needed.add(number)
+                names = (names - _assigns(node)) | _reads(node)
+    return needed

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from suite.worker.why import watch_training
 from suite.worker.why.run import ScriptRun
 
 
 def install(run: ScriptRun) -> None:
     """Watches all of it."""
+    watch_training.install(run)
