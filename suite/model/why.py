@@ -165,6 +165,8 @@ class Stage:
 
     ``random``: passed twice it gave two results (None: nobody looked).  ``python``: it calls Python.
     ``parallel``: it was told to work on several elements at once.  ``dataset`` numbers the chain.
+    ``key`` is the line and the method, as a change is told of it; empty: it isn't a call of the script's
+    own.  ``bytes``: what all that comes out of it takes in memory (None: nobody knows).
     """
 
     dataset: Count
@@ -174,12 +176,17 @@ class Stage:
     python: bool = False
     parallel: bool = False
     detail: str = ""
+    key: str = ""
+    bytes: Count | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonCall:
     """A Python function that graphs call (``tf.py_function``, ``tf.numpy_function``, ``from_generator``), or
-    that Keras calls for each batch (a generator, a ``PyDataset``)."""
+    that Keras or a ``for`` calls for each batch (a generator, a ``PyDataset``).
+
+    ``kind`` is one of these words, or ``for``.  ``waits``: most of its seconds took no CPU.
+    """
 
     name: str
     line: Count | None
@@ -187,6 +194,7 @@ class PythonCall:
     calls: Count
     seconds: Seconds
     of_data: bool
+    waits: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,9 @@ from suite.model.why import Try
 NOISY = 1.5
 """Where equal runs differ by more, the machine is why nothing could be decided."""
 
+HIDDEN = 2.0
+"""Where a gain as high as this could hide in the noise of what only wall time sees, nobody can say."""
+
 OUT_OF_TIME = "the budget was used up"
 
 
@@ -240,11 +243,14 @@ def _find_standing(course: _Course, causes: Sequence[Named]) -> Standing:
         return "simulated"
     if causes:
         return "named"
-    left = {"not tried", "undecided", "withdrawn", "helps"}
-    if not left & {tried.standing for tried in course.levels[-1].tries}:
-        return "nothing"
+    tries = course.levels[-1].tries
+    left = [tried for tried in tries if tried.standing not in {"no gain", "no effect", "failed"}]
+    if any(tried.standing == "not tried" for tried in left):
+        return "undecided"
+    if any(tried.is_blind and tried.gain.wall.most > HIDDEN for tried in tries if tried.gain):
+        return "noisy"
     noisy = len(course.seconds) > 1 and max(course.seconds) > NOISY * min(course.seconds)
-    return "noisy" if noisy and not course.levels[-1].missing else "undecided"
+    return "nothing" if not left else "noisy" if noisy else "undecided"
 
 
 def _name_device(base: _Course, other: _Course, named: Mapping[str, list[Named]]) -> None:

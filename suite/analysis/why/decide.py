@@ -33,6 +33,8 @@ def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
     study = Study(loaded)
     wanted = {arm: _ask(study, arm) for arm in loaded.campaign.arms}
     costs = {arm: _cost(study, loaded, arm) for arm, cases in wanted.items() if cases}
+    if not costs:
+        return None
     total_s = sum(start_s + run_s * len(wanted[arm]) for arm, (start_s, run_s) in costs.items())
     share = 1.0
     if total_s > left_s:
@@ -94,13 +96,11 @@ def _screen(level: Level) -> list[Case]:
 
 
 def _confirm(on: Case, tries: Sequence[Judged]) -> list[Case]:
-    """Alternated pairs of what is to be decided; on top of fixes beside the unchanged script as well, so that
-    what all give together is known at the end."""
+    """Alternated pairs of what is to be decided."""
     turns = max(tried.needed - tried.pairs for tried in tries)
-    before = [(), on] if on else [()]
     cases = [
         case
         for turn in range(turns)
-        for case in [*before, *(t.key.tries for t in tries if t.needed - t.pairs > turn)]
+        for case in [on, *(t.key.tries for t in tries if t.needed - t.pairs > turn)]
     ]
     return [*cases, on] if len(tries) > 1 else cases

@@ -6,15 +6,13 @@ A run with a change is beside the nearest run without it in the same round.  All
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from suite.analysis.compare import find_common_ratios
 from suite.analysis.result.numbers import Estimate
 from suite.analysis.why.runs import Run
-
-PER_TRY = 2
-"""Each try is looked at alone, and on top of what helps more."""
 
 
 class Key(NamedTuple):
@@ -27,10 +25,17 @@ class Key(NamedTuple):
 
 class Gain(NamedTuple):
     """The time before over the time after: by wall time the interval holds for all that is tried together,
-    by CPU seconds of the process (None: unknown) for this one; from three pairs on there is one."""
+    by CPU seconds of the process (None: they are unknown, or blind) for this one.  ``agreed``: these see
+    at least half of it, in logarithms."""
 
     wall: Estimate
     cpu: Estimate | None
+    agreed: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether CPU seconds say that a change helps."""
+        return self.cpu is not None and self.cpu.low is not None and self.cpu.low > 1
 
 
 Pair = tuple[Run, Run]
@@ -57,35 +62,48 @@ def find_pairs(runs: Iterable[Run]) -> dict[Key, list[Pair]]:
     return pairs
 
 
-def find_gains(pairs: Mapping[Key, Sequence[Pair]], tries: int) -> dict[Key, Gain]:
-    """By key what the change gives; ``tries`` is how many there are, on all arms.
+def find_gains(
+    pairs: Mapping[Key, Sequence[Pair]], *, comparisons: int, is_blind: Callable[[Key], bool]
+) -> dict[Key, Gain]:
+    """By key what the change gives; ``is_blind``: CPU seconds say nothing of it.
 
     The noise is that of an arm, and of what the changes are on top of: shorter steps make more of it.
     """
     gains: dict[Key, Gain] = {}
     for arm, on in dict.fromkeys(key[:2] for key in pairs):
-        family = {key: pairs[key] for key in pairs if key[:2] == (arm, on)}
-        wall = _find_ratios(family, "seconds", comparisons=PER_TRY * max(1, tries))
-        with_cpu = {
-            key: of for key, of in family.items() if all(run.cpu_s for pair in of for run in pair)
+        family = {key: of for key, of in pairs.items() if key[:2] == (arm, on)}
+        before = {run.number: run for of in family.values() for run, _ in of}.values()
+        ratios = {
+            key: [log(base.seconds) - log(run.seconds) for base, run in of]
+            for key, of in family.items()
         }
-        cpu = _find_ratios(with_cpu, "cpu_s", comparisons=1)
-        gains |= {key: Gain(wall[key], cpu.get(key)) for key in family}
+        alike = _group((run.block, log(run.seconds)) for run in before)
+        plain, robust = (
+            find_common_ratios(ratios, alike.values(), comparisons=comparisons, robust=robust)
+            for robust in (False, True)
+        )
+        # CPU seconds depend little on when a run was: all runs without the change in the round count.
+        cpu = _group((run.block, log(run.cpu_s)) for run in before if run.cpu_s)
+        by_cpu = {
+            key: [statistics.fmean(cpu[run.block]) - log(run.cpu_s) for _, run in of]
+            for key, of in family.items()
+            if all(run.cpu_s and run.block in cpu for _, run in of)
+        }
+        clocks = find_common_ratios(by_cpu, cpu.values(), comparisons=1)
+        for key in family:
+            wall, cpu_gain = robust[key], clocks.get(key)
+            agreed = cpu_gain is not None and cpu_gain.value**2 >= wall.value and not is_blind(key)
+            gains[key] = Gain(wall if agreed else plain[key], cpu_gain, agreed)
     return gains
 
 
-def _find_ratios(
-    family: Mapping[Key, Sequence[Pair]], clock: str, *, comparisons: int
-) -> dict[Key, Estimate]:
-    def log(run: Run) -> float:
-        return math.log(getattr(run, clock))
+def log(seconds: float | None) -> float:
+    """The logarithm of a time that is known."""
+    return math.log(seconds or math.nan)
 
-    before = {run.number: run for pairs in family.values() for run, _ in pairs}.values()
-    return find_common_ratios(
-        {key: [log(base) - log(run) for base, run in pairs] for key, pairs in family.items()},
-        [
-            [log(run) for run in before if run.block == block]
-            for block in {run.block: None for run in before}
-        ],
-        comparisons=comparisons,
-    )
+
+def _group(values: Iterable[tuple[int, float]]) -> dict[int, list[float]]:
+    groups: dict[int, list[float]] = {}
+    for block, value in values:
+        groups.setdefault(block, []).append(value)
+    return groups

@@ -22,14 +22,17 @@ NAMED = 1.10
 """A gain is one where its interval lies above this: a tenth of the time as it stands."""
 
 PROMISING, PROMISING_WAIT = 1.07, 1.05
-"""By one run, what is looked at again; of what only wall time sees, which is noisier, a little less."""
+"""By one run, what is looked at again; of what only wall time sees, a little less."""
 
 AGREES = 1.02
 """What CPU seconds have to say at the least where wall time says much more."""
 
+PER_TRY = 2
+"""Each try is looked at alone, and on top of what helps more: so many comparisons are there at the most."""
+
 MOST_PAIRS = 8
 FEWEST_WAITS = 5
-"""Pairs of a change about waiting, which wall time alone has to show."""
+"""Pairs where wall time has to show it alone: of waiting, or where CPU seconds see less than half of it."""
 
 AS_MUCH = 0.8
 """A fix gives about as much as a ceiling where it reaches this share of it, in logarithms."""
@@ -55,7 +58,8 @@ class Judged:
     training: Training | None = None
     applied: int = 0
     reason: str = ""
-    fewest: int = FEWEST
+    is_blind: bool = False
+    """Whether CPU seconds say nothing of it."""
 
     @property
     def pairs(self) -> int:
@@ -68,14 +72,12 @@ class Judged:
         if self.gain is None:
             return 0.0
         wall, cpu = self.gain.wall, self.gain.cpu
-        return math.log(
-            (cpu if cpu and self.pairs < FEWEST and not self.change.waits else wall).value
-        )
+        return math.log((cpu if cpu and self.pairs < FEWEST and not self.is_blind else wall).value)
 
     @property
     def most(self) -> float:
         """What it may give, as far as its runs have shown; a logarithm, too."""
-        cpu = self.gain.cpu if self.gain and not self.change.waits else None
+        cpu = self.gain.cpu if self.gain and not self.is_blind else None
         return math.log(cpu.high) if cpu and cpu.high else self.size + UNSEEN
 
     @property
@@ -96,9 +98,11 @@ class Judged:
     @property
     def needed(self) -> int:
         """The pairs in all that should decide it; as many as there are where no reasonable number would."""
-        if self.pairs < self.fewest:
-            return self.fewest
-        wall = self.gain.wall  # type: ignore[union-attr]
+        if self.gain is None or self.pairs < FEWEST:
+            return FEWEST
+        wall, waits = self.gain.wall, self.change.waits and not self.gain.is_seen
+        if waits and self.pairs < FEWEST_WAITS:
+            return FEWEST_WAITS
         beyond = math.log(wall.value / NAMED)
         if self.pairs >= MOST_PAIRS or wall.low is None or beyond <= 0:
             return self.pairs
@@ -170,7 +174,10 @@ class Study:
         self.inquiry = loaded.campaign
         self.runs = read_runs(loaded)
         self.pairs = find_pairs(self.runs)
-        self.gains = find_gains(self.pairs, sum(map(len, self.inquiry.tries.values())))
+        tries = sum(map(len, self.inquiry.tries.values()))
+        self.gains = find_gains(
+            self.pairs, comparisons=PER_TRY * max(1, tries), is_blind=self._is_blind
+        )
 
     def select(self, arm: str, tries: tuple[str, ...]) -> list[Run]:
         """The runs of a case on an arm, but for those that were watched."""
@@ -184,6 +191,12 @@ class Study:
         """The run of an arm that was watched, and came through."""
         runs = (run for run in self.runs if run.arm == arm and run.notes.watched and run.seconds)
         return next(runs, None)
+
+    def _is_blind(self, key: Key) -> bool:
+        """Whether CPU seconds say nothing of a change: on a GPU, and of waiting."""
+        changes = self.inquiry.tries.get(key.arm, [])
+        waits = any(change.waits for change in changes if change.name in key.tries[len(key.on) :])
+        return waits or self.inquiry.arm(key.arm).gpu
 
     def count_asked(self, arm: str, tries: tuple[str, ...]) -> int:
         """How often a case was asked for, whether or not it came back."""
@@ -257,29 +270,23 @@ class Study:
             gain=gain,
             training=training,
             applied=max(run.applied for run in sound),
-            fewest=FEWEST_WAITS if change.waits and not _speaks(gain) else FEWEST,
+            is_blind=self._is_blind(key),
         )
-
-
-def _speaks(gain: Gain) -> bool:
-    """Whether CPU seconds say that a change helps."""
-    return gain.cpu is not None and gain.cpu.low is not None and gain.cpu.low > 1
 
 
 def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
     """Whether a try helps, gives nothing, or is still open; ``wall_alone``: CPU seconds say nothing there."""
-    wall, cpu = gain
-    wall_alone = wall_alone or cpu is None
-    waits = change.waits or wall_alone
+    wall, cpu = gain.wall, None if wall_alone else gain.cpu
+    waits = change.waits or cpu is None
     if wall.n < FEWEST:
-        by_cpu = not wall_alone and cpu is not None and cpu.value > PROMISING
         agrees = waits or (cpu is not None and cpu.value > AGREES)
         by_wall = wall.value > (PROMISING_WAIT if waits else PROMISING) and agrees
-        return "undecided" if by_cpu or by_wall else "no gain"
+        return "undecided" if by_wall or (cpu is not None and cpu.value > PROMISING) else "no gain"
+    seen = gain.is_seen and cpu is not None
     if wall.low is not None and wall.low > NAMED:
-        enough = wall_alone or _speaks(gain) or (change.waits and wall.n >= FEWEST_WAITS)
-        return "helps" if enough else "undecided"
-    idle = not waits and cpu is not None and cpu.value < AGREES
-    if idle or wall.value < PROMISING_WAIT or (wall.high is not None and wall.high < NAMED):
-        return "no gain"
-    return "undecided"
+        enough = wall_alone or (seen and gain.agreed)
+        paired = (seen or change.waits) and wall.n >= FEWEST_WAITS
+        return "helps" if enough or paired else "undecided"
+    if seen and wall.high is not None and wall.high > NAMED:
+        return "undecided"
+    return "no gain" if wall.value <= NAMED or not (waits or seen) else "undecided"

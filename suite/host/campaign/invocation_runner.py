@@ -148,7 +148,9 @@ class InvocationRunner:
             # No cell can be blamed: what ended it behind the last one, or hung there, may be the GPU.
             facts.setdefault(AT_END, f"not reported: {phrase}")
         self._end_container(ending, phrase)
-        if builder.in_flight is not None:
+        if builder.in_flight is not None and trouble == OUT_OF_TIME:
+            builder.skip([builder.in_flight], f"cut off: {OUT_OF_TIME}")
+        elif builder.in_flight is not None:
             self._lose(builder.in_flight, phrase, ending)
         builder.keep("running")
         died = trouble or not builder.finished or ending.code != 0

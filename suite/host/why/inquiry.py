@@ -167,7 +167,7 @@ class InquiryRunner(Recorder):
     def _explain(self) -> ScriptError:
         reason, error = self.failed
         name = self.campaign.script.name
-        if error:
+        if error and error.startswith("Traceback"):
             return ScriptError(f"{name} fails by itself:\n{error}", "mend the script, or its ARGS")
         return ScriptError(
             f"{name} could not be measured: {reason}", "docs/why.md says what it takes"

@@ -103,7 +103,12 @@ class Planted:
 
 
 def plant(
-    name: str, cause: str, kind: str = "fix", *, leaves: Mapping[str, float] | None = None, **fields: Any
+    name: str,
+    cause: str,
+    kind: str = "fix",
+    *,
+    leaves: Mapping[str, float] | None = None,
+    **fields: Any,
 ) -> Planted:
     """A planted change; ``fields`` are those of `Try` and of `Planted`."""
     own = {key: fields.pop(key) for key in ("norm", "printed", "fail", "applied") if key in fields}
@@ -131,7 +136,9 @@ IDLE = (
     plant("validate-rarely", "validation", line=60, leaves={"validation": 0.2}),
     plant("eager-off", "eager", line=44, training="rounding", leaves={"eager": 0.0}, norm=1e-6),
     plant("steps_per_execution", "overhead", line=44, leaves={"overhead": 0.1}),
-    plant("batch@8", "overhead", line=61, training="otherwise", scale=8.0, leaves={"overhead": 0.12}),
+    plant(
+        "batch@8", "overhead", line=61, training="otherwise", scale=8.0, leaves={"overhead": 0.12}
+    ),
     plant("jit", "overhead", line=44, training="rounding", late=True, norm=1e-5),
     plant("cache@30", "input", needs="3 MB of memory", leaves={"input": 0.02}),
 )
@@ -236,9 +243,7 @@ def _make_document(
     for cell in inquiry.runs_of(arm, block):
         result, notes = _run(script, inquiry, arm, cell, next(noise))
         took = timedelta(seconds=sum(result.spent_s.values()))
-        cells.append(
-            replace(result, container=container.id, started=instant, ended=instant + took)
-        )
+        cells.append(replace(result, container=container.id, started=instant, ended=instant + took))
         instant += took
         facts[f"notes.{cell.id}"] = json.dumps(codec.plain(notes))
     ended = instant + timedelta(seconds=0.5)
@@ -304,4 +309,6 @@ def _run(
             "norm.20": 12.125 * moved,
         },
     )
-    return result, RunNotes(printed=printed, watched=watched if number <= len(inquiry.arms) else None)
+    return result, RunNotes(
+        printed=printed, watched=watched if number <= len(inquiry.arms) else None
+    )
