@@ -124,7 +124,11 @@ def test_packages_of_a_lock_come_in_by_their_hashes_and_once(
         engine._daemon.api.remove_image(made.id, force=True)
 
 
-def test_a_package_with_another_hash_is_not_installed(base: str, tmp_path: Path) -> None:
+def test_a_package_with_another_hash_is_not_installed(
+    api: Any, base: str, cpu_image: Image, tmp_path: Path
+) -> None:
+    before = {image["Id"] for image in api.images()}
+    assert cpu_image.id in before
     lock = tmp_path / "lock.txt"
     lock.write_text(re.sub("sha256:.{8}", "sha256:00000000", LOCKED))
     with (
@@ -132,6 +136,9 @@ def test_a_package_with_another_hash_is_not_installed(base: str, tmp_path: Path)
         pytest.raises(EngineError, match="DO NOT MATCH THE HASHES"),
     ):
         own.provide("cpu", lambda _line: None, packages=lock)
+    # What the builder leaves of a failed build, as of any.
+    for image in {image["Id"] for image in api.images()} - before:
+        api.remove_image(image)
 
 
 def test_what_fills_a_volume_is_removed_where_the_engine_refuses(
