@@ -137,6 +137,7 @@ class InquiryRunner(Recorder):
                 document = self.record(arm, block)
             except GpuError as error:
                 self.refused = error
+                self.bases.pop(arm, None)
                 not_run = {**self.campaign.not_run, arm: error.what}
                 self.write_plan(not_run=not_run)
                 self.listener.say(describe_refused(error))
