@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from suite.worker.why.intervention import Intervention
-from suite.worker.why.interventions import (
-    batch,
-    callbacks,
-    convert,
-    copies,
-    eager,
-    jit,
-    mixed_precision,
-    on_batch,
-    placement,
-    retrace,
-    reuse,
-    statement,
-    steps_per_execution,
-    validation,
-)
+from suite.worker.why.interventions.batch import BATCH
+from suite.worker.why.interventions.callbacks import CALLBACKS
+from suite.worker.why.interventions.convert import CONVERT
+from suite.worker.why.interventions.copies import COPIES
+from suite.worker.why.interventions.eager import EAGER
+from suite.worker.why.interventions.jit import JIT
+from suite.worker.why.interventions.mixed_precision import MIXED_PRECISION
+from suite.worker.why.interventions.on_batch import ON_BATCH
+from suite.worker.why.interventions.placement import PLACEMENT
+from suite.worker.why.interventions.retrace import RETRACE
+from suite.worker.why.interventions.reuse import REUSE
+from suite.worker.why.interventions.statement import STATEMENT
+from suite.worker.why.interventions.steps_per_execution import STEPS_PER_EXECUTION
+from suite.worker.why.interventions.validation import VALIDATION
 
 INTERVENTIONS: tuple[Intervention, ...] = (
-    eager.EAGER,
-    retrace.RETRACE,
-    on_batch.ON_BATCH,
-    callbacks.CALLBACKS,
-    validation.VALIDATION,
-    statement.STATEMENT,
-    convert.CONVERT,
-    placement.PLACEMENT,
-    copies.COPIES,
-    reuse.REUSE,
-    steps_per_execution.STEPS_PER_EXECUTION,
-    mixed_precision.MIXED_PRECISION,
-    batch.BATCH,
-    jit.JIT,
+    *(EAGER, RETRACE, ON_BATCH, CALLBACKS, VALIDATION, STATEMENT, CONVERT, PLACEMENT, COPIES),
+    *(REUSE, STEPS_PER_EXECUTION, MIXED_PRECISION, BATCH, JIT),
 )
