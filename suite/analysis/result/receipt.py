@@ -1,4 +1,5 @@
-"""The evidence for one cell's numbers: what each invocation measured, where, and what it saw meanwhile."""
+"""The evidence for one cell's numbers, or one try's: what each invocation or run measured, where, and what it
+saw meanwhile."""
 
 from __future__ import annotations
 
@@ -49,3 +50,33 @@ class Receipt(Struct, frozen=True, kw_only=True):
     question: str
     scripted: bool
     turns: tuple[Turn, ...]
+
+
+class RunReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of a script: its ``number`` in the campaign, the tries that it had, and what it told.
+
+    ``document`` is its file and ``digest`` that file's SHA-256.  ``seconds`` are wall seconds a step over
+    ``steps`` steps (None: it failed, for the ``reason``), ``first_step`` those of the first; ``seen`` has by
+    name what else it told (see `suite.model.CellResult.evidence`).
+    """
+
+    number: int
+    arm: str
+    block: int
+    case: str
+    document: str
+    digest: str
+    seconds: float | None = None
+    first_step: float | None = None
+    steps: int | None = None
+    reason: str = ""
+    seen: Mapping[str, float] = field(default_factory=dict)
+
+
+class TryReceipt(Struct, frozen=True, kw_only=True):
+    """A try, called ``cell`` as a cell is, with its runs and those beside them, and the pairs that its gain
+    is made of: numbers of runs without and with it."""
+
+    cell: str
+    runs: tuple[RunReceipt, ...]
+    pairs: tuple[tuple[int, int], ...]

@@ -1,13 +1,114 @@
+"""Why a run of a script came to nothing: the script's own error, or what was looked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
 import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import suite
+from suite.worker.why.stand_ins import NoNetwork
+
+TEXT_CHARS = 2000
+"""Of an error's own words, so many are kept."""
+
+LAST_FRAMES = 10
+"""Of the frames behind the script's first, so many of the last ones are kept."""
+
+LOOKED_FOR = (
+    "Model.fit, Model.train_on_batch, a tf.function that takes a gradient, and GradientTape.gradient with "
+    "an optimizer's apply or apply_gradients"
+)
+
+ARGPARSE_ERROR = 2
+"""The exit status of a script that was called with other arguments than it takes."""
+
+_ADVICE = {
+    "ModuleNotFoundError": "neither the image nor the script's folder has it: REQUIREMENTS=lock.txt brings "
+    "packages in",
+    "FileNotFoundError": "it was looked for from the script's folder: DATA=folder brings data in",
+    "NotFoundError": "it was looked for from the script's folder: DATA=folder brings data in",
+    "MemoryError": "memory ran out",
+    "ResourceExhaustedError": "memory ran out",
+    "SystemExit": "the script ended itself before its training was seen",
+}
+"""By the name of an error's class, Python's or TensorFlow's."""
+
+_OURS = str(Path(suite.__file__).parent)
 
 
-def describe(error, file):
-    return "".join(traceback.format_exception(error))
+def describe(error: BaseException, file: str) -> tuple[str, str]:
+    """A script's error in a line, with what to do about it; and its traceback from the script's own first
+    frame, the places of its files as they are in its folder."""
+    folder = f"{Path(file).parent}{os.sep}"
+    shown = traceback.TracebackException.from_exception(error)
+    waiting = [shown]
+    while waiting:
+        part = waiting.pop()
+        part.stack = _shorten(part.stack, file)
+        waiting += [cause for cause in (part.__cause__, part.__context__) if cause is not None]
+    lines = list(shown.format())
+    said = "".join(shown.format_exception_only()).strip()
+    at = next((f"line {f.lineno}: " for f in reversed(shown.stack) if f.filename == file), "")
+    advice = _advise(error)
+    reason = f"{at}{said.splitlines()[-1] if isinstance(error, SyntaxError) else said}"
+    text = "".join(_cut(line) for line in lines).strip()
+    return (
+        _cut(f"{reason}{advice and '; '}{advice}").replace(folder, ""),
+        f"{text}{advice and chr(10)}{advice}".replace(folder, ""),
+    )
 
 
-def describe_no_steps(steps):
-    return f"no training step was seen ({steps})"
+def _shorten(stack: traceback.StackSummary, file: str) -> traceback.StackSummary:
+    names = [frame.filename for frame in stack]
+    own = stack[names.index(file) :] if file in names else stack
+    kept = [frame for frame in own if not frame.filename.startswith(_OURS)]
+    return traceback.StackSummary.from_list([*kept[:1], *kept[1:][-LAST_FRAMES:]])
 
 
-def describe_end(code):
-    return f"ended with {code}"
+def _cut(text: str) -> str:
+    half = TEXT_CHARS // 2
+    return text if len(text) <= TEXT_CHARS else f"{text[:half]} … {text[-half:]}"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _advise(error: BaseException) -> str:
+    """What to do about an error that has to do with where a run is; empty: it has not."""
+    for part in _chain(error):
+        kinds = {kind.__name__ for kind in type(part).__mro__}
+        if isinstance(part, NoNetwork):
+            return f"a run has no network: download {part.url}, and give its folder as DATA="
+        if isinstance(part, SystemExit) and part.code == ARGPARSE_ERROR:
+            return "ARGS=… are the script's arguments"
+        if isinstance(part, OSError) and part.errno in (errno.EROFS, errno.EACCES):
+            return "a run may write in the script's folder and in the temporary one only"
+        if kind := next((kind for kind in _ADVICE if kind in kinds), None):
+            return _ADVICE[kind]
+    return ""
+
+
+def describe_no_steps(steps: int) -> str:
+    """Why no window was found."""
+    if steps:
+        return f"only {steps} training steps were seen before the script ended: too few to time"
+    return f"no training step was seen before the script ended; looked for: {LOOKED_FOR}"
+
+
+def describe_end(code: int) -> str:
+    """How a process ended that did not tell; ``code`` is negative for a signal."""
+    if code == -signal.SIGKILL:
+        return "its process was killed, as the system does where memory runs out"
+    if code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"it ended its process itself (exit status {code}) before its training was seen"

@@ -25,6 +25,11 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "make_train_function": (_TRAINER[0], f"{_TRAINER[1]}.make_train_function"),
     "layer.call": ("keras.src.layers.layer", "Layer.__call__"),
     "apply": ("keras.src.optimizers.base_optimizer", "BaseOptimizer.apply"),
+    "load_weights": ("keras.src.models.model", "Model.load_weights"),
+    # Keras: what it downloads, and where to.
+    "download": ("keras.src.utils.file_utils", "urlretrieve"),
+    "validate_file": ("keras.src.utils.file_utils", "validate_file"),
+    "keras_home": ("keras.src.backend.config", "keras_home"),
     # Graphs.
     "function": ("tensorflow.python.eager.polymorphic_function.polymorphic_function", "function"),
     "function.init": (_FUNCTION[0], f"{_FUNCTION[1]}.__init__"),

@@ -54,7 +54,7 @@ class Place:
     gpu: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class ScriptRun:
     """What watchers and interventions get: the patches, the clock and the syntax tree of one run."""
 
@@ -84,7 +84,7 @@ class ScriptRun:
         )
         self.folder = self._copy()
         self.file = str(self.folder / self.place.script)
-        self.tree = Tree(Path(self.file).read_text(encoding="utf-8", errors="replace"), self.file)
+        self.tree = Tree(Path(self.file).read_bytes(), self.file)
         self._ends: list[Callable[[dict[str, Any]], object]] = []
         self._norms: dict[str, float] = {}
 
@@ -142,6 +142,7 @@ class ScriptRun:
         error: BaseException | None = None
         try:
             code = self.tree.compile()
+            self.notes += self.tree.notes
             main = types.ModuleType("__main__")
             main.__dict__.update(__file__=self.file, __builtins__=__builtins__)
             sys.modules["__main__"] = main
@@ -202,9 +203,9 @@ class ScriptRun:
                 },
             }
         if error is not None and not (chosen and isinstance(error, SystemExit)):
-            result["error"] = failure.describe(error, self.file)
+            result["reason"], result["error"] = failure.describe(error, self.file)
         elif chosen is None:
-            result["error"] = failure.describe_no_steps(clock.steps)
+            result["reason"] = failure.describe_no_steps(clock.steps)
         if self.task.watch:
             fields: dict[str, Any] = {"clock": self.kind, "line": self.line, "notes": self.notes}
             with contextlib.suppress(Exception):

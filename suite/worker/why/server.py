@@ -78,7 +78,7 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
             printed=same.find_numbers(str(texts["out"])),
             watched=result.get("watched"),
             error=result.get("error"),
-            output=(str(texts["out"]) + str(texts["err"]))[-2000:] if result.get("error") else "",
+            output=(str(texts["out"]) + str(texts["err"]))[-2000:] if result.get("reason") else "",
         )
         facts[f"notes.{task.id}"] = json.dumps(codec.plain(notes), ensure_ascii=True)
         send("facts", facts=facts, seconds=0.0)
@@ -95,10 +95,10 @@ def _describe(task: Task, result: Mapping[str, Any], end: str, spent_s: float) -
         case=case,
         params={"run": int(number)},
         outcome="failed",
-        reason=result.get("error") or end,
+        reason=result.get("reason") or end,
         work=Work(amount=1, unit="step"),
     )
-    if result.get("error") or "seconds" not in result:
+    if result.get("reason") or "seconds" not in result:
         return cell
     evidence = result["evidence"]
     measured_s = result["seconds"] * result["steps"]

@@ -1,2 +1,247 @@
-def install(run):
-    pass
+"""What a script asks for that a run can't have, and what it gets instead: data made up in the same shapes, an
+empty answer, or an error that names what is missing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gzip
+import importlib.util
+import io
+import json
+import os
+import pickle
+import re
+import socket
+import sys
+import tarfile
+import tempfile
+import types
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from suite.worker.why.run import ScriptRun
+
+NAMES = ("download", "validate_file", "keras_home", "load_weights")
+"""What of Keras is patched."""
+
+MOST_FILES = 20_000
+"""So many files of the data's folder are looked through for one that a script would download."""
+
+_URL = re.compile(r"(https?|ftp|gs|s3)://")
+_HERE = (None, "", b"localhost", "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104  no binding
+
+
+class NoNetwork(socket.gaierror):
+    """A run has no network; ``url`` is what was asked for, or its host."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(socket.EAI_AGAIN, f"there is no network here for {url}")
+        self.url = url
+
+
+def install(run: ScriptRun) -> None:
+    """Puts the stand-ins in place, in the process that runs the script."""
+
+    def answer(prompt: object = "") -> str:
+        sys.stdout.write(f"{prompt}\n")
+        _note(run, "input() was answered with an empty line")
+        return ""
+
+    builtins.input = answer
+    builtins.__dict__.setdefault("display", print)
+    if importlib.util.find_spec("IPython") is None:
+        _stand_for_ipython()
+    os.environ |= {"MPLBACKEND": "Agg", "NO_GCE_CHECK": "true"}
+    if (sets := Path(os.environ.get("DATA", "")) / "tensorflow_datasets").is_dir():
+        os.environ.setdefault("TFDS_DATA_DIR", str(sets))
+    socket.getaddrinfo = _refuse(socket.getaddrinfo)
+    _stand_for_downloads(run)
+
+
+def _note(run: ScriptRun, text: str) -> None:
+    if text not in run.notes:
+        run.notes.append(text)
+
+
+def _stand_for_ipython() -> None:
+    for name in ("IPython", "IPython.display"):
+        module = types.ModuleType(name)
+        module.__dict__.update(
+            __path__=[],
+            __getattr__=lambda name: print if name == "display" else lambda *_, **__: None,
+        )
+        sys.modules[name] = module
+
+
+def _refuse(original: Any) -> Any:
+    def getaddrinfo(host: Any, *words: Any, **named: Any) -> Any:
+        if host in (*_HERE, socket.gethostname()):
+            return original(host, *words, **named)
+        host = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
+        # Whoever asks holds the whole address in some variable.
+        frame = sys._getframe(1)  # noqa: SLF001
+        while frame is not None:
+            for value in list(frame.f_locals.values()):
+                if isinstance(value, str) and _URL.match(value) and host in value:
+                    raise NoNetwork(value)
+            frame = frame.f_back  # type: ignore[assignment]
+        raise NoNetwork(host)
+
+    return getaddrinfo
+
+
+# --- What Keras downloads --------------------------------------------------------------------------------
+
+
+def _stand_for_downloads(run: ScriptRun) -> None:
+    made_up: set[str] = set()
+    home = run.folder.parent / "keras"
+    home.mkdir(exist_ok=True)
+    homes: list[str] = []
+
+    def watch_home(original: Any) -> Any:
+        homes.append(original())
+        return lambda: str(home)
+
+    def watch_download(original: Any) -> Any:
+        def download(origin: str, target: str, *rest: Any) -> Any:
+            name = PurePosixPath(urlsplit(origin).path).name
+            places = [Path(place) for place in (*homes, os.environ.get("DATA")) if place]
+            own = _find({name, Path(target).name}, places)
+            if own is None and "keras-applications" in origin:
+                _note(run, f"{name}: weights as the model began with stand for the downloaded ones")
+                made_up.add(target)
+            elif own is None and name in MADE_UP:
+                folder = Path(target).parent.name
+                label = name if folder == "datasets" else folder
+                _note(run, f"{label} is made up, in the shapes of the real data")
+                made_up.add(target)
+                own = _make(name)
+            elif own is None:
+                return original(origin, target, *rest)
+            Path(target).unlink(missing_ok=True)
+            Path(target).symlink_to(own or os.devnull)
+            return target, None
+
+        return download
+
+    run.patch("keras_home", watch_home)
+    run.patch("download", watch_download)
+    run.patch(
+        "validate_file",
+        lambda original: (
+            lambda path, *words, **named: str(path) in made_up or original(path, *words, **named)
+        ),
+    )
+    run.patch(
+        "load_weights",
+        lambda original: (
+            lambda model, filepath, *words, **named: (
+                None if str(filepath) in made_up else original(model, filepath, *words, **named)
+            )
+        ),
+    )
+
+
+def _find(names: set[str], places: list[Path]) -> Path | None:
+    """The first file of one of the names in the folders, however deep."""
+    files = (path for place in places for path in islice(place.rglob("*"), MOST_FILES))
+    return next((path for path in files if path.name in names and path.is_file()), None)
+
+
+def _make(name: str) -> Path:
+    """The made-up file of a name, which the runs of a container share."""
+    store = Path(tempfile.gettempdir()) / f"crossover-made-up-{os.getuid()}"
+    store.mkdir(mode=0o700, exist_ok=True)
+    path, part = store / name, store / f"{name}.{os.getpid()}"
+    if not path.exists():
+        with part.open("wb") as file:
+            MADE_UP[name](file)
+        part.rename(path)
+    return path
+
+
+def _images(count: int, shape: tuple[int, ...], classes: int) -> tuple[Any, Any]:
+    """Bytes as images: a picture for each class, and noise on it."""
+    import numpy as np
+
+    pictures = np.random.default_rng(classes).integers(128, size=(classes, *shape), dtype=np.uint8)
+    source = np.random.default_rng(count)
+    labels = source.integers(classes, size=count, dtype=np.uint8)
+    return pictures[labels] + source.integers(128, size=(count, *shape), dtype=np.uint8), labels
+
+
+def _texts(count: int, words: int, classes: int, length: int) -> tuple[Any, Any]:
+    """Lists of word numbers, of which the low ones are as frequent as in texts, and classes."""
+    import numpy as np
+
+    source = np.random.default_rng(count)
+    lengths = source.lognormal(np.log(length), 0.6, count).astype(int).clip(11, 2500)
+    numbers = (words ** source.random(int(lengths.sum()))).astype(int)
+    texts = np.empty(count, object)
+    texts[:] = [part.tolist() for part in np.split(numbers, lengths.cumsum()[:-1])]
+    return texts, source.integers(classes, size=count)
+
+
+def _houses(count: int, width: int, dtype: str) -> tuple[Any, Any]:
+    import numpy as np
+
+    x = np.random.default_rng(count).standard_normal((count, width)).astype(dtype)
+    return x, (20 + x.sum(axis=1)).astype(dtype)
+
+
+def _save(file: Any, made: tuple[Any, Any], train: int | None = None) -> None:
+    """An archive of NumPy's: in one, or with so many for training."""
+    import numpy as np
+
+    x, y = made
+    halves = {"x_train": x[:train], "y_train": y[:train], "x_test": x[train:], "y_test": y[train:]}
+    np.savez(file, **(halves if train else {"x": x, "y": y}))
+
+
+def _save_cifar(file: Any, counts: Mapping[str, int], classes: int) -> None:
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for name, count in counts.items():
+            x, y = _images(count, (3072,), classes)
+            labels = {b"labels": y, b"fine_labels": y, b"coarse_labels": y % 20}
+            content = {b"data": x, **{kind: label.tolist() for kind, label in labels.items()}}
+            data = pickle.dumps(content)
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+
+
+def _save_idx(file: Any, count: int, part: int) -> None:
+    with gzip.open(file, "wb", compresslevel=0) as packed:
+        packed.write(bytes(8 if part else 16) + _images(count, (28, 28), 10)[part].tobytes())
+
+
+def _save_words(file: Any, count: int) -> None:
+    file.write(json.dumps({f"word{n}": n for n in range(1, count + 1)}).encode())
+
+
+_CIFAR_10 = {f"cifar-10-batches-py/data_batch_{n}": 10_000 for n in range(1, 6)}
+_CIFAR_10["cifar-10-batches-py/test_batch"] = 10_000
+_CIFAR_100 = {"cifar-100-python/train": 50_000, "cifar-100-python/test": 10_000}
+
+MADE_UP: Mapping[str, Callable[[Any], None]] = {
+    "mnist.npz": lambda file: _save(file, _images(70_000, (28, 28), 10), 60_000),
+    "train-images-idx3-ubyte.gz": lambda file: _save_idx(file, 60_000, 0),
+    "train-labels-idx1-ubyte.gz": lambda file: _save_idx(file, 60_000, 1),
+    "t10k-images-idx3-ubyte.gz": lambda file: _save_idx(file, 10_000, 0),
+    "t10k-labels-idx1-ubyte.gz": lambda file: _save_idx(file, 10_000, 1),
+    "cifar-10-python.tar.gz": lambda file: _save_cifar(file, _CIFAR_10, 10),
+    "cifar-100-python.tar.gz": lambda file: _save_cifar(file, _CIFAR_100, 100),
+    "imdb.npz": lambda file: _save(file, _texts(50_000, 88_584, 2, 200), 25_000),
+    "imdb_word_index.json": lambda file: _save_words(file, 88_584),
+    "reuters.npz": lambda file: _save(file, _texts(11_228, 30_979, 46, 120)),
+    "reuters_word_index.json": lambda file: _save_words(file, 30_979),
+    "boston_housing.npz": lambda file: _save(file, _houses(506, 13, "float64")),
+    "california_housing.npz": lambda file: _save(file, _houses(20_640, 8, "float32")),
+}
+"""By the name of the file that Keras downloads: what writes one like it."""

@@ -48,7 +48,7 @@ _OWN_TEXT = re.compile(
     r"bash|sh|html|javascript|js|latex|markdown|svg|writefile|file|script|perl|ruby|cython"
 )
 """Cells that aren't Python."""
-_CELL = re.compile(r"# (?:In\[|%%|COMMAND)")
+_CELL = re.compile(r"# (?:In\[|%%|cell \d|COMMAND)")
 
 Block = list[ast.stmt]
 
@@ -65,20 +65,13 @@ class _Loop:
 class Tree:
     """The tree of a script; what is asked of it is done by `compile`.
 
-    ``notes`` say what was left out of a notebook.
-
-    Raises:
-        SyntaxError: the script's own, as Python words it.
+    ``notes`` say then what was left out of a notebook.
     """
 
     def __init__(self, source: bytes, filename: str) -> None:
-        self.filename = filename
+        self.source, self.filename = source, filename
         self.notes: list[str] = []
-        self.tree, text = _parse(source, filename, self.notes)
-        self._source = text.splitlines()
-        if self.notes:  # for AutoGraph, which reads functions again
-            lines = text.splitlines(keepends=True)
-            linecache.cache[filename] = (len(text), None, lines, filename)
+        self._lines: list[str] = []
         self._on_for: list[OnFor] = []
         self._thinned: dict[int, int] = {}
         self._turns: dict[int, int] = {}
@@ -114,30 +107,37 @@ class Tree:
         """The script's code, with all that was asked for.
 
         Raises:
-            SyntaxError: the script's own.
+            SyntaxError: the script's own, as Python words it.
         """
-        nodes = list(ast.walk(self.tree))
+        tree, text = _parse(self.source, self.filename, self.notes)
+        self._lines = text.splitlines(keepends=True)
+        if self.notes:  # for AutoGraph, which reads functions again
+            linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
+        hooks = self._rewrite(list(ast.walk(tree)))
+        for name, hook in hooks.items():
+            setattr(builtins, _hook(name), hook)
+        return compile(tree, self.filename, "exec", dont_inherit=True)
+
+    def _rewrite(self, nodes: list[ast.AST]) -> dict[str, Callable[..., Any]]:
+        """Puts in what was asked for; the hooks that are called there, by name."""
         hooks: dict[str, Callable[..., Any]] = {"for": self._go_over, "turn": self._turn}
         hooks["begin"] = lambda *lines: [self._turns.pop(line, None) for line in lines]
         # What trains is looked for in the tree as it was written.
         loops = list(_training_loops(nodes)) if self._timed or self._on_for else []
-        for node in nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._decorate(node, hooks)
+        functions = [node for node in nodes if isinstance(node, _Function)]
+        for node in functions:
+            self._decorate(node, hooks)
         for block in chain.from_iterable(map(_blocks, nodes)):
             self._thin(block)
-        for node in nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._begin(node)
+        for node in functions:
+            self._begin(node)
         for loop in loops:
             if isinstance(loop, ast.For) and self._on_for:
                 loop.iter = _call(loop.iter, "for", ast.Constant(loop.lineno), loop.iter)
             # Those that hand their turn to others in between can't be timed from within.
             if self._timed and not any(isinstance(part, _HANDS_OVER) for part in _inside(loop)):
                 self._time(_Loop(loop), hooks)
-        for name, hook in hooks.items():
-            setattr(builtins, _hook(name), hook)
-        return compile(self.tree, self.filename, "exec", dont_inherit=True)
+        return hooks
 
     # --- What is known of the loops' statements ---------------------------------------------------------
 
@@ -168,7 +168,7 @@ class Tree:
                     Statement(
                         line=node.lineno,
                         end_line=node.end_lineno or node.lineno,
-                        text=self._source[node.lineno - 1].strip()[:TEXT_CHARS],
+                        text=self._lines[node.lineno - 1].strip()[:TEXT_CHARS],
                         loop=loop.node.lineno,
                         calls=self._calls[number] + is_open,
                         seconds=seconds,
@@ -264,11 +264,8 @@ class Tree:
 # --- Notebooks -------------------------------------------------------------------------------------------
 
 
-def _parse(
-    source: str | bytes, filename: str, notes: list[str], line: int | None = None
-) -> tuple[ast.Module, str]:
-    """A script's tree and text, in which what only a notebook understands is left out; ``line``: of the
-    script, where the source is a cell that stands in one line of it."""
+def _parse(source: str | bytes, filename: str, notes: list[str]) -> tuple[ast.Module, str]:
+    """A script's tree and text, in which what only a notebook understands is left out."""
     try:
         tree = ast.parse(source, filename)
         text = source if isinstance(source, str) else importlib.util.decode_source(source)
@@ -276,7 +273,7 @@ def _parse(
         before = len(notes)
         try:
             text = source if isinstance(source, str) else importlib.util.decode_source(source)
-            text = _leave_out(text, notes, line)
+            text = _leave_out(text, notes)
         except (SyntaxError, ValueError):
             text = ""
         if isinstance(error, ValueError):
@@ -289,7 +286,7 @@ def _parse(
     return tree, text
 
 
-def _leave_out(text: str, notes: list[str], line: int | None) -> str:
+def _leave_out(text: str, notes: list[str]) -> str:
     """The text without the lines that only a notebook understands, in as many lines."""
     lines = text.split("\n")
     at = 0
@@ -310,7 +307,7 @@ def _leave_out(text: str, notes: list[str], line: int | None) -> str:
         else:
             value = f"{match['to']}[]" if match["to"] else "pass" if match["indent"] else ""
             lines[first : at + 1] = [match["indent"] + value] + [""] * (at - first)
-            notes.append(_left_out(line or first + 1, f"{match['sign']}{match['rest']}"))
+            notes.append(_left_out(first + 1, f"{match['sign']}{match['rest']}"))
         at += 1
     return "\n".join(lines)
 
@@ -342,7 +339,9 @@ class _Magics(ast.NodeTransformer):
         arguments = node.value.args if isinstance(node.value, ast.Call) else []
         parts = [part.value for part in arguments if isinstance(part, ast.Constant)]
         code = str(parts[-1]) if len(parts) > 1 and _TIMES.fullmatch(str(parts[0])) else ""
-        body = _parse(code, self.filename, self.notes, node.lineno)[0].body
+        inside: list[str] = []
+        body = _parse(code, self.filename, inside)[0].body
+        self.notes += [_left_out(node.lineno, note.partition(": ")[2]) for note in inside]
         for part in chain.from_iterable(map(ast.walk, body)):
             if isinstance(part, ast.stmt | ast.expr | ast.excepthandler | ast.keyword | ast.arg):
                 ast.copy_location(part, node)
@@ -446,27 +445,14 @@ def _bindings(node: ast.AST) -> Iterator[tuple[set[str], set[str]]]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield {node.name}, _mentions(node)
     elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if node.value is not None:
-            yield set().union(*map(_bound, targets)), _mentions(node.value)
-    elif isinstance(node, ast.For):
-        yield _bound(node.target), _mentions(node.iter)
+        stored = [part for part in ast.walk(node) if isinstance(part, ast.Attribute)]
+        attributes = {part.attr for part in stored if isinstance(part.ctx, ast.Store)}
+        yield _writes(node) - {"self"} | attributes, _mentions(node)
     elif isinstance(node, ast.ImportFrom | ast.Import):
         for item in node.names:
             module = (node.module or "") if isinstance(node, ast.ImportFrom) else item.name
             if module.partition(".")[0] not in _NOT_TRAINING:
-                yield {(item.asname or item.name).partition(".")[0]}, {"fit"}
-
-
-def _bound(target: ast.expr) -> set[str]:
-    """The names that an assignment's target stands for: of an attribute, its own."""
-    if isinstance(target, ast.Attribute):
-        return {target.attr}
-    if isinstance(target, ast.Subscript | ast.Starred):
-        return _bound(target.value)
-    if isinstance(target, ast.Tuple | ast.List):
-        return set().union(*map(_bound, target.elts))
-    return {target.id} if isinstance(target, ast.Name) else set()
+                yield {(item.asname or item.name).partition(".")[0]}, _TRAINS
 
 
 def _root(node: ast.expr) -> set[str]:
@@ -490,30 +476,18 @@ def _writes(node: ast.AST) -> set[str]:
     return result
 
 
-def _assigns(node: ast.AST) -> set[str]:
-    """Names that a statement gives a new value in any case."""
-    if isinstance(node, ast.With):
-        return set().union(*map(_assigns, node.body))
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    parts = chain.from_iterable(map(ast.walk, targets))
-    return {
-        part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    }
-
-
 def _needed(loop: _Loop, steps: set[int]) -> set[int]:
     """The statements of a loop that hold the step, or make what it takes; empty: it holds none.
 
-    Goes backwards through the turn until nothing is added, since a turn takes what the last one left.
+    Goes on until nothing is added, since a turn takes what the last one left.
     """
     needed = steps & loop.statements.keys()
-    names: set[str] = set()
-    before = None
-    while needed and before != (needed, names):
-        before = (set(needed), set(names))
-        names |= _reads(loop.node.test) if isinstance(loop.node, ast.While) else set()
-        for number, node in reversed(loop.statements.items()):
+    names = _reads(loop.node.test) if isinstance(loop.node, ast.While) else set()
+    count = 0
+    while needed and count != len(needed) + len(names):
+        count = len(needed) + len(names)
+        for number, node in loop.statements.items():
             if number in needed or _writes(node) & names:
                 needed.add(number)
-                names = (names - _assigns(node)) | _reads(node)
+                names |= _reads(node)
     return needed

@@ -388,9 +388,9 @@ for x, y in data:
     grads = tape.gradient(loss)
     grads = [g / 2 for g in grads]
     model.apply(grads)
-    loss = float(loss)
-    total += loss
-    queue.append(loss)
+    value = float(loss)
+    total += value
+    queue.append(value)
     if total > 9: model.save()
 """
 
