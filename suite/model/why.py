@@ -211,7 +211,8 @@ class Retrace:
 @dataclass(frozen=True, kw_only=True)
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
-    are called at every step.  ``steers``: it has a say in the training: stops it, or changes weights or rates.
+    are called at every step.  ``steers``: it has a say in the training: stops it, changes weights or rates.
+    ``method`` is the one that takes longest.
     """
 
     name: str
@@ -220,6 +221,7 @@ class CallbackSeen:
     seconds: Seconds
     by_batch: bool
     steers: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
