@@ -7,8 +7,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this; CONTRIBUTING.md has the developers'.
 BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET CPUS PRICE LABEL RESULTS RESUME RECHECK STOP_IF WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
+# So is each of these of `python -m suite why`.
+WHY := SCRIPT ARGS DATA REQUIREMENTS INCLUDE_SCRIPT ARMS BUDGET CPUS GPU PRICE LABEL RESULTS WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 DEVELOPERS := SEED TELEMETRY REQUIRE_ENGINE PYTHON
-KNOWN := $(BENCH) RUN ROWS PAIRS SLOWER CELL PRICES OUT KEY JSON
+KNOWN := $(BENCH) $(filter-out $(BENCH),$(WHY)) RUN ROWS PAIRS SLOWER CELL PRICES OUT KEY JSON
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN) $(DEVELOPERS) RUNS,$v))))
 ifneq ($(unknown),)
@@ -20,10 +22,8 @@ ifdef RUNS
 RUN := $(value RUNS)
 endif
 
-# Many a shell exports a KEY of its own.
-ifneq ($(origin KEY),command line)
-KEY :=
-endif
+# Many a shell exports these for ends of its own.
+$(foreach v,KEY SCRIPT ARGS DATA REQUIREMENTS,$(if $(filter command,$(firstword $(origin $v))),,$(eval $v :=)))
 
 text = '$(subst ','\'',$1)'
 # As it was given: a $ in it is a letter.
@@ -36,12 +36,15 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: bench report compare list doctor clean help check bundle defend paper export fleet images base test lint generate sample lock
+.PHONY: bench why report compare list doctor clean help check bundle defend paper export fleet images base test lint generate sample lock
 
 #: For a start
 
 bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: five cells of it again)
 	@$(call nox,bench) $(call given,$(BENCH) SEED TELEMETRY)
+
+why: $(VENV)/host.stamp ## why is your own SCRIPT=train.py slow, and what would help? (ARGS, DATA, REQUIREMENTS, BUDGET=10m)
+	@$(call nox,why) $(call given,$(WHY) SEED TELEMETRY)
 
 report: $(VENV)/host.stamp ## rebuild the report of RUN=results/X from its documents
 	@$(call nox,collate) $(call quote,RUN)
@@ -62,6 +65,7 @@ clean: ## remove what this project made: containers, images, volumes by label, a
 help: ## list the commands
 	@awk -F ':.*## ' '/^#: / { print (n++ ? "\n" : "") substr($$0, 4) ":" } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo; echo "Variables of make bench, as in make bench PROFILE=quick (docs/guide.md says what each means):"; echo "  $(BENCH)"
+	@echo; echo "Of make why, as in make why SCRIPT=train.py:"; echo "  $(WHY)"
 
 #: For an evaluation, and for many machines
 

@@ -50,6 +50,12 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def why(session: nox.Session) -> None:
+    """Ask why a script is slow; arguments are those of `python -m suite why`."""
+    forward(session, "-m", "suite", "why")
+
+
+@nox.session
 def collate(session: nox.Session) -> None:
     """Rebuild the report of a campaign folder from its documents."""
     forward(session, "-m", "suite", "report")

@@ -115,6 +115,10 @@ class UnsoundError(CrossoverError):
     exit_status = 7
 
 
+class ScriptError(CrossoverError):
+    """A person's script fails by itself, or trains nothing."""
+
+
 class Interrupted(CrossoverError):
     """A person broke it off, and something was left behind."""
 

@@ -50,7 +50,7 @@ def read_lines(content: bytes) -> dict[str, str]:
 
 OWN = {
     ".": re.compile(
-        r"(campaign|summary)\.json|[\w.-]+-\d{2,}(-r\d+)?\.json|brief\.md|report\.(md|html)"
+        r"(campaign|summary|why)\.json|[\w.-]+-\d{2,}(-r\d+)?\.json|brief\.md|(report|why)\.(md|html)"
         r"|cells\.csv|manifest\.sha256",
         re.ASCII,
     ),

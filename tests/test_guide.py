@@ -28,11 +28,11 @@ GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-(BENCH, KNOWN, DEVELOPERS) = (
+(BENCH, WHY, KNOWN, DEVELOPERS) = (
     re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0].split()
-    for name in ("BENCH", "KNOWN", "DEVELOPERS")
+    for name in ("BENCH", "WHY", "KNOWN", "DEVELOPERS")
 )
-KNOWN = [*BENCH, *(name for name in KNOWN if not name.startswith("$"))]
+KNOWN = list(dict.fromkeys([*BENCH, *WHY, *(name for name in KNOWN if "$" not in name)]))
 
 ENVIRONMENT = {
     "CROSSOVER_IMAGE_DIGEST": "suite/host/local/engine.py",
@@ -76,7 +76,8 @@ def recipes() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for target, recipe in re.findall(r"^([a-z-]+):.*## .*\n((?:\t.*\n)*)", MAKEFILE, re.MULTILINE):
         run = "".join(line for line in recipe.splitlines() if "@echo" not in line)
-        words = set(re.findall(r"\b[A-Z_]+\b", run.replace("$(BENCH)", " ".join(BENCH))))
+        run = run.replace("$(BENCH)", " ".join(BENCH)).replace("$(WHY)", " ".join(WHY))
+        words = set(re.findall(r"\b[A-Z_]+\b", run))
         found[target] = words & {*KNOWN, *DEVELOPERS}
     return found
 
@@ -87,16 +88,18 @@ def test_every_command_of_make_is_there_with_what_it_takes() -> None:
     assert list(found) == [name for name in found if name in made]
     assert set(found) == set(made)
     for name, takes in found.items():
-        if name == "bench":
-            assert made[name] - set(DEVELOPERS) == set(BENCH)
-            assert "#variables-of-make-bench" in takes
+        if name in {"bench", "why"}:
+            assert made[name] - set(DEVELOPERS) == set(BENCH if name == "bench" else WHY)
+            assert f"#variables-of-make-{name}" in takes
         else:
             assert set(names(takes)) == made[name] - {"SEED"}, name
 
 
 def test_every_variable_is_there_and_no_other() -> None:
     assert sorted(told("Variables of `make bench`")) == sorted(BENCH)
-    others = set(KNOWN) - set(BENCH)
+    why = [name for row in rows("Variables of `make why`") for name in names(row[0])]
+    assert sorted(why) == sorted(WHY)
+    others = set(KNOWN) - set(BENCH) - set(WHY)
     assert sorted(told("Variables of other commands")) == sorted(others)
     assert all(f"`{name}=" in CONTRIBUTING for name in DEVELOPERS)
 

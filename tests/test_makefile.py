@@ -23,12 +23,15 @@ pytestmark = [
 ]
 
 
-OPTIONS = re.findall(r"[A-Z_]+", re.findall(r"^BENCH := (.*)$", MAKEFILE, re.MULTILINE)[0])
+OPTIONS, ASKED = (
+    re.findall(r"[A-Z_]+", re.findall(rf"^{name} := (.*)$", MAKEFILE, re.MULTILINE)[0])
+    for name in ("BENCH", "WHY")
+)
 
 
 def make(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     # A make around the tests must not hand its own variables down, nor whoever runs it theirs.
-    around = dict.fromkeys(("MAKEFLAGS", "MFLAGS", "MAKELEVEL", *OPTIONS), "")
+    around = dict.fromkeys(("MAKEFLAGS", "MFLAGS", "MAKELEVEL", *OPTIONS, *ASKED), "")
     return run("make", *words, folder=folder, env=around)
 
 
@@ -41,7 +44,7 @@ def test_help_lists_what_people_need_and_is_the_default() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     names = "bench doctor list report images base test lint clean help"
     assert set(names.split(" ")) <= set(listed())
-    assert listed()[:7] == ["bench", "report", "compare", "list", "doctor", "clean", "help"]
+    assert listed()[:8] == ["bench", "why", "report", "compare", "list", "doctor", "clean", "help"]
     assert make().stdout == done.stdout
 
 
@@ -62,10 +65,11 @@ def test_an_unknown_variable_is_status_2_and_named(word: str) -> None:
     assert "known are: PROFILE" in done.stderr
 
 
-def test_variables_of_bench_are_its_options() -> None:
-    options = {option.name.upper() for option in commands.commands["bench"].params if option.name}
-    assert {*OPTIONS, "SEED", "TELEMETRY"} == options
-    assert " ".join(OPTIONS) in make("help").stdout
+@pytest.mark.parametrize(("command", "variables"), [("bench", OPTIONS), ("why", ASKED)])
+def test_variables_of_a_command_are_its_options(command: str, variables: list[str]) -> None:
+    options = {option.name.upper() for option in commands.commands[command].params if option.name}
+    assert {*variables, "SEED", "TELEMETRY"} == options
+    assert " ".join(variables) in make("help").stdout
 
 
 @pytest.mark.parametrize(
@@ -80,6 +84,13 @@ def test_variables_of_bench_are_its_options() -> None:
         ),
         # What was not given is not forwarded.
         (("bench", "SEED=7", "LABEL="), ".venv/bin/python -m nox -s bench -- --seed '7'"),
+        (
+            ("why", "SCRIPT=a b.py", "ARGS=--lr 0.1 $x", "INCLUDE_SCRIPT=1"),
+            (
+                ".venv/bin/python -m nox -s why -- --script 'a b.py' "
+                "--args '--lr 0.1 $x' --include-script '1'"
+            ),
+        ),
         (("report", "RUN=results/x"), ".venv/bin/python -m nox -s collate -- 'results/x'"),
         (
             ("list", "ONLY=m*", "PROFILE=smoke"),
@@ -111,9 +122,12 @@ def test_what_was_given_is_forwarded_whatever_is_in_it(words: tuple[str, ...], l
     assert " ".join(done.stdout.splitlines()[-1].split()) == line
 
 
-def test_a_key_of_the_shell_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KEY", "secret")
-    assert "secret" not in make("-n", "check", "bundle", "RUN=x").stdout
+@pytest.mark.parametrize("name", ["KEY", "SCRIPT", "ARGS", "DATA", "REQUIREMENTS"])
+def test_what_a_shell_has_for_itself_is_not_taken(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "secret")
+    assert "secret" not in make("-n", "check", "bundle", "why", "RUN=x").stdout
 
 
 PLACES = ["a b$HOME it's 50%", 'a;b&c (d) "b" #1 ü' + "a" * 150]

@@ -39,18 +39,26 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
 from suite.analysis.result.several import Versus
+from suite.analysis.result.why import Answer
 from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over
 from suite.analysis.statistics.stopping import Precision, assess
+from suite.analysis.why.answer import answer
 from suite.errors import UsageError
 from suite.model import Document
+from suite.model.why import Inquiry
 
 Rows = Literal["cell", "machine", "type"]
 
 Each = Callable[[Callable[[Path], Analysis], Sequence[Path]], Iterable[Analysis]]
+
+
+def study(loaded: LoadedCampaign) -> Analysis | Answer:
+    """What a folder answers: of a campaign its analysis, of an inquiry why the script is slow."""
+    return answer(loaded) if isinstance(loaded.campaign, Inquiry) else analyse(loaded)
 
 
 def analyse_folder(folder: Path) -> Analysis:
@@ -58,6 +66,7 @@ def analyse_folder(folder: Path) -> Analysis:
 
     Raises:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
+        UsageError: it is an inquiry's.
     """
     return analyse(load_campaign(folder))
 
@@ -158,7 +167,16 @@ def look_first(folder: Path) -> Analysis | None:
 
 
 def analyse(loaded: LoadedCampaign) -> Analysis:
-    """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it."""
+    """The analysis of a loaded campaign; deterministic, and as a reader of its file gets it.
+
+    Raises:
+        UsageError: it asks about a script, whose runs are no cells of the suite.
+    """
+    if isinstance(loaded.campaign, Inquiry):
+        raise UsageError(
+            f"{loaded.folder} is of `make why`, and a campaign of `make bench` is wanted",
+            "`make report`, `check`, `defend` and `bundle` take a folder of `make why`, too",
+        )
     summary = summarise(loaded)
     index = index_cells(summary)
     cases = explain(index)

@@ -9,7 +9,9 @@ verdicts.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -43,6 +45,12 @@ from suite.input_limits import RANGES
 
 INNER = 0.90
 """Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""
+
+SHAMOS = 0.954
+"""The median distance of two values of a normal distribution, in standard deviations."""
+
+MEDIAN_ERROR = 1.2
+"""The median of three to eight normal values has 1.09 to 1.2 times the standard error of their mean."""
 
 MOST_BLOCKS = 100
 """Nobody runs more blocks than this to settle a cell."""
@@ -346,6 +354,58 @@ def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
         )
         for block in blocks
     }
+
+
+def find_common_ratios(
+    pairs: Mapping[Key, Sequence[float]],
+    alike: Iterable[Sequence[float]],
+    *,
+    comparisons: int,
+    robust: bool = False,
+) -> dict[Key, Ratio]:
+    """Ratios of a few pairs each, by a spread that all of them share; intervals that hold all at once.
+
+    Three pairs alone know little of their spread (Student's t has two degrees of freedom).  What is run in
+    turns on one machine shares its noise, so that the variance of a pair is pooled over all pairs
+    about their own means, and over runs that were ``alike``, of each group about its mean, of which two make
+    a pair's variance.  The own spread of a key's pairs counts where it is the larger one.  The interval
+    is Student's at 1 - `LEVEL` / ``comparisons`` (Bonferroni).
+
+    Args:
+        pairs: by key its pairs' log-ratios.
+        alike: logarithms of values that differ by noise alone, by group.
+        comparisons: how many ratios are looked at in all, those to come included.
+        robust: the median of the pairs, and the pooled median of differences within groups (Shamos 1976),
+            which a few that were hit by something else do not move; only where something else speaks
+            for a ratio, too, since several of a key's few pairs can be hit.
+    """
+    groups = [(1.0, logs) for logs in pairs.values()] + [(2.0, logs) for logs in alike]
+    groups = [(weight, logs) for weight, logs in groups if len(logs) > 1]
+    freedom = float(sum(len(logs) - 1 for _, logs in groups))
+    moments = [(weight * len(logs), find_moments(logs)) for weight, logs in groups]
+    deviation = 0.0
+    if robust and freedom:
+        apart = [
+            math.sqrt(weight) * abs(one - other)
+            for weight, logs in groups
+            for one, other in combinations(logs, 2)
+        ]
+        deviation = MEDIAN_ERROR * statistics.median(apart) / SHAMOS
+    elif freedom:
+        squares = math.fsum(times * of.freedom * of.error * of.error for times, of in moments)
+        deviation = math.sqrt(squares / freedom)
+    ratios = {}
+    for key, logs in pairs.items():
+        own, n = find_moments(logs), len(logs)
+        common = Moments(
+            mean=statistics.median(logs) if robust else own.mean,
+            error=max(deviation / math.sqrt(n), 0.0 if robust else own.error),
+            freedom=freedom,
+        )
+        # How far they spread is known from all, however few pairs of this one there are.
+        ratio = exponentiate(common, FEWEST if freedom else 1, 1 - LEVEL / comparisons)
+        ratios[key] = structs.replace(ratio, n=n)
+    return ratios
 
 
 def scale_ratio(ratio: Ratio, by: float) -> Ratio:

@@ -25,9 +25,18 @@ from suite.cli.commands.generate import generate
 from suite.cli.commands.receipts import bundle, check, defend
 from suite.cli.commands.recheck import run_recheck
 from suite.cli.commands.several import compare
+from suite.cli.commands.why import run_why
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
 from suite.cli.fleet.end import leave_end
-from suite.cli.options import EXITS, FOLDER, PROFILE_NAMES, campaign_options, engine_options
+from suite.cli.options import (
+    EXITS,
+    FOLDER,
+    PROFILE_NAMES,
+    campaign_options,
+    engine_options,
+    shared_options,
+    why_options,
+)
 from suite.cli.run_campaign import ROOT, conclude
 from suite.cli.runs import run_argument
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
@@ -66,6 +75,15 @@ def bench(recheck: str | None, **given: Any) -> int:
     """Build or reuse the images, run the suite, write a campaign folder and its report."""
     options = Options.parse(given)
     return run_bench(options) if recheck is None else run_recheck(recheck, options)
+
+
+@commands.command(epilog=EXITS)
+@why_options
+@shared_options
+@engine_options
+def why(**given: Any) -> int:
+    """Run your own training script again and again, each time with one thing changed: why is it slow?"""
+    return run_why(Options.parse(given))
 
 
 @commands.command("list")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.analysis.analyse import analyse_folder, look, look_first, look_for_odd
+from suite.analysis.analyse import look, look_first, look_for_odd, study
 from suite.analysis.campaign.validity import asks_for_repeat
+from suite.analysis.documents.read import load_campaign
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import check_custom, open_engine, settle_custom, settle_gpu
 from suite.cli.fleet.end import leave_end
@@ -20,10 +21,12 @@ from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
+from suite.host.campaign.recorder import Means, Recorder
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.identity import read_salt
+from suite.host.provision.images import lock_identity
 from suite.host.provision.sbom import name_bill, write_bill
 from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image, name_kind
@@ -61,13 +64,13 @@ def engine_alone(options: Options) -> Iterator[Alone]:
         yield Alone(engine=engine, lock=lock, terminal=terminal, results=results, options=options)
 
 
-def provide(engine: Engine, arms: Arms, say: Say) -> dict[str, Image]:
-    """The images of the arms by name, built or reused.
+def provide(engine: Engine, arms: Arms, say: Say, packages: Path | None = None) -> dict[str, Image]:
+    """The images of the arms by name, built or reused; ``packages``: a lock of what each has besides.
 
     Raises:
         EngineError: one can't be made here.
     """
-    return {arm.image: engine.provide(arm.image, say) for arm in arms.run}
+    return {arm.image: engine.provide(arm.image, say, packages=packages) for arm in arms.run}
 
 
 def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
@@ -130,11 +133,18 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
         )
 
 
-def start_campaign(options: Options, draw_plan: Callable[[Options, Arms], Campaign]) -> Store:
+MakeRunner = Callable[[Campaign, Means], Recorder]
+
+
+def start_campaign(
+    options: Options,
+    draw_plan: Callable[[Options, Arms], Campaign],
+    make_runner: MakeRunner | None = None,
+) -> Store:
     """Measures a new campaign; where it is kept.
 
     ``draw_plan`` makes its plan of the options, as they are settled on this machine, and of the arms that
-    can run here.
+    can run here; ``make_runner`` what runs another kind of campaign than bench's.
     """
     check_custom(options, options.arms)
     read_salt()  # an unusable secret is refused before anything begins
@@ -155,9 +165,9 @@ def start_campaign(options: Options, draw_plan: Callable[[Options, Arms], Campai
                     f"the machine is unsound: {why}",
                     "another one, or ARMS=cpu where no GPU is meant",
                 )
-        images = provide(engine, arms, say)
+        images = provide(engine, arms, say, options.requirements)
         store = Store.create(here.results, drawn.id)
-        run_campaign(here, store, drawn, arms, images)
+        run_campaign(here, store, drawn, arms, images, make_runner=make_runner)
     return store
 
 
@@ -169,36 +179,38 @@ def run_campaign(
     images: dict[str, Image],
     *,
     resumed: Sequence[Document] = (),
+    make_runner: MakeRunner | None = None,
 ) -> None:
     """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report.
 
     The images' bills of materials lie in the folder from the beginning.
     """
     store.write_plan(drawn)  # first: a folder without its plan is none to go on with
-    bills = {name_bill(name): write_bill(name, image) for name, image in images.items()}
-    store.write_reports(bills)
     options, terminal = here.options, here.terminal
-    runner = CampaignRunner(
-        here.engine,
-        store,
-        drawn,
-        arms,
-        images,
+    bills = {name_bill(name): write_bill(name, image) for name, image in images.items()}
+    if (lock := options.requirements) is not None:
+        image = replace(next(iter(images.values())), lock=lock_identity(lock))
+        bills[name_bill("requirements")] = write_bill("requirements", image, lock.parent)
+    store.write_reports(bills)
+    hooks = AnalysisHooks(
+        # Pictures take seconds, which the campaign would pay for after every block.
+        build_reports=lambda: write_reports(store, pictures=False),
+        interim_look=lambda: _look(store),
+        disturbed=_word_disturbance,
+        find_odd=lambda: look_for_odd(store.folder),
+        check_calibration=lambda: _tell_first(store, terminal.say, stop=options.stop_if_unsound),
+    )
+    means = Means(
+        engine=here.engine,
+        store=store,
+        arms=arms,
+        images=images,
         cpus=options.cpus,
         budget_s=options.budget_s,
         listener=terminal,
-        hooks=AnalysisHooks(
-            # Pictures take seconds, which the campaign would pay for after every block.
-            build_reports=lambda: write_reports(store, pictures=False),
-            interim_look=lambda: _look(store),
-            disturbed=_word_disturbance,
-            find_odd=lambda: look_for_odd(store.folder),
-            check_calibration=lambda: _tell_first(
-                store, terminal.say, stop=options.stop_if_unsound
-            ),
-        ),
         observe=make_observer(here.engine, options.telemetry),
     )
+    runner = make_runner(drawn, means) if make_runner else CampaignRunner(drawn, means, hooks)
     here.terminal.heard = here.lock.expect
     try:
         runner.run(resumed)
@@ -217,7 +229,7 @@ def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[
     Returns:
         the report, and the names of its files.
     """
-    report = build_report(analyse_folder(store.folder), pictures=pictures)
+    report = build_report(study(load_campaign(store.folder)), pictures=pictures)
     store.write_reports(report.files)
     drawn = draw(report)
     store.write_reports(drawn)

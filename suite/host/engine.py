@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from suite.model import Image, Isolation, Scalar
@@ -91,7 +92,8 @@ class Volume:
     ``variable``, since without a container it lies elsewhere.  ``purpose`` is for people.
 
     A ``lasting`` one stays when its campaign ends, for the next; its ``labels`` tell when it has
-    outlived its use (see ``volumes.compile_cache``).
+    outlived its use (see ``volumes.compile_cache``).  A ``read_only`` one is filled beforehand; or it is a
+    ``folder`` of a person's on the engine's machine, which nobody makes or removes.
     """
 
     name: str
@@ -100,6 +102,8 @@ class Volume:
     purpose: str
     lasting: bool = False
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    read_only: bool = False
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,9 +246,9 @@ class Engine(Protocol):
     def memory_bytes(self) -> int | None:
         """The memory of the engine's machine; None where it does not say."""
 
-    def provide(self, name: str, progress: Say) -> Image:
+    def provide(self, name: str, progress: Say, *, packages: Path | None = None) -> Image:
         """The image of that name (``cpu`` or ``cuda``), built now or reused; says why through
-        ``progress``.
+        ``progress``.  ``packages`` is a hash lock of what else is to be installed in it.
 
         Raises:
             EngineError: it can't be made here; the remedy names the ways out.
@@ -282,6 +286,13 @@ class Engine(Protocol):
 
         Raises:
             EngineError: the engine refused; nothing is left behind.
+        """
+
+    def fill(self, volume: Volume, archive: bytes, image: Image) -> None:
+        """Makes a volume and unpacks a tar archive in it, by means of an image that is there.
+
+        Raises:
+            EngineError: the engine refused, or there is no room.
         """
 
     def remove_volume(self, volume: Volume) -> None:

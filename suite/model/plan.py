@@ -122,6 +122,10 @@ class Campaign:
         """The first repeat of a block's invocations that can count."""
         return max((again.repeat for again in self.again if again.block == block), default=0)
 
+    def has_turn(self, arm: str, block: int) -> bool:  # noqa: ARG002  of an inquiry each block differs
+        """Whether an arm that is compared is to run in a block."""
+        return arm not in self.not_run
+
     @property
     def gpu_arms(self) -> list[str]:
         """Those of its arms that have a GPU."""

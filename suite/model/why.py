@@ -7,10 +7,12 @@ bundles are those of every campaign.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Annotated, Literal
 
-from suite.cells.cell import Cell, Work, cell_id
+from suite.cells.cell import Cell, Param, Work, cell_id
 from suite.input_limits import RANGES
 from suite.model.document import Filled, Seconds
 from suite.model.plan import Campaign
@@ -113,10 +115,30 @@ class Inquiry(Campaign):
     not_tried: dict[str, dict[str, str]] = field(default_factory=dict)
     window_s: Seconds = 3.0
 
+    def has_turn(self, arm: str, block: int) -> bool:
+        """Whether the round of this number has runs on an arm that can run at all."""
+        return super().has_turn(arm, block) and bool(self.runs_of(arm, block))
+
+    def runs_of(self, arm: str, block: int) -> list[Cell]:
+        """The runs of a round on an arm, in their order; none where it has no turn in it."""
+        cells = iter(self.cells)
+        for number, each in enumerate(self.rounds, 1):
+            for name, cases in each.runs.items():
+                runs = list(islice(cells, len(cases)))
+                if (name, number) == (arm, block):
+                    return runs
+        return []
+
+
+def list_runs(rounds: Sequence[Round]) -> list[Cell]:
+    """The runs of these rounds, numbered in their order."""
+    cases = (case for each in rounds for runs in each.runs.values() for case in runs)
+    return [run_cell(case, number) for number, case in enumerate(cases, 1)]
+
 
 def run_cell(case: str, number: int) -> Cell:
     """The cell of a run: the changes that it has, and its number within the campaign, from 1."""
-    params = {"run": number}
+    params: dict[str, Param] = {"run": number}
     return Cell(
         id=cell_id(SCENARIO, case, params),
         scenario=SCENARIO,
@@ -143,6 +165,8 @@ class Stage:
 
     ``random``: passed twice it gave two results (None: nobody looked).  ``python``: it calls Python.
     ``parallel``: it was told to work on several elements at once.  ``dataset`` numbers the chain.
+    ``key`` is the line and the method, as a change is told of it; empty: it isn't a call of the script's
+    own.  ``bytes``: what all that comes out of it takes in memory (None: nobody knows).
     """
 
     dataset: Count
@@ -152,12 +176,17 @@ class Stage:
     python: bool = False
     parallel: bool = False
     detail: str = ""
+    key: str = ""
+    bytes: Count | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonCall:
     """A Python function that graphs call (``tf.py_function``, ``tf.numpy_function``, ``from_generator``), or
-    that Keras calls for each batch (a generator, a ``PyDataset``)."""
+    that Keras or a ``for`` calls for each batch (a generator, a ``PyDataset``).
+
+    ``kind`` is one of these words, or ``for``.  ``waits``: most of its seconds took no CPU.
+    """
 
     name: str
     line: Count | None
@@ -165,6 +194,7 @@ class PythonCall:
     calls: Count
     seconds: Seconds
     of_data: bool
+    waits: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,13 +211,17 @@ class Retrace:
 @dataclass(frozen=True, kw_only=True)
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
-    are called at every step."""
+    are called at every step.  ``steers``: it has a say in the training: stops it, changes weights or rates.
+    ``method`` is the one that takes longest.
+    """
 
     name: str
     line: Count | None
     calls: Count
     seconds: Seconds
     by_batch: bool
+    steers: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.receipt import Receipt
+from suite.analysis.result.receipt import Receipt, TryReceipt
 from suite.analysis.result.several import Versus
+from suite.analysis.result.why import Answer
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
 from suite.report.pages.brief import ROOM, compose_brief, compose_screen
@@ -17,8 +18,10 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.pages.gallery import LATER, NOT_INSTALLED, depict
 from suite.report.pages.machines import compose_machines, depict_machines
 from suite.report.pages.receipt import compose_receipt, explain_excluded
+from suite.report.pages.why import compose_try, compose_why, compose_why_screen
 from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.samples import depict_samples
+from suite.report.pictures.why import depict_why
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
@@ -27,63 +30,74 @@ from suite.report.render.terminal import MOST_LINES, render_lines
 from suite.report.text.names import name_receipt
 from suite.report.text.page import Limits, Page
 
+Result = Analysis | Answer
+"""What is known of a folder: of a campaign, or of why a script is slow."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
     """The derived files by name, each as text, and a few plain lines for a terminal.
 
-    ``analysis`` and ``page`` are what `draw` makes the other files of, ``undrawn`` why they are to hold
-    no pictures.
+    ``name`` is the page's, without ending.  ``page`` and ``pictures`` are what `draw` makes the other files
+    of; there are none where ``undrawn`` says why.
     """
 
-    analysis: Analysis
+    analysis: Result
+    name: str
     page: Page = field(compare=False)
     undrawn: str | None
+    pictures: tuple[Picture, ...]
     files: dict[str, str]
     terminal: str
 
-    @property
-    def pictures(self) -> tuple[Picture, ...]:
-        """The pictures of the page; none where there are to be none."""
-        return depict(self.analysis) if self.undrawn is None else ()
+
+def name_report(result: Result) -> tuple[str, str]:
+    """The file of all that is known, for programs, and the name of the page, without ending."""
+    return ("why.json", "why") if isinstance(result, Answer) else ("summary.json", "report")
 
 
-def build_report(analysis: Analysis, *, pictures: bool = True) -> Report:
-    """Everything that is derived from an analysis; the same analysis, the same bytes.
+def build_report(result: Result, *, pictures: bool = True) -> Report:
+    """Everything that is derived from a result; the same result, the same bytes.
 
     ``pictures`` is false where there is no time for them now.
     """
-    return _build(analysis, LATER if not pictures else None if can_draw() else NOT_INSTALLED)
+    return _build(result, LATER if not pictures else None if can_draw() else NOT_INSTALLED)
 
 
 def rebuild(
-    analysis: Analysis, markdown: str, drawn: Mapping[str, str]
+    result: Result, markdown: str, drawn: Mapping[str, str]
 ) -> tuple[Report, dict[str, str]]:
-    """The report as one that is there has to be, and its texts: ``markdown`` is its report.md, which says
-    whether there were no pictures, ``drawn`` are its pictures as SVG by name."""
+    """The report as one that is there has to be, and its texts: ``markdown`` is its page, which says whether
+    there were no pictures, ``drawn`` are its pictures as SVG by name."""
     undrawn = next((why for why in (LATER, NOT_INSTALLED) if why in markdown), None)
-    report = _build(analysis, undrawn)
-    pictures = {picture.name: drawn.get(picture.name, "") for picture in depict(analysis)}
-    return report, {**report.files, "report.html": render_html_page(report.page, pictures)}
+    report = _build(result, undrawn)
+    pictures = {picture.name: drawn.get(picture.name, "") for picture in report.pictures}
+    whole = render_html_page(report.page, pictures)
+    return report, {**report.files, f"{report.name}.html": whole}
 
 
 LONGEST_BRIEF = 6000
 """Characters of ``brief.md``: a page that somebody reads whole, and that every form takes."""
 
 
-def _build(analysis: Analysis, undrawn: str | None) -> Report:
-    page = compose(analysis, undrawn)
+def _build(result: Result, undrawn: str | None) -> Report:
+    data, name = name_report(result)
+    before, after = dict[str, str](), dict[str, str]()
+    if isinstance(result, Answer):
+        page, screen = compose_why(result, undrawn), compose_why_screen(result)
+        pictures = tuple(filter(None, [depict_why(result)]))
+    else:
+        page, screen = compose(result, undrawn), compose_screen(result, undrawn)
+        pictures = depict(result)
+        before, after = {"brief.md": fit_brief(result, undrawn)}, {"cells.csv": render_csv(result)}
     return Report(
-        analysis=analysis,
+        analysis=result,
+        name=name,
         page=page,
         undrawn=undrawn,
-        files={
-            "summary.json": render_json(analysis),
-            "brief.md": fit_brief(analysis, undrawn),
-            "report.md": render_page(page),
-            "cells.csv": render_csv(analysis),
-        },
-        terminal=render_lines(compose_screen(analysis, undrawn), most=MOST_LINES),
+        pictures=pictures if undrawn is None else (),
+        files={data: render_json(result), **before, f"{name}.md": render_page(page), **after},
+        terminal=render_lines(screen, most=MOST_LINES),
     )
 
 
@@ -134,12 +148,19 @@ def build_comparison(
 
 
 def build_receipt(
-    analysis: Analysis, receipt: Receipt, *, pictures: bool
+    result: Result, receipt: Receipt | TryReceipt, *, pictures: bool
 ) -> dict[str, str | bytes]:
-    """The page of evidence for one cell: its files by name; ``pictures``: with its samples drawn."""
-    whys = explain_excluded(analysis, receipt)
-    picture = depict_samples(analysis, receipt, whys) if pictures and can_draw() else None
-    page = compose_receipt(analysis, receipt, whys, picture)
+    """The page of evidence for one cell or try: its files by name; ``pictures``: with a cell's samples
+    drawn."""
+    picture = None
+    if isinstance(result, Answer):
+        assert isinstance(receipt, TryReceipt)  # noqa: S101  both are of one folder
+        page = compose_try(result, receipt)
+    else:
+        assert isinstance(receipt, Receipt)  # noqa: S101
+        whys = explain_excluded(result, receipt)
+        picture = depict_samples(result, receipt, whys) if pictures and can_draw() else None
+        page = compose_receipt(result, receipt, whys, picture)
     name = f"defend-{name_receipt(receipt.cell)}"
     return {f"{name}.md": render_page(page), **_draw(name, page, [picture] if picture else [])}
 
@@ -150,8 +171,8 @@ def can_draw() -> bool:
 
 
 def draw(report: Report) -> dict[str, str | bytes]:
-    """The files that take seconds: ``report.html``, and the pictures by their path."""
-    return _draw("report", report.page, report.pictures)
+    """The files that take seconds: the page as HTML, and the pictures by their path."""
+    return _draw(report.name, report.page, report.pictures)
 
 
 def _draw(name: str, page: Page, pictures: Sequence[Picture]) -> dict[str, str | bytes]:

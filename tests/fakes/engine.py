@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 from suite import codec
@@ -313,6 +314,7 @@ class FakeEngine:
         self.log: list[tuple[str, str]] = []
         self.provided: list[str] = []
         self.gpus_asked: list[str | None] = []
+        self.filled: dict[str, bytes] = {}
         self.removed_volumes: list[Volume] = []
         self.taken_by: str | None = None
         self.claims: list[str] = []
@@ -329,7 +331,7 @@ class FakeEngine:
     def settle_custom(self, progress: Say) -> str | None:
         return self.custom
 
-    def provide(self, name: str, progress: Say) -> Image:
+    def provide(self, name: str, progress: Say, *, packages: Path | None = None) -> Image:
         if self.image_trouble is not None:
             raise self.image_trouble
         self.provided.append(name)
@@ -354,6 +356,9 @@ class FakeEngine:
         self.log.append(("start", run.id))
         self.runs.append(run)
         return run
+
+    def fill(self, volume: Volume, archive: bytes, image: Image) -> None:
+        self.filled[volume.name] = archive
 
     def remove_volume(self, volume: Volume) -> None:
         self.removed_volumes.append(volume)

@@ -125,7 +125,9 @@ class Deceived:
     def find_gpu(self, wanted: str) -> GpuRequest:
         return REQUEST
 
-    def provide(self, name: str, progress: Callable[[str], None]) -> Image:
+    def provide(
+        self, name: str, progress: Callable[[str], None], *, packages: Path | None = None
+    ) -> Image:
         return self._image
 
     def start(self, job: Job) -> Running:

@@ -15,14 +15,16 @@ import msgspec
 
 from suite.analysis.documents.rules import judge_membership, judge_plan
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.why import Answer
 from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
 from suite.input_limits import RANGES
 from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document
+from suite.model.why import SCENARIO, Inquiry
 from suite.safe_folder import MEND, Folder
 
-DERIVED = frozenset({PLAN, "summary.json"})
+DERIVED = frozenset({PLAN, "summary.json", "why.json"})
 """The JSON files of a campaign folder that are no documents."""
 
 _NAME = re.compile(r".+-\d+(-r\d+)?\.json", re.ASCII)
@@ -64,7 +66,7 @@ def load_campaign(folder: Path) -> LoadedCampaign:
     """
     documents: list[Document] = []
     with Folder.open(folder) as opened:
-        plan = _load(opened, PLAN, Campaign, judge_plan)
+        plan = _load_plan(opened)
         for name in _document_files(opened):
             document = _load(opened, name, Document, judge_document)
             _refuse_first(name, judge_membership(document, plan))
@@ -95,7 +97,12 @@ def load_plan(folder: Path) -> Campaign:
         DocumentError: there is no such folder, no plan in it, or the plan is refused.
     """
     with Folder.open(folder) as opened:
-        return _load(opened, PLAN, Campaign, judge_plan)
+        return _load_plan(opened)
+
+
+def _load_plan(folder: Folder) -> Campaign:
+    asks = _read_json(folder, PLAN).get("profile") == SCENARIO
+    return _load(folder, PLAN, Inquiry if asks else Campaign, judge_plan)
 
 
 def load_document(path: Path) -> Document:
@@ -120,20 +127,29 @@ def read_summary(text: str | bytes) -> Analysis:
     return analysis
 
 
+def read_answer(text: str | bytes) -> Answer:
+    """The same of ``why.json``.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    return msgspec.convert(parse_json(text), Answer, str_keys=True)
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema of everything that is read here: a document, or a plan."""
     references, definitions = msgspec.json.schema_components(
-        [Document, Campaign], ref_template="#/$defs/{name}"
+        [Document, Campaign, Inquiry], ref_template="#/$defs/{name}"
     )
     for definition in definitions.values():
         # Fields that this version does not know are refused, so the schema says so, too.
         definition["additionalProperties"] = False
         definition["description"] = " ".join(definition.get("description", "").split())
-    for name in ("Document", "Campaign"):
+    for name in ("Document", "Campaign", "Inquiry"):
         definitions[name]["properties"]["schema"] = {"const": SCHEMA}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A document of one invocation, or the plan of a campaign",
+        "title": "A document of one invocation, or the plan of a campaign or of an inquiry",
         "anyOf": list(references),
         "$defs": definitions,
     }

@@ -160,8 +160,8 @@ def _judge_blocks(plan: Campaign, documents: Sequence[Document]) -> Iterator[str
     if (done := len(plan.prediction.corrected_s)) > last:
         yield f"{PLAN}: $.prediction.corrected_s: tells of {done} blocks; the last one here is {last}"
     for arm in plan.arms:
-        for block in range(1, last) if arm not in plan.not_run else ():
-            if (arm, block) not in present:
+        for block in range(1, last):
+            if plan.has_turn(arm, block) and (arm, block) not in present:
                 yield f"{document_name(arm, block)}: is missing, and block {last} is there"
 
 

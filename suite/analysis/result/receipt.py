@@ -1,4 +1,5 @@
-"""The evidence for one cell's numbers: what each invocation measured, where, and what it saw meanwhile."""
+"""The evidence for one cell's numbers, or one try's: what each invocation or run measured, where, and what it
+saw meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``document`` is its file and ``digest`` that file's SHA-256.  ``warmup`` and ``samples`` are seconds
     per call; of these those from ``start`` on are steady, and ``value`` is their mean.  ``on`` counts nodes
     by device, ``elsewhere`` names what was not on the cell's own.  ``seen`` has by name what the machine
-    did meanwhile (see ``suite.model.CellResult.evidence`` and the gauges of the telemetry).
+    did meanwhile (see ``suite.model.CellResult.evidence`` and the gauges of the telemetry).  ``case`` is the
+    cell's: of a run of a script, the tries that it had.
     """
 
     arm: str
@@ -28,6 +30,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str
     isolation: Isolation
     outcome: OutcomeName
+    case: str = ""
     started: datetime | None = None
     warmup: tuple[float, ...] = ()
     samples: tuple[float, ...] = ()
@@ -49,3 +52,15 @@ class Receipt(Struct, frozen=True, kw_only=True):
     question: str
     scripted: bool
     turns: tuple[Turn, ...]
+
+
+class TryReceipt(Struct, frozen=True, kw_only=True):
+    """A try, called ``cell`` as a cell is.
+
+    ``runs`` are by their numbers its own and those beside them, ``pairs`` the numbers of those that its gain is
+    made of, the run without it first.
+    """
+
+    cell: str
+    runs: Mapping[int, Turn]
+    pairs: tuple[tuple[int, int], ...]

@@ -1,1 +1,1 @@
-"""Why a script is slow: runs beside runs, what is tried next, and the answer."""
+"""Why a script is slow: its runs, their gains, what is tried next, and the answer.  Pure."""

@@ -19,6 +19,7 @@ from suite.errors import UsageError
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
+from suite.model.why import Inquiry
 from suite.worker import scenarios
 
 
@@ -43,6 +44,11 @@ def _resume(folder: Path, options: Options) -> int:
             f"RESUME goes on in {folder}; RESULTS would name another folder", "leave RESULTS out"
         )
     loaded = load_campaign(folder)
+    if isinstance(loaded.campaign, Inquiry):
+        raise UsageError(
+            f"{folder} is of `make why`, which asks anew each time and is not resumed",
+            f"`{loaded.campaign.command}`",
+        )
     demand_same_plan(folder, options.words, loaded.campaign)
     options = settle(options, loaded.campaign, loaded.documents)
     drawn = resume_plan(loaded.campaign, blocks=options.blocks)

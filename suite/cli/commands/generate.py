@@ -15,7 +15,7 @@ from suite.cli.run_campaign import ROOT
 from suite.errors import UsageError
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
-from suite.report.exports.summary import summary_schema
+from suite.report.exports.summary import summary_schema, why_schema
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_report
 from suite.safe_folder import Folder
@@ -39,6 +39,7 @@ def generated() -> dict[str, str]:
         "schema": schema(),
         "summary-schema": summary_schema(),
         "doctor-schema": diagnosis_schema(),
+        "why-schema": why_schema(),
     }
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     samples = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))

@@ -79,14 +79,15 @@ def bundle(run: Path, key: Path | None, out: Path | None, *, identify: bool) -> 
 def defend(run: Path, cell: str, out: Path | None) -> int:
     """The evidence behind one CELL's numbers in the folder or bundle RUN.
 
-    CELL is a cell's id, its name in a table of the report, or the receipt in its row.
+    CELL is a cell's id, its name in a table of the report, or the receipt in its row; of a folder of
+    `make why` the name of a try.
     """
     with unpacked(run) as folder:
-        analysis, receipts = find_receipt(folder, partial(choose_cells, cell))
+        result, receipts, ids = find_receipt(folder, partial(choose_cells, cell))
     if len(receipts) != 1:
         # Two ids with one short name: the whole id says which is meant.
         near = [receipt.cell for receipt in receipts] or [
-            other.id for other in analysis.cells if cell.lower().strip() in other.id
+            other for other in ids if cell.lower().strip() in other
         ]
         shown_ids = ", ".join(map(show_plainly, near[:_MOST_SHOWN]))
         raise UsageError(
@@ -95,6 +96,6 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
             else "CELL is missing: name a cell of that campaign",
             f"take a cell's id, or a receipt from its report; there are {shown_ids or 'none like it'}",
         )
-    files = build_receipt(analysis, receipts[0], pictures=out is not None)
+    files = build_receipt(result, receipts[0], pictures=out is not None)
     give_files(files, out)
     return 0

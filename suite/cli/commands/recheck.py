@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suite.analysis.analyse import analyse, compare_again
+from suite.analysis.analyse import analyse, analyse_folder, compare_again
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.several.recheck import draw_cells, hash_samples
 from suite.cli.receipts.archive import unpacked
@@ -74,7 +74,8 @@ def run_recheck(named: str, options: Options) -> int:
     store = start_campaign(
         options, lambda settled, arms: plan_recheck(settled, arms, scenarios.cells(), campaign)
     )
-    now, where = write_reports(store)[0].analysis, shown(store.folder)
+    write_reports(store)
+    now, where = analyse_folder(store.folder), shown(store.folder)
     versus = compare_again(before, now, seed)
     answer_kept(f"{render_page(compose_versus(versus, [before, now]))}\n{where}", where)
     return 0 if versus.holds else 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from suite.analysis.documents.read import load_plan
+from suite.analysis.documents.read import DERIVED, load_plan
 from suite.cli.receipts.archive import pack
 from suite.cli.receipts.check import check_folder
 from suite.cli.receipts.hiding import hide
@@ -61,8 +61,5 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
 
 def _is_measured(name: str) -> bool:
     """Whether a file is none that a report is made of: the plan, a document, a log."""
-    return (
-        name == PLAN
-        or name.startswith("logs/")
-        or (name.endswith(".json") and name != "summary.json")
-    )
+    derived = DERIVED - {PLAN}
+    return name.startswith("logs/") or (name.endswith(".json") and name not in derived)

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from suite.analysis.analyse import analyse
+from suite.analysis.analyse import study
 from suite.analysis.documents.read import (
     LoadedCampaign,
     load_campaign,
     load_plan,
+    read_answer,
     read_summary,
 )
 from suite.analysis.documents.rules import judge_whole
-from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.why import Answer
 from suite.cli.receipts.check_result import CheckResult
 from suite.cli.receipts.differing import compare_files
 from suite.cli.receipts.pictures import judge_pictures
@@ -25,8 +26,9 @@ from suite.errors import DocumentError
 from suite.fingerprint import suite_content
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
 from suite.model import PLAN, Campaign
+from suite.model.why import Inquiry, list_runs
 from suite.report.pictures.picture import FOLDER
-from suite.report.produce import can_draw, draw, rebuild
+from suite.report.produce import Result, can_draw, draw, name_report, rebuild
 from suite.report.render.plain import describe_picture
 from suite.report.text.units import show_things
 from suite.safe_folder import Folder
@@ -100,33 +102,36 @@ def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Ite
     yield CheckResult(name="plan", text=text, troubles=troubles)
     yield judge_cells(plan)
     # Where it lay when the report was made is not evidence: a copy may be called otherwise.
-    analysis = analyse(replace(loaded, folder=_read_name(content) or loaded.folder))
-    yield from _check_report(analysis, content)
+    result = study(replace(loaded, folder=_read_name(content) or loaded.folder))
+    yield from _check_report(result, content)
 
 
-def _check_report(analysis: Analysis, content: Mapping[str, bytes]) -> Iterator[CheckResult]:
+def _check_report(result: Result, content: Mapping[str, bytes]) -> Iterator[CheckResult]:
     """The report beside the analysis as it comes out here.
 
     Where the analysis that is there differs from it in last digits alone, the report must follow from that
     one to the byte, and say the same as it would here.
     """
-    page_there = content.get("report.md", b"").decode(errors="replace")
+    data, name = name_report(result)
+    main = f"{name}.md"
+    page_there = content.get(main, b"").decode(errors="replace")
     there = {name: bytes_ for name, bytes_ in content.items() if name.startswith(f"{FOLDER}/")}
     drawn = {
         name.removeprefix(f"{FOLDER}/").removesuffix(".svg"): bytes_.decode(errors="replace")
         for name, bytes_ in there.items()
         if name.endswith(".svg")
     }
-    report, files = rebuild(analysis, page_there, drawn)
-    summary, near = _compare("summary.json", content, files.pop("summary.json"))
+    report, files = rebuild(result, page_there, drawn)
+    summary, near = _compare(data, content, files.pop(data))
     yield summary
-    page = files["report.md"]
+    page = files[main]
     if near:
-        report, files = rebuild(read_summary(content["summary.json"]), page_there, drawn)
-        del files["summary.json"]
+        read = read_answer if isinstance(result, Answer) else read_summary
+        report, files = rebuild(read(content[data]), page_there, drawn)
+        del files[data]
     for name, anew in files.items():
         same, _ = _compare(name, content, anew)
-        if name == "report.md" and not same.troubles:
+        if name == main and not same.troubles:
             same, _ = _compare(name, content, page)
         yield same
     drawn_anew = draw(report) if there and can_draw() else {}
@@ -147,7 +152,8 @@ def judge_cells(plan: Campaign) -> CheckResult:
     if plan.suite.content != suite_content():
         text = "another version of the suite measured them: only the plan says what they are"
         return CheckResult(name="cells", text=text)
-    declared = {cell.id: cell for cell in scenarios.cells()}
+    runs = list_runs(plan.rounds) if isinstance(plan, Inquiry) else []
+    declared = {cell.id: cell for cell in (*scenarios.cells(), *runs)}
     troubles = []
     for cell in plan.cells:
         if cell.id not in declared:
@@ -163,7 +169,8 @@ def judge_cells(plan: Campaign) -> CheckResult:
 def _read_name(content: Mapping[str, bytes]) -> str | None:
     """What the folder was called when its report was made, as that says."""
     try:
-        name = msgspec.json.decode(content.get("summary.json", b""))["campaign"]["folder"]
+        told = msgspec.json.decode(content.get("why.json") or content.get("summary.json", b""))
+        name = told["folder"] if "folder" in told else told["campaign"]["folder"]
     except (msgspec.DecodeError, KeyError, RecursionError, TypeError):
         return None
     return name if isinstance(name, str) else None

@@ -28,6 +28,9 @@ _OWNER = re.compile(r"[/\\](?:home|Users)[/\\]+([\w.-]+)")
 _EVERYBODY = frozenset(
     {"root", "user", "admin", "ubuntu", "debian", "localhost", "nobody", "runner"}
 )
+NOTES = "notes."
+"""Before the id of a run: the fact that holds what it told, as JSON."""
+
 _SHORTEST = 3
 """Letters of a name that can be looked for; a shorter one would be found in other words."""
 
@@ -80,6 +83,11 @@ def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
         return [_hide_value(item, secrets, key) for item in value]
     if not isinstance(value, str):
         return value
+    if key.startswith(NOTES):
+        # What is hidden must not take a quote or a brace with it.
+        told = json.loads(value)
+        hidden = _hide_value(told, secrets, "")
+        return value if hidden == told else json.dumps(hidden, ensure_ascii=False)
     whole = _VERSION.search(key) and re.fullmatch(r"[\d.]+", value)
     return value if whole else _hide_text(value, secrets)
 

@@ -5,19 +5,15 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from suite.errors import GpuError, UnsoundError
+from suite.errors import GpuError
 from suite.host.campaign import durations, plan
-from suite.host.campaign.arms import Arms
-from suite.host.campaign.document_builder import DocumentBuilder, counts, is_complete
-from suite.host.campaign.durations import Budget
-from suite.host.campaign.invocation_runner import InvocationRunner
+from suite.host.campaign.document_builder import counts, is_complete
+from suite.host.campaign.invocation_runner import Ask
 from suite.host.campaign.listener import (
     AnalysisHooks,
-    Listener,
     describe_again,
     describe_block,
     describe_compiled,
@@ -27,19 +23,10 @@ from suite.host.campaign.listener import (
     describe_start,
     format_wait,
 )
-from suite.host.campaign.store import Store
-from suite.host.engine import Engine
-from suite.host.provision.resources import allow_cpus, allow_memory, campaign_volumes
-from suite.host.telemetry.observer import Observe
-from suite.model import (
-    SIMULATED,
-    Campaign,
-    Document,
-    Image,
-    InterimLook,
-    container_seconds,
-    name_invocation,
-)
+from suite.host.campaign.recorder import Means, Recorder
+from suite.host.engine import Volume
+from suite.host.provision.resources import campaign_volumes
+from suite.model import Campaign, Document, InterimLook, container_seconds
 
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
@@ -49,66 +36,35 @@ MOST_AGAIN = 2
 has no usual pace, and each costs a block's time."""
 
 
-class CampaignRunner:
-    """Runs a campaign that has been planned, or the rest of one.
+def ask_cells(campaign: Campaign, arm: str, block: int) -> Ask:
+    """What is asked of the containers of an invocation that measures the suite's own cells."""
+    return Ask(
+        arguments=lambda cells: plan.arguments(campaign, arm, block, cells),
+        volumes=lambda cells: campaign_volumes(campaign, cells),
+        limit_s=lambda cell: durations.cell_deadline_s(campaign, cell),
+    )
 
-    ``hooks`` read what was measured by then.  ``observe`` begins to watch an invocation from outside.
-    """
 
-    def __init__(
-        self,
-        engine: Engine,
-        store: Store,
-        campaign: Campaign,
-        arms: Arms,
-        images: Mapping[str, Image],
-        *,
-        cpus: tuple[int, ...] | None,
-        budget_s: float | None,
-        listener: Listener,
-        hooks: AnalysisHooks,
-        observe: Observe,
-    ) -> None:
-        self.engine, self.store = engine, store
-        self.campaign = plan.forget_versions(campaign, images)
-        self.arms = [*campaign.arms, *plan.control_arms(campaign)]
-        self.gpus, self.images, self.observe = arms.gpus, images, observe
-        self.cpus = allow_cpus(engine, cpus)
-        self.memory_bytes = allow_memory(engine)
-        self.budget = Budget(budget_s)
-        self.listener, self.hooks = listener, hooks
+class CampaignRunner(Recorder):
+    """Runs a campaign that has been planned, or the rest of one; ``hooks`` read what was measured by then."""
+
+    def __init__(self, campaign: Campaign, means: Means, hooks: AnalysisHooks) -> None:
+        super().__init__(campaign, means)
+        self.hooks = hooks
         self.documents: dict[tuple[str, int], Document] = {}
-        self.refused: GpuError | None = None
         self.fresh = True
 
-    def run(self, resumed: Sequence[Document] = ()) -> Campaign:
-        """Runs every invocation that ``resumed`` does not hold complete; writes as it goes.
+    @property
+    def volumes(self) -> tuple[Volume, ...]:
+        """See `Recorder`."""
+        return campaign_volumes(self.campaign, self.campaign.cells)
 
-        Returns:
-            the plan as it is at the end.
-
-        Raises:
-            GpuError, EngineError, UnsoundError: as engine, worker or first look refuse; what was measured
-                is kept.  An arm whose calibration is refused is left out, and raises after the others.
-        """
-        try:
-            self._run(resumed)
-        except (GpuError, UnsoundError) as error:
-            # The report then says why there is no more; who goes on with it begins with that arm again.
-            self._write_plan(stopped=error.what)
-            raise
-        finally:
-            for volume in campaign_volumes(self.campaign, self.campaign.cells):
-                self.engine.remove_volume(volume)
-        if self.refused is not None:
-            raise self.refused
-        return self.campaign
-
-    def _run(self, resumed: Sequence[Document]) -> None:
+    def run_blocks(self, resumed: Sequence[Document]) -> None:
+        """See `Recorder`; an arm whose calibration is refused is left out."""
         complete = [document for document in resumed if is_complete(document, self.campaign)]
         self.budget.resume(complete)
         self.documents |= {(d.invocation.arm, d.invocation.block): d for d in complete}
-        self._write_plan()
+        self.write_plan()
         self.listener.say(describe_start(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm)
@@ -140,12 +96,12 @@ class CampaignRunner:
                 raise
             self.arms, self.refused = left, error
             missed = dict.fromkeys(compared, error.what)
-            self._write_plan(not_run={**self.campaign.not_run, **missed})
+            self.write_plan(not_run={**self.campaign.not_run, **missed})
             self.listener.say(describe_refused(error))
             return
         calls, excluded = plan.freeze(document)
         if arm not in self.campaign.calls:
-            self._write_plan(
+            self.write_plan(
                 calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
                 excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
@@ -159,8 +115,8 @@ class CampaignRunner:
         barred = self.budget.bars_repeat(document)
         self.listener.say(describe_compiled(arm, barred=barred))
         if not barred:
-            document = self.documents[arm, 0] = self._record(arm, 0, 1)
-            self._write_plan()
+            document = self.documents[arm, 0] = self.record(arm, 0, 1)
+            self.write_plan()
         return document
 
     def _run_block(self, block: int) -> None:
@@ -181,7 +137,7 @@ class CampaignRunner:
             self.listener.say(describe_again(again, barred=barred))
             if barred:
                 return
-            self._write_plan(again=[*self.campaign.again, again])
+            self.write_plan(again=[*self.campaign.again, again])
             self._run_block(again.block)
 
     def _look_whether_enough(self, block: int) -> None:
@@ -195,7 +151,7 @@ class CampaignRunner:
         precise, cells, enough = self.hooks.interim_look()
         look = InterimLook(block=block, precise=precise, cells=cells, enough=enough)
         blocks = campaign.blocks if enough else plan.add_blocks(block, most)
-        self._write_plan(blocks=blocks, looks=[*campaign.looks, look])
+        self.write_plan(blocks=blocks, looks=[*campaign.looks, look])
         self.listener.say(describe_look(look, blocks))
 
     def _invoke(self, arm: str, block: int) -> Document:
@@ -208,7 +164,7 @@ class CampaignRunner:
             if block == 0 or first > last or self.hooks.disturbed(resumed) is None:
                 return resumed
         for repeat in range(first, last + 1):
-            document = self._record(arm, block, repeat)
+            document = self.record(arm, block, repeat)
             # The calibration's samples do not count, and K comes from its fastest calls.
             reason = self.hooks.disturbed(document) if block else None
             if reason is None or repeat == last:
@@ -218,37 +174,15 @@ class CampaignRunner:
             if barred:
                 break
         self.documents[arm, block] = document
-        self._write_plan()
+        self.write_plan()
         return document
 
-    def _record(self, name: str, block: int, repeat: int) -> Document:
-        """One invocation; its document and its log are written as it goes."""
-        arm = self.campaign.arm(name)
-        builder = DocumentBuilder(
-            self.engine,
-            self.campaign,
-            arm,
-            block,
-            repeat=repeat,
-            image=self.images[arm.image],
-            gpu=self.gpus[arm.device] if arm.gpu else None,
-            cpus=self.cpus,
-            memory_bytes=self.memory_bytes,
-            keep=self.store.write_document,
-            show=self._show,
-        )
-        runner = InvocationRunner(self.engine, builder, self.observe)
-        try:
-            document = runner.run()
-        finally:
-            for container, text in runner.stderr:
-                self.store.append_log(name_invocation(name, block), f"--- {container}\n{text}")
-        self.budget.book(document)
-        if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
-            self._write_plan(simulated=True)
-        return document
+    def ask(self, arm: str, block: int) -> Ask:
+        """See `Recorder`."""
+        return ask_cells(self.campaign, arm, block)
 
-    def _show(self, document: Document, in_flight: str | None) -> None:
+    def show(self, document: Document, in_flight: str | None) -> None:
+        """See `Recorder`."""
         left_s = self._left_s()
         if left_s is not None:
             left_s = max(0.0, left_s - container_seconds(document))
@@ -274,7 +208,7 @@ class CampaignRunner:
         prediction = self.campaign.prediction
         if prediction.calibrated_s is None:
             whole_s = self.budget.spent_s + left
-            self._write_plan(prediction=replace(prediction, calibrated_s=whole_s))
+            self.write_plan(prediction=replace(prediction, calibrated_s=whole_s))
         self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
 
     def _correct(self, block: int) -> None:
@@ -286,20 +220,13 @@ class CampaignRunner:
         # A block that is measured again, when the campaign goes on, was reported already.
         if len(prediction.corrected_s) < block:
             corrected_s = [*prediction.corrected_s, self.budget.spent_s + left]
-            self._write_plan(prediction=replace(prediction, corrected_s=corrected_s))
+            self.write_plan(prediction=replace(prediction, corrected_s=corrected_s))
         self.listener.say(describe_block(self.campaign, block, left))
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""
         reason = None if self.fresh else self.budget.refuse(block, self._missing([block]))
         if reason is not None:
-            self._write_plan(stopped=reason)
+            self.write_plan(stopped=reason)
             self.listener.say(f"stopped {reason}")
         return reason is not None
-
-    def _write_plan(self, **changes: Any) -> None:
-        """Writes the plan with these changes, and with the time that it has taken so far."""
-        campaign = replace(self.campaign, **changes)
-        prediction = replace(campaign.prediction, actual_s=self.budget.spent_s)
-        self.campaign = replace(campaign, prediction=prediction)
-        self.store.write_plan(self.campaign)

@@ -243,6 +243,11 @@ class DocumentBuilder:
             container = self.containers[-1].id
             self._decide(cell.id, outcome="failed", reason=reason, container=container)
 
+    def skip(self, cells: Sequence[Cell], reason: str) -> None:
+        """These cells are not measured."""
+        for cell in cells:
+            self._decide(cell.id, outcome="skipped", reason=reason)
+
     def settle(self) -> None:
         """What is still without an outcome are cells measured from outside, of no container."""
         for cell in self.cells:

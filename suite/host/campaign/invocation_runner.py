@@ -6,37 +6,59 @@ itself, after that of all other cells.  Knows no docker and writes no file itsel
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from suite import codec
 from suite.cells.cell import Cell
 from suite.errors import GpuError, tell_left
 from suite.host.campaign import durations, plan
 from suite.host.campaign.document_builder import ArmRefused, DocumentBuilder
-from suite.host.engine import LABEL, Ending, Engine, Job, Running
+from suite.host.engine import LABEL, Ending, Engine, Job, Running, Volume
 from suite.host.gpu.remedies import explain_failure, explain_worker
-from suite.host.provision.resources import choose_environment, choose_volumes
+from suite.host.provision.resources import choose_environment, choose_lasting
 from suite.host.telemetry.observer import Observe, Sampled
 from suite.model import AT_END, Document, InvocationStatus
 
 NO_PROGRESS_CAP = 3
 """After so many containers in a row that died before any cell had begun, no more are tried."""
 
+OUT_OF_TIME = "the budget is spent"
+
 CALIBRATION_TRIES = 2
 """A cell whose container died in the calibration is tried so often: dying may have been no fault of
 the cell's, and a cell without K is lost for the whole campaign."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """What is asked of the containers of an invocation, each for some of its cells: the worker's
+    ``arguments``, and the campaign's own ``volumes``.
+
+    ``limit_s`` is after how many seconds a cell is taken to hang; ``until`` (of ``time.monotonic``) is when
+    all ends.
+    """
+
+    arguments: Callable[[Sequence[Cell]], tuple[str, ...]]
+    volumes: Callable[[Sequence[Cell]], tuple[Volume, ...]]
+    limit_s: Callable[[Cell], float]
+    until: float = math.inf
+
+
 class InvocationRunner:
     """Runs one invocation and has its document built."""
 
-    def __init__(self, engine: Engine, builder: DocumentBuilder, observe: Observe) -> None:
+    def __init__(
+        self, engine: Engine, builder: DocumentBuilder, observe: Observe, ask: Ask
+    ) -> None:
         self.stderr: list[tuple[str, str]] = []
         """Each container's id, and what it wrote to standard error."""
         self._engine = engine
         self._builder = builder
         self._observe = observe
+        self._ask = ask
         self._observation: Sampled | None = None
         self._tries: dict[str, int] = {}
 
@@ -57,11 +79,12 @@ class InvocationRunner:
         try:
             if builder.remaining:
                 self._begin_observation()
-            while builder.remaining:
+            while builder.remaining and time.monotonic() < self._ask.until:
                 phrase = self._run_container()
                 no_progress = 0 if builder.made_progress else no_progress + 1
                 if builder.remaining and no_progress >= NO_PROGRESS_CAP:
                     self._give_up(phrase)
+            builder.skip(builder.remaining, f"not begun: {OUT_OF_TIME}")
             builder.settle()
             status = "complete"
         finally:
@@ -125,7 +148,9 @@ class InvocationRunner:
             # No cell can be blamed: what ended it behind the last one, or hung there, may be the GPU.
             facts.setdefault(AT_END, f"not reported: {phrase}")
         self._end_container(ending, phrase)
-        if builder.in_flight is not None:
+        if builder.in_flight is not None and trouble == OUT_OF_TIME:
+            builder.skip([builder.in_flight], f"cut off: {OUT_OF_TIME}")
+        elif builder.in_flight is not None:
             self._lose(builder.in_flight, phrase, ending)
         builder.keep("running")
         died = trouble or not builder.finished or ending.code != 0
@@ -144,9 +169,12 @@ class InvocationRunner:
         """
         builder, deadline = self._builder, asked_s + durations.START_DEADLINE_S
         while True:
+            deadline = min(deadline, self._ask.until)
             try:
                 line = running.next_line(max(0.0, deadline - time.monotonic()))
             except TimeoutError:
+                if deadline == self._ask.until:
+                    return OUT_OF_TIME
                 waiting = "the end" if builder.made_progress else "the start"
                 cell = builder.in_flight
                 return f"the deadline for {f'the cell {cell.id}' if cell else waiting} has passed"
@@ -159,15 +187,14 @@ class InvocationRunner:
             if kind == "cell":
                 deadline = time.monotonic() + durations.CELL_DEADLINE_FLOOR_S
             elif builder.in_flight is not None and kind == "cell_started":
-                limit_s = durations.cell_deadline_s(builder.campaign, builder.in_flight)
-                deadline = time.monotonic() + limit_s
+                deadline = time.monotonic() + self._ask.limit_s(builder.in_flight)
 
     def _describe_job(self, cells: Sequence[Cell]) -> Job:
         """A container for these cells."""
         builder, campaign, name = self._builder, self._builder.campaign, self._builder.arm.name
         return Job(
             image=builder.image,
-            arguments=plan.arguments(campaign, name, builder.block, cells),
+            arguments=self._ask.arguments(cells),
             cpus=builder.cpus,
             memory_bytes=builder.memory_bytes,
             gpu=builder.gpu,
@@ -176,7 +203,10 @@ class InvocationRunner:
                 f"{LABEL}.campaign": campaign.id,
                 f"{LABEL}.invocation": f"{name}-{builder.block}",
             },
-            volumes=choose_volumes(campaign, cells, image=builder.image, gpu=builder.gpu),
+            volumes=(
+                *self._ask.volumes(cells),
+                *choose_lasting(image=builder.image, gpu=builder.gpu),
+            ),
         )
 
     def _end_container(self, ending: Ending, phrase: str) -> None:

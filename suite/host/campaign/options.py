@@ -34,6 +34,9 @@ SETTINGS = (*NAMED, "cpus", "gpu", "telemetry")
 _NOT_REPEATED = ("results", "resume", "local_python", "seed", "wait")
 """Options that a command which repeats the campaign leaves out: folders of this machine among them."""
 
+_BY_NAME = ("script", "data", "requirements")
+"""Options of which it has the last part of the path."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -42,6 +45,7 @@ class Options:
     ``words`` are the options that were given, by name, as they were written; everything else follows from
     them, so that `give` is the only way to change one.  ``cpus`` None: all; ``budget_s`` None: no end;
     ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in ``currency``.
+    A ``script`` is asked about with its ``args``, the folder ``data`` and the lock ``requirements``.
     """
 
     words: Mapping[str, str] = field(default_factory=dict)
@@ -65,6 +69,11 @@ class Options:
     currency: str = "USD"
     results: Path | None = None
     resume: Path | None = None
+    script: Path | None = None
+    args: tuple[str, ...] = ()
+    data: Path | None = None
+    requirements: Path | None = None
+    include_script: bool = False
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Options:
@@ -103,6 +112,11 @@ class Options:
             currency=currency,
             results=read("results", Path),
             resume=read("resume", Path),
+            script=read("script", Path),
+            args=read("args", parse_words) or (),
+            data=read("data", Path),
+            requirements=read("requirements", Path),
+            include_script="include_script" in words,
         )
 
     def give(self, **words: str | None) -> Options:
@@ -131,11 +145,11 @@ class Options:
     def format_command(self) -> str:
         """The command that repeats this campaign, as make takes it."""
         words = [
-            f"{name.upper()}={shlex.quote(word)}"
+            f"{name.upper()}={shlex.quote(Path(word).name if name in _BY_NAME else word)}"
             for name, word in self._list_plain().items()
             if name not in _NOT_REPEATED
         ]
-        return " ".join(["make bench", *words])
+        return " ".join(["make", "why" if self.script else "bench", *words])
 
     def _list_plain(self) -> dict[str, str]:
         """The words that say more than the default does; a GPU's UUID as a hash."""
@@ -170,6 +184,18 @@ def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:
     names = tuple(text.replace(",", " ").split())
     check_arms(names, gpu)
     return names
+
+
+def parse_words(text: str) -> tuple[str, ...]:
+    """The words of a text, as a shell takes them apart.
+
+    Raises:
+        UsageError: a quotation mark is not closed.
+    """
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"ARGS={text[:99]!r}: {error}", "close what is open") from error
 
 
 def parse_price(text: str) -> tuple[float, str]:

@@ -26,6 +26,7 @@ from suite.model import (
     control_of,
     count_compiled,
 )
+from suite.model.why import Inquiry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,8 +161,10 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
     """The cells of an invocation in their order.
 
     The calibration (block 0) keeps the plan's, in which each sweep climbs; else it is random,
-    from the campaign's seed.
+    from the campaign's seed.  The runs of a script have theirs from the plan.
     """
+    if isinstance(campaign, Inquiry):
+        return campaign.runs_of(arm, block)
     cells = cells_of(campaign, arm)
     if block > 0:
         random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)

@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
 from suite import __version__, codec
 from suite.cells.cell import Cell
+from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign import durations, plan
@@ -30,7 +32,6 @@ def plan_campaign(
         UsageError: the options do not fit together.
     """
     profile = plan.PROFILES[options.profile]
-    names = [arm.name for arm in arms.run]
     chosen = plan.choose_cells(cells, options.profile, arms.run, options.only)
     for arm in arms.run:
         if not any(not cell.by_host and plan.means_something(cell, arm) for cell in chosen):
@@ -38,35 +39,47 @@ def plan_campaign(
                 f"no cell that was asked for can be measured on the arm {arm.name}",
                 "`make list` shows which cells there are",
             )
-    created = datetime.now(timezone.utc).replace(microsecond=0)
-    seed = options.seed if options.seed is not None else secrets.randbelow(2**31)
-    label = choose_label(options.label)
     controls = plan.choose_controls(chosen, options.profile)
     campaign = Campaign(
-        schema=codec.SCHEMA,
-        id=campaign_name(created, label, options.profile),
-        created=created,
-        profile=options.profile,
-        seed=seed,
-        label=options.label,
-        arms=names,
+        **begin_plan(options, arms, options.profile, suite),
         blocks=options.blocks if options.blocks is not None else profile.blocks,
         most_blocks=options.blocks if options.blocks is not None else profile.most_blocks,
         cells=chosen,
         controls=controls,
         every_arm=plan.add_controls(arms.run, controls),
-        suite=suite or identify_suite(),
         prediction=Prediction(before_s=0.0),
         warmup_s=profile.warmup_s,
         measure_s=profile.measure_s,
         budget_s=profile.budget_s,
-        not_run=dict(arms.not_run),
-        command=f"{options.format_command()} SEED={seed}",
-        settings=options.list_settings(),
-        price=options.price,
-        price_currency=options.currency,
     )
     return durations.predict_before(campaign)
+
+
+def begin_plan(
+    options: Options, arms: Arms, profile: ProfileName, suite: SuiteIdentity | None = None
+) -> dict[str, Any]:
+    """What plans of every kind begin with, by field.
+
+    Raises:
+        UsageError: the label can't be part of a folder's name.
+    """
+    created = datetime.now(timezone.utc).replace(microsecond=0)
+    seed = options.seed if options.seed is not None else secrets.randbelow(2**31)
+    return {
+        "schema": codec.SCHEMA,
+        "id": campaign_name(created, choose_label(options.label), profile),
+        "created": created,
+        "profile": profile,
+        "seed": seed,
+        "label": options.label,
+        "arms": [arm.name for arm in arms.run],
+        "suite": suite or identify_suite(),
+        "not_run": dict(arms.not_run),
+        "command": f"{options.format_command()} SEED={seed}",
+        "settings": options.list_settings(),
+        "price": options.price,
+        "price_currency": options.currency,
+    }
 
 
 RECHECK_BLOCKS = 5

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import time
 import weakref
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from suite.errors import GpuError
@@ -16,7 +18,7 @@ from suite.host.docker import build, leftovers
 from suite.host.docker.connection import Refused, ask_who, connect, docker_endpoint
 from suite.host.docker.gpu import GpuSearch
 from suite.host.docker.leftovers import discard_volume
-from suite.host.docker.run import DockerRun, start_run
+from suite.host.docker.run import DockerRun, fill_volume, start_run
 from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say, Stock, Volume
 from suite.host.gpu.choice import FIRST
 from suite.host.machine.deadlines import PROBE_S
@@ -25,6 +27,7 @@ from suite.host.provision.images import (
     CUSTOM,
     ImageSpec,
     add_digest,
+    add_packages,
     demand_cuda,
     find_spec,
     follow,
@@ -114,7 +117,9 @@ class DockerEngine:
         """See ``engine.Engine``."""
         return self._description.gpu_support
 
-    def provide(self, name: str, progress: Say, *, fresh: bool = False) -> Image:
+    def provide(
+        self, name: str, progress: Say, *, packages: Path | None = None, fresh: bool = False
+    ) -> Image:
         """See ``engine.Engine``; ``fresh`` builds past every cache.
 
         Raises:
@@ -124,9 +129,13 @@ class DockerEngine:
             self.settle_custom(progress)
         if self._cuda_image is None or name != CUSTOM:
             demand_cuda(find_spec(name), str(self._description.info.get("Architecture")))
-        return build.provide_image(
-            self._daemon, self._find_spec(name), progress, data_root=self.data_root, fresh=fresh
-        )
+        how: dict[str, Any] = {"data_root": self.data_root, "fresh": fresh}
+        image = build.provide_image(self._daemon, self._find_spec(name), progress, **how)
+        if packages is None:
+            return image
+        spec = add_packages(name, image, packages)
+        added = build.provide_image(self._daemon, spec, progress, **how)
+        return replace(added, base=image.base, lock=image.lock)
 
     def settle_custom(self, progress: Say) -> str | None:
         """See ``engine.Engine``."""
@@ -209,6 +218,10 @@ class DockerEngine:
         if memlock:
             self._memlock = "unlimited"
         return run
+
+    def fill(self, volume: Volume, archive: bytes, image: Image) -> None:
+        """See ``engine.Engine``."""
+        fill_volume(self._daemon, volume, archive, image, owner=self._owner)
 
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""

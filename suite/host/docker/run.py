@@ -15,7 +15,7 @@ import docker.types
 from suite.errors import EngineError, GpuError, tell_left
 from suite.host.docker.connection import Daemon, Refused, Silence
 from suite.host.docker.leftovers import discard_container, remove_container, volume_labels
-from suite.host.engine import LABEL, Ending, EngineKind, Job
+from suite.host.engine import LABEL, Ending, EngineKind, Job, Volume
 from suite.host.gpu.refusals import FIND_HANG, reword
 from suite.host.gpu.remedies import explain_refusal
 from suite.host.gpu.request import CAPABILITIES, choose_variables
@@ -25,10 +25,12 @@ from suite.host.machine.deadlines import (
     HUNG_S,
     KILLED_S,
     READER_S,
+    SILENT_S,
     UNREAD_GRACE_S,
     WORK_S,
 )
 from suite.host.machine.output import DIARY_BYTES, LineQueue, describe_ending
+from suite.model import Image
 
 USER = "10001:10001"
 """Who the worker is inside: nobody that any host knows."""
@@ -71,7 +73,12 @@ def container_limits(job: Job, *, memlock: bool) -> dict[str, Any]:
         ),
         # A fresh one takes its owner from the image's folder.
         "mounts": [
-            docker.types.Mount(target=volume.target, source=volume.name, type="volume")
+            docker.types.Mount(
+                target=volume.target,
+                source=str(volume.folder or volume.name),
+                type="bind" if volume.folder else "volume",
+                read_only=volume.read_only,
+            )
             for volume in job.volumes
         ],
         "cpuset_cpus": ",".join(map(str, job.cpus)) or None,
@@ -132,7 +139,8 @@ def start_run(
         with daemon.calls("starting a container"):
             # Not left to the mount, which would make them without our label; those that are there stay.
             for volume in job.volumes:
-                daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
+                if volume.folder is None:
+                    daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
             limits = daemon.api.create_host_config(**container_limits(job, memlock=memlock))
             created = daemon.api.create_container(
                 job.image.id, name=name, host_config=limits, **settings
@@ -161,6 +169,31 @@ def start_run(
         if isinstance(error, Refused):
             raise tell_left(_explain(error, job, daemon, kind, memlock=memlock), left) from error
         raise tell_left(error, left) from error.__cause__
+
+
+def fill_volume(
+    daemon: Daemon, volume: Volume, archive: bytes, image: Image, *, owner: str
+) -> None:
+    """Makes a volume and unpacks an archive in it, through a container that is never started.
+
+    Raises:
+        EngineError: the engine refused or has gone.
+    """
+    name = f"crossover-{uuid.uuid4().hex[:16]}"
+    mount = docker.types.Mount(target=volume.target, source=volume.name, type="volume")
+    try:
+        with daemon.errors(f"filling the volume {volume.purpose}", SILENT_S):
+            daemon.api.create_volume(volume.name, labels=volume_labels(volume, owner))
+            daemon.api.create_container(
+                image.id,
+                name=name,
+                labels={LABEL: "run", f"{LABEL}.owner": owner},
+                host_config=daemon.api.create_host_config(mounts=[mount], network_mode="none"),
+                use_config_proxy=False,
+            )
+            daemon.api.put_archive(name, volume.target, archive)
+    finally:
+        discard_container(daemon, name)
 
 
 def _begin(daemon: Daemon, container: str, job: Job, kind: EngineKind) -> None:

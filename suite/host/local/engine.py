@@ -29,6 +29,7 @@ from suite.host.local.environment import (
     is_whole,
     look_at,
     make_environment,
+    make_packages,
     place_environment,
     try_to_make,
 )
@@ -87,6 +88,7 @@ class LocalEngine:
         self._home = home
         self.data_root: str | None = str(home)
         self._pythons: dict[str, Path] = {}
+        self._packages: dict[str, Path] = {}
         self._volumes = LocalVolumes(home)
 
     def describe(self) -> dict[str, Scalar]:
@@ -115,7 +117,7 @@ class LocalEngine:
         """See ``engine.Engine``."""
         return memory_total()
 
-    def provide(self, name: str, progress: Say) -> Image:
+    def provide(self, name: str, progress: Say, *, packages: Path | None = None) -> Image:
         """See ``engine.Engine``.
 
         Raises:
@@ -127,7 +129,16 @@ class LocalEngine:
         else:
             demand_cuda(find_spec(name), platform.machine())
             make_environment(name, find_spec(name).lock, made.interpreter, self._home, progress)
-        return made.image
+        if packages is None:
+            return made.image
+        folder = make_packages(packages, made.interpreter, made.python, self._home, progress)
+        image = replace(
+            made.image,
+            id=f"{made.image.id}+{folder.name}",
+            origin=f"{made.image.origin}, with the packages of {lock_identity(packages)}",
+        )
+        self._pythons[image.id], self._packages[image.id] = made.python, folder
+        return image
 
     @cached_property
     def _interpreter(self) -> Interpreter:
@@ -230,6 +241,8 @@ class LocalEngine:
                     environment[name] = value
             if value := os.environ.get("PYTHONPATH"):
                 environment["PYTHONPATH"] += os.pathsep + value
+        if packages := self._packages.get(job.image.id):
+            environment["PYTHONPATH"] += os.pathsep + str(packages)
         if job.gpu is not None:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
         return (
@@ -238,6 +251,10 @@ class LocalEngine:
             | dict(job.environment)
             | self._volumes.variables(job)
         )
+
+    def fill(self, volume: Volume, archive: bytes, image: Image) -> None:  # noqa: ARG002  as the others
+        """See ``engine.Engine``."""
+        self._volumes.fill(volume, archive)
 
     def remove_volume(self, volume: Volume) -> None:
         """See ``engine.Engine``."""
@@ -303,13 +320,13 @@ class InsideEngine(LocalEngine):
             **look_around(os.environ, self._root),
         }
 
-    def provide(self, name: str, progress: Say) -> Image:
+    def provide(self, name: str, progress: Say, *, packages: Path | None = None) -> Image:
         """See ``engine.Engine``.
 
         Raises:
             UsageError: there is no image of that name.
         """
-        image = super().provide(name, progress)
+        image = super().provide(name, progress, packages=packages)
         return replace(image, digests=[self._digest] if self._digest else [])
 
     def _describe_environment(self, name: str) -> Environment:

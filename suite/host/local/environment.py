@@ -6,12 +6,14 @@ Starts interpreters and pip; installs nothing outside the folder that it is give
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,23 +175,49 @@ def make_environment(
     Raises:
         EngineError: it can't be made, as where no wheel fits this machine.
     """
-    folder = place_environment(name, lock, interpreter, home)
+    folder, what = place_environment(name, lock, interpreter, home), f"environment {name}"
+    with _once(folder, what, interpreter, progress) as missing:
+        if missing:
+            run_step([interpreter.path, "-m", "venv", folder], what, progress, WAYS_OUT)
+            _install(folder / "bin" / "python", lock, what, progress, "--only-binary=:all:")
+    return folder
+
+
+def make_packages(lock: Path, interpreter: Interpreter, python: Path, home: Path, say: Say) -> Path:
+    """The folder of the packages of somebody's hash lock, made now or reused, for an environment's own
+    ``python``.
+
+    Raises:
+        EngineError: it can't be made, as where no wheel fits this machine.
+    """
+    folder, what = (
+        place_environment("packages", lock, interpreter, home),
+        f"packages of {lock.name}",
+    )
+    with _once(folder, what, interpreter, say) as missing:
+        if missing:
+            _install(python, lock, what, say, "--target", folder)
+    return folder
+
+
+@contextlib.contextmanager
+def _once(folder: Path, what: str, interpreter: Interpreter, progress: Say) -> Iterator[bool]:
+    """Around what makes a folder: whether it has to be made."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as file:
-        # Keeps a second campaign from making the same environment at the same time.
+        # Keeps a second campaign from making the same one at the same time.
         fcntl.flock(file, fcntl.LOCK_EX)
         if is_whole(folder):
-            progress(f"environment {name}: reused {folder.name} (same lock and interpreter)")
-            return folder
-        progress(f"environment {name}: making {folder.name} with {interpreter.title} (once)")
+            progress(f"{what}: reused {folder.name} (same lock and interpreter)")
+            yield False
+            return
+        progress(f"{what}: making {folder.name} with {interpreter.title} (once)")
         shutil.rmtree(folder, ignore_errors=True)
-        what = f"environment {name}"
-        run_step([interpreter.path, "-m", "venv", folder], what, progress, WAYS_OUT)
-        pip: list[str | Path] = [folder / "bin" / "python", "-m", "pip", "install"]
-        flags = (
-            *("--require-hashes", "--no-deps", "--only-binary=:all:"),
-            *("--disable-pip-version-check", "--progress-bar=off"),
-        )
-        run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT, word=describe_pip)
+        yield True
         (folder / _STAMP).touch()
-    return folder
+
+
+def _install(python: Path, lock: Path, what: str, progress: Say, *flags: str | Path) -> None:
+    command: list[str | Path] = [python, "-m", "pip", "install", "--require-hashes", "--no-deps"]
+    quiet = ("--disable-pip-version-check", "--progress-bar=off")
+    run_step([*command, *flags, *quiet, "-r", lock], what, progress, WAYS_OUT, word=describe_pip)

@@ -8,17 +8,19 @@ Starts processes; knows no docker.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import select
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -89,19 +91,27 @@ class LocalVolumes:
         Raises:
             EngineError: a folder can't be made.
         """
-        variables = {}
-        for volume in job.volumes:
-            place = self._home if volume.lasting else PLACE
-            try:
-                variables[volume.variable] = str(self._make(volume))
-            except OSError as error:
-                raise EngineError(
-                    f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
-                    f"there must be room in {place}, and a right to write there: `df -h {place}`",
-                ) from error
-        return variables
+        return {volume.variable: str(self._make(volume)) for volume in job.volumes}
+
+    def fill(self, volume: Volume, archive: bytes) -> None:
+        """Unpacks a tar archive in a volume's folder.
+
+        Raises:
+            EngineError: it can't be made, or there is no room.
+        """
+        folder = self._make(volume)
+        with _making(volume, PLACE), tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            # It is ours, and what Pythons distrust on their own differs: links out of it, for one.
+            tar.extraction_filter = lambda member, _: member
+            tar.extractall(folder)  # noqa: S202
 
     def _make(self, volume: Volume) -> Path:
+        with _making(volume, self._home if volume.lasting else PLACE):
+            return self._make_folder(volume)
+
+    def _make_folder(self, volume: Volume) -> Path:
+        if volume.folder is not None:
+            return volume.folder
         if volume.lasting:
             folder = self._home / volume.name
             folder.mkdir(parents=True, exist_ok=True)
@@ -119,6 +129,22 @@ class LocalVolumes:
         folder = self._folders.pop(volume.name, None)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _making(volume: Volume, place: Path) -> Iterator[None]:
+    """Around what makes a volume's folder, and what is in it.
+
+    Raises:
+        EngineError: it can't be made.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise EngineError(
+            f"no folder for the volume {volume.purpose} could be made: {error.strerror}",
+            f"there must be room in {place}, and a right to write there: `df -h {place}`",
+        ) from error
 
 
 def list_caches(home: Path) -> tuple[str, ...]:

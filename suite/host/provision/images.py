@@ -21,7 +21,7 @@ from suite import __version__, codec
 from suite.errors import ARM_BUILD, VENDOR_IMAGE, EngineError, UsageError
 from suite.fingerprint import SUITE, hash_lines, suite_content, worker_files
 from suite.host.engine import LABEL
-from suite.model import NOT_FROM_LOCK
+from suite.model import NOT_FROM_LOCK, Image
 
 DOCKER = SUITE.parent / "docker"
 
@@ -147,6 +147,20 @@ def follow(spec: ImageSpec, base: str | None = None) -> ImageSpec:
         return spec
     origin = f"{spec.origin} on a base that was asked for (BASE_IMAGE)"
     return replace(spec, base=base, origin=origin)
+
+
+def add_packages(name: str, image: Image, lock: Path) -> ImageSpec:
+    """That of an image of ours with the packages of somebody's hash lock besides."""
+    return ImageSpec(
+        name=f"{name}-packages",
+        base=image.id,
+        lock=lock,
+        tensorflow="",
+        gpu=False,
+        free_bytes=10**9,
+        origin=f"{image.origin}, with the packages of {lock_identity(lock)}",
+        dockerfile=DOCKER / "packages.Dockerfile",
+    )
 
 
 def is_pinned(reference: str) -> bool:

@@ -91,10 +91,8 @@ def campaign_volumes(campaign: Campaign, cells: Iterable[Cell]) -> tuple[Volume,
     which all its invocations read the same files."""
     if not any(cell.reads_files for cell in cells):
         return ()
-    # A hash, since a campaign's own name may hold letters that no engine takes.
-    identity = hashlib.sha256(campaign.id.encode()).hexdigest()[:16]
     scratch = Volume(
-        name=f"crossover-{identity}-scratch",
+        name=name_volume(campaign, "scratch"),
         target=SCRATCH_TARGET,
         variable=SCRATCH_VARIABLE,
         purpose="scratch",
@@ -102,13 +100,15 @@ def campaign_volumes(campaign: Campaign, cells: Iterable[Cell]) -> tuple[Volume,
     return (scratch,)
 
 
-def choose_volumes(
-    campaign: Campaign, cells: Iterable[Cell], *, image: Image, gpu: GpuRequest | None
-) -> tuple[Volume, ...]:
-    """The volumes that a run of these cells of the campaign in that image is given; ``gpu`` is how it
-    is given its GPU (None: it has none, and compiles nothing for one)."""
-    lasting = (compile_cache(image, gpu),) if gpu is not None else ()
-    return (*campaign_volumes(campaign, cells), *lasting)
+def name_volume(campaign: Campaign, purpose: str) -> str:
+    """What an engine calls a volume of a campaign, whose own name may hold letters that no engine takes."""
+    return f"crossover-{hashlib.sha256(campaign.id.encode()).hexdigest()[:16]}-{purpose}"
+
+
+def choose_lasting(*, image: Image, gpu: GpuRequest | None) -> tuple[Volume, ...]:
+    """The lasting volumes that a run in that image is given; ``gpu`` is how it is given its GPU (None: it has
+    none, and compiles nothing for one)."""
+    return (compile_cache(image, gpu),) if gpu is not None else ()
 
 
 def choose_environment(gpu: GpuRequest | None) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Why a script is slow, host side: its folder comes in, rounds of runs go out."""
+"""A person's own script: what comes in of it, and its runs, round by round."""

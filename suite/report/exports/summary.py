@@ -15,6 +15,7 @@ import msgspec
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import Evidence
 from suite.analysis.result.several import Versus
+from suite.analysis.result.why import Answer
 from suite.flags import Flag, raise_flag
 from suite.report.text.evidence import word_evidence
 from suite.report.text.texts import TEXTS
@@ -27,7 +28,7 @@ _SHORT = re.compile(r"[\[{]\n[^\[\]{}]{1,140}[\]}]")
 """A list or an object that fits on a line, and stands on one."""
 
 
-def render_json(analysis: Analysis | Versus) -> str:
+def render_json(analysis: Analysis | Versus | Answer) -> str:
     """The file as text with a final newline; keys in a fixed order."""
     content = msgspec.to_builtins(analysis)
     _add_words(content)
@@ -48,16 +49,25 @@ def lay_out(content: Any) -> str:
 
 def summary_schema() -> dict[str, Any]:
     """The JSON Schema of the files."""
-    references, definitions = msgspec.json.schema_components(
-        [Analysis, Versus], ref_template="#/$defs/{name}"
+    return _make_schema(
+        "The analysis of a campaign, or a comparison of campaigns", Analysis, Versus
     )
+
+
+def why_schema() -> dict[str, Any]:
+    """The JSON Schema of ``why.json``."""
+    return _make_schema("Why a script is slow, and what would help", Answer)
+
+
+def _make_schema(title: str, *types: type[msgspec.Struct]) -> dict[str, Any]:
+    references, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for name, definition in definitions.items():
         definition["description"] = " ".join(definition.get("description", "").split())
         if name in {"Flag", "Evidence"}:
             definition["properties"]["text"] = {"type": "string"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The analysis of a campaign, or a comparison of campaigns",
+        "title": title,
         "anyOf": list(references),
         "$defs": definitions,
     }

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
 from suite.analysis.result.numbers import FEWEST, derive_rate
+from suite.analysis.result.why import Answer
 from suite.report.pictures.picture import Content, Dots, Mark, Picture, Ratios, Sweeps
 from suite.report.text.wording import name_banners
 
 
 def title_picture(
-    analysis: Analysis,
+    analysis: Analysis | Answer,
     name: str,
     title: str,
     content: Content,

@@ -174,11 +174,11 @@ Content = Sweeps | Ratios | Dots | Scatter | tuple[Bar, ...] | dict[str, tuple[S
 """Bars are of one length and divided into the same parts; strips are by arm its invocations side by side,
 one arm below the other, each on a scale of its own."""
 
-RATIOS, STEPS, PIPELINES = "ratios", "decomposition", "pipelines"
+RATIOS, STEPS, PIPELINES, WHY = "ratios", "decomposition", "pipelines", "why"
 """The pictures that are of no family alone; the others have their family's name."""
 
 _SUBJECTS = (family.name for family in FAMILIES.values() if family.subject)
-_NAMES = (RATIOS, *_SUBJECTS, WAYS.name, STEPS, PIPELINES)
+_NAMES = (RATIOS, *_SUBJECTS, WAYS.name, STEPS, PIPELINES, WHY)
 
 POSSIBLE_FILES = tuple(f"{FOLDER}/{name}.{ending}" for name in _NAMES for ending in ("svg", "png"))
 """Every file that a report's pictures can be, by its path in the campaign's folder."""

@@ -48,23 +48,23 @@ def render_lines(page: Page, most: int | None = None) -> str:
 
 
 def _render_all(page: Page, limit: int | None, strong: int | None) -> list[str]:
-    return [line for block in page.blocks for line in _render(block, limit, strong)]
+    return [line for block in page.blocks for line in _render(block, limit, strong, page.whole)]
 
 
-def _render(block: Block, limit: int | None, strong: int | None) -> list[str]:
+def _render(block: Block, limit: int | None, strong: int | None, whole: str) -> list[str]:
     """A block in ``limit`` lines, or in ``strong`` where all of it is strong."""
     if isinstance(block, Heading):
         return _cut(_wrap(block.text), limit)
     if isinstance(block, Paragraph):
         text = show_privately(_join(block.runs))
         if strong and all(isinstance(run, Strong) for run in block.runs):
-            text = cut_clauses(text, lambda short: len(_wrap(short)) <= strong)
+            text = cut_clauses(text, lambda short: len(_wrap(short)) <= strong, whole)
             return _cut(_wrap(text), strong)
         return _cut(_wrap(text), limit)
     if isinstance(block, Bullets):
         return _cut([line for item in block.items for line in _wrap(_join(item))], limit)
     assert isinstance(block, Table), block  # noqa: S101  no short page has another block
-    return _render_table(block, limit)
+    return _render_table(block, limit, whole)
 
 
 def _cut(lines: list[str], limit: int | None) -> list[str]:
@@ -77,7 +77,7 @@ def _cut(lines: list[str], limit: int | None) -> list[str]:
     return [*kept, f"{last} …"]
 
 
-def _render_table(table: Table, limit: int | None) -> list[str]:
+def _render_table(table: Table, limit: int | None, whole: str) -> list[str]:
     """The table, its rows in twice ``limit`` lines, for they answer; one of many columns that is too wide as
     a line a row, each cell behind its head."""
     heads, *body = [
@@ -97,7 +97,7 @@ def _render_table(table: Table, limit: int | None) -> list[str]:
     kept, room = len(rows), None if limit is None else 2 * limit
     while room and kept > 1 and sum(map(len, rows[:kept])) > room:
         kept -= 1
-    more = [f"… {len(rows) - kept} more, in report.md"] if kept < len(rows) else []
+    more = [f"… {len(rows) - kept} more, in {whole}"] if kept < len(rows) else []
     rule = _GAP.join("-" * width for width in widths)
     lines = _cut([line for row in rows[:kept] for line in row], room)
     return ["", *_lay_out(heads, widths), rule, *lines, *more, ""]

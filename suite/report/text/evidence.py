@@ -10,7 +10,14 @@ from typing import Any
 from suite.analysis.result.numbers import Evidence
 from suite.report.text.names import name_changes, name_effects
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_count, show_p, show_rate, show_seconds, show_share
+from suite.report.text.units import (
+    show_count,
+    show_p,
+    show_percent,
+    show_rate,
+    show_seconds,
+    show_share,
+)
 
 Shown = Mapping[str, Callable[[Any], str]]
 """What a placeholder can ask for behind its colon, beside Python's own formats and ``unit/s``."""
@@ -18,7 +25,7 @@ Shown = Mapping[str, Callable[[Any], str]]
 _SHOWN: Shown = {
     "seconds": show_seconds,
     "share": show_share,
-    "percent": lambda share: f"{100 * share:.0f} %",
+    "percent": show_percent,
     "p": show_p,
     "count": show_count,
     "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",

@@ -158,10 +158,12 @@ class Page:
     """The blocks of a page in their order, and the footnotes that they refer to.
 
     ``banners`` stand in the title and over every table, so that none can be quoted without them.
+    ``whole`` is the file that holds what a short page leaves out.
     """
 
-    def __init__(self, banners: Sequence[str] = ()) -> None:
+    def __init__(self, banners: Sequence[str] = (), whole: str = "report.md") -> None:
         self.banner = " · ".join(banners)
+        self.whole = whole
         self.blocks: list[Block] = []
         self._notes: dict[str, int] = {}
         self._listed = 0
@@ -263,18 +265,17 @@ def point_to_rows(more: int) -> Paragraph:
     return Paragraph(runs=(f"And {show_things(more, 'more row')}, in report.md.",))
 
 
-def cut_clauses(text: str, fits: Callable[[str], bool]) -> str:
-    """As many clauses of the text as fit, and where the others are: half of one can say more than it all."""
+def cut_clauses(text: str, fits: Callable[[str], bool], whole: str = "report.md") -> str:
+    """As many clauses of the text as fit, and that the ``whole`` is elsewhere: half of one can say more than
+    it all."""
     if fits(text):
         return text
+    more = f"more in {whole}."
     for end in reversed([match.start() for match in re.finditer("[;.] ", text)]):
-        short = f"{text[:end]}; {_MORE}"
+        short = f"{text[:end]}; {more}"
         if fits(short):
             return short
-    return _MORE.capitalize()
-
-
-_MORE = "more in report.md."
+    return more.capitalize()
 
 
 def _shorten_block(block: Block, limits: Limits, banner: str) -> Iterable[Block]:

@@ -146,6 +146,11 @@ def show_share(share: float) -> Quantity:
     return Quantity("", f"{100 * share:.{decimals}f}", " %", share)
 
 
+def show_percent(share: float) -> Quantity:
+    """A share in whole per cent: ``92 %``."""
+    return Quantity("", f"{100 * share:.0f}", " %", share)
+
+
 def show_p(p: float) -> str:
     """A p-value with two digits; with more where it would look like a level that it is under."""
     if p < LEAST_P:

@@ -23,6 +23,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "predict": (_TRAINER[0], f"{_TRAINER[1]}.predict"),
     "train_on_batch": (_TRAINER[0], f"{_TRAINER[1]}.train_on_batch"),
     "make_train_function": (_TRAINER[0], f"{_TRAINER[1]}.make_train_function"),
+    "layer.call": ("keras.src.layers.layer", "Layer.__call__"),
     "apply": ("keras.src.optimizers.base_optimizer", "BaseOptimizer.apply"),
     "load_weights": ("keras.src.models.model", "Model.load_weights"),
     # Keras: what it downloads, and where to.
@@ -37,7 +38,10 @@ NAMES: Mapping[str, tuple[str, str]] = {
         "tensorflow.python.eager.polymorphic_function.tracing_compilation",
         "_create_concrete_function",
     ),
+    "run_functions_eagerly": ("tensorflow._api.v2.config", "run_functions_eagerly"),
     "gradient": ("tensorflow.python.eager.backprop", "GradientTape.gradient"),
+    "convert": ("tensorflow.python.framework.constant_op", "convert_to_eager_tensor"),
+    "device": ("tensorflow", "device"),
     "python_function": ("tensorflow.python.ops.script_ops", "_internal_py_func"),
     # Data sets.
     **{

@@ -54,7 +54,7 @@ class Place:
     gpu: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class ScriptRun:
     """What watchers and interventions get: the patches, the clock and the syntax tree of one run."""
 

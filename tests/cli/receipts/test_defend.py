@@ -90,7 +90,7 @@ def test_the_campaigns_command_is_narrowed_to_the_cell(command: str, line: str) 
 
 
 def test_what_does_not_count_says_why(troubled: Path) -> None:
-    analysis, (receipt,) = find_receipt(troubled, lambda _: [CELL])
+    analysis, (receipt,), _ = find_receipt(troubled, lambda _: [CELL])
     whys = explain_excluded(analysis, receipt)
     assert {name: why for name, why in whys.items() if why} == {
         "cpu-02.json": ("interrupted", "cpu: the image changed during the campaign")

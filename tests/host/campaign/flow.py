@@ -12,6 +12,7 @@ from suite.cells.cell import Cell, Work
 from suite.errors import EngineError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
+from suite.host.campaign.campaign_runner import ask_cells
 from suite.host.campaign.document_builder import DocumentBuilder
 from suite.host.campaign.invocation_runner import InvocationRunner
 from suite.host.campaign.store import Store
@@ -86,7 +87,9 @@ class Flow:
             keep=self.keep,
             show=self.show,
         )
-        self.runner = InvocationRunner(self.engine, builder, self.observe)
+        self.runner = InvocationRunner(
+            self.engine, builder, self.observe, ask_cells(self.campaign, self.arm, self.block)
+        )
         return self.runner.run()
 
     def greets(self, *words: Word, **end: Any) -> Script:

@@ -14,6 +14,7 @@ from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
+from suite.host.campaign.recorder import Means
 from suite.host.campaign.request import plan_campaign, resume_plan
 from suite.host.campaign.store import Store
 from suite.host.engine import GpuRequest, Job
@@ -75,17 +76,20 @@ class Stage:
         if self.made is None:
             self.made = Store.create(self.results, campaign.id).folder
         images = {arm.image: fake_image(arm.image) for arm in arms.run}
-        return CampaignRunner(
-            self.engine,
-            Store(self.folder),
-            campaign,
-            arms,
-            images,
+        means = Means(
+            engine=self.engine,
+            store=Store(self.folder),
+            arms=arms,
+            images=images,
             cpus=cpus,
             budget_s=budget_s,
             listener=self,
             observe=lambda *_: "nobody watches a campaign of the tests",
-            hooks=AnalysisHooks(
+        )
+        return CampaignRunner(
+            campaign,
+            means,
+            AnalysisHooks(
                 build_reports=lambda: self.reported.append(len(self.documents())),
                 interim_look=lambda: self.looks.pop(0),
                 disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,

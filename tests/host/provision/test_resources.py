@@ -35,7 +35,7 @@ from suite.host.provision.resources import (
     SCRATCH_TARGET,
     SCRATCH_VARIABLE,
     campaign_volumes,
-    choose_volumes,
+    choose_lasting,
     compile_cache,
 )
 from suite.model import Image
@@ -199,12 +199,11 @@ def cell(name: str, **fields: Any) -> Cell:
 def test_only_cells_that_read_files_bring_a_volume() -> None:
     campaign = synthetic.make_campaign()
     plain, reading = cell("plain"), cell("reading", reads_files=True)
-    assert choose_volumes(campaign, [plain], image=IMAGE, gpu=None) == ()
-    assert choose_volumes(campaign, [], image=IMAGE, gpu=None) == ()
+    assert campaign_volumes(campaign, [plain]) == campaign_volumes(campaign, []) == ()
+    assert choose_lasting(image=IMAGE, gpu=None) == ()
     # And a GPU its compile cache.
-    assert choose_volumes(campaign, [], image=IMAGE, gpu=GPU) == (compile_cache(IMAGE, GPU),)
-    (volume,) = choose_volumes(campaign, [plain, reading], image=IMAGE, gpu=None)
-    assert campaign_volumes(campaign, [plain, reading]) == (volume,)
+    assert choose_lasting(image=IMAGE, gpu=GPU) == (compile_cache(IMAGE, GPU),)
+    (volume,) = campaign_volumes(campaign, [plain, reading])
     assert (volume.target, volume.purpose) == (SCRATCH_TARGET, "scratch")
 
 

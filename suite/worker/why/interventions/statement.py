@@ -1,0 +1,59 @@
+"""A statement of the training loop beside the step, run every so many turns only."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from suite.model.why import Cause, Try, Watched
+from suite.worker.why.intervention import NEVER, Intervention, is_worth, make_try, thin_to
+from suite.worker.why.run import ScriptRun
+
+_VALIDATES = re.compile(r"\b(evaluate|test_on_batch|predict\w*|val\w*|test\w*)\b", re.IGNORECASE)
+_KEEPS = re.compile(r"save|checkpoint|write|dump|summary|plot|figure|imshow", re.IGNORECASE)
+_RARE = re.compile(r"if\b.*%")
+"""What runs in some turns only, as it stands."""
+
+
+def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+    for each in watched.statements:
+        if each.is_step or not is_worth(watched, each.seconds):
+            continue
+        number = re.search(r"%\s*(\d+)", each.text)
+        rare = int(number[1]) if number else 1
+        every = thin_to(each.calls / rare) if number or not _RARE.match(each.text) else None
+        text = f"without: {each.text}"
+        if every is not None:
+            what = f"% {every * rare} for % {rare}" if number else f"if step % {every} == 0:"
+            text = f"every {every * rare} turns only ({what}): {each.text}"
+        yield make_try(
+            f"statement@{each.line}:{every or NEVER}",
+            _find_cause(each.text),
+            text,
+            each.line,
+            kind="fix" if every else "ceiling",
+            waits="sleep" in each.text,
+        )
+
+
+def _find_cause(text: str) -> Cause:
+    """What a statement is about, by its text."""
+    if _KEEPS.search(text):
+        return "callback"
+    return "validation" if _VALIDATES.search(text) else "fetch"
+
+
+def _install(run: ScriptRun, target: str) -> None:
+    line, _, every = target.partition(":")
+    lines = [int(line)]
+    for node in ast.walk(run.tree.tree):
+        if isinstance(node, ast.If) and node.lineno == lines[0] and "%" in ast.unparse(node.test):
+            # The condition stays, and what it holds is thinned.
+            lines = [part.lineno for part in node.body]
+    for each in lines:
+        run.tree.thin(each, int(every))
+    run.applied()
+
+
+STATEMENT = Intervention(name="statement", propose=_propose, install=_install)
