@@ -130,6 +130,10 @@ class ScriptRun:
         sys.argv = [self.place.script, *self.place.arguments]
         sys.path.insert(0, str(Path(self.file).parent))
         tf.keras.utils.set_random_seed(SEED)
+        try:
+            _ = self.tree.tree
+        except SyntaxError as broken:
+            self._finish(broken)
         stand_ins.install(self)
         steps.install(self)
         if self.task.watch:
