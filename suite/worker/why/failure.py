@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import traceback
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ _ADVICE = {
 }
 """By the name of an error's class, Python's or TensorFlow's."""
 
+_LIBRARY = re.compile(r'File "[^"\n]*/(site-packages|python3\.\d+)/')
+
 _OURS = str(Path(suite.__file__).parent)
 
 
@@ -56,9 +59,9 @@ def describe(error: BaseException, file: str) -> tuple[str, str]:
         said, lines = said.splitlines()[-1], [error.lineno]
     at = f"line {lines[-1]}: " if lines else ""
     advice = _advise(error)
-    text = "".join(map(_cut, shown.format())).strip()
+    text = _LIBRARY.sub('File "', "".join(map(_cut, shown.format())).strip())
     return (
-        _cut("; ".join(filter(None, (at + said, advice)))).replace(folder, ""),
+        _cut("; ".join(filter(None, ((at + said).rstrip("."), advice)))).replace(folder, ""),
         "\n".join(filter(None, (text, advice))).replace(folder, ""),
     )
 
