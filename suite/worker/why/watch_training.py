@@ -204,8 +204,8 @@ class _Watching:
             result = original(dataset, batch_size, *words, **named)
             line = self.run.user_line()
             if line is not None:
-                self.made[f"batch@{line}"] = int(batch_size)
-                self.made[f"epoch_steps@{line}"] = int(result.cardinality())
+                self.made[f"batch:{line}"] = int(batch_size)
+                self.made[f"epoch_steps:{line}"] = int(result.cardinality())
             return result
 
         return call

@@ -99,7 +99,7 @@ def test_a_stage_that_moves_finds_its_way_back_in_every_chain_or_stays() -> None
 def test_one_cache_for_a_function_that_makes_several_data_sets() -> None:
     train, test = (chain(SLICES, MAP, BATCH, number=number) for number in (0, 1))
     (one,) = propose(CACHE, watched(*train, *test))
-    assert (one.name, one.line, one.text) == ("cache@2", 2, ".map(…).cache()")
+    assert (one.name, one.line, one.text) == ("cache:2", 2, ".map(…).cache()")
     assert one.needs.startswith("memory for its elements")
 
 

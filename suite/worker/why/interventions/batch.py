@@ -27,7 +27,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     times = min(range(4, 11), key=lambda n: (-steps % n if steps > 0 else 0, abs(n - LARGER)))
     if batch and (steps >= 2 * times or steps == -1) and (at or watched.clock == "fit"):
         yield make_try(
-            f"batch@{target}{times}",
+            f"batch:{target}{times}",
             "overhead",
             text.format(int(batch * times)),
             line,
