@@ -228,7 +228,7 @@ def read_notes(document: Document, run: CellResult) -> RunNotes | None:
 
 
 def _describe(number: int, round_: Round) -> str:
-    """What a round runs: ``round 2: cpu: 4 runs: cache@30, xla``."""
+    """What a round runs: ``round 2: cpu: 4 runs: cache:30, xla``."""
     arms = []
     for arm, runs in round_.runs.items():
         cases = ", ".join(dict.fromkeys(case for case in runs if case != BASE)) or "unchanged"

@@ -19,7 +19,7 @@ from tests.fakes.script_worker import ScriptWorker
 LOCK = "six==1.17.0 \\\n    --hash=sha256:" + "0" * 64 + "\n"
 
 CACHE = Try(
-    name="cache@4",
+    name="cache:4",
     intervention="cache",
     cause="input",
     kind="fix",
@@ -44,7 +44,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(shell: Shell, script: Path, *words: str, worker: ScriptWorker | None = None) -> Heard:
-    shell.engine = FakeEngine(otherwise=worker or ScriptWorker(faster={"cache@4": 2.0}))
+    shell.engine = FakeEngine(otherwise=worker or ScriptWorker(faster={"cache:4": 2.0}))
     given = ("--script", str(script), "--results", str(shell.results), "--seed", "5")
     return shell.run("why", *given, *words)
 

@@ -25,10 +25,10 @@ from tests.fakes.script_worker import ScriptWorker, asked_runs
 from tests.host.campaign.stage import BOTH, CPU, REQUEST
 
 CACHE = Try(
-    name="cache@4", intervention="cache", cause="input", kind="fix", text="cache()", target="4"
+    name="cache:4", intervention="cache", cause="input", kind="fix", text="cache()", target="4"
 )
 BATCH = Try(
-    name="batch@8",
+    name="batch:8",
     intervention="batch",
     cause="overhead",
     kind="fix",
@@ -124,8 +124,8 @@ def test_the_script_runs_unchanged_and_then_with_each_change_over_the_same_steps
     asking: Asking,
 ) -> None:
     asking.rounds = [
-        both(BASE, "cache@4", "batch@8"),
-        Round(runs={"cuda": [BASE, "cache@4+batch@8"]}),
+        both(BASE, "cache:4", "batch:8"),
+        Round(runs={"cuda": [BASE, "cache:4+batch:8"]}),
     ]
     ended = asking.run(arms=BOTH, args="--epochs 3 'a b'")
     assert asking.documents() == ["cpu-01", "cpu-02", "cuda-01", "cuda-02", "cuda-03"]
@@ -190,7 +190,7 @@ def test_at_the_end_of_the_budget_nothing_is_begun_and_what_runs_is_cut_off(
         def words() -> Any:
             now[0] += 20
             for word in asking.worker.words(job):
-                if '"why.cache@4' in str(word) and "cell_started" in str(word):
+                if '"why.cache:4' in str(word) and "cell_started" in str(word):
                     yield word
                     now[0] += 50
                     raise TimeoutError
@@ -198,7 +198,7 @@ def test_at_the_end_of_the_budget_nothing_is_begun_and_what_runs_is_cut_off(
 
         return Life(words=words())
 
-    asking.rounds = [Round(runs={"cpu": [BASE, "cache@4", BASE]}), Round(runs={"cpu": [BASE]})]
+    asking.rounds = [Round(runs={"cpu": [BASE, "cache:4", BASE]}), Round(runs={"cpu": [BASE]})]
     asking.run(asking.worker, slow, budget="60s")
     (_, second) = asking.load().documents
     assert [(cell.outcome, cell.reason) for cell in second.cells] == [
@@ -234,7 +234,7 @@ def test_a_script_that_comes_to_nothing_ends_with_its_own_words(
 
 
 def test_an_arm_on_which_it_comes_to_nothing_has_no_more_runs(asking: Asking) -> None:
-    asking.rounds = [both(BASE, "cache@4")]
+    asking.rounds = [both(BASE, "cache:4")]
 
     def on_cpu_alone(job: Any) -> Life:
         error = TRACEBACK if "--gpu" in job.arguments else None
@@ -242,7 +242,7 @@ def test_an_arm_on_which_it_comes_to_nothing_has_no_more_runs(asking: Asking) ->
 
     ended = asking.run(arms=BOTH, otherwise=on_cpu_alone)
     assert asking.documents() == ["cpu-01", "cpu-02", "cuda-01"]
-    assert ended.rounds[1].runs == {"cpu": [BASE, "cache@4"]}
+    assert ended.rounds[1].runs == {"cpu": [BASE, "cache:4"]}
     assert list(ended.tries) == ["cpu"]
 
 
@@ -262,8 +262,8 @@ def test_an_arm_that_is_refused_costs_no_other_and_is_told_at_the_end(asking: As
 
 
 def test_what_was_measured_before_an_interrupt_is_kept(asking: Asking) -> None:
-    asking.rounds = [Round(runs={"cpu": [BASE, "cache@4"]})]
-    stops = replace(asking.worker, before={"cache@4": KeyboardInterrupt()})
+    asking.rounds = [Round(runs={"cpu": [BASE, "cache:4"]})]
+    stops = replace(asking.worker, before={"cache:4": KeyboardInterrupt()})
     with pytest.raises(KeyboardInterrupt):
         asking.run(asking.worker, stops)
     first, second = asking.load().documents
@@ -273,11 +273,11 @@ def test_what_was_measured_before_an_interrupt_is_kept(asking: Asking) -> None:
 
 
 def test_a_run_that_takes_its_container_with_it_costs_no_other(asking: Asking) -> None:
-    asking.rounds = [Round(runs={"cpu": [BASE, "cache@4", BASE]})]
+    asking.rounds = [Round(runs={"cpu": [BASE, "cache:4", BASE]})]
 
     def dies(job: Any) -> Life:
         words = list(asking.worker.words(job))
-        at = next(n for n, word in enumerate(words) if "cell_started" in word and "cache@4" in word)
+        at = next(n for n, word in enumerate(words) if "cell_started" in word and "cache:4" in word)
         return Life(words=words[: at + 1], code=137, out_of_memory=True)
 
     asking.run(asking.worker, dies)
