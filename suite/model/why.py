@@ -69,7 +69,7 @@ class Script:
 class Try:
     """One change to a script, as a value.
 
-    ``name`` is the intervention's, with what it is applied to behind an ``@``: ``cache@30``; it names a
+    ``name`` is the intervention's, with what it is applied to behind a colon: ``cache:30``; it names a
     case.  ``intervention`` and ``target`` are what the worker needs to make the change.  ``line`` is of the
     script, ``text`` what to write there (of a ceiling: what was taken away), ``needs`` what it costs
     besides.  ``waits``: it is about waiting, which CPU seconds don't see.  ``training`` is the most that
@@ -211,7 +211,8 @@ class Retrace:
 @dataclass(frozen=True, kw_only=True)
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
-    are called at every step.  ``steers``: it has a say in the training: stops it, or changes weights or rates.
+    are called at every step.  ``steers``: it has a say in the training: stops it, changes weights or rates.
+    ``method`` is the one that takes longest.
     """
 
     name: str
@@ -220,6 +221,7 @@ class CallbackSeen:
     seconds: Seconds
     by_batch: bool
     steers: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -259,7 +259,7 @@ def _name_device(base: _Course, other: _Course, named: Mapping[str, list[Named]]
         ratio = find_welch_ratio(fast.seconds, slow.seconds)
         if ratio is None or ratio.low is None or ratio.low <= NAMED:
             continue
-        name = f"arm@{fast.arm}"
+        name = f"arm:{fast.arm}"
         change = Try(
             name=name,
             intervention="arm",

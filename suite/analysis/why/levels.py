@@ -32,7 +32,7 @@ PER_TRY = 2
 
 MOST_PAIRS = 8
 FEWEST_WAITS = 5
-"""Pairs of a change about waiting, which wall time alone has to show."""
+"""Pairs where wall time has to show it alone: of waiting, or where CPU seconds see less than half of it."""
 
 AS_MUCH = 0.8
 """A fix gives about as much as a ceiling where it reaches this share of it, in logarithms."""
@@ -98,11 +98,11 @@ class Judged:
     @property
     def needed(self) -> int:
         """The pairs in all that should decide it; as many as there are where no reasonable number would."""
-        if self.pairs < FEWEST:
+        if self.gain is None or self.pairs < FEWEST:
             return FEWEST
-        if self.pairs < FEWEST_WAITS and self.change.waits and not _speaks(self.gain):
+        wall, waits = self.gain.wall, self.change.waits and not self.gain.is_seen
+        if waits and self.pairs < FEWEST_WAITS:
             return FEWEST_WAITS
-        wall = self.gain.wall  # type: ignore[union-attr]
         beyond = math.log(wall.value / NAMED)
         if self.pairs >= MOST_PAIRS or wall.low is None or beyond <= 0:
             return self.pairs
@@ -274,12 +274,6 @@ class Study:
         )
 
 
-def _speaks(gain: Gain | None) -> bool:
-    """Whether CPU seconds say that a change helps."""
-    cpu = gain.cpu if gain else None
-    return cpu is not None and cpu.low is not None and cpu.low > 1
-
-
 def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
     """Whether a try helps, gives nothing, or is still open; ``wall_alone``: CPU seconds say nothing there."""
     wall, cpu = gain.wall, None if wall_alone else gain.cpu
@@ -288,10 +282,11 @@ def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
         agrees = waits or (cpu is not None and cpu.value > AGREES)
         by_wall = wall.value > (PROMISING_WAIT if waits else PROMISING) and agrees
         return "undecided" if by_wall or (cpu is not None and cpu.value > PROMISING) else "no gain"
-    speaks = _speaks(gain) and not wall_alone
+    seen = gain.is_seen and cpu is not None
     if wall.low is not None and wall.low > NAMED:
-        enough = speaks or wall_alone or (change.waits and wall.n >= FEWEST_WAITS)
-        return "helps" if enough else "undecided"
-    if speaks and wall.high is not None and wall.high > NAMED:
+        enough = wall_alone or (seen and gain.agreed)
+        paired = (seen or change.waits) and wall.n >= FEWEST_WAITS
+        return "helps" if enough or paired else "undecided"
+    if seen and wall.high is not None and wall.high > NAMED:
         return "undecided"
-    return "no gain" if wall.value <= NAMED or not (waits or speaks) else "undecided"
+    return "no gain" if wall.value <= NAMED or not (waits or seen) else "undecided"

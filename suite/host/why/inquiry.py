@@ -137,6 +137,7 @@ class InquiryRunner(Recorder):
                 document = self.record(arm, block)
             except GpuError as error:
                 self.refused = error
+                self.bases.pop(arm, None)
                 not_run = {**self.campaign.not_run, arm: error.what}
                 self.write_plan(not_run=not_run)
                 self.listener.say(describe_refused(error))
@@ -227,7 +228,7 @@ def read_notes(document: Document, run: CellResult) -> RunNotes | None:
 
 
 def _describe(number: int, round_: Round) -> str:
-    """What a round runs: ``round 2: cpu: 4 runs: cache@30, xla``."""
+    """What a round runs: ``round 2: cpu: 4 runs: cache:30, xla``."""
     arms = []
     for arm, runs in round_.runs.items():
         cases = ", ".join(dict.fromkeys(case for case in runs if case != BASE)) or "unchanged"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from suite.model.why import Try, Watched
+from suite.model.why import Cause, Try, Watched
 
 if TYPE_CHECKING:
     from suite.worker.why.run import ScriptRun
@@ -40,20 +40,31 @@ LEAST_SHARE = 0.05
 EVERY = 50
 """What is done at each step is thinned to each so many."""
 
+NEVER = 10**9
+"""Each so many: never."""
+
+
+def make_try(name: str, cause: Cause, text: str, line: int | None, **more: Any) -> Try:
+    """The try ``intervention:target``; a fix, unless ``more`` of `Try`'s fields say otherwise."""
+    intervention, _, target = name.partition(":")
+    fields: dict[str, Any] = {"kind": "fix", "target": target, "line": line, **more}
+    return Try(name=name, intervention=intervention, cause=cause, text=text, **fields)
+
 
 def is_worth(watched: Watched, seconds: float) -> bool:
     """Whether something that was timed took enough of the time to be tried."""
     return seconds >= LEAST_SHARE * watched.counts.get("seconds", 0.0) > 0.0
 
 
-def thin_to(calls: int) -> int | None:
-    """To each how many-th call something is thinned, so that the window has its true share of them; None: it
-    is called too rarely for that.
+def thin_to(calls: float) -> int | None:
+    """To each how many-th call something is thinned, so that a window has its true share of them; None: it is
+    called too rarely for that.
 
-    The first call is in the warm-up; of the rest, the largest divisor up to 10 leaves a whole number.
+    The first call is in the warm-up; a divisor of the others, up to 10, leaves a whole number.
     """
-    if calls > EVERY:
+    others = int(calls) - 1
+    if others >= EVERY:
         return EVERY
-    return max((n for n in range(2, 11) if (calls - 1) % n == 0 and calls > 1), default=None) or (
-        10 if calls > 10 else None
+    return next((n for n in range(10, 1, -1) if others > 0 and others % n == 0), None) or (
+        10 if others > 10 else None
     )

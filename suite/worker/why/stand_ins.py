@@ -18,6 +18,7 @@ import tarfile
 import tempfile
 import types
 from collections.abc import Callable, Mapping
+from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,7 @@ def _stand_for_ipython() -> None:
         module = types.ModuleType(name)
         module.__dict__.update(
             __path__=[],
+            __spec__=ModuleSpec(name, None),
             __getattr__=lambda name: print if name == "display" else lambda *_, **__: None,
         )
         sys.modules[name] = module

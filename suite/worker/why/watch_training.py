@@ -7,7 +7,6 @@ Seconds and calls count from the end of the first step on.
 from __future__ import annotations
 
 import ast
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -15,12 +14,12 @@ import inspect
 import math
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from types import FrameType
 from typing import Any
 
 from suite.model.why import CallbackSeen, Retrace
-from suite.worker.why.calls import count_examples, is_single, methods, own_callbacks, rebind
+from suite.worker.why.calls import Change, count_examples, is_single, methods, own_callbacks, rebind
 from suite.worker.why.run import ScriptRun
 
 STEERING = {
@@ -41,12 +40,14 @@ CONVERTED = 16
 KEPT = 4096
 """Conversions that are told apart."""
 
-SETTINGS = ("run_eagerly", "jit_compile", "steps_per_execution")
-
 ARGUMENTS = (
     *("batch_size", "epochs", "verbose", "validation_split", "validation_freq"),
     *("steps_per_epoch", "validation_steps"),
 )
+
+
+_OURS = ("suite.", "tensorflow.")
+"""Modules that are between a tape and whoever asks it for gradients."""
 
 
 @dataclasses.dataclass
@@ -63,6 +64,17 @@ class _Traced:
     called_at: int | None = None
     types: dict[int, list[Any]] = dataclasses.field(default_factory=dict)
 
+    def sum_up(self) -> Retrace:
+        """Why it was traced again, and at which line that is mended."""
+        anew = self.made > 1 and self.traces <= self.made
+        return Retrace(
+            name=self.name,
+            line=self.line if anew or self.reason.startswith("shape") else self.called_at,
+            traces=self.traces,
+            calls=self.calls,
+            reason="anew: made again and again" if anew else self.reason,
+        )
+
 
 class _Watching:
     """What was seen so far; `tell` gives it as fields of `Watched`."""
@@ -74,13 +86,13 @@ class _Watching:
         self.made: Counter[str] = Counter()
         """What counts from the script's beginning on."""
         self.calls: Counter[str] = Counter()
-        self.seconds: collections.defaultdict[str, float] = collections.defaultdict(float)
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.callbacks: dict[tuple[str, bool], CallbackSeen] = {}
         self.timed: dict[int, Any] = {}
         self.functions: dict[int, _Traced] = {}
         self.by_code: dict[Any, _Traced] = {}
         self.tracing: list[_Traced] = []
-        self.arrays: set[Any] = set()
+        self.arrays: set[int] = set()
         self.placed = contextlib.ExitStack()
         self.nodes: list[Any] | None = None
         self.began = time.perf_counter()
@@ -98,15 +110,18 @@ class _Watching:
         if steps <= 20 or steps % 50 == 0:
             self.run.tree.step()
 
-    @contextlib.contextmanager
-    def time(self, what: str) -> Iterator[None]:
-        """Counts a call and its seconds."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.calls[what] += 1
-            self.seconds[what] += time.perf_counter() - began
+    def time(self, what: str, function: Any) -> Any:
+        """The function, its calls and seconds counted."""
+
+        def call(*words: Any, **named: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return function(*words, **named)
+            finally:
+                self.calls[what] += 1
+                self.seconds[what] += time.perf_counter() - began
+
+        return call
 
     def at(self, what: str) -> None:
         """Remembers the script's line where something was first seen."""
@@ -116,38 +131,36 @@ class _Watching:
 
     # --- Keras ----------------------------------------------------------------------------------------
 
-    def compile(self, original: Any) -> Any:
-        return rebind(original, lambda _: self.at("compile"))
-
     def call(self, method: str, original: Any) -> Any:
         """Watches ``fit``, ``evaluate`` or ``predict``."""
         signature = inspect.signature(original)
+        timed = {name: self.time(name, original) for name in ("validation", f"single.{method}")}
 
         def call(*words: Any, **named: Any) -> Any:
             if named.get("_use_cached_eval_dataset"):
-                with self.time("validation"):
-                    return original(*words, **named)
+                return timed["validation"](*words, **named)
             arguments = signature.bind(*words, **named).arguments
             if method == "fit":
-                self.note(arguments)
-            single = method if is_single(arguments) else ""
-            if single:
-                self.at(f"single.{single}")
-            with self.time(f"single.{single}" if single else method):
+                self.note_fit(arguments)
+            if not is_single(arguments):
                 return original(*words, **named)
+            self.at(f"single.{method}")
+            return timed[f"single.{method}"](*words, **named)
 
         return call
 
-    def note(self, arguments: dict[str, Any]) -> None:
+    def note_model(self, model: Any) -> None:
+        """Takes down what a model that trains was compiled with."""
+        names = ("run_eagerly", "jit_compile", "steps_per_execution")
+        self.settings |= {name: str(getattr(model, name)) for name in names}
+        self.settings["policy"] = model.dtype_policy.name
+
+    def note_fit(self, arguments: dict[str, Any]) -> None:
         """Takes down what ``fit`` is called with, and times its callbacks."""
         self.at("fit")
-        model, x = arguments["self"], arguments.get("x")
-        self.settings |= {name: str(getattr(model, name)) for name in SETTINGS}
+        self.note_model(arguments["self"])
         self.settings |= {name: str(arguments[name]) for name in ARGUMENTS if name in arguments}
-        validated = arguments.get("validation_data") is not None or arguments.get(
-            "validation_split"
-        )
-        self.settings["validation"] = "yes" if validated else ""
+        x: Any = arguments.get("x")
         steps, examples = arguments.get("steps_per_epoch") or 0, count_examples(x)
         if examples:
             batch = arguments.get("batch_size") or 32
@@ -166,68 +179,62 @@ class _Watching:
         name, steers = type(callback).__name__, _steers(callback)
         for by_batch in (True, False):
             for method, function in methods(callback, by_batch).items():
-                code = getattr(function, "__code__", None)
+                code: Any = getattr(function, "__code__", None)
                 own = code is not None and code.co_filename == self.run.file
                 line = code.co_firstlineno if own else self.run.user_line()
                 seen = CallbackSeen(
                     name=name, line=line, calls=0, seconds=0.0, by_batch=by_batch, steers=steers
                 )
                 self.callbacks.setdefault((name, by_batch), seen)
-                setattr(
-                    callback, method, self.timer(f"callback.{name}.{by_batch}.{method}", function)
-                )
+                setattr(callback, method, self.time(f"{name}.{by_batch}:{method}", function))
 
-    def timer(self, what: str, function: Any) -> Any:
-        def call(*words: Any, **named: Any) -> Any:
-            with self.time(what):
-                return function(*words, **named)
+    def note_made(self, arguments: dict[str, Any]) -> None:
+        """Counts the train functions that are made."""
+        self.made["train_functions"] += arguments["self"].train_function is None
 
-        return call
-
-    def make_train_function(self, original: Any) -> Any:
-        def make(model: Any, *words: Any, **named: Any) -> Any:
-            if model.train_function is None:
-                self.made["train_functions"] += 1
-            return original(model, *words, **named)
-
-        return make
-
-    def train_on_batch(self, original: Any) -> Any:
-        def note(arguments: dict[str, Any]) -> None:
-            model = arguments["self"]
-            self.settings |= {name: str(getattr(model, name)) for name in SETTINGS}
-            self.made["batch"] = count_examples(arguments.get("x"))
-
-        return rebind(original, note)
+    def note_batch(self, arguments: dict[str, Any]) -> None:
+        """Takes down what ``train_on_batch`` is called with."""
+        self.note_model(arguments["self"])
+        self.made["batch"] = count_examples(arguments.get("x"))
 
     def batch(self, original: Any) -> Any:
-        def note(arguments: dict[str, Any]) -> None:
+        """Watches the ``batch`` of data sets: how large, and how many there are."""
+
+        def call(dataset: Any, batch_size: Any, *words: Any, **named: Any) -> Any:
+            result = original(dataset, batch_size, *words, **named)
             line = self.run.user_line()
             if line is not None:
-                self.made[f"batch@{line}"] = int(arguments["batch_size"])
+                self.made[f"batch:{line}"] = int(batch_size)
+                self.made[f"epoch_steps:{line}"] = int(result.cardinality())
+            return result
 
-        return rebind(original, note)
+        return call
 
     # --- Functions ------------------------------------------------------------------------------------
 
     def init(self, original: Any) -> Any:
+        """Watches the making of a `tf.function`."""
+
         def init(function: Any, python_function: Any, *words: Any, **named: Any) -> None:
             original(function, python_function, *words, **named)
             code = getattr(inspect.unwrap(python_function), "__code__", None)
             if code is not None and code.co_filename == self.run.file:
-                traced = self.by_code.setdefault(code, _Traced(code.co_name, code.co_firstlineno))
+                new = _Traced(code.co_name, code.co_firstlineno)
+                traced = self.by_code.setdefault(code, new)
                 traced.made += 1
-                self.functions[id(function._function_cache)] = traced
+                self.functions[id(function._function_cache)] = traced  # noqa: SLF001  its key in a trace
 
         return init
 
     def function(self, original: Any) -> Any:
+        """Watches the calls of a `tf.function`, and on a GPU where the first one's operations are."""
+
         def call(function: Any, *words: Any, **named: Any) -> Any:
             if self.nodes is None and self.run.gpu:
                 from suite.worker.proof import placement
 
                 self.nodes = self.placed.enter_context(placement.watch())
-            traced = self.functions.get(id(function._function_cache))
+            traced = self.functions.get(id(function._function_cache))  # noqa: SLF001  as above
             if traced is not None:
                 traced.calls += 1
             return original(function, *words, **named)
@@ -235,6 +242,8 @@ class _Watching:
         return call
 
     def trace(self, original: Any) -> Any:
+        """Watches the traces of a `tf.function` of the script's, and what they are due to."""
+
         def trace(function_type: Any, context: Any, graph: Any, options: Any) -> Any:
             key = id(options.function_cache)
             traced = None if self.tracing else self.functions.get(key)
@@ -257,30 +266,29 @@ class _Watching:
 
         return trace
 
-    def gradient(self, original: Any) -> Any:
+    def note_gradient(self, _arguments: dict[str, Any]) -> None:
+        """Finds the function that takes the gradient: one that is a graph, or the script's own."""
         import tensorflow as tf
 
-        def gradient(*words: Any, **named: Any) -> Any:
-            if self.tracing:
-                self.lines.setdefault("step.function", self.tracing[0].line)
-            elif "tape" not in self.lines and tf.executing_eagerly():
-                self.at("tape")
-                line = find_function(self.run, sys._getframe(1))
-                if line is not None:
-                    self.lines["tape.function"] = line
-            return original(*words, **named)
+        if self.tracing:
+            self.lines.setdefault("step.function", self.tracing[0].line)
+        elif "tape" not in self.lines and tf.executing_eagerly():
+            self.at("tape")
+            # Behind this, what binds the arguments, and whoever counts the steps.
+            line = find_function(self.run, sys._getframe(1))  # noqa: SLF001  there is no other way
+            if line is not None:
+                self.lines["tape.function"] = line
 
-        return gradient
-
-    def run_functions_eagerly(self, original: Any) -> Any:
-        def note(arguments: dict[str, Any]) -> None:
-            self.settings["run_functions_eagerly"] = str(bool(arguments["run_eagerly"]))
-            self.at("run_functions_eagerly")
-
-        return rebind(original, note)
+    def note_eager(self, arguments: dict[str, Any]) -> None:
+        """Takes down that functions run eagerly."""
+        self.settings["run_functions_eagerly"] = str(bool(arguments["run_eagerly"]))
+        self.at("run_functions_eagerly")
 
     def convert(self, original: Any) -> Any:
+        """Watches the conversions of arrays and lists to tensors."""
         import numpy as np
+
+        timed = self.time("convert", original)
 
         def convert(value: Any, *words: Any, **named: Any) -> Any:
             is_array = isinstance(value, np.ndarray)
@@ -289,18 +297,16 @@ class _Watching:
             if self.calls["convert"] < KEPT:
                 self.at("convert")
                 self.arrays.add(value.__array_interface__["data"][0] if is_array else id(value))
-            with self.time("convert"):
-                return original(value, *words, **named)
+            return timed(value, *words, **named)
 
         return convert
 
-    def device(self, original: Any) -> Any:
-        def note(arguments: dict[str, Any]) -> None:
-            if "CPU" in str(arguments["device_name"]).upper() and self.run.user_line() is not None:
-                self.settings["device"] = str(arguments["device_name"])
-                self.at("device")
-
-        return rebind(original, note)
+    def note_device(self, arguments: dict[str, Any]) -> None:
+        """Takes down what the script pins to the processor."""
+        name = str(arguments["device_name"])
+        if "CPU" in name.upper() and self.run.user_line() is not None:
+            self.settings["device"] = name
+            self.at("device")
 
     # --- At the end -----------------------------------------------------------------------------------
 
@@ -314,34 +320,27 @@ class _Watching:
         on_cpu = Counter(op for op, where, _ in self.nodes or () if where.startswith("CPU"))
         if on_cpu:
             self.settings["on_cpu"] = ", ".join(f"{op} ×{n}" for op, n in on_cpu.most_common(12))
-        self.made["arrays"] = len(self.arrays)
-        counts = {name: float(count) for name, count in (self.made | self.calls).items()}
+        fields["callbacks"] = [self.sum_up(*each) for each in self.callbacks.items()]
+        fields["retraces"] = [each.sum_up() for each in self.by_code.values() if each.traces > 1]
+        fields["statements"] = self.run.tree.statements()
+        counts = {name: float(count) for name, count in [*self.made.items(), *self.calls.items()]}
         counts |= {f"{name}_s": seconds for name, seconds in self.seconds.items()}
-        counts["seconds"] = time.perf_counter() - self.began
         counts |= {f"retrace.{each.name}_s": each.seconds for each in self.by_code.values()}
+        counts |= {"arrays": len(self.arrays), "seconds": time.perf_counter() - self.began}
+        counts = {name: count for name, count in counts.items() if ":" not in name}
         for key, value in (("counts", counts), ("settings", self.settings), ("lines", self.lines)):
             fields.setdefault(key, {}).update(value)
-        fields["callbacks"] = [self.sum_up(*each) for each in self.callbacks.items()]
-        fields["retraces"] = [
-            Retrace(
-                name=each.name,
-                line=each.line if each.made > 1 or "shape" in each.reason else each.called_at,
-                traces=each.traces,
-                calls=each.calls,
-                reason="made anew" if each.made > 1 and each.traces <= each.made else each.reason,
-            )
-            for each in self.by_code.values()
-            if each.traces > 1
-        ]
-        fields["statements"] = self.run.tree.statements()
 
     def sum_up(self, key: tuple[str, bool], seen: CallbackSeen) -> CallbackSeen:
         """A callback's calls, as many as its most called method's, and seconds of all its methods."""
-        begins = f"callback.{key[0]}.{key[1]}."
-        of_it = [what for what in self.calls if what.startswith(begins)]
-        calls = max((self.calls[what] for what in of_it), default=0)
-        seconds = sum(self.seconds[what] for what in of_it)
-        return dataclasses.replace(seen, calls=calls, seconds=seconds)
+        begin = f"{key[0]}.{key[1]}:"
+        seconds = {what: self.seconds[what] for what in self.calls if what.startswith(begin)}
+        return dataclasses.replace(
+            seen,
+            calls=max((self.calls[what] for what in seconds), default=0),
+            seconds=sum(seconds.values()),
+            method=max(seconds, key=lambda what: seconds[what], default="").removeprefix(begin),
+        )
 
 
 def install(run: ScriptRun) -> None:
@@ -349,30 +348,39 @@ def install(run: ScriptRun) -> None:
     watching = _Watching(run)
     for method in ("fit", "evaluate", "predict"):
         run.patch(method, functools.partial(watching.call, method))
-    run.patch("compile", watching.compile)
-    run.patch("train_on_batch", watching.train_on_batch)
-    run.patch("make_train_function", watching.make_train_function)
+    notes: dict[str, Change] = {
+        "compile": lambda _: watching.at("compile"),
+        "train_on_batch": watching.note_batch,
+        "make_train_function": watching.note_made,
+        "gradient": watching.note_gradient,
+        "run_functions_eagerly": watching.note_eager,
+        "device": watching.note_device,
+    }
+    for name, note in notes.items():
+        run.patch(name, functools.partial(rebind, change=note))
     run.patch("dataset.batch", watching.batch)
+    run.patch("dataset.padded_batch", watching.batch)
     run.patch("function.init", watching.init)
     run.patch("function.call", watching.function)
     run.patch("function.trace", watching.trace)
-    run.patch("gradient", watching.gradient)
-    run.patch("run_functions_eagerly", watching.run_functions_eagerly)
     run.patch("convert", watching.convert)
-    run.patch("device", watching.device)
     run.tree.time_statements()
     run.clock.on_step(watching.step)
     run.at_end(watching.tell)
 
 
-def find_function(run: ScriptRun, frame: Any) -> int | None:
-    """The line of the ``def`` of the script's function that is innermost on the stack; None: none is."""
-    while frame is not None and frame.f_code.co_filename != run.file:
+def find_function(run: ScriptRun, frame: FrameType | None) -> int | None:
+    """The line of the ``def`` of the script's function that takes a gradient, itself and once; None: none."""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         frame = frame.f_back
-    for node in ast.walk(run.tree.tree) if frame is not None else ():
+    if frame is None or frame.f_code.co_filename != run.file:
+        return None
+    for node in ast.walk(run.tree.tree):
         if isinstance(node, ast.FunctionDef) and node.name == frame.f_code.co_name:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == frame.f_code.co_firstlineno:
+            loops = [each for each in ast.walk(node) if isinstance(each, ast.For | ast.While)]
+            within = any(each.lineno <= frame.f_lineno <= (each.end_lineno or 0) for each in loops)
+            if first == frame.f_code.co_firstlineno and not within:
                 return node.lineno
     return None
 
@@ -395,20 +403,24 @@ def _mentions_steering(function: Any) -> bool:
 
 def _tell_apart(before: Any, after: Any) -> str:
     """What differs between the arguments of two traces, in words that begin with its kind."""
+    found: dict[str, list[str]] = {"number": [], "shape": [], "type": [], "object": []}
     for name, parameter in after.parameters.items():
         new = parameter.type_constraint
         old = before.parameters[name].type_constraint if name in before.parameters else None
         if new == old:
             continue
-        values = [getattr(each, "value", None) for each in (old, new)]
-        if all(isinstance(value, int | float) for value in values):
-            return f"number: {name} is {values[0]}, then {values[1]}"
-        pairs = zip(old.flatten(), new.flatten(), strict=False) if old and new else ()
-        for one, other in pairs:
-            shapes = [getattr(each, "shape", None) for each in (one, other)]
-            if None not in shapes and shapes[0] != shapes[1]:
-                return f"shape: {name} is {shapes[0]}, then {shapes[1]}"
-            if getattr(one, "dtype", None) != getattr(other, "dtype", None):
-                return f"type: {name} is {one.dtype.name}, then {other.dtype.name}"
-        return f"object: {name} is another object"
-    return "object: another object"
+        one, other = (getattr(each, "value", None) for each in (old, new))
+        if isinstance(one, int | float) and isinstance(other, int | float):
+            found["number"].append(f"{name} is {one}, then {other}")
+            continue
+        specs = [each.flatten() if each is not None else [] for each in (old, new)]
+        for what, kind in (("shape", "shape"), ("dtype", "type")):
+            one, other = ([getattr(spec, what, None) for spec in each] for each in specs)
+            if one != other:
+                pair = next(((a, b) for a, b in zip(one, other, strict=False) if a != b), ("", ""))
+                found[kind].append(f"{name} is {pair[0]}, then {pair[1]}")
+                break
+        else:
+            found["object"].append(f"{name} is another object")
+    kind = next((kind for kind, whats in found.items() if whats), "object")
+    return f"{kind}: {'; '.join(found[kind])}"

@@ -115,8 +115,8 @@ def plant(
     line = fields.pop("line", 30)
     change = Try(
         name=name,
-        intervention=name.partition("@")[0],
-        target=name.partition("@")[2],
+        intervention=name.partition(":")[0],
+        target=name.partition(":")[2],
         cause=cause,  # type: ignore[arg-type]
         kind=kind,  # type: ignore[arg-type]
         text=f"write {name}",
@@ -127,20 +127,20 @@ def plant(
 
 
 IDLE = (
-    plant("prefetch@34", "input", waits=True, line=34),
+    plant("prefetch:34", "input", waits=True, line=34),
     plant("python@30", "input", "ceiling"),
     plant("memory", "input", "ceiling", line=None, leaves={"input": 0.1}),
-    plant("callback@51", "callback", line=51, leaves={"callback": 0.02}),
+    plant("callback:51", "callback", line=51, leaves={"callback": 0.02}),
     plant("callbacks", "callback", "ceiling", line=None, leaves={"callback": 0.0}),
     plant("validation", "validation", "ceiling", line=60, leaves={"validation": 0.0}),
     plant("validate-rarely", "validation", line=60, leaves={"validation": 0.2}),
     plant("eager-off", "eager", line=44, training="rounding", leaves={"eager": 0.0}, norm=1e-6),
     plant("steps_per_execution", "overhead", line=44, leaves={"overhead": 0.1}),
     plant(
-        "batch@8", "overhead", line=61, training="otherwise", scale=8.0, leaves={"overhead": 0.12}
+        "batch:8", "overhead", line=61, training="otherwise", scale=8.0, leaves={"overhead": 0.12}
     ),
     plant("jit", "overhead", line=44, training="rounding", late=True, norm=1e-5),
-    plant("cache@30", "input", needs="3 MB of memory", leaves={"input": 0.02}),
+    plant("cache:30", "input", needs="3 MB of memory", leaves={"input": 0.02}),
 )
 """Twelve changes such as apply to an ordinary script; each helps where its part takes time."""
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
 from suite.worker.why.calls import count_examples, rebind
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 LARGER = 8
 
@@ -19,25 +17,20 @@ _STAGES = ("dataset.batch", "dataset.padded_batch")
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
-    batch, steps = watched.counts.get("batch", 0), int(watched.counts.get("epoch_steps", 0))
-    line, target, text = watched.lines.get("fit"), "", "batch_size={}"
-    stage = next((each for each in watched.stages if each.method.endswith("batch")), None)
-    if stage is not None and stage.line is not None:
-        line, target, text = stage.line, str(stage.line), ".batch({})"
-        batch = watched.counts.get(f"batch@{line}", 0)
-    elif watched.clock != "fit":
-        return
-    # The one near to 8 that leaves the smallest part of a batch at an epoch's end.
-    times = min(range(4, 11), key=lambda n: (math.ceil(steps / n) * n - steps, abs(n - LARGER)))
-    if batch and (steps >= 2 * times or not steps):
-        yield Try(
-            name=f"batch@{times}",
-            intervention="batch",
-            target=f"{target}:{times}",
-            cause="overhead",
-            kind="fix",
-            line=line,
-            text=text.format(int(batch * times)),
+    counts, line = watched.counts, watched.lines.get("fit")
+    stage = next((each.line for each in watched.stages if each.method.endswith("batch")), None)
+    target, text, at = "", "batch_size={}", ""
+    if stage is not None:
+        line, target, text, at = stage, f"{stage}:", ".batch({})", f"@{stage}"
+    batch, steps = counts.get(f"batch{at}", 0), int(counts.get(f"epoch_steps{at}", 0))
+    # The one near to 8 that leaves the smallest part of a batch at an epoch's end; -1: without end.
+    times = min(range(4, 11), key=lambda n: (-steps % n if steps > 0 else 0, abs(n - LARGER)))
+    if batch and (steps >= 2 * times or steps == -1) and (at or watched.clock == "fit"):
+        yield make_try(
+            f"batch:{target}{times}",
+            "overhead",
+            text.format(int(batch * times)),
+            line,
             needs="more memory, and another learning rate",
             training="otherwise",
             scale=float(times),
@@ -45,7 +38,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    line, _, text = target.partition(":")
+    *line, text = target.split(":")
     times = int(text)
 
     def enlarge(arguments: dict[str, Any]) -> None:
@@ -53,7 +46,7 @@ def _install(run: ScriptRun, target: str) -> None:
         run.applied()
 
     def enlarge_stage(arguments: dict[str, Any]) -> None:
-        if str(run.user_line()) == line:
+        if [str(run.user_line())] == line:
             enlarge(arguments)
 
     def change(arguments: dict[str, Any]) -> None:

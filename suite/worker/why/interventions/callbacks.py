@@ -1,75 +1,62 @@
-"""The script's callbacks: all dropped, one dropped, or one called more rarely."""
+"""The script's callbacks: dropped, or called more rarely."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import CallbackSeen, Try, Watched
 from suite.worker.why.calls import methods, own_callbacks, rebind
-from suite.worker.why.intervention import Intervention, is_worth, thin_to
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
-
-_NEVER = 10**9
+from suite.worker.why.intervention import NEVER, Intervention, is_worth, make_try, thin_to
+from suite.worker.why.run import ScriptRun
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     heavy = [each for each in watched.callbacks if is_worth(watched, each.seconds)]
-    if len(heavy) > 1 or any(thin_to(each.calls) is None or each.steers for each in heavy):
-        names = " and ".join(sorted({each.name for each in heavy}))
-        yield _make_try("all", heavy[0], f"without {names}", kind="ceiling")
-    for each in heavy:
-        every = thin_to(each.calls)
-        if every is not None and not each.steers:
-            unit = "batch" if each.by_batch else "epoch"
-            text = _describe(each, every, int(watched.counts.get("epoch_steps", 0)))
-            yield _make_try(f"{each.name}.{unit}.{every}", each, text, kind="fix")
-
-
-def _make_try(target: str, seen: CallbackSeen, text: str, **fields: Any) -> Try:
-    return Try(
-        name=f"callbacks@{target}",
-        intervention="callbacks",
-        target=target,
-        cause="callback",
-        line=seen.line,
-        text=text,
-        **fields,
-    )
+    fixes = [each for each in heavy if thin_to(each.calls) is not None and not each.steers]
+    some = [each for each in watched.callbacks if is_worth(watched, 5 * each.seconds)]
+    if is_worth(watched, sum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
+        names = sorted({each.name for each in some})
+        yield make_try(
+            f"callbacks:{','.join(names)}",
+            "callback",
+            f"without {' and '.join(names)}",
+            max(some, key=lambda each: each.seconds).line,
+            kind="ceiling",
+            training="otherwise" if any(each.steers for each in some) else "unchanged",
+        )
+    for each in fixes:
+        every = thin_to(each.calls) or NEVER
+        text = _describe(each, every, int(watched.counts.get("epoch_steps", 0)))
+        unit = "batch" if each.by_batch else "epoch"
+        yield make_try(f"callbacks:{each.name}:{unit}:{every}", "callback", text, each.line)
 
 
 def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:
     """What to write, so that a callback is called more rarely."""
     if seen.name in ("ModelCheckpoint", "BackupAndRestore"):
-        steps = f"{every * (1 if seen.by_batch else epoch_steps or 1)}"
-        times = f" × the steps of an epoch ({every})" if not (seen.by_batch or epoch_steps) else ""
-        return f"{seen.name}(…, save_freq={steps}{times})"
+        steps = 1 if seen.by_batch else epoch_steps
+        return f"{seen.name}(…, save_freq={every * steps or f'{every} * steps_per_epoch'})"
     if seen.name == "TensorBoard":
-        setting = "update_freq" if seen.by_batch else "histogram_freq"
-        return f"TensorBoard(…, {setting}={every})"
+        return f"TensorBoard(…, {'update' if seen.by_batch else 'histogram'}_freq={every})"
     unit = "batch" if seen.by_batch else "epoch"
-    return f"`if {unit} % {every}: return` as the first line of {seen.name}.on_{unit}_end"
+    return f"`if {unit} % {every}: return` as the first line of {seen.name}.{seen.method}"
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    name, _, rest = target.partition(".")
-    unit, _, every = rest.partition(".")
+    names, _, rest = target.partition(":")
+    unit, _, every = rest.partition(":")
     thinned: dict[int, Any] = {}
-
-    def thin(callback: Any, by_batch: bool, every: int) -> None:
-        for method, function in methods(callback, by_batch).items():
-            setattr(callback, method, _gate(run, function, every))
 
     def change(arguments: dict[str, Any]) -> None:
         for callback in own_callbacks(arguments.get("callbacks")):
-            if id(callback) in thinned or name not in ("all", type(callback).__name__):
+            if id(callback) in thinned or type(callback).__name__ not in names.split(","):
                 continue
             thinned[id(callback)] = callback
             for by_batch in (True, False):
-                if name == "all" or by_batch == (unit == "batch"):
-                    thin(callback, by_batch, _NEVER if name == "all" else int(every))
+                if not unit or by_batch == (unit == "batch"):
+                    for method, function in methods(callback, by_batch).items():
+                        setattr(callback, method, _gate(run, function, int(every or NEVER)))
 
     run.patch("fit", lambda original: rebind(original, change))
 
@@ -77,13 +64,13 @@ def _install(run: ScriptRun, target: str) -> None:
 def _gate(run: ScriptRun, function: Any, every: int) -> Any:
     def call(*words: Any, **named: Any) -> Any:
         number = next(iter([*words, *named.values()]), None)
-        if every < _NEVER and (not isinstance(number, int) or number % every == 0):
+        if every != NEVER and (not isinstance(number, int) or number % every == 0):
             return function(*words, **named)
         run.applied()
         return None
 
     # Keras hands batches over to a thread where no callback looks at them.
-    call._is_default = every == _NEVER  # type: ignore[attr-defined]
+    vars(call)["_is_default"] = every == NEVER
     return call
 
 

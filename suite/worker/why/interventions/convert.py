@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention, is_worth
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, is_worth, make_try
+from suite.worker.why.run import ScriptRun
 
 
 def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
-    counts = watched.counts
-    calls, arrays = counts.get("convert", 0.0), counts.get("arrays", 0.0)
-    if is_worth(watched, counts.get("convert_s", 0.0)) and calls > arrays:
-        # Few arrays, again and again: those themselves.  Slices of them: another way of slicing.
+    calls, arrays = watched.counts.get("convert", 0.0), watched.counts.get("arrays", 0.0)
+    if is_worth(watched, watched.counts.get("convert_s", 0.0)) and calls > arrays:
+        # Few arrays, again and again: those themselves.  Slices of them need another way of slicing.
         fix = calls >= 4 * arrays
-        yield Try(
-            name="convert",
-            intervention="convert",
-            cause="transfer" if on_gpu else "overhead",
-            kind="fix" if fix else "ceiling",
-            line=watched.lines.get("convert"),
-            text="tf.constant(…) of the array once, before the loop"
+        yield make_try(
+            "convert",
+            "transfer" if on_gpu else "overhead",
+            "tf.constant(…) of the array once, before the loop"
             if fix
-            else "without the conversion of NumPy arrays and lists at each step",
+            else "without the conversion of arrays and lists at each step",
+            watched.lines.get("convert"),
+            kind="fix" if fix else "ceiling",
         )
 
 
@@ -43,9 +39,8 @@ def _install(run: ScriptRun, _target: str) -> None:
             place = value.__array_interface__["data"][0] if is_array else id(value)
             shape = (value.shape, value.strides, value.dtype) if is_array else len(value)
             key = (place, shape, dtype, context.device_name)
-            if key in kept:
-                run.applied()
-            else:
+            run.applied(key in kept)
+            if key not in kept:
                 # With the array, so that no other one comes to lie in its place.
                 kept[key] = (original(value, context, dtype), value)
             return kept[key][0]

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 
 def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
     if on_gpu and watched.stages:
-        last = watched.stages[-1]
-        yield Try(
-            name="copies",
-            intervention="copies",
-            target="/GPU:0",
-            cause="transfer",
-            kind="fix",
-            line=last.line,
-            text='.apply(tf.data.experimental.prefetch_to_device("/GPU:0")) as the last stage',
-            waits=True,
-            on_gpu=True,
-        )
+        text = '.apply(tf.data.experimental.prefetch_to_device("/GPU:0")) as the last stage'
+        line = watched.stages[-1].line
+        yield make_try("copies@/GPU:0", "transfer", text, line, waits=True, on_gpu=True)
 
 
 def _install(run: ScriptRun, target: str) -> None:

@@ -3,43 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
 from suite.worker.why.calls import configure
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     lines, settings = watched.lines, watched.settings
-    ways = []
     if settings.get("run_eagerly") == "True":
-        ways.append(("compile", lines.get("compile"), "compile(…) without run_eagerly=True"))
-    if settings.get("run_functions_eagerly") == "True":
+        target, line, text = "compile", lines.get("compile"), "compile(…) without run_eagerly=True"
+    elif settings.get("run_functions_eagerly") == "True":
         line = lines.get("run_functions_eagerly")
-        ways.append(("functions", line, "without tf.config.run_functions_eagerly(True)"))
+        target, text = "functions", "without tf.config.run_functions_eagerly(True)"
+    elif watched.clock != "tape":
+        return
     elif "tape.function" in lines:
         line = lines["tape.function"]
-        ways.append((str(line), line, "@tf.function above this def"))
-    elif watched.clock == "tape":
+        target, text = str(line), "@tf.function above this def"
+    else:
+        target, line = "model", lines.get("tape")
         text = (
             "graph = tf.function(model) before the loop, and graph(…) for model(…) under the tape"
         )
-        ways.append(("model", lines.get("tape"), text))
-    for target, line, text in ways:
-        yield Try(
-            name=f"eager@{target}",
-            intervention="eager",
-            target=target,
-            cause="eager",
-            kind="fix",
-            line=line,
-            text=text,
-            training="rounding",
-        )
+    yield make_try(f"eager:{target}", "eager", text, line, training="rounding")
 
 
 def _install(run: ScriptRun, target: str) -> None:
@@ -76,8 +65,8 @@ def _call_as_graph(run: ScriptRun, original: Any) -> Any:
     def call(layer: Any, *words: Any, **named: Any) -> Any:
         if not isinstance(layer, Model) or not tf.executing_eagerly():
             return original(layer, *words, **named)
+        # The bound method keeps the layer, so that its id stays its own.
         if id(layer) not in graphs:
-            # The bound method keeps the layer, so that its id stays its own.
             graphs[id(layer)] = tf.function(original.__get__(layer))
         run.applied()
         return graphs[id(layer)](*words, **named)

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
-
-POLICY = "mixed_float16"
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 
 def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
     if on_gpu and watched.settings.get("policy", "float32") == "float32":
-        own = watched.clock not in ("fit", "train_on_batch")
-        yield Try(
-            name="mixed_precision",
-            intervention="mixed_precision",
-            target=POLICY,
-            cause="device",
-            kind="fix",
-            line=1,
-            text=f'keras.mixed_precision.set_global_policy("{POLICY}") before the model is made',
-            needs="a last layer with dtype float32" + (", and a scaled loss" if own else ""),
+        yield make_try(
+            "mixed_precision",
+            "device",
+            'keras.mixed_precision.set_global_policy("mixed_float16") before the model is made',
+            1,
+            needs="a last layer of float32, and in a loop of your own a scaled loss",
             training="otherwise",
             on_gpu=True,
         )
 
 
-def _install(run: ScriptRun, target: str) -> None:
+def _install(run: ScriptRun, _target: str) -> None:
     import keras
 
-    keras.config.set_dtype_policy(target)
+    keras.config.set_dtype_policy("mixed_float16")
     run.applied()
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
 from suite.worker.why.calls import is_single
-from suite.worker.why.intervention import Intervention, is_worth
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, is_worth, make_try
+from suite.worker.why.run import ScriptRun
 
 SIBLINGS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
@@ -18,21 +17,16 @@ SIBLINGS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "pr
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     for method, sibling in SIBLINGS.items():
         if is_worth(watched, watched.counts.get(f"single.{method}_s", 0.0)):
-            yield Try(
-                name=f"on_batch@{method}",
-                intervention="on_batch",
-                target=method,
-                cause="overhead",
-                kind="fix",
-                line=watched.lines.get(f"single.{method}"),
-                text=f"{sibling}(…) instead of {method}(…)",
-                training="rounding" if method == "fit" else "unchanged",
+            yield make_try(
+                f"on_batch:{method}",
+                "overhead",
+                f"{sibling}(…) instead of {method}(…)",
+                watched.lines.get(f"single.{method}"),
+                training="rounding",
             )
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    import inspect
-
     def instead(original: Any) -> Any:
         signature = inspect.signature(original)
 
@@ -41,36 +35,24 @@ def _install(run: ScriptRun, target: str) -> None:
             if named.get("_use_cached_eval_dataset") or not is_single(arguments):
                 return original(*words, **named)
             run.applied()
-            return _call_sibling(target, **arguments)
+            return _call_sibling(target, arguments)
 
         return call
 
     run.patch(target, instead)
 
 
-def _call_sibling(
-    method: str,
-    *,
-    self: Any,
-    x: Any,
-    y: Any = None,
-    sample_weight: Any = None,
-    class_weight: Any = None,
-    return_dict: bool = False,
-    **_: Any,
-) -> Any:
+def _call_sibling(method: str, arguments: dict[str, Any]) -> Any:
     import keras
 
-    if method == "predict":
-        return self.predict_on_batch(x)
-    if method == "evaluate":
-        return self.test_on_batch(x, y, sample_weight=sample_weight, return_dict=return_dict)
-    logs = self.train_on_batch(
-        x, y, sample_weight=sample_weight, class_weight=class_weight, return_dict=True
-    )
+    sibling = getattr(arguments["self"], SIBLINGS[method])
+    names = inspect.signature(sibling).parameters
+    passed = {name: value for name, value in arguments.items() if name in names}
+    if method != "fit":
+        return sibling(**passed)
     history = keras.callbacks.History()
     history.on_train_begin()
-    history.on_epoch_end(0, logs)
+    history.on_epoch_end(0, sibling(**passed, return_dict=True))
     return history
 
 

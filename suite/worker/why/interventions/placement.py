@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 
 def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
     if on_gpu and "device" in watched.settings:
-        yield Try(
-            name="placement",
-            intervention="placement",
-            cause="fallback",
-            kind="fix",
-            line=watched.lines.get("device"),
-            text=f'without tf.device("{watched.settings["device"]}")',
-            training="rounding",
-            on_gpu=True,
-        )
+        text = f'without tf.device("{watched.settings["device"]}")'
+        line = watched.lines.get("device")
+        yield make_try("placement", "fallback", text, line, training="rounding", on_gpu=True)
 
 
 def _install(run: ScriptRun, _target: str) -> None:

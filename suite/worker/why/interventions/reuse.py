@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 _METHODS = ("fit", "train_on_batch", "evaluate", "predict")
 
@@ -19,16 +17,9 @@ _METHODS = ("fit", "train_on_batch", "evaluate", "predict")
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     made = int(watched.counts.get("train_functions", 0))
     if made > 1:
-        yield Try(
-            name="reuse",
-            intervention="reuse",
-            cause="start-up",
-            kind="ceiling",
-            line=watched.lines.get("compile") or watched.lines.get("fit"),
-            text=f"{made} models are compiled in turn: one model made and compiled once, and given "
-            "fresh weights by set_weights(…)",
-            training="rounding",
-        )
+        text = f"without compiling {made} models in turn: one that is given fresh weights each time"
+        line = watched.lines.get("compile")
+        yield make_try("reuse", "start-up", text, line, kind="ceiling", training="rounding")
 
 
 def _install(run: ScriptRun, _target: str) -> None:
@@ -37,7 +28,7 @@ def _install(run: ScriptRun, _target: str) -> None:
     def lend(original: Any) -> Any:
         def call(model: Any, *words: Any, **named: Any) -> Any:
             lender = first.setdefault(_describe(model), model)
-            if lender is model or named.get("_use_cached_eval_dataset"):
+            if lender is model:
                 return original(model, *words, **named)
             _copy(model, lender)
             try:
@@ -66,17 +57,16 @@ def _copy(origin: Any, place: Any) -> None:
     """Gives a model the variables of another, and its optimizer's state."""
     if not origin.built:
         origin.build_from_config(place.get_build_config())
-    for one in (origin, place):
-        if one.optimizer is not None and not one.optimizer.built:
-            one.optimizer.build(one.trainable_variables)
-    pairs = [(origin.variables, place.variables)]
+    pairs = [(origin, place)]
     if origin.optimizer is not None:
-        pairs.append((origin.optimizer.variables, place.optimizer.variables))
-    for ones, others in pairs:
-        for one, other in zip(ones, others, strict=False):
-            if one.shape == other.shape:
-                other.assign(one)
-    place.history = getattr(origin, "history", None)
+        pairs.append((origin.optimizer, place.optimizer))
+        for each in (origin, place):
+            if not each.optimizer.built:
+                each.optimizer.build(each.trainable_variables)
+    for one, other in pairs:
+        for value, variable in zip(one.variables, other.variables, strict=False):
+            if value.shape == variable.shape:
+                variable.assign(value)
 
 
 REUSE = Intervention(name="reuse", propose=_propose, install=_install, needs=_METHODS)

@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from suite.model.why import Cause, Statement, Try, Watched
-from suite.worker.why.intervention import Intervention, is_worth, thin_to
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.model.why import Cause, Try, Watched
+from suite.worker.why.intervention import NEVER, Intervention, is_worth, make_try, thin_to
+from suite.worker.why.run import ScriptRun
 
 _VALIDATES = re.compile(r"\b(evaluate|test_on_batch|predict\w*|val\w*|test\w*)\b", re.IGNORECASE)
 _KEEPS = re.compile(r"save|checkpoint|write|dump|summary|plot|figure|imshow", re.IGNORECASE)
+_RARE = re.compile(r"if\b.*%")
+"""What runs in some turns only, as it stands."""
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     for each in watched.statements:
-        every = thin_to(each.calls)
         if each.is_step or not is_worth(watched, each.seconds):
             continue
-        fix = every is not None
-        yield Try(
-            name=f"statement@{each.line}",
-            intervention="statement",
-            target=f"{each.line}:{every or 10**9}",
-            cause=_find_cause(each),
-            kind="fix" if fix else "ceiling",
-            line=each.line,
-            text=f"every {every} turns of the loop only: {each.text}"
-            if fix
-            else f"without: {each.text}",
+        number = re.search(r"%\s*(\d+)", each.text)
+        rare = int(number[1]) if number else 1
+        every = thin_to(each.calls / rare) if number or not _RARE.match(each.text) else None
+        text = f"without: {each.text}"
+        if every is not None:
+            what = f"% {every * rare} for % {rare}" if number else f"if step % {every} == 0:"
+            text = f"every {every * rare} turns only ({what}): {each.text}"
+        yield make_try(
+            f"statement:{each.line}:{every or NEVER}",
+            _find_cause(each.text),
+            text,
+            each.line,
+            kind="fix" if every else "ceiling",
             waits="sleep" in each.text,
         )
 
 
-def _find_cause(statement: Statement) -> Cause:
+def _find_cause(text: str) -> Cause:
     """What a statement is about, by its text."""
-    if _KEEPS.search(statement.text):
+    if _KEEPS.search(text):
         return "callback"
-    return "validation" if _VALIDATES.search(statement.text) else "fetch"
+    return "validation" if _VALIDATES.search(text) else "fetch"
 
 
 def _install(run: ScriptRun, target: str) -> None:
     line, _, every = target.partition(":")
-    run.tree.thin(int(line), int(every))
+    lines = [int(line)]
+    for node in ast.walk(run.tree.tree):
+        if isinstance(node, ast.If) and node.lineno == lines[0] and "%" in ast.unparse(node.test):
+            # The condition stays, and what it holds is thinned.
+            lines = [part.lineno for part in node.body]
+    for each in lines:
+        run.tree.thin(each, int(every))
     run.applied()
 
 

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from suite.model.why import Try, Watched
 from suite.worker.why.calls import configure
-from suite.worker.why.intervention import Intervention
-
-if TYPE_CHECKING:
-    from suite.worker.why.run import ScriptRun
+from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.run import ScriptRun
 
 MOST = 32
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     settings, steps = watched.settings, int(watched.counts.get("epoch_steps", 0))
-    if (
-        watched.clock != "fit"
-        or settings.get("steps_per_execution", "1") != "1"
-        or "True" in (settings.get("run_eagerly"), settings.get("run_functions_eagerly"))
-        or any(each.by_batch for each in watched.callbacks)
-        or 0 < steps < 4
-    ):
+    eager = "True" in (settings.get("run_eagerly"), settings.get("run_functions_eagerly"))
+    by_batch = any(each.by_batch for each in watched.callbacks)
+    if watched.clock != "fit" or settings["steps_per_execution"] != "1" or eager or by_batch:
         return
     # So that an epoch has a whole number of executions, if it can be.
     several = max((n for n in range(8, MOST + 1) if steps % n == 0), default=min(steps, 16))
-    yield Try(
-        name=f"steps_per_execution@{several}",
-        intervention="steps_per_execution",
-        target=str(several),
-        cause="overhead",
-        kind="fix",
-        line=watched.lines.get("compile"),
-        text=f"compile(…, steps_per_execution={several})",
-        needs=f"the progress bar moves every {several} steps",
-        training="rounding",
-    )
+    if several > 1:
+        yield make_try(
+            f"steps_per_execution:{several}",
+            "overhead",
+            f"compile(…, steps_per_execution={several})",
+            watched.lines.get("compile"),
+            needs=f"the progress bar moves every {several} steps",
+            training="rounding",
+        )
 
 
 def _install(run: ScriptRun, target: str) -> None:
