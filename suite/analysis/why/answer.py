@@ -313,7 +313,7 @@ def _find_batch(watched: Run | None, change: Try | None = None) -> float | None:
     """The examples of a step, as they were seen: at the line that a larger batch is set at, or of ``fit``."""
     seen = watched.notes.watched if watched else None
     counts = seen.counts if seen else {}
-    line = f"batch@{change.line}" if change else "batch"
+    line = f"batch:{change.line}" if change else "batch"
     return counts.get(line) or counts.get("batch")
 
 
