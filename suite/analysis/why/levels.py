@@ -279,6 +279,5 @@ def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
     if wall.low is not None and wall.low > NAMED:
         enough = wall_alone or (seen and gain.agreed) or wall.n >= FEWEST_ALONE
         return "helps" if enough else "undecided"
-    if seen and wall.high is not None and wall.high > NAMED:
-        return "undecided"
-    return "no gain" if wall.value <= NAMED else "undecided"
+    seen = cpu is not None and gain.is_seen and cpu.value > NAMED
+    return "undecided" if seen or wall.value > NAMED else "no gain"
