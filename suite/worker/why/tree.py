@@ -25,7 +25,7 @@ OnFor = Callable[[int, Any], Any]
 """From the line of a ``for`` and what it goes over to what it goes over instead."""
 
 TEXT_CHARS = 80
-"""A statement is quoted by so many characters of its first line."""
+"""A statement is quoted by so many characters."""
 
 _TRAINS = {
     *("fit", "fit_generator", "train_on_batch", "train_step", "GradientTape", "gradient"),
@@ -78,6 +78,7 @@ class Tree:
         self._decorators: dict[int, list[Callable[[Any], Any]]] = {}
         self._timed = False
         self._loops: list[_Loop] = []
+        self._functions: list[_Function] = []
         self._steps: set[int] = set()
         self._calls: list[int] = []
         self._seconds: list[float] = []
@@ -87,7 +88,8 @@ class Tree:
         self._on_for.append(function)
 
     def thin(self, line: int, every: int) -> None:
-        """The statement that begins at a line runs on the first and then each ``every``-th turn only.
+        """The statement that begins at a line runs on the first and then each ``every``-th turn only; what an
+        ``if`` holds, of those turns in which its condition is true.
 
         In a loop within a function the first turn is the first of each call, so that what the statement
         assigns is there.
@@ -124,12 +126,12 @@ class Tree:
         hooks["begin"] = lambda *lines: [self._turns.pop(line, None) for line in lines]
         # What trains is looked for in the tree as it was written.
         loops = list(_training_loops(nodes)) if self._timed or self._on_for else []
-        functions = [node for node in nodes if isinstance(node, _Function)]
-        for node in functions:
+        self._functions = [node for node in nodes if isinstance(node, _Function)]
+        for node in self._functions:
             self._decorate(node, hooks)
         for block in chain.from_iterable(map(_blocks, nodes)):
             self._thin(block)
-        for node in functions:
+        for node in self._functions:
             self._begin(node)
         for loop in loops:
             if isinstance(loop, ast.For) and self._on_for:
@@ -168,7 +170,9 @@ class Tree:
                     Statement(
                         line=node.lineno,
                         end_line=node.end_lineno or node.lineno,
-                        text=self._lines[node.lineno - 1].strip()[:TEXT_CHARS],
+                        text=" ".join(
+                            line.strip() for line in self._lines[node.lineno - 1 : node.end_lineno]
+                        )[:TEXT_CHARS],
                         loop=loop.node.lineno,
                         calls=self._calls[number] + is_open,
                         seconds=seconds,
@@ -176,6 +180,17 @@ class Tree:
                     )
                 )
         return sorted(result, key=lambda statement: (statement.line, -statement.end_line))
+
+    def find_function(self, frame: FrameType) -> int | None:
+        """The line of the ``def`` of the function that a frame runs; None: none, or it is in a loop there."""
+        for node in self._functions:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if (node.name, first) == (frame.f_code.co_name, frame.f_code.co_firstlineno):
+                loops = [part for part in _inside(node) if isinstance(part, ast.For | ast.While)]
+                lines = [(loop.lineno, loop.end_lineno or 0) for loop in loops]
+                within = any(begin <= frame.f_lineno <= end for begin, end in lines)
+                return None if within else node.lineno
+        return None
 
     def _running(self, frame: FrameType | None) -> Iterator[tuple[_Loop, int]]:
         """The timed statements on the stack, by number."""
@@ -225,8 +240,13 @@ class Tree:
             if line in self._thinned.keys() - self._turns.keys() and not _is_trivial(statement):
                 # Outer blocks come first: a loop on one line stands for its body, too.
                 self._turns[line] = 0
-                due = _call(statement, "turn", ast.Constant(line))
-                block[at] = ast.copy_location(ast.If(due, [statement], []), statement)
+                due: ast.expr = _call(statement, "turn", ast.Constant(line))
+                body: Block = [statement]
+                if isinstance(statement, ast.If) and not statement.orelse:
+                    # Of the turns in which it does something as it is.
+                    due = ast.copy_location(ast.BoolOp(ast.And(), [statement.test, due]), due)
+                    body = statement.body
+                block[at] = ast.copy_location(ast.If(due, body, []), statement)
 
     def _time(self, loop: _Loop, hooks: dict[str, Callable[..., Any]]) -> None:
         """Each statement's time is what passed since the one before it ended, however it ends."""
