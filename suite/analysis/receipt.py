@@ -11,7 +11,7 @@ from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.receipt import Receipt, RunReceipt, TryReceipt, Turn
+from suite.analysis.result.receipt import Receipt, TryReceipt, Turn
 from suite.analysis.result.why import Answer
 from suite.analysis.why.gains import find_pairs
 from suite.analysis.why.runs import read_runs
@@ -70,11 +70,10 @@ def _find_tries(
     loaded: LoadedCampaign, digests: Mapping[str, str], choose: Choose
 ) -> tuple[list[TryReceipt], list[str]]:
     """A try is called by its name, what several make together by all of them."""
-    runs = read_runs(loaded)
+    runs, receipts = read_runs(loaded), []
     pairs = find_pairs(runs)
-    ids = [BASE, *dict.fromkeys(name for run in runs for name in (*run.tries, "+".join(run.tries)))]
-    ids = [name for name in ids if name]
-    receipts = []
+    names = (name for run in runs for name in (*run.tries, "+".join(run.tries) or BASE))
+    ids = list(dict.fromkeys(names))
     for name in choose(ids):
         own = [
             (before.number, run.number)
@@ -83,35 +82,17 @@ def _find_tries(
             if (name, key.on) in {(key.tries[-1], key.tries[:-1]), ("+".join(key.tries), ())}
             for before, run in of
         ]
-        numbers = {
-            *(number for pair in own for number in pair),
-            *(run.number for run in runs if name in {"+".join(run.tries) or BASE, *run.tries[-1:]}),
-        }
-        told = [
-            _find_run(document, cell, digests[document.name])
+        numbers = {number for pair in own for number in pair}
+        numbers |= {run.number for run in runs if name in {"+".join(run.tries) or BASE, *run.tries}}
+        turns = {
+            int(cell.params["run"]): _find_turn(document, cell, digests[document.name], last=True)
             for document in loaded.documents
             for cell in document.cells
             if cell.params["run"] in numbers
-        ]
-        told.sort(key=lambda run: run.number)
-        receipts.append(TryReceipt(cell=name, runs=tuple(told), pairs=tuple(sorted(own))))
+        }
+        told = dict(sorted(turns.items()))
+        receipts.append(TryReceipt(cell=name, runs=told, pairs=tuple(sorted(own))))
     return receipts, ids
-
-
-def _find_run(document: Document, cell: CellResult, digest: str) -> RunReceipt:
-    return RunReceipt(
-        number=int(cell.params["run"]),
-        arm=document.invocation.arm,
-        block=document.invocation.block,
-        case=cell.case,
-        document=document.name,
-        digest=digest,
-        seconds=next(iter(cell.samples_s), None),
-        first_step=cell.first_call_s,
-        steps=cell.calls_per_sample,
-        reason=cell.reason or "",
-        seen={name: value for name, value in cell.evidence.items() if value is not None},
-    )
 
 
 def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool) -> Turn:
@@ -126,6 +107,7 @@ def _find_turn(document: Document, cell: CellResult, digest: str, *, last: bool)
         digest=digest,
         isolation=of.isolation,
         outcome=cell.outcome,
+        case=cell.case,
         started=cell.started,
         warmup=tuple(cell.warmup_s),
         samples=tuple(cell.samples_s),

@@ -69,7 +69,7 @@ class Script:
 class Try:
     """One change to a script, as a value.
 
-    ``name`` is the intervention's, with what it is applied to behind an ``@``: ``cache@30``; it names a
+    ``name`` is the intervention's, with what it is applied to behind a colon: ``cache:30``; it names a
     case.  ``intervention`` and ``target`` are what the worker needs to make the change.  ``line`` is of the
     script, ``text`` what to write there (of a ceiling: what was taken away), ``needs`` what it costs
     besides.  ``waits``: it is about waiting, which CPU seconds don't see.  ``training`` is the most that

@@ -71,11 +71,11 @@ def attempt(name: str, standing: Any, gain: Estimate | None = None, **fields: An
 
 
 CACHE = attempt(
-    "cache@30", "helps", estimate(12.0, 10.9, 13.2, 4), needs="3 MB of memory, and a first epoch"
+    "cache:30", "helps", estimate(12.0, 10.9, 13.2, 4), needs="3 MB of memory, and a first epoch"
 )
-STEPS = attempt("steps_per_execution", "helps", estimate(1.8, 1.5, 2.1), on=("cache@30",), line=40)
+STEPS = attempt("steps_per_execution", "helps", estimate(1.8, 1.5, 2.1), on=("cache:30",), line=40)
 MEMORY = attempt("from_memory", "helps", estimate(17.8, 15.1, 20.9))
-PREFETCH = attempt("prefetch@33", "no gain", estimate(1.02, 0.97, 1.07))
+PREFETCH = attempt("prefetch:33", "no gain", estimate(1.02, 0.97, 1.07))
 XLA = attempt("jit_compile", "no gain", estimate(0.78, 0.75, 0.82), line=40, training="rounding")
 
 
@@ -115,7 +115,7 @@ INPUT = Named(
     ceilings=(Ceiling(name="from_memory", text=MEMORY.text, gain=MEMORY.gain or estimate(1.0)),),
 )
 OVERHEAD = Named(
-    cause="overhead", arm="cpu", line=40, share=0.04, fix=fix_of(STEPS), on=("cache@30",)
+    cause="overhead", arm="cpu", line=40, share=0.04, fix=fix_of(STEPS), on=("cache:30",)
 )
 
 
@@ -146,7 +146,7 @@ def make_named() -> Answer:
         tried=(MEMORY, CACHE, PREFETCH, STEPS, XLA, on_gpu),
         together={
             "cpu": Together(
-                tries=("cache@30", "steps_per_execution"),
+                tries=("cache:30", "steps_per_execution"),
                 gain=estimate(21.5, 18.8, 24.6),
                 training="unchanged",
                 step=11.8e-3 / 21.5,
@@ -183,8 +183,8 @@ def make_undecided() -> Answer:
         arms={"cpu": speed("undecided", step=estimate(0.0118))},
         tried=(
             attempt("from_memory", "undecided", estimate(1.3, 0.9, 1.9, 1)),
-            attempt("cache@30", "no effect", reason="the change never took effect"),
-            attempt("prefetch@33", "failed", reason="InvalidArgumentError: no such element"),
+            attempt("cache:30", "no effect", reason="the change never took effect"),
+            attempt("prefetch:33", "failed", reason="InvalidArgumentError: no such element"),
             attempt("jit_compile", "not tried", reason="the budget of 30 s was spent"),
         ),
         budget_s=30.0,
@@ -195,9 +195,9 @@ def make_undecided() -> Answer:
 def make_noisy() -> Answer:
     """Somebody else works on the machine."""
     arm = speed("noisy", repeats=1.83)
-    noisy = attempt("cache@30", "undecided", estimate(1.9, 0.8, 4.4))
+    noisy = attempt("cache:30", "undecided", estimate(1.9, 0.8, 4.4))
     withdrawn = attempt(
-        "prefetch@33", "withdrawn", estimate(1.4, 1.2, 1.7), training="distribution"
+        "prefetch:33", "withdrawn", estimate(1.4, 1.2, 1.7), training="distribution"
     )
     return make_answer(arms={"cpu": arm}, tried=(noisy, withdrawn))
 

@@ -49,7 +49,7 @@ def test_what_was_measured_stands_in_the_table(
 
 
 def named(
-    cause: str, line: int, name: str = "cache@22", gain: float = 2.0, training: str = "unchanged"
+    cause: str, line: int, name: str = "cache:22", gain: float = 2.0, training: str = "unchanged"
 ) -> dict[str, Any]:
     fix = {"name": name, "text": "", "gain": {"value": gain}, "training": training}
     return {"cause": cause, "line": line, "fix": fix}
@@ -81,9 +81,9 @@ def test_nothing_may_be_named_of_a_healthy_script() -> None:
 @pytest.mark.parametrize(
     "promised",
     [
-        {"name": "statement@30", "text": "every 5 turns of the loop only: save(50)"},
-        {"name": "callbacks@Log2.batch.5", "text": "`if batch % 5: return` as the first line"},
-        {"name": "validation@5", "text": "validation_freq=5"},
+        {"name": "statement:30", "text": "every 5 turns of the loop only: save(50)"},
+        {"name": "callbacks:Log2.batch.5", "text": "`if batch % 5: return` as the first line"},
+        {"name": "validation:5", "text": "validation_freq=5"},
     ],
 )
 def test_what_is_done_more_often_gives_less(promised: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``document`` is its file and ``digest`` that file's SHA-256.  ``warmup`` and ``samples`` are seconds
     per call; of these those from ``start`` on are steady, and ``value`` is their mean.  ``on`` counts nodes
     by device, ``elsewhere`` names what was not on the cell's own.  ``seen`` has by name what the machine
-    did meanwhile (see ``suite.model.CellResult.evidence`` and the gauges of the telemetry).
+    did meanwhile (see ``suite.model.CellResult.evidence`` and the gauges of the telemetry).  ``case`` is the
+    cell's: of a run of a script, the tries that it had.
     """
 
     arm: str
@@ -29,6 +30,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str
     isolation: Isolation
     outcome: OutcomeName
+    case: str = ""
     started: datetime | None = None
     warmup: tuple[float, ...] = ()
     samples: tuple[float, ...] = ()
@@ -52,31 +54,13 @@ class Receipt(Struct, frozen=True, kw_only=True):
     turns: tuple[Turn, ...]
 
 
-class RunReceipt(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run of a script: its ``number`` in the campaign, the tries that it had, and what it told.
+class TryReceipt(Struct, frozen=True, kw_only=True):
+    """A try, called ``cell`` as a cell is.
 
-    ``document`` is its file and ``digest`` that file's SHA-256.  ``seconds`` are wall seconds a step over
-    ``steps`` steps (None: it failed, for the ``reason``), ``first_step`` those of the first; ``seen`` has by
-    name what else it told (see `suite.model.CellResult.evidence`).
+    ``runs`` are by their numbers its own and those beside them, ``pairs`` the numbers of those that its gain is
+    made of, the run without it first.
     """
 
-    number: int
-    arm: str
-    block: int
-    case: str
-    document: str
-    digest: str
-    seconds: float | None = None
-    first_step: float | None = None
-    steps: int | None = None
-    reason: str = ""
-    seen: Mapping[str, float] = field(default_factory=dict)
-
-
-class TryReceipt(Struct, frozen=True, kw_only=True):
-    """A try, called ``cell`` as a cell is, with its runs and those beside them, and the pairs that its gain
-    is made of: numbers of runs without and with it."""
-
     cell: str
-    runs: tuple[RunReceipt, ...]
+    runs: Mapping[int, Turn]
     pairs: tuple[tuple[int, int], ...]

@@ -25,10 +25,17 @@ class Key(NamedTuple):
 
 class Gain(NamedTuple):
     """The time before over the time after: by wall time the interval holds for all that is tried together,
-    by CPU seconds of the process (None: unknown) for this one; from three pairs on there is one."""
+    by CPU seconds of the process (None: they are unknown, or blind) for this one.  ``agreed``: these see
+    at least half of it, in logarithms."""
 
     wall: Estimate
     cpu: Estimate | None
+    agreed: bool = False
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether CPU seconds say that a change helps."""
+        return self.cpu is not None and self.cpu.low is not None and self.cpu.low > 1
 
 
 Pair = tuple[Run, Run]
@@ -71,10 +78,10 @@ def find_gains(
             for key, of in family.items()
         }
         alike = _group((run.block, log(run.seconds)) for run in before)
-        walls = [
+        plain, robust = (
             find_common_ratios(ratios, alike.values(), comparisons=comparisons, robust=robust)
             for robust in (False, True)
-        ]
+        )
         # CPU seconds depend little on when a run was: all runs without the change in the round count.
         cpu = _group((run.block, log(run.cpu_s)) for run in before if run.cpu_s)
         by_cpu = {
@@ -83,7 +90,10 @@ def find_gains(
             if all(run.cpu_s and run.block in cpu for _, run in of)
         }
         clocks = find_common_ratios(by_cpu, cpu.values(), comparisons=1)
-        gains |= {key: Gain(walls[not is_blind(key)][key], clocks.get(key)) for key in family}
+        for key in family:
+            wall, cpu_gain = robust[key], clocks.get(key)
+            agreed = cpu_gain is not None and cpu_gain.value**2 >= wall.value and not is_blind(key)
+            gains[key] = Gain(wall if agreed else plain[key], cpu_gain, agreed)
     return gains
 
 

@@ -213,6 +213,7 @@ def _once(folder: Path, what: str, interpreter: Interpreter, progress: Say) -> I
             return
         progress(f"{what}: making {folder.name} with {interpreter.title} (once)")
         shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
         yield True
         (folder / _STAMP).touch()
 

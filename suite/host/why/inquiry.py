@@ -137,6 +137,7 @@ class InquiryRunner(Recorder):
                 document = self.record(arm, block)
             except GpuError as error:
                 self.refused = error
+                self.bases.pop(arm, None)
                 not_run = {**self.campaign.not_run, arm: error.what}
                 self.write_plan(not_run=not_run)
                 self.listener.say(describe_refused(error))
@@ -161,7 +162,7 @@ class InquiryRunner(Recorder):
         self.listener.say(
             f"{arm}: a step takes {_format(base.samples_s[0])}; the set-up takes "
             f"{_format(base.evidence.get('setup_s') or 0.0)}; with this budget some "
-            f"{left_s / arms / run_s:.0f} more runs fit; {len(tries)} changes apply"
+            f"{left_s / arms / run_s:.0f} more runs fit; changes that apply: {len(tries)}"
         )
 
     def _explain(self) -> ScriptError:
@@ -227,7 +228,7 @@ def read_notes(document: Document, run: CellResult) -> RunNotes | None:
 
 
 def _describe(number: int, round_: Round) -> str:
-    """What a round runs: ``round 2: cpu: 4 runs: cache@30, xla``."""
+    """What a round runs: ``round 2: cpu: 4 runs: cache:30, xla``."""
     arms = []
     for arm, runs in round_.runs.items():
         cases = ", ".join(dict.fromkeys(case for case in runs if case != BASE)) or "unchanged"

@@ -5,9 +5,9 @@ A share, a gain and a standing are the analysis's; nothing is decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from suite.analysis.result.receipt import RunReceipt, TryReceipt
+from suite.analysis.result.receipt import TryReceipt, Turn
 from suite.analysis.result.why import Answer, ArmSpeed, Fix, Tried
 from suite.report.pictures.why import depict_why
 from suite.report.sections.environment import SOMEWHERE
@@ -16,6 +16,7 @@ from suite.report.text.evidence import word_evidence
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
+    Known,
     join_first,
     join_words,
     show_duration,
@@ -81,52 +82,48 @@ def compose_try(answer: Answer, receipt: TryReceipt) -> Page:
     _write_identity(page, answer)
     own = (tried for tried in answer.tried if tried.name == receipt.cell)
     page.table(_WORDS["claim"], _list_tries(answer, own))
-    runs = {run.number: run for run in receipt.runs}
-    pairs = [(runs[before], runs[after]) for before, after in receipt.pairs]
-    page.table(_WORDS["pairs"], [_show_pair(*pair) for pair in pairs])
-    page.table(_WORDS["runs"], [_show_run(run) for run in receipt.runs])
+    turns = receipt.runs
+    page.table(_WORDS["pairs"], [_show_pair(turns, *pair) for pair in receipt.pairs])
+    page.table(_WORDS["runs"], [_show_run(number, turn) for number, turn in turns.items()])
     page.footnotes()
     return page
 
 
-def _show_pair(before: RunReceipt, after: RunReceipt) -> Row:
-    cpu = before.seen.get("cpu_s"), after.seen.get("cpu_s")
+def _show_pair(turns: Mapping[int, Turn], before: int, after: int) -> Row:
+    without, beside = turns[before], turns[after]
+    clocks = {
+        "wall time": (without.value, beside.value),
+        "CPU time": (without.seen.get("cpu_s"), beside.seen.get("cpu_s")),
+    }
     return {
-        "run without": show_whole(before.number),
-        "its changes": before.case,
-        "run with": show_whole(after.number),
-        "its changes then": after.case,
-        "arm": after.arm,
-        "wall time": _show_gain(before.seconds, after.seconds),
-        "CPU time": _show_gain(*cpu),
+        "run without": show_whole(before),
+        "its changes": without.case,
+        "run with": show_whole(after),
+        "its changes then": beside.case,
+        "arm": beside.arm,
+        **{head: show_gain(a / b) if a and b else NO_NUMBER for head, (a, b) in clocks.items()},
     }
 
 
-def _show_gain(before: float | None, after: float | None) -> str:
-    return show_gain(before / after) if before and after else NO_NUMBER
-
-
-def _show_run(run: RunReceipt) -> Row:
-    cpu = run.seen.get("cpu_s")
-    norms = [
-        f"{number:.9g}"
-        for steps in ("3", "10", "20")
-        if (number := run.seen.get(f"norm.{steps}")) is not None
-    ]
+def _show_run(number: int, turn: Turn) -> Row:
+    norms = [f"{norm:.9g}" for name, norm in turn.seen.items() if name.startswith("norm.")]
     return {
-        "run": show_whole(run.number),
-        "arm": run.arm,
-        "round": show_whole(run.block),
-        "changes": run.case,
-        "wall time a step": show_seconds(run.seconds) if run.seconds else NO_NUMBER,
-        "CPU time a step": show_seconds(cpu) if cpu else NO_NUMBER,
-        "steps": show_whole(run.steps) if run.steps else NO_NUMBER,
-        "first step": show_seconds(run.first_step) if run.first_step else NO_NUMBER,
-        "took effect": show_whole(int(run.seen.get("applied", 0))),
+        "run": show_whole(number),
+        "arm": turn.arm,
+        "round": show_whole(turn.block),
+        "changes": turn.case,
+        "wall time a step": _show_time(turn.value),
+        "CPU time a step": _show_time(turn.seen.get("cpu_s")),
+        "steps": show_whole(turn.calls or 0),
+        "took effect": show_whole(int(turn.seen.get("applied", 0))),
         "norms of the weights": ", ".join(norms) or NO_NUMBER,
-        "document": f"{run.document} {run.digest[:16]}",
-        "failed": run.reason,
+        "outcome": turn.outcome,
+        "document": f"{turn.document} {turn.digest[:16]}",
     }
+
+
+def _show_time(seconds: Known | None) -> str:
+    return show_seconds(seconds) if seconds else NO_NUMBER
 
 
 def name_arm(answer: Answer, arm: str) -> str:
@@ -163,31 +160,21 @@ def _describe_times(answer: Answer) -> Iterator[str]:
     timed = {arm: speed for arm, speed in speeds if speed.step and speed.standing != "simulated"}
     versions = dict.fromkeys(speed.tensorflow for _, speed in speeds if speed.tensorflow)
     machine = "; ".join([name_machine(answer.machine), *(f"TensorFlow {v}" for v in versions)])
-    if not timed:
-        yield f"{machine}."
-        return
-    steps = (
-        f"{show_seconds(speed.step)} on {name_arm(answer, arm)}"
+    steps = [
+        _WORDS["each-step"].format(
+            step=_show_time(speed.step),
+            arm=name_arm(answer, arm),
+            setup=_show_time(speed.setup_s),
+            first=_show_time(speed.first_step_s),
+        )
         for arm, speed in timed.items()
-        if speed.step
-    )
-    yield _WORDS["step"].format(machine=machine, steps=join_words([*steps]))
+    ]
+    yield _WORDS["step" if steps else "machine"].format(machine=machine, steps="; ".join(steps))
     base = next(iter(answer.arms))
     for arm, ratio in answer.ratios.items():
         if {arm, base} <= timed.keys():
             names = {"arm": name_arm(answer, arm), "base": name_arm(answer, base)}
             yield _WORDS["ratio"].format(gain=show_relative(ratio), **names)
-    besides = [
-        _WORDS["each-besides"].format(
-            setup=show_duration(speed.setup_s),
-            first=show_duration(speed.first_step_s),
-            arm=name_arm(answer, arm),
-        )
-        for arm, speed in timed.items()
-        if speed.setup_s is not None and speed.first_step_s is not None
-    ]
-    if besides:
-        yield _WORDS["besides"].format(besides="; ".join(besides))
 
 
 def _decide(answer: Answer, arm: str) -> str:
@@ -368,21 +355,17 @@ def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
 
 def _list_speeds(answer: Answer) -> Iterator[Row]:
     for arm, speed in answer.arms.items():
-        seconds = {
-            "set-up": speed.setup_s,
-            "first step": speed.first_step_s,
-            "epoch": speed.epoch_s,
-        }
         at = "" if speed.line is None else f", line {speed.line}"
+        counts = {"steps an epoch": speed.epoch_steps, "batch": speed.batch, "runs": speed.runs}
         yield {
             "arm": arm,
-            "step": show_seconds(speed.step) if speed.step else NO_NUMBER,
-            **{head: show_seconds(s) if s else NO_NUMBER for head, s in seconds.items()},
-            "steps an epoch": show_whole(speed.epoch_steps) if speed.epoch_steps else NO_NUMBER,
-            "batch": show_whole(speed.batch) if speed.batch else NO_NUMBER,
+            "step": _show_time(speed.step),
+            "set-up": _show_time(speed.setup_s),
+            "first step": _show_time(speed.first_step_s),
+            "epoch": _show_time(speed.epoch_s),
+            **{head: show_whole(n) if n else NO_NUMBER for head, n in counts.items()},
             "timed steps": "{} to {}".format(*speed.window) if speed.window else NO_NUMBER,
-            "counted by": f"{TEXTS['why-clocks'][speed.clock]}{at}" if speed.clock else NO_NUMBER,
-            "runs": show_whole(speed.runs),
+            "counted by": TEXTS["why-clocks"].get(speed.clock, NO_NUMBER) + at,
         }
 
 

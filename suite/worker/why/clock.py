@@ -186,7 +186,8 @@ class Clock:
     def _is_enough(self, series: int, instant: Instant) -> bool:
         first = self._ticks[1][0]
         since_s = (instant.wall - first) / 1e9
-        if since_s < self.seconds:
+        few = self.steps < 2 * WARM_STEPS and since_s < 3 * PATIENCE_S
+        if few or since_s < self.seconds:
             return False
         marks = self._marks.get(series, [])
         whole = len(marks) > 1 and (instant.wall - marks[0].wall) / 1e9 >= self.seconds
@@ -220,7 +221,7 @@ class Clock:
             begin, end = marks[0], self._first_long(marks[0], marks)
             return Window(begin.steps, end.steps, series), begin, end
         steps, walls, _ = self._ticks
-        few = min(WARM_STEPS, len(steps) // 3) if len(steps) > WARM_STEPS else None
+        few = min(WARM_STEPS, len(steps) // 3) if len(steps) > 1 else None
         warm = next((i for i in range(len(steps) - 1) if self._is_warm(steps[i], walls[i])), few)
         if warm is None:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import traceback
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ _ADVICE = {
 }
 """By the name of an error's class, Python's or TensorFlow's."""
 
+_LIBRARY = re.compile(r'File "[^"\n]*/(site-packages|python3\.\d+)/')
+
 _OURS = str(Path(suite.__file__).parent)
 
 
@@ -50,21 +53,22 @@ def describe(error: BaseException, file: str) -> tuple[str, str]:
         part = waiting.pop()
         part.stack = _shorten(part.stack, file)
         waiting += [cause for cause in (part.__cause__, part.__context__) if cause is not None]
-    lines = list(shown.format())
     said = "".join(shown.format_exception_only()).strip()
-    at = next((f"line {f.lineno}: " for f in reversed(shown.stack) if f.filename == file), "")
+    lines = [frame.lineno for frame in shown.stack if frame.filename == file]
+    if isinstance(error, SyntaxError):
+        said, lines = said.splitlines()[-1], [error.lineno]
+    at = f"line {lines[-1]}: " if lines else ""
     advice = _advise(error)
-    reason = f"{at}{said.splitlines()[-1] if isinstance(error, SyntaxError) else said}"
-    text = "".join(_cut(line) for line in lines).strip()
+    text = _LIBRARY.sub('File "', "".join(map(_cut, shown.format())).strip())
     return (
-        _cut(f"{reason}{advice and '; '}{advice}").replace(folder, ""),
-        f"{text}{advice and chr(10)}{advice}".replace(folder, ""),
+        _cut("; ".join(filter(None, ((at + said).rstrip("."), advice)))).replace(folder, ""),
+        "\n".join(filter(None, (text, advice))).replace(folder, ""),
     )
 
 
 def _shorten(stack: traceback.StackSummary, file: str) -> traceback.StackSummary:
     names = [frame.filename for frame in stack]
-    own = stack[names.index(file) :] if file in names else stack
+    own = stack[names.index(file) :] if file in names else []
     kept = [frame for frame in own if not frame.filename.startswith(_OURS)]
     return traceback.StackSummary.from_list([*kept[:1], *kept[1:][-LAST_FRAMES:]])
 
@@ -110,5 +114,5 @@ def describe_end(code: int) -> str:
     if code == -signal.SIGKILL:
         return "its process was killed, as the system does where memory runs out"
     if code < 0:
-        return f"its process was ended by {signal.Signals(-code).name}"
+        return f"its process was ended by signal {-code} ({signal.strsignal(-code)})"
     return f"it ended its process itself (exit status {code}) before its training was seen"

@@ -45,8 +45,8 @@ NEVER = 10**9
 
 
 def make_try(name: str, cause: Cause, text: str, line: int | None, **more: Any) -> Try:
-    """The try ``intervention@target``; a fix, unless ``more`` of `Try`'s fields say otherwise."""
-    intervention, _, target = name.partition("@")
+    """The try ``intervention:target``; a fix, unless ``more`` of `Try`'s fields say otherwise."""
+    intervention, _, target = name.partition(":")
     fields: dict[str, Any] = {"kind": "fix", "target": target, "line": line, **more}
     return Try(name=name, intervention=intervention, cause=cause, text=text, **fields)
 

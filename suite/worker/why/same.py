@@ -10,6 +10,9 @@ from typing import Any
 MOST_NUMBERS = 200
 """Of what a script prints, so many numbers are kept."""
 
+LONGEST_LINE = 1000
+"""Of a line, so many characters are looked at."""
+
 _BREAK = re.compile(r"[\r\n\b]+")
 _STYLE = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 _KERAS = re.compile(r"\s*(Epoch )?\d+/(\d+|Unknown)\b|.*[mµun]?s/(step|epoch)\b|.*━")
@@ -35,7 +38,8 @@ def find_numbers(text: str) -> list[float]:
     """The numbers with a point or an exponent that a script prints, in their order; not those of Keras's
     progress, nor of lines about time."""
     found: list[float] = []
-    for line in _BREAK.split(_STYLE.sub("", text)):
+    for whole in _BREAK.split(_STYLE.sub("", text)):
+        line = whole[:LONGEST_LINE]
         if not _KERAS.match(line) and not _TIMES.match(line):
             found += map(float, _NUMBER.findall(_CLOCK.sub(" ", line)))
     return [number for number in found if math.isfinite(number)][:MOST_NUMBERS]

@@ -15,6 +15,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -131,7 +132,9 @@ def _describe(task: Task, result: Mapping[str, Any], end: str, spent_s: float) -
 
 def _make_run(place: Place, task: Task) -> tuple[dict[str, Any], dict[str, _Text], str]:
     """What a run sent, what it printed, and how its process ended."""
-    return _listen(lambda fd: _execute(place, task, fd), place, task, task.limit_s)
+    with tempfile.TemporaryDirectory(prefix="why-", ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = folder
+        return _listen(lambda fd: _execute(place, task, fd), place, task, task.limit_s)
 
 
 def _ask_facts(place: Place) -> dict[str, Scalar]:

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from types import CodeType, FrameType
 from typing import Any
@@ -65,7 +66,7 @@ class _Loop:
 class Tree:
     """The tree of a script; what is asked of it is done by `compile`.
 
-    ``notes`` say then what was left out of a notebook.
+    ``notes`` say what was left out of a notebook, once it was read.
     """
 
     def __init__(self, source: bytes, filename: str) -> None:
@@ -105,8 +106,9 @@ class Tree:
         """Puts timers around each statement of the loops that may hold the training step."""
         self._timed = True
 
-    def compile(self) -> CodeType:
-        """The script's code, with all that was asked for.
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The script's tree; `compile` changes it.
 
         Raises:
             SyntaxError: the script's own, as Python words it.
@@ -115,10 +117,18 @@ class Tree:
         self._lines = text.splitlines(keepends=True)
         if self.notes:  # for AutoGraph, which reads functions again
             linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
-        hooks = self._rewrite(list(ast.walk(tree)))
+        return tree
+
+    def compile(self) -> CodeType:
+        """The script's code, with all that was asked for.
+
+        Raises:
+            SyntaxError: the script's own.
+        """
+        hooks = self._rewrite(list(ast.walk(self.tree)))
         for name, hook in hooks.items():
             setattr(builtins, _hook(name), hook)
-        return compile(tree, self.filename, "exec", dont_inherit=True)
+        return compile(self.tree, self.filename, "exec", dont_inherit=True)
 
     def _rewrite(self, nodes: list[ast.AST]) -> dict[str, Callable[..., Any]]:
         """Puts in what was asked for; the hooks that are called there, by name."""

@@ -14,7 +14,6 @@ from suite.model.why import PythonCall, Stage
 from suite.worker.why.chains import (
     Call,
     Chains,
-    find_caller,
     follow,
     is_called_by_keras,
     is_of_data,
@@ -31,13 +30,8 @@ PATIENCE_S = 1.0
 
 _IN_PYTHON = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
 _RANDOM = (
-    "Random",
-    "Stateful",
-    "Rng",
-    "Multinomial",
-    "TruncatedNormal",
-    "SampleDistorted",
-    "Assign",
+    *("Random", "StatefulUniform", "StatefulStandard", "StatefulTruncated", "Rng", "Multinomial"),
+    *("TruncatedNormal", "SampleDistorted", "Assign"),
 )
 """Parts of the names of operations that may give something else each time."""
 
@@ -79,8 +73,6 @@ class DataWatch:
         self.counted: dict[tuple[Any, ...], Counted] = {}
         self.given: Any = None
         """What `fit` trains on."""
-        self.taken: dict[int, Any] = {}
-        """Data sets that are gone over outside of Keras and TensorFlow."""
 
     def count(self, *what: Any) -> Counted:
         """What counts the calls of a function; the same for what is the same."""
@@ -88,18 +80,14 @@ class DataWatch:
 
     def tell(self, fields: dict[str, Any]) -> None:
         """Adds what was seen."""
-        calls = [each for each in self.counted.values() if each.calls]
+        same = ("name", "line", "kind", "calls", "seconds", "of_data")
         fields["python_calls"] = [
             PythonCall(
-                name=each.name,
-                line=each.line,
-                kind=each.kind,
-                calls=each.calls,
-                seconds=each.seconds,
-                of_data=each.of_data,
+                **{name: getattr(each, name) for name in same},
                 waits=each.cpu_s < each.seconds / 5,
             )
-            for each in calls
+            for each in self.counted.values()
+            if each.calls
         ]
         fields["stages"] = list(self.describe_stages())
         if self.given is not None:
@@ -111,7 +99,7 @@ class DataWatch:
 
         made = [dataset for dataset, _ in self.chains.made.values()]
         used = {id(each) for dataset in made for each in self.chains.inputs(dataset)}
-        ends = [self.given, *self.taken.values(), *(each for each in made if id(each) not in used)]
+        ends = [self.given, *(each for each in made if id(each) not in used)]
         told, number = set[tuple[Any, ...]](), 0
         for end in ends:
             if not isinstance(end, tf.data.Dataset):
@@ -165,7 +153,8 @@ def _is_random(
         return True
     if not operations & _IN_PYTHON:
         return False
-    return within(lambda: differs(dataset, method))
+    random: bool | None = within(lambda: differs(dataset, method))
+    return random
 
 
 def find_operations(dataset: Any) -> set[str]:
@@ -245,7 +234,6 @@ def install(run: ScriptRun) -> None:
     run.patch("dataset.from_generator", lambda original: _watch_generators(original, watch))
     run.patch("python_function", lambda original: _watch_functions(original, watch))
     run.patch("fit", lambda original: _watch_fit(original, watch))
-    run.patch("dataset.__iter__", lambda original: _watch_iterators(original, watch))
     run.tree.on_for(lambda line, iterable: _watch_for(watch, line, iterable))
     run.at_end(watch.tell)
 
@@ -289,16 +277,6 @@ def _watch_fit(original: Any, watch: DataWatch) -> Any:
         return original(model, x, *words, **named)
 
     return fit
-
-
-def _watch_iterators(original: Any, watch: DataWatch) -> Any:
-    def go(dataset: Any) -> Any:
-        who = find_caller().f_globals.get("__name__", "")
-        if not who.startswith(("keras.", "tensorflow.")):
-            watch.taken[id(dataset)] = dataset
-        return original(dataset)
-
-    return go
 
 
 def _watch_for(watch: DataWatch, line: int, iterable: Any) -> Any:

@@ -185,7 +185,7 @@ class _Watching:
                     name=name, line=line, calls=0, seconds=0.0, by_batch=by_batch, steers=steers
                 )
                 self.callbacks.setdefault((name, by_batch), seen)
-                setattr(callback, method, self.time(f"{name}.{by_batch}:{method}", function))
+                setattr(callback, method, self.time(f"{name}.{by_batch}|{method}", function))
 
     def note_made(self, arguments: dict[str, Any]) -> None:
         """Counts the train functions that are made."""
@@ -203,8 +203,8 @@ class _Watching:
             result = original(dataset, batch_size, *words, **named)
             line = self.run.user_line()
             if line is not None:
-                self.made[f"batch@{line}"] = int(batch_size)
-                self.made[f"epoch_steps@{line}"] = int(result.cardinality())
+                self.made[f"batch:{line}"] = int(batch_size)
+                self.made[f"epoch_steps:{line}"] = int(result.cardinality())
             return result
 
         return call
@@ -334,13 +334,13 @@ class _Watching:
         counts |= {f"{name}_s": seconds for name, seconds in self.seconds.items()}
         counts |= {f"retrace.{each.name}_s": each.seconds for each in self.by_code.values()}
         counts |= {"arrays": len(self.arrays), "seconds": time.perf_counter() - self.began}
-        counts = {name: count for name, count in counts.items() if ":" not in name}
+        counts = {name: count for name, count in counts.items() if "|" not in name}
         for key, value in (("counts", counts), ("settings", self.settings), ("lines", self.lines)):
             fields.setdefault(key, {}).update(value)
 
     def sum_up(self, key: tuple[str, bool], seen: CallbackSeen) -> CallbackSeen:
         """A callback's calls, as many as its most called method's, and seconds of all its methods."""
-        begin = f"{key[0]}.{key[1]}:"
+        begin = f"{key[0]}.{key[1]}|"
         seconds = {what: self.seconds[what] for what in self.calls if what.startswith(begin)}
         return dataclasses.replace(
             seen,

@@ -24,7 +24,6 @@ from suite.cells.cell import Cell
 from suite.model import CellResult, Check, Document, container_seconds
 from suite.model.why import (
     BASE,
-    CallbackSeen,
     Inquiry,
     Round,
     RunNotes,
@@ -115,8 +114,8 @@ def plant(
     line = fields.pop("line", 30)
     change = Try(
         name=name,
-        intervention=name.partition("@")[0],
-        target=name.partition("@")[2],
+        intervention=name.partition(":")[0],
+        target=name.partition(":")[2],
         cause=cause,  # type: ignore[arg-type]
         kind=kind,  # type: ignore[arg-type]
         text=f"write {name}",
@@ -127,20 +126,20 @@ def plant(
 
 
 IDLE = (
-    plant("prefetch@34", "input", waits=True, line=34),
-    plant("python@30", "input", "ceiling"),
+    plant("prefetch:34", "input", waits=True, line=34),
+    plant("python:30", "input", "ceiling"),
     plant("memory", "input", "ceiling", line=None, leaves={"input": 0.1}),
-    plant("callback@51", "callback", line=51, leaves={"callback": 0.02}),
+    plant("callback:51", "callback", line=51, leaves={"callback": 0.02}),
     plant("callbacks", "callback", "ceiling", line=None, leaves={"callback": 0.0}),
     plant("validation", "validation", "ceiling", line=60, leaves={"validation": 0.0}),
     plant("validate-rarely", "validation", line=60, leaves={"validation": 0.2}),
     plant("eager-off", "eager", line=44, training="rounding", leaves={"eager": 0.0}, norm=1e-6),
     plant("steps_per_execution", "overhead", line=44, leaves={"overhead": 0.1}),
     plant(
-        "batch@8", "overhead", line=61, training="otherwise", scale=8.0, leaves={"overhead": 0.12}
+        "batch:8", "overhead", line=61, training="otherwise", scale=8.0, leaves={"overhead": 0.12}
     ),
     plant("jit", "overhead", line=44, training="rounding", late=True, norm=1e-5),
-    plant("cache@30", "input", needs="3 MB of memory", leaves={"input": 0.02}),
+    plant("cache:30", "input", needs="3 MB of memory", leaves={"input": 0.02}),
 )
 """Twelve changes such as apply to an ordinary script; each helps where its part takes time."""
 
@@ -160,13 +159,12 @@ class MadeUp:
     setup_s: float = 2.0
     steps: int = 49
     norms: float = 0.0
-    by_batch: bool = False
     fails: str = ""
     facts: Mapping[str, object] = field(default_factory=dict)
 
 
 def make_script(step: float = 0.04, *, tries: Sequence[Planted] = IDLE, **fields: Any) -> MadeUp:
-    """A script on a CPU; ``fields`` are parts, as seconds or as (wall, CPU) seconds, and those of `MadeUp`."""
+    """A script on a CPU; ``fields`` are parts, in seconds or (wall, CPU) seconds, and those of `MadeUp`."""
     own = {key: fields.pop(key) for key in list(fields) if key in MadeUp.__dataclass_fields__}
     parts = {"step": step, **fields}
     both = {name: of if isinstance(of, tuple) else (of, of) for name, of in parts.items()}
@@ -282,10 +280,8 @@ def _run(
     if fail:
         return base, RunNotes(error=fail)
     moved = 1 + sum(planted.norm for planted in on) + draw.gauss(0, script.norms)
-    batch = 32 * max([planted.change.scale for planted in on], default=1.0)
     printed = [0.693, 0.51, 0.42 * (1 + sum(planted.printed for planted in on)), seconds]
-    seen = CallbackSeen(name="LR", line=51, calls=49, seconds=0.1, by_batch=True)
-    watched = Watched(clock="fit", line=61, callbacks=[seen] * script.by_batch)
+    watched = Watched(clock="fit", line=61, counts={"batch": 32.0})
     result = replace(
         base,
         outcome="measured",
@@ -301,7 +297,6 @@ def _run(
             "from_step": 49.0,
             "to_step": 49.0 + script.steps,
             "epoch_steps": 49.0,
-            "batch": batch,
             "applied": float(min([planted.applied for planted in on], default=0)),
             "ended": 0.0,
             "norm.3": 12.5,

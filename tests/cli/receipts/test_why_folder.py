@@ -64,7 +64,7 @@ def test_it_holds_its_own_files_and_no_others(asked: Path) -> None:
     }
     page = (asked / "why.md").read_text(encoding="utf-8")
     assert "**On the CPU the script loses time: 7" in page
-    assert "Line 30: write cache@30 (needs 3 MB of memory)" in page
+    assert "Line 30: write cache:30 (needs 3 MB of memory)" in page
 
 
 def test_a_report_is_made_of_the_documents_alone(folder: Path, shell: Shell, drawing: None) -> None:
@@ -138,15 +138,15 @@ def test_the_plan_has_the_runs_of_its_rounds_and_no_others(asked: Path) -> None:
 def test_a_try_is_defended_by_its_runs_and_pairs(
     folder: Path, shell: Shell, tmp_path: Path
 ) -> None:
-    page = well(shell.run("defend", str(folder), "cache@30")).out
-    assert page.startswith("# How do you know? cache@30 — SIMULATED\n")
+    page = well(shell.run("defend", str(folder), "cache:30")).out
+    assert page.startswith("# How do you know? cache:30 — SIMULATED\n")
     claim, pairs, runs = page.split("Table: ")[1:]
-    assert "| cache@30 | cpu " in claim
-    used = re.findall(r"^\| (\d+) +\| base +\| +(\d+) \| cache@30 ", pairs, re.MULTILINE)
+    assert "| cache:30 | cpu " in claim
+    used = re.findall(r"^\| (\d+) +\| base +\| +(\d+) \| cache:30 ", pairs, re.MULTILINE)
     assert len(used) >= 3
     told = dict(re.findall(r"^\| (\d+) \| cpu \| \d+ \| (\S+) ", runs, re.MULTILINE))
     assert {told[before] for before, _ in used} == {"base"}
-    assert {told[after] for _, after in used} == {"cache@30"}
+    assert {told[after] for _, after in used} == {"cache:30"}
     loaded = load_campaign(folder)
     walls = {
         str(cell.params["run"]): cell.samples_s[0]

@@ -184,7 +184,14 @@ def test_work_that_is_only_handed_over_is_waited_for_at_both_ends() -> None:
     assert script.fences == [5, 9]
 
 
-@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_slow_steps_are_waited_for() -> None:
+    script = Script(step_s=4.0)
+    script.until_over(script.step)
+    assert script.clock.steps == 6
+    assert seconds_per_step(script) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("steps", [0, 1])
 def test_too_few_steps_are_no_window(steps: int) -> None:
     script = Script()
     for _ in range(steps):

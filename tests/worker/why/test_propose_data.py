@@ -99,7 +99,7 @@ def test_a_stage_that_moves_finds_its_way_back_in_every_chain_or_stays() -> None
 def test_one_cache_for_a_function_that_makes_several_data_sets() -> None:
     train, test = (chain(SLICES, MAP, BATCH, number=number) for number in (0, 1))
     (one,) = propose(CACHE, watched(*train, *test))
-    assert (one.name, one.line, one.text) == ("cache@2", 2, ".map(…).cache()")
+    assert (one.name, one.line, one.text) == ("cache:2", 2, ".map(…).cache()")
     assert one.needs.startswith("memory for its elements")
 
 
@@ -150,6 +150,8 @@ def test_memory_stands_for_all_input_there_is(seen: dict[str, Any], line: int | 
         [] if line is None else [("ceiling", line)]
     )
     assert [each.target for each in tries if each.target] == (["7"] if line == 7 else [])
+    # What a loop of the script's own goes over may come from where nobody looks.
+    assert propose(MEMORY, Watched(clock="tape", line=99, **seen))
 
 
 def test_python_of_the_data_is_input_and_python_in_the_model_a_fallback() -> None:

@@ -57,34 +57,34 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     (
         "eager",
         watched(settings={"run_eagerly": "True"}),
-        [("eager@compile", "fix", "compile(…) without run_eagerly=True")],
+        [("eager:compile", "fix", "compile(…) without run_eagerly=True")],
     ),
     (
         "eager",
         watched("function", settings={"run_functions_eagerly": "True"}),
-        [("eager@functions", "fix", "without tf.config.run_functions_eagerly(True)")],
+        [("eager:functions", "fix", "without tf.config.run_functions_eagerly(True)")],
     ),
     (
         "eager",
         watched("tape", lines={"tape.function": 7, "tape": 9}),
-        [("eager@7", "fix", "@tf.function above this def")],
+        [("eager:7", "fix", "@tf.function above this def")],
     ),
     ("eager", watched(lines={"tape.function": 7}), []),
     # Retraces: those that cost something, and can be ended.
     (
         "retrace",
         retrace("number: w is 1.0, then 0.9; n is 1, then 2"),
-        [("retrace@step:number:w,n", "fix", "w, n passed to step as a tensor: tf.constant(…)")],
+        [("retrace:step:number:w,n", "fix", "w, n passed to step as a tensor: tf.constant(…)")],
     ),
     (
         "retrace",
         retrace("shape: a is (32, 4), then (16, 4)"),
-        [("retrace@step:shape", "fix", "@tf.function(reduce_retracing=True) above step")],
+        [("retrace:step:shape", "fix", "@tf.function(reduce_retracing=True) above step")],
     ),
     (
         "retrace",
         retrace("anew: made again and again"),
-        [("retrace@step:anew", "fix", "step made a tf.function once, before the loop")],
+        [("retrace:step:anew", "fix", "step made a tf.function once, before the loop")],
     ),
     ("retrace", retrace("object: model is another object"), []),
     ("retrace", retrace("shape: a is (32, 4), then (16, 4)", seconds=0.4), []),
@@ -95,7 +95,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
         watched(callbacks=[callback()]),
         [
             (
-                "callbacks@Slow:batch:50",
+                "callbacks:Slow:batch:50",
                 "fix",
                 "`if batch % 50: return` as the first line of Slow.on_train_batch_end",
             )
@@ -104,35 +104,35 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     (
         "callbacks",
         watched(callbacks=[epochs("ModelCheckpoint")]),
-        [("callbacks@ModelCheckpoint:epoch:5", "fix", "ModelCheckpoint(…, save_freq=240)")],
+        [("callbacks:ModelCheckpoint:epoch:5", "fix", "ModelCheckpoint(…, save_freq=240)")],
     ),
     (
         "callbacks",
         watched(callbacks=[epochs("TensorBoard", calls=4)]),
-        [("callbacks@TensorBoard:epoch:3", "fix", "TensorBoard(…, histogram_freq=3)")],
+        [("callbacks:TensorBoard:epoch:3", "fix", "TensorBoard(…, histogram_freq=3)")],
     ),
     # What has a say in the training is left out at most; so is what a window holds once.
     (
         "callbacks",
         watched(callbacks=[callback("EarlyStopping", steers=True)]),
-        [("callbacks@EarlyStopping", "ceiling", "without EarlyStopping")],
+        [("callbacks:EarlyStopping", "ceiling", "without EarlyStopping")],
     ),
     (
         "callbacks",
         watched(callbacks=[epochs(calls=2)]),
-        [("callbacks@Slow", "ceiling", "without Slow")],
+        [("callbacks:Slow", "ceiling", "without Slow")],
     ),
     # Validation.
     ("validation", watched(counts={"validation": 6, "validation_s": 0.4}), []),
     (
         "validation",
         watched(counts={"validation": 6, "validation_s": 4.0}),
-        [("validation@5", "fix", "validation_freq=5")],
+        [("validation:5", "fix", "validation_freq=5")],
     ),
     (
         "validation",
         watched(counts={"validation": 5, "validation_s": 4.0}, settings={"validation_freq": "2"}),
-        [("validation@8", "fix", "validation_freq=8")],
+        [("validation:8", "fix", "validation_freq=8")],
     ),
     (
         "validation",
@@ -147,7 +147,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
         statement("print(loss.numpy())"),
         [
             (
-                "statement@20:50",
+                "statement:20:50",
                 "fix",
                 "every 50 turns only (if step % 50 == 0:): print(loss.numpy())",
             )
@@ -158,7 +158,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
         statement("if n % 20 == 0: save(model)", calls=420),
         [
             (
-                "statement@20:10",
+                "statement:20:10",
                 "fix",
                 "every 200 turns only (% 200 for % 20): if n % 20 == 0: save(model)",
             )
@@ -167,7 +167,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     (
         "statement",
         statement("if n % often == 0: save(model)"),
-        [("statement@20", "ceiling", "without: if n % often == 0: save(model)")],
+        [("statement:20", "ceiling", "without: if n % often == 0: save(model)")],
     ),
     # Conversions: of few arrays again and again, of slices, of others each time.
     ("convert", watched(counts={"convert": 90, "arrays": 90, "convert_s": 4.0}), []),
@@ -186,7 +186,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     (
         "on_batch",
         watched(counts={"single.predict_s": 4.0, "single.fit_s": 0.1}),
-        [("on_batch@predict", "fix", "predict_on_batch(…) instead of predict(…)")],
+        [("on_batch:predict", "fix", "predict_on_batch(…) instead of predict(…)")],
     ),
     # Start-up.
     ("reuse", watched(counts={"train_functions": 1}), []),
@@ -205,7 +205,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     (
         "steps_per_execution",
         watched(),
-        [("steps_per_execution@24", "fix", "compile(…, steps_per_execution=24)")],
+        [("steps_per_execution:24", "fix", "compile(…, steps_per_execution=24)")],
     ),
     ("steps_per_execution", watched(callbacks=[callback(seconds=0.0)]), []),
     ("steps_per_execution", watched(settings={"run_eagerly": "True"}), []),
@@ -214,21 +214,21 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     ("steps_per_execution", watched(counts={"epoch_steps": 1}), []),
     ("steps_per_execution", watched(counts={"epoch_steps": 0}), []),
     # XLA.
-    ("jit", watched(), [("jit@True", "fix", "compile(…, jit_compile=True)")]),
+    ("jit", watched(), [("jit:True", "fix", "compile(…, jit_compile=True)")]),
     (
         "jit",
         watched(settings={"jit_compile": "True"}),
-        [("jit@False", "fix", "compile(…, jit_compile=False)")],
+        [("jit:False", "fix", "compile(…, jit_compile=False)")],
     ),
     (
         "jit",
         watched("function", lines={"step.function": 12}),
-        [("jit@12", "fix", "@tf.function(jit_compile=True) above this def")],
+        [("jit:12", "fix", "@tf.function(jit_compile=True) above this def")],
     ),
     ("jit", watched("tape"), []),
     # Larger batches, where there are examples enough.
-    ("batch", watched(), [("batch@8", "fix", "batch_size=256")]),
-    ("batch", watched(counts={"epoch_steps": 49}), [("batch@7", "fix", "batch_size=224")]),
+    ("batch", watched(), [("batch:8", "fix", "batch_size=256")]),
+    ("batch", watched(counts={"epoch_steps": 49}), [("batch:7", "fix", "batch_size=224")]),
     ("batch", watched(counts={"epoch_steps": 9}), []),
     ("batch", watched("function"), []),
     (
@@ -236,15 +236,15 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
         watched(
             "function",
             stages=[Stage(dataset=0, method="batch", line=6)],
-            counts={"batch@6": 10, "epoch_steps@6": -1},
+            counts={"batch:6": 10, "epoch_steps:6": -1},
         ),
-        [("batch@6:8", "fix", ".batch(80)")],
+        [("batch:6:8", "fix", ".batch(80)")],
     ),
     (
         "batch",
         watched(
             stages=[Stage(dataset=0, method="batch", line=6)],
-            counts={"batch@6": 10, "epoch_steps@6": -2},
+            counts={"batch:6": 10, "epoch_steps:6": -2},
         ),
         [],
     ),
@@ -257,7 +257,7 @@ def test_it_is_proposed_where_it_applies(
 ) -> None:
     found = propose(name, seen)
     assert [(each.name, each.kind, each.text) for each in found] == tries
-    assert all(each.name.partition("@")[::2] == (name, each.target) for each in found)
+    assert all(each.name.partition(":")[::2] == (name, each.target) for each in found)
 
 
 @pytest.mark.parametrize(

@@ -92,21 +92,21 @@ for fold in range(99): make().fit(x[:128], y[:128], verbose=0)
 
 TRIES: dict[str, list[str]] = {
     "fit": [
-        "callbacks@Slow:batch:5",
-        "callbacks@Each:epoch:2",
-        "callbacks@Each,Slow",
-        "validation@2",
+        "callbacks:Slow:batch:5",
+        "callbacks:Each:epoch:2",
+        "callbacks:Each,Slow",
+        "validation:2",
     ],
-    "plain": ["steps_per_execution@2", "jit@True", "batch@4", "mixed_precision"],
-    "eager": ["eager@compile"],
-    "functions": ["eager@functions"],
-    "tape": ["eager@7", "statement@13:5", "placement"],
-    "bare": ["eager@model", "convert"],
-    "numbers": ["retrace@weighted:number:w", "jit@11"],
-    "shapes": ["retrace@any_shape:shape"],
-    "anew": ["retrace@step:anew"],
-    "dataset": ["batch@11:8", "copies@/CPU:0"],
-    "batches": ["on_batch@fit", "on_batch@predict", "on_batch@evaluate"],
+    "plain": ["steps_per_execution:2", "jit:True", "batch:4", "mixed_precision"],
+    "eager": ["eager:compile"],
+    "functions": ["eager:functions"],
+    "tape": ["eager:7", "statement:13:5", "placement"],
+    "bare": ["eager:model", "convert"],
+    "numbers": ["retrace:weighted:number:w", "jit:11"],
+    "shapes": ["retrace:any_shape:shape"],
+    "anew": ["retrace:step:anew"],
+    "dataset": ["batch:11:8", "copies"],
+    "batches": ["on_batch:fit", "on_batch:predict", "on_batch:evaluate"],
     "folds": ["reuse"],
 }
 
@@ -126,7 +126,7 @@ for name, tasks in json.load(sys.stdin).items():
 
 
 def make_task(name: str, number: int) -> dict[str, Any]:
-    intervention, _, target = name.partition("@")
+    intervention, _, target = name.partition(":")
     tries = [] if name == "base" else [{"intervention": intervention, "target": target}]
     identity = f"why.{name}/run={number}"
     return {"id": identity, "window": [4, 24, -1], "watch": not tries, "tries": tries}
@@ -170,14 +170,14 @@ EXACT = [
     *(("fit", name) for name in TRIES["fit"]),
     *(("tape", name) for name in TRIES["tape"][1:]),
     *((body, name) for body in ("shapes", "anew", "batches") for name in TRIES[body]),
-    *(("bare", "convert"), ("dataset", "copies@/CPU:0")),
+    *(("bare", "convert"), ("dataset", "copies")),
 ]
 ROUNDED = [
     *((body, TRIES[body][0]) for body in ("eager", "functions", "tape", "bare", "folds")),
     *(("numbers", name) for name in TRIES["numbers"]),
     *(("plain", name) for name in TRIES["plain"][:2]),
 ]
-OTHERWISE = [("plain", "batch@4"), ("plain", "mixed_precision"), ("dataset", "batch@11:8")]
+OTHERWISE = [("plain", "batch:4"), ("plain", "mixed_precision"), ("dataset", "batch:11:8")]
 
 
 def find(runs: dict[str, Any], script: str, name: str) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def test_a_change_takes_effect_and_leaves_the_training_as_it_is(
 ) -> None:
     base, changed = runs[script]["base"]["evidence"], find(runs, script, name)
     steps = [each for each in (3, 10) if f"norm.{each}" in changed]
-    assert steps or name == "steps_per_execution@2"
+    assert steps or name == "steps_per_execution:2"
     for each in steps:
         assert changed[f"norm.{each}"] == pytest.approx(base[f"norm.{each}"], rel=tolerance, abs=0)
 
@@ -213,13 +213,13 @@ def test_what_trains_otherwise_does_so(runs: dict[str, Any], script: str, name: 
     ("script", "name", "number", "before", "after"),
     [
         # 24 steps and some: the last ones of the window's last turn may or may not be in it.
-        ("fit", "callbacks@Slow:batch:5", 1.5, 20, 5),
-        ("fit", "callbacks@Each,Slow", 1.5, 20, 0),
-        ("fit", "callbacks@Each:epoch:2", 2.5, 4, 2),
-        ("fit", "validation@2", 3.5, 4, 2),
-        ("tape", "statement@13:5", 1.5, 12, 3),
-        ("numbers", "retrace@weighted:number:w", 4.5, 24, 2),
-        ("shapes", "retrace@any_shape:shape", 4.5, 24, 3),
+        ("fit", "callbacks:Slow:batch:5", 1.5, 20, 5),
+        ("fit", "callbacks:Each,Slow", 1.5, 20, 0),
+        ("fit", "callbacks:Each:epoch:2", 2.5, 4, 2),
+        ("fit", "validation:2", 3.5, 4, 2),
+        ("tape", "statement:13:5", 1.5, 12, 3),
+        ("numbers", "retrace:weighted:number:w", 4.5, 24, 2),
+        ("shapes", "retrace:any_shape:shape", 4.5, 24, 3),
     ],
 )
 def test_what_is_thinned_runs_more_rarely(
@@ -269,7 +269,7 @@ def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:
     assert watched["functions"]["settings"]["run_functions_eagerly"] == "True"
     assert watched["eager"]["settings"]["run_eagerly"] == "True"
     assert watched["numbers"]["lines"]["step.function"] == 11
-    assert watched["dataset"]["counts"]["batch@11"] == 4
+    assert watched["dataset"]["counts"]["batch:11"] == 4
     assert watched["folds"]["counts"]["train_functions"] > 4
     singles = watched["batches"]["counts"]
     assert min(singles[f"single.{method}"] for method in ("fit", "predict", "evaluate")) > 15

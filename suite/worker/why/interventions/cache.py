@@ -56,7 +56,7 @@ def _propose(watched: Watched, gpu: bool) -> Iterator[Try]:  # noqa: ARG001  the
             away & {each.key for each in other} and stage.key not in {each.key for each in other}
             for other in chains
         )
-        name = f"cache@{stage.line}"
+        name = f"cache:{stage.line}"
         if lost or name in names or (stage.bytes or 0) > MOST_BYTES or not keys:
             continue
         names.add(name)

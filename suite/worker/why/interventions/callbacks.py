@@ -18,7 +18,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     if is_worth(watched, sum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
         names = sorted({each.name for each in some})
         yield make_try(
-            f"callbacks@{','.join(names)}",
+            f"callbacks:{','.join(names)}",
             "callback",
             f"without {' and '.join(names)}",
             max(some, key=lambda each: each.seconds).line,
@@ -29,7 +29,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         every = thin_to(each.calls) or NEVER
         text = _describe(each, every, int(watched.counts.get("epoch_steps", 0)))
         unit = "batch" if each.by_batch else "epoch"
-        yield make_try(f"callbacks@{each.name}:{unit}:{every}", "callback", text, each.line)
+        yield make_try(f"callbacks:{each.name}:{unit}:{every}", "callback", text, each.line)
 
 
 def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:

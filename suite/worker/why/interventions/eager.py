@@ -28,7 +28,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         text = (
             "graph = tf.function(model) before the loop, and graph(…) for model(…) under the tape"
         )
-    yield make_try(f"eager@{target}", "eager", text, line, training="rounding")
+    yield make_try(f"eager:{target}", "eager", text, line, training="rounding")
 
 
 def _install(run: ScriptRun, target: str) -> None:

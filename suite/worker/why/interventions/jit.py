@@ -23,7 +23,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         target, text = f"{line}", "@tf.function(jit_compile=True) above this def"
     else:
         return
-    yield make_try(f"jit@{target}", "overhead", text, line, training="rounding", late=True)
+    yield make_try(f"jit:{target}", "overhead", text, line, training="rounding", late=True)
 
 
 def _install(run: ScriptRun, target: str) -> None:

@@ -28,7 +28,8 @@ def _propose(watched: Watched, gpu: bool) -> Iterator[Try]:  # noqa: ARG001  the
     loops = {each.loop for each in watched.statements if each.is_step}
     calls = [each for each in watched.python_calls if each.of_data]
     lines = sorted({each.line for each in calls if each.kind == "for" and each.line in loops})
-    if watched.stages or lines or any(each.kind != "for" for each in calls):
+    own = watched.clock in ("function", "tape")  # what it goes over may come from another module
+    if own or watched.stages or lines or any(each.kind != "for" for each in calls):
         yield Try(
             name="memory",
             intervention="memory",

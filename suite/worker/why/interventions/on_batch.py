@@ -18,7 +18,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     for method, sibling in SIBLINGS.items():
         if is_worth(watched, watched.counts.get(f"single.{method}_s", 0.0)):
             yield make_try(
-                f"on_batch@{method}",
+                f"on_batch:{method}",
                 "overhead",
                 f"{sibling}(…) instead of {method}(…)",
                 watched.lines.get(f"single.{method}"),

@@ -25,7 +25,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         if kind in _TEXTS and is_worth(watched, watched.counts.get(f"retrace.{each.name}_s", 0.0)):
             target = f"{each.name}:{kind}{names and ':'}{names.replace(' ', '')}"
             text = _TEXTS[kind].format(name=each.name, names=names)
-            yield make_try(f"retrace@{target}", "retracing", text, each.line, training="rounding")
+            yield make_try(f"retrace:{target}", "retracing", text, each.line, training="rounding")
 
 
 def _install(run: ScriptRun, target: str) -> None:

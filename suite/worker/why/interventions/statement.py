@@ -27,7 +27,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
             what = f"% {every * rare} for % {rare}" if number else f"if step % {every} == 0:"
             text = f"every {every * rare} turns only ({what}): {each.text}"
         yield make_try(
-            f"statement@{each.line}{f':{every}' if every else ''}",
+            f"statement:{each.line}{f':{every}' if every else ''}",
             _find_cause(each.text),
             text,
             each.line,

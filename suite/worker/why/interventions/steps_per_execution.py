@@ -27,7 +27,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     # So that an epoch has a whole number of executions, if it can be.
     several = max((n for n in range(8, MOST + 1) if steps % n == 0), default=min(steps, 16))
     yield make_try(
-        f"steps_per_execution@{several}",
+        f"steps_per_execution:{several}",
         "overhead",
         f"compile(…, steps_per_execution={several})",
         watched.lines.get("compile"),

@@ -20,7 +20,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     frequency = (every or 1) * int(before) if fix else NEVER
     steers = sorted({each.name for each in watched.callbacks if each.steers})
     yield make_try(
-        f"validation@{frequency}" if fix else "validation",
+        f"validation:{frequency}" if fix else "validation",
         "validation",
         f"validation_freq={frequency}" if fix else "without validation",
         watched.lines.get("fit"),

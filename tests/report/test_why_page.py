@@ -1,6 +1,6 @@
 """Why a script is slow, as people read it: made-up answers, and each sentence where it is true and where not.
 
-``UPDATE_GOLDEN=1 pytest tests/report/test_why.py`` writes the pages anew.  Read the difference.
+``UPDATE_GOLDEN=1 pytest tests/report/test_why_page.py`` writes the pages anew.  Read the difference.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ SENTENCES = {
     "what an epoch costs is unknown, since no epoch was seen": "slower",
     "**Tried, no gain:** from_memory 1.03× slower (0.98–1.08)": "nothing",
     "**Undecided:** from_memory 1.3× faster (0.9–1.9)": "undecided",
-    "**Took no effect:** cache@30": "undecided",
-    "**Failed:** prefetch@33 (InvalidArgumentError: no such element)": "undecided",
+    "**Took no effect:** cache:30": "undecided",
+    "**Failed:** prefetch:33 (InvalidArgumentError: no such element)": "undecided",
     "**Not tried:** jit_compile (the budget of 30 s was spent)": "undecided",
-    "**Not offered, since it trains otherwise than it should:** prefetch@33": "noisy",
+    "**Not offered, since it trains otherwise than it should:** prefetch:33": "noisy",
     "**The rest:** 5 % of the time on the CPU and 7 % of the time on the GPU": "named",
     "no time: the GPU's driver is a stand-in": "stand-in",
     "other random numbers, the same distribution": "noisy",
@@ -154,7 +154,7 @@ def change(name: str, **fields: object) -> Callable[[], Answer]:
             change(
                 "named",
                 together={
-                    "cpu": structs.replace(ANSWERS["named"]().together["cpu"], tries=("cache@30",))
+                    "cpu": structs.replace(ANSWERS["named"]().together["cpu"], tries=("cache:30",))
                 },
             ),
             "Line 30",
@@ -177,7 +177,7 @@ def test_the_picture_has_a_row_for_each_change_and_no_time_that_is_none() -> Non
     (panel,) = picture.content.panels
     assert panel.places[:3] == (
         "today",
-        "together: cache@30 and steps_per_execution",
+        "together: cache:30 and steps_per_execution",
         "at most: batches out of memory",
     )
     assert [mark is not None for mark in panel.marks["cuda"]] == [True, False, False, True] + [
