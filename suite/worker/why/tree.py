@@ -210,8 +210,13 @@ class Tree:
             if line in self._thinned.keys() - self._turns.keys() and not _is_trivial(statement):
                 # Outer blocks come first: a loop on one line stands for its body, too.
                 self._turns[line] = 0
-                block[at] = _code(f"is_due({line})", statement, "if {}: pass")
-                block[at].body = [statement]  # type: ignore[attr-defined]
+                due: Any = _code(f"is_due({line})", statement, "if {}: pass")
+                due.body = [statement]
+                if isinstance(statement, ast.If) and not statement.orelse:
+                    # Of the turns in which it does something as it is.
+                    due.test = ast.copy_location(ast.BoolOp(ast.And(), [statement.test, due.test]), due)
+                    due.body = statement.body
+                block[at] = due
 
     def _begin(self, node: _Function) -> None:
         """Statements in the loops of a function begin their turns anew with each call of it."""
