@@ -26,7 +26,7 @@ OnFor = Callable[[int, Any], Any]
 """From the line of a ``for`` and what it goes over to what it goes over instead."""
 
 TEXT_CHARS = 80
-"""A statement is quoted by so many characters of its first line."""
+"""A statement is quoted by so many characters."""
 
 _TRAINS = {
     *("fit", "fit_generator", "train_on_batch", "train_step", "GradientTape", "gradient"),
@@ -174,7 +174,9 @@ class Tree:
                     Statement(
                         line=node.lineno,
                         end_line=node.end_lineno or node.lineno,
-                        text=self._lines[node.lineno - 1].strip()[:TEXT_CHARS],
+                        text=" ".join(
+                            line.strip() for line in self._lines[node.lineno - 1 : node.end_lineno]
+                        )[:TEXT_CHARS],
                         loop=loop.node.lineno,
                         calls=self._calls[number] + is_open,
                         seconds=seconds,
