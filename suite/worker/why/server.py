@@ -253,7 +253,7 @@ def _start(
         os.closerange(kept + 1, 4096)
         action(kept)
     except BaseException:  # noqa: BLE001  nothing of the parent's may go on here
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(1)
 

@@ -110,7 +110,7 @@ def _watch_fit(original: Any, steps: Steps) -> Any:
 
     signature = inspect.signature(original)
 
-    class Marks(keras.callbacks.Callback):  # type: ignore[misc]  keras has no types
+    class Marks(keras.callbacks.Callback):  # type: ignore[misc]
         """Put in last: an epoch's validation and callbacks are over when the next one begins."""
 
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002

@@ -185,6 +185,20 @@ class Tree:
                 )
         return sorted(result, key=lambda statement: (statement.line, -statement.end_line))
 
+    def find_function(self, frame: FrameType) -> int | None:
+        """The line of the ``def`` of the function that a frame runs; None: none, or it is in a loop there."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, _Function):
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                if (node.name, first) == (frame.f_code.co_name, frame.f_code.co_firstlineno):
+                    loops = [
+                        part for part in _inside(node) if isinstance(part, ast.For | ast.While)
+                    ]
+                    lines = [(loop.lineno, loop.end_lineno or 0) for loop in loops]
+                    within = any(begin <= frame.f_lineno <= end for begin, end in lines)
+                    return None if within else node.lineno
+        return None
+
     def _running(self, frame: FrameType | None) -> Iterator[tuple[_Loop, int]]:
         """The timed statements on the stack, by number."""
         while frame is not None:
@@ -216,7 +230,9 @@ class Tree:
                 due.body = [statement]
                 if isinstance(statement, ast.If) and not statement.orelse:
                     # Of the turns in which it does something as it is.
-                    due.test = ast.copy_location(ast.BoolOp(ast.And(), [statement.test, due.test]), due)
+                    due.test = ast.copy_location(
+                        ast.BoolOp(ast.And(), [statement.test, due.test]), due
+                    )
                     due.body = statement.body
                 block[at] = due
 

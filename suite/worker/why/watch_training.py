@@ -345,7 +345,7 @@ class _Watching:
         return dataclasses.replace(
             seen,
             calls=max((self.calls[what] for what in seconds), default=0),
-            seconds=sum(seconds.values()),
+            seconds=math.fsum(seconds.values()),
             method=max(seconds, key=lambda what: seconds[what], default="").removeprefix(begin),
         )
 

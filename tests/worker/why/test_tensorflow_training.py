@@ -210,21 +210,22 @@ def test_what_trains_otherwise_does_so(runs: dict[str, Any], script: str, name: 
 
 
 @pytest.mark.parametrize(
-    ("script", "name", "number", "before", "after"),
+    ("script", "name", "number", "counts"),
     [
         # 24 steps and some: the last ones of the window's last turn may or may not be in it.
-        ("fit", "callbacks:Slow:batch:5", 1.5, 20, 5),
-        ("fit", "callbacks:Each,Slow", 1.5, 20, 0),
-        ("fit", "callbacks:Each:epoch:2", 2.5, 4, 2),
-        ("fit", "validation:2", 3.5, 4, 2),
-        ("tape", "statement:13:5", 1.5, 12, 3),
-        ("numbers", "retrace:weighted:number:w", 4.5, 24, 2),
-        ("shapes", "retrace:any_shape:shape", 4.5, 24, 3),
+        ("fit", "callbacks:Slow:batch:5", 1.5, (20, 5)),
+        ("fit", "callbacks:Each,Slow", 1.5, (20, 0)),
+        ("fit", "callbacks:Each:epoch:2", 2.5, (4, 2)),
+        ("fit", "validation:2", 3.5, (4, 2)),
+        ("tape", "statement:13:5", 1.5, (12, 3)),
+        ("numbers", "retrace:weighted:number:w", 4.5, (24, 2)),
+        ("shapes", "retrace:any_shape:shape", 4.5, (24, 3)),
     ],
 )
 def test_what_is_thinned_runs_more_rarely(
-    runs: dict[str, Any], script: str, name: str, number: float, before: int, after: int
+    runs: dict[str, Any], script: str, name: str, number: float, counts: tuple[int, int]
 ) -> None:
+    before, after = counts
     assert runs[script]["base"]["printed"].count(number) >= before
     assert runs[script][name]["printed"].count(number) <= after
 
