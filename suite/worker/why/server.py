@@ -65,6 +65,7 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     began = time.perf_counter_ns()
     if not place.gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
         import tensorflow as tf
 
         _ = tf.keras.Model

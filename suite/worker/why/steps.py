@@ -122,12 +122,15 @@ def _watch_train_function(original: Any, steps: Steps) -> Any:
 
         def call(*arguments: Any, **more: Any) -> Any:
             steps.clock.begin()
+            # An epoch's last call can do fewer of them.
+            several = (model.steps_per_execution or 1) > 1
+            before = int(model.optimizer.iterations) if several else 0
             steps.within += 1
             try:
                 logs = function(*arguments, **more)
             finally:
                 steps.within -= 1
-            steps.end(model.steps_per_execution or 1)
+            steps.end(int(model.optimizer.iterations) - before if several else 1)
             return logs
 
         ours.add(call)
