@@ -62,6 +62,33 @@ for i in range(99):
     with tf.GradientTape() as tape: loss = tf.reduce_mean((m(x[:32], training=True) - y[:32]) ** 2)
     opt.apply_gradients(zip(tape.gradient(loss, m.trainable_variables), m.trainable_variables))
 """
+SCRIPTS["nested"] = """\
+def slope():
+    with tf.GradientTape() as tape: tape.watch(points); height = m(points) ** 2
+    return tape.gradient(height, points)
+def flatten():
+    with tf.GradientTape() as tape: loss = tf.reduce_mean(slope() ** 2)
+    opt.apply_gradients(zip(tape.gradient(loss, m.trainable_variables), m.trainable_variables))
+points = tf.constant(x[:32])
+for i in range(99): flatten(); print(6.5)
+"""
+SCRIPTS["two"] = """\
+other, opt2 = make(), tf.keras.optimizers.Adam()
+def both(a, b):
+    with tf.GradientTape() as first, tf.GradientTape() as second:
+        losses = [tf.reduce_mean((model(a) - b) ** 2) for model in (m, other)]
+    grads = first.gradient(losses[0], m.trainable_variables)
+    grads2 = second.gradient(losses[1], other.trainable_variables)
+    opt.apply_gradients(zip(grads, m.trainable_variables))
+    opt2.apply_gradients(zip(grads2, other.trainable_variables))
+for i in range(99): both(x[:32], y[:32]); print(6.5)
+"""
+SCRIPTS["by hand"] = """\
+def update(a, b):
+    with tf.GradientTape() as tape: loss = tf.reduce_mean((m(a) - b) ** 2)
+    for v, g in zip(m.trainable_variables, tape.gradient(loss, m.trainable_variables)): v.assign_sub(0.01 * g)
+for i in range(99): update(x[:32], y[:32]); print(6.5)
+"""
 SCRIPTS["numbers"] = """\
 @tf.function
 def weighted(a, b, w): print(4.5); return step(a, b) * w
@@ -102,6 +129,9 @@ TRIES: dict[str, list[str]] = {
     "functions": ["eager:functions"],
     "tape": ["eager:7", "statement:13:5", "placement"],
     "bare": ["eager:model", "convert"],
+    "nested": ["eager:13"],
+    "two": ["eager:11"],
+    "by hand": ["eager:10"],
     "numbers": ["retrace:weighted:number:w", "jit:11"],
     "shapes": ["retrace:any_shape:shape"],
     "anew": ["retrace:step:anew"],
@@ -173,7 +203,10 @@ EXACT = [
     *(("bare", "convert"), ("dataset", "copies")),
 ]
 ROUNDED = [
-    *((body, TRIES[body][0]) for body in ("eager", "functions", "tape", "bare", "folds")),
+    *(
+        (body, TRIES[body][0])
+        for body in ("eager", "functions", "tape", "bare", "nested", "two", "folds")
+    ),
     *(("numbers", name) for name in TRIES["numbers"]),
     *(("plain", name) for name in TRIES["plain"][:2]),
 ]
@@ -201,6 +234,15 @@ def test_a_change_takes_effect_and_leaves_the_training_as_it_is(
     assert steps or name == "steps_per_execution:2"
     for each in steps:
         assert changed[f"norm.{each}"] == pytest.approx(base[f"norm.{each}"], rel=tolerance, abs=0)
+
+
+@pytest.mark.parametrize(("script", "updates"), [("nested", 1), ("two", 2), ("by hand", 1)])
+def test_a_step_is_an_update_in_a_graph_or_not(
+    runs: dict[str, Any], script: str, updates: int
+) -> None:
+    for name in ("base", TRIES[script][0]):
+        # The window's last step ends the run before its turn prints.
+        assert runs[script][name]["printed"].count(6.5) == 24 / updates - 1
 
 
 @pytest.mark.parametrize(("script", "name"), OTHERWISE)
@@ -264,6 +306,7 @@ def test_retraces_are_seen_with_their_reason(
 
 def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:
     watched = {script: found["base"]["watched"] for script, found in runs.items()}
+    assert watched["nested"]["lines"]["tape.function"] == 13
     assert (watched["tape"]["clock"], watched["tape"]["lines"]["tape.function"]) == ("tape", 7)
     assert watched["tape"]["settings"]["device"] == "/CPU:0"
     assert "tape.function" not in watched["bare"]["lines"]
