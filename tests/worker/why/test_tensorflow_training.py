@@ -11,14 +11,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PYTHONS = sorted(ROOT.glob(".venv/arms/cpu-*/bin/python"))
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.skipif(
-        not PYTHONS, reason="no environment with TensorFlow: .venv/arms/cpu-* is empty"
-    ),
-]
+pytestmark = pytest.mark.processes
 
 BEGIN = """\
 import numpy as np, tensorflow as tf
@@ -163,7 +157,9 @@ def make_task(name: str, number: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def runs(
+    tensorflow_python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, Any]]:
     """By script and try (``base``: as it is) the evidence of its run, what was printed and what watched."""
     folder = tmp_path_factory.mktemp("scripts")
     tasks = {}
@@ -172,7 +168,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         (folder / script / "train.py").write_text(BEGIN + body)
         tasks[script] = [make_task(name, at) for at, name in enumerate(["base", *TRIES[script]], 1)]
     done = subprocess.run(
-        [PYTHONS[0], "-c", DRIVER],
+        [tensorflow_python, "-c", DRIVER],
         input=json.dumps(tasks),
         capture_output=True,
         text=True,
