@@ -1,6 +1,6 @@
 """Holds what `make why` says of the scripts of tests/why/scripts against the truth.
 
-    python -m tests.why.judge [NAME …] [--times 3] [--budget 4m] [-- OPTION …]
+    python -m tests.why.judge [NAME …] [--times 3] [--budget 4m] [--results FOLDER] [-- OPTION …]
 
 Every script is asked about by the command line, without a container (what follows ``--`` is passed on), and
 its why.json is held against truth.toml: is the first cause right, and its line; is the promise what the same
@@ -14,7 +14,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -26,18 +25,28 @@ NEAR = (0.8, 1.25)
 """A promise over what is so: within these it was kept."""
 
 
-def ask(name: str, budget: str, options: list[str]) -> tuple[dict[str, Any] | None, float, str]:
+def ask(
+    name: str, budget: str, results: Path, options: list[str]
+) -> tuple[dict[str, Any] | None, float, str]:
     """Ask why the script is slow: why.json, the seconds until it was there, and what the command said."""
-    with tempfile.TemporaryDirectory() as results:
-        command = [sys.executable, "-m", "suite", "why", "--script", str(SCRIPTS / f"{name}.py")]
-        command += ["--budget", budget, "--results", results, *options]
-        began = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        took = time.monotonic() - began
-        answers = list(Path(results).glob("*/why.json"))
-        if not answers:
-            return None, took, (done.stderr or done.stdout)[-600:]
-        return json.loads(answers[0].read_text()), took, done.stdout
+    before = set(results.glob("*/why.json"))
+    command = [sys.executable, "-m", "suite", "why", "--script", str(SCRIPTS / f"{name}.py")]
+    command += [
+        "--budget",
+        budget,
+        "--label",
+        name.replace("_", "-"),
+        "--results",
+        str(results),
+        *options,
+    ]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    took = time.monotonic() - began
+    answers = set(results.glob("*/why.json")) - before
+    if not answers:
+        return None, took, (done.stderr or done.stdout)[-600:]
+    return json.loads(answers.pop().read_text()), took, done.stdout
 
 
 def fix_of(entry: dict[str, Any], promised: dict[str, Any]) -> dict[str, Any] | None:
@@ -110,6 +119,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--budget", default="4m")
+    parser.add_argument("--results", type=Path, default=Path("results/judged"))
     given = parser.parse_args([part for part in ours.split("\0") if part])
     passed_on = [part for part in options.split("\0") if part] or [
         "--engine",
@@ -124,7 +134,7 @@ def main() -> int:
     )
     for name in given.names or table:
         for _ in range(given.times):
-            answer, took, said = ask(name, given.budget, passed_on)
+            answer, took, said = ask(name, given.budget, given.results, passed_on)
             if answer is None:
                 counts["answer", False] += 1
                 print(f"{name:26} {took:5.0f}  no why.json: {said.strip()}", flush=True)

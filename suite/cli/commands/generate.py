@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from textwrap import indent
 
 import click
 from tabulate import tabulate
 
 from suite import codec
 from suite.analysis.analyse import analyse_folder
-from suite.analysis.documents.read import load_plan, schema
+from suite.analysis.documents.read import load_campaign, load_plan, schema
+from suite.analysis.why.answer import answer
 from suite.cli.run_campaign import ROOT
 from suite.errors import UsageError
 from suite.host.doctor.examine import diagnosis_schema
@@ -20,8 +22,6 @@ from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_report
 from suite.safe_folder import Folder
 from suite.worker import scenarios
-
-_SAMPLE_MARKS = re.compile(r"(<!-- sample:begin[^\n]*\n).*?(<!-- sample:end -->)", re.DOTALL)
 
 _CELLS, _CELLS_TABLE = "docs/cells.md", f"| {'cell':7}"
 """The page of the cells, whose head is written by hand, and where its table begins."""
@@ -41,31 +41,44 @@ def generated() -> dict[str, str]:
         "doctor-schema": diagnosis_schema(),
         "why-schema": why_schema(),
     }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     samples = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))
     # One that ended early has little to show.
     newest = [sample for sample in samples if load_plan(sample).stopped is None][-1:]
     excerpt = "".join(map(_write_excerpt, newest))
-    shown, marked = _SAMPLE_MARKS.subn(lambda marks: f"{marks[1]}{excerpt}{marks[2]}", readme)
-    if marked != 1:
-        raise UsageError(
-            "README.md: the marks around the sample are not there once", "put them back"
-        )
+    asked = sorted(path.parent for path in ROOT.glob(f"results/samples/why/*/{PLAN}"))
     return {
         _CELLS: head + tabulate(rows, headers=headers, tablefmt="github") + "\n",
         **{f"docs/{name}.json": codec.dump_document(fields) for name, fields in schemas.items()},
-        "README.md": shown,
+        "README.md": _fill("README.md", "sample", excerpt),
+        "docs/why.md": _fill("docs/why.md", "scripts", "".join(map(_write_script, asked))),
     }
 
 
 @click.command()
 def generate() -> int:
-    """Write what is made from the code: docs/cells.md, docs/schema.json, the README's sample."""
+    """Write what is made from the code: docs/cells.md, the schemas, the samples in two pages."""
     with Folder.open(ROOT) as checkout:
         for name, text in generated().items():
             checkout.write(name, text)
             click.echo(name)
     return 0
+
+
+def _fill(name: str, mark: str, text: str) -> str:
+    """A page with the text between its marks."""
+    marks = re.compile(f"(<!-- {mark}:begin[^\n]*\n).*?(<!-- {mark}:end -->)", re.DOTALL)
+    page = (ROOT / name).read_text(encoding="utf-8")
+    filled, times = marks.subn(lambda around: f"{around[1]}{text}{around[2]}", page)
+    if times != 1:
+        raise UsageError(f"{name}: the marks around the {mark} are not there once", "put them back")
+    return filled
+
+
+def _write_script(folder: Path) -> str:
+    """A script that was asked about, with its text where the folder has it, and the screen that came out."""
+    asked = answer(load_campaign(folder))
+    screen = indent(build_report(asked, pictures=False).terminal, "    ")
+    return f"### {asked.script}\n\n```python\n{asked.text}```\n\n{screen}\n\n"
 
 
 def _write_excerpt(campaign: Path) -> str:

@@ -194,7 +194,9 @@ class Clock:
         if whole and self._is_outermost(series):
             return True
         if since_s >= PATIENCE_S:
-            return True
+            # A turn that has come to its end once will do so again.
+            half = any(len(self._marks.get(each, ())) == 1 for each in self._turns)
+            return not half or since_s >= 3 * PATIENCE_S
         waited_for = [each for each in self._turns if each not in self._flat]
         return not waited_for and since_s >= WARM_S + self.seconds
 

@@ -121,6 +121,20 @@ def test_a_turn_that_takes_hours_is_not_waited_for() -> None:
     assert (chosen[2].wall - chosen[1].wall) / SECOND == pytest.approx(3.0, abs=0.2)
 
 
+def test_a_validation_that_takes_longer_than_patience_is_in_the_window() -> None:
+    script = Script()
+
+    def epoch() -> None:
+        script.clock.turn(FIT)
+        for _ in range(20):
+            script.step()
+        script.spend(9.0)
+
+    script.until_over(epoch)
+    assert choose(script)[0] == Window(20, 40, FIT)
+    assert seconds_per_step(script) == pytest.approx(0.1 + 9.0 / 20)
+
+
 def test_a_fit_of_single_batches_is_no_epoch() -> None:
     script = Script()
 

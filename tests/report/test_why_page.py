@@ -1,6 +1,6 @@
 """Why a script is slow, as people read it: made-up answers, and each sentence where it is true and where not.
 
-``UPDATE_GOLDEN=1 pytest tests/report/test_why.py`` writes the pages anew.  Read the difference.
+``UPDATE_GOLDEN=1 pytest tests/report/test_why_page.py`` writes the pages anew.  Read the difference.
 """
 
 from __future__ import annotations
