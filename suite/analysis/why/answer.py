@@ -97,7 +97,9 @@ def _name_causes(course: Course) -> list[result.Named]:
             if before and not named.fix:
                 # What a fix has left of its cause, at most.
                 share, ceilings = before.share + named.share, named.ceilings
-                causes[causes.index(before)] = structs.replace(before, share=share, ceilings=ceilings)
+                causes[causes.index(before)] = structs.replace(
+                    before, share=share, ceilings=ceilings
+                )
             else:
                 causes.append(named)
         left *= math.exp(-level.pick.size) if level.pick else 1.0
@@ -245,7 +247,11 @@ def _find_batch(course: Course) -> int | None:
     """The examples of a step: where a larger batch would be set, or as they were seen anywhere."""
     seen = course.watched and course.watched.notes.watched
     counts = seen.counts if seen else {}
-    places = [*(f"batch:{change.line}" for change in course.tries if change.scale > 1), "batch", *counts]
+    places = [
+        *(f"batch:{change.line}" for change in course.tries if change.scale > 1),
+        "batch",
+        *counts,
+    ]
     found = (counts[name] for name in places if name in counts and name.startswith("batch"))
     return round(next(found, 0.0)) or None
 

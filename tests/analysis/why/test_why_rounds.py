@@ -58,8 +58,8 @@ def test_pairs_are_alternated_and_a_kept_fix_is_in_all_that_follows() -> None:
 
 
 def test_what_gave_nothing_is_tried_again_only_where_it_can_be_enough_by_now() -> None:
-    small = list_cases(run_course(make_script(overhead=0.01, budget_s=600.0)))
-    large = list_cases(run_course(make_script(overhead=0.4, budget_s=600.0)))
+    small = list_cases(run_course(make_script(overhead=0.01, budget_s=600.0, noise=USUAL)))
+    large = list_cases(run_course(make_script(overhead=0.4, budget_s=600.0, noise=USUAL)))
     again = [
         {
             case.rpartition("+")[2]
