@@ -89,7 +89,17 @@ def _run(python: Path, body: str) -> dict[str, Any]:
             }
             for number, (name, target) in enumerate([("base", ""), *TRIES[body]], 1)
         ]
-        words = ("why", "--script", "train.py", "--folder", folder, "--runs", json.dumps(tasks))
+        words = (
+            "why",
+            "--script",
+            "train.py",
+            "--folder",
+            folder,
+            "--seconds",
+            "0",
+            "--runs",
+            json.dumps(tasks),
+        )
         done = subprocess.run(
             [python, "-m", "suite.worker", *words],
             capture_output=True,

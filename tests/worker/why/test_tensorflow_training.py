@@ -143,7 +143,7 @@ from suite.worker.why import server
 from suite.worker.why.run import Place, Task
 def send(record, **fields): print(json.dumps(codec.plain({"record": record, **fields})), flush=True)
 for name, tasks in json.load(sys.stdin).items():
-    place = Place(folder=Path(name).resolve(), script="train.py")
+    place = Place(folder=Path(name).resolve(), script="train.py", seconds=0.0)
     server.serve(send, place, [Task(**task) for task in tasks], {"script": name})
 """
 """All scripts in one process, which imports TensorFlow once."""
