@@ -90,9 +90,9 @@ def _name_causes(course: Course) -> list[result.Named]:
     for level in () if course.simulated else course.levels:
         if level.missing:
             break
-        helping = [tried for tried in level.queue if tried.standing == "helps"]
-        for cause in dict.fromkeys(tried.change.cause for tried in helping):
-            named = _name_cause(level, [t for t in helping if t.change.cause == cause], left)
+        for cause in dict.fromkeys(tried.change.cause for tried in level.helping):
+            helping = [tried for tried in level.helping if tried.change.cause == cause]
+            named = _name_cause(level, helping, left)
             before = next((other for other in causes if other.cause == cause), None)
             if before and not named.fix:
                 # What a fix has left of its cause, at most.
@@ -100,6 +100,10 @@ def _name_causes(course: Course) -> list[result.Named]:
                 causes[causes.index(before)] = structs.replace(
                     before, share=share, ceilings=ceilings
                 )
+            elif before and not before.fix:
+                share = max(before.share, named.share)
+                fields = {"share": share, "ceilings": before.ceilings}
+                causes[causes.index(before)] = structs.replace(named, **fields)
             else:
                 causes.append(named)
         left *= math.exp(-level.pick.size) if level.pick else 1.0
@@ -204,7 +208,7 @@ def _describe_arm(
         notes=tuple(seen.notes),
         batch=_find_batch(course),
         compared_after=max(reached, default=None),
-        unknown=1 - math.fsum(cause.share for cause in causes) if causes else None,
+        unknown=max(0.0, 1 - math.fsum(cause.share for cause in causes)) if causes else None,
         repeats=max(seconds) / min(seconds) if len(seconds) > 1 else None,
     )
 
@@ -219,7 +223,9 @@ def _find_standing(course: Course, causes: Sequence[result.Named]) -> result.Sta
         return "undecided"
     if any(tried.is_blind and tried.gain.wall.most > HIDDEN for tried in level.tries if tried.gain):
         return "noisy"
-    if all(tried.standing in {"no gain", "no effect", "failed"} for tried in level.tries):
+    if all(
+        tried.standing in {"no gain", "no effect", "failed", "otherwise"} for tried in level.tries
+    ):
         return "nothing"
     return "noisy" if max(course.seconds) > NOISY * min(course.seconds) else "undecided"
 

@@ -62,7 +62,7 @@ def _ask(course: Course, *, several: bool) -> tuple[list[Case], str]:
     if not course.watched:
         return [()] * (not course.count_asked()), "the script as it is, watched"
     level = course.levels[-1]
-    on, of = level.on, [tried for tried in level.queue if tried.is_open]
+    on, of = level.on, level.open
     gain = course.gains.get(Key(course.arm, (), on))
     pairs = gain.wall.n if gain else 0
     if len(on) > 1 and pairs < FEWEST and course.count_asked(*on) < MOST_ASKED:

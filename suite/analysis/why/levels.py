@@ -22,6 +22,10 @@ from suite.model.why import BASE, Inquiry, Training, Try
 NAMED = 1.10
 """A gain is one where its interval lies above this: a tenth of the time as it stands."""
 
+ANOTHER = 2.0
+"""The same of what trains otherwise: a larger batch saves something in nearly every script, and is another
+training."""
+
 PROMISING, PROMISING_WAIT, PROMISING_ALONE = 1.07, 1.05, 1.25
 """What is looked at again: by CPU seconds, or by wall time where they agree; by wall time of what is about
 waiting; and of what is not said to be, since a neighbour makes some such gain in many a run."""
@@ -32,11 +36,13 @@ AGREES = 1.02
 PER_TRY = 2
 """Each try is looked at alone, and on top of what helps more: so many comparisons are there at the most."""
 
-MOST_PAIRS = 8
+MOST_PAIRS, HOPELESS = 8, 3
+"""Pairs at the most; what would take so many times as many is given up."""
+
 FEWEST_ALONE = 5
 """Pairs where wall time has to show it alone: what CPU seconds don't see is waiting."""
 
-AS_MUCH = 0.8
+AS_MUCH = 0.7
 """A fix gives about as much as a ceiling where it reaches this share of it, in logarithms."""
 
 MOST_ASKED = 12
@@ -89,6 +95,17 @@ class Judged:
         return self.training or self.change.training
 
     @property
+    def keeps(self) -> bool:
+        """Whether it is a line to write that keeps the training, if not its random numbers."""
+        return self.change.kind == "fix" and self.made != "otherwise"
+
+    def stands_for(self, other: Judged) -> bool:
+        """Whether nothing is left to be decided of another try where this one helps."""
+        alike = (self.change.kind, self.keeps) == (other.change.kind, other.keeps)
+        reached = other.change.kind == "ceiling" and self.size >= AS_MUCH * other.size
+        return self.change.cause == other.change.cause and (alike or reached)
+
+    @property
     def is_open(self) -> bool:
         """Whether more pairs should decide it."""
         return self.standing == "undecided" and self.needed > self.pairs and self.asked < MOST_ASKED
@@ -106,12 +123,17 @@ class Judged:
         if self.pairs < FEWEST_ALONE and not self.gain.agreed:
             return FEWEST_ALONE
         wall = self.gain.wall
-        beyond = math.log(wall.value / NAMED)
-        if self.pairs >= MOST_PAIRS or wall.low is None or beyond <= 0:
+        beyond = math.log(
+            wall.value / (NAMED if self.keeps or self.change.kind == "ceiling" else ANOTHER)
+        )
+        if self.pairs >= MOST_PAIRS or wall.low is None:
             return self.pairs
+        if beyond <= 0:
+            # By CPU seconds alone it helps.
+            return min(MOST_PAIRS, self.pairs + 2)
         needed = math.ceil(self.pairs * (math.log(wall.value / wall.low) / beyond) ** 2)
         most = min(MOST_PAIRS, max(needed, self.pairs + 1))
-        return self.pairs if needed > 2 * MOST_PAIRS else most
+        return self.pairs if needed > HOPELESS * MOST_PAIRS else most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,25 +150,39 @@ class Level:
 
     @cached_property
     def queue(self) -> list[Judged]:
-        """What has to be decided: the best fix that keeps the training, of those that give about as much
-        the one that changes it least; where there is none, of each cause the highest ceiling and the best
-        change that trains otherwise."""
+        """What has to be decided, the heaviest first; a fix that keeps the training before what gives about
+        as much, and of such fixes what changes it least.  Of each cause there is one of a kind, and no
+        ceiling that a fix reaches.  A change that trains otherwise is last of all: by the example a larger
+        batch thins everything."""
         helping = sorted((t for t in self.tries if t.may_help), key=lambda tried: -tried.size)
-        fixes = [t for t in helping if t.change.kind == "fix" and t.made != "otherwise"]
-        if fixes:
-            near = [tried for tried in fixes if tried.size >= AS_MUCH * fixes[0].size]
-            return [min(near or fixes, key=lambda tried: ORDER.index(tried.made))]
-        best: dict[tuple[str, str], Judged] = {}
-        for tried in helping:
-            best.setdefault((tried.change.cause, tried.change.kind), tried)
-        return list(best.values())
+        helping = [t for t in helping if t.keeps or t.change.kind == "ceiling"] or helping
+        queue: list[Judged] = []
+        while helping:
+            near = [t for t in helping if t.keeps and t.size >= AS_MUCH * helping[0].size]
+            best = min(near or helping[:1], key=lambda tried: near and ORDER.index(tried.made))
+            queue.append(best)
+            helping = [tried for tried in helping if not best.stands_for(tried)]
+        return queue
+
+    @property
+    def open(self) -> list[Judged]:
+        """What has to be decided next: up to the first fix that would be kept."""
+        keeping = [tried.keeps for tried in self.queue]
+        last = keeping.index(True) + 1 if True in keeping else len(keeping)
+        return [tried for tried in self.queue[:last] if tried.is_open]
 
     @property
     def pick(self) -> Judged | None:
         """The fix that is kept; None: nothing, or not yet."""
-        best = self.queue[0] if self.queue and not self.missing else None
-        keeps = best and best.change.kind == "fix" and best.made != "otherwise"
-        return best if best and keeps and best.standing == "helps" else None
+        best = next((tried for tried in self.queue if tried.keeps), None)
+        done = best is not None and not self.missing and not self.open
+        return best if best and done and best.standing == "helps" else None
+
+    @property
+    def helping(self) -> list[Judged]:
+        """What was shown to help, as far as was looked before a fix was kept."""
+        last = self.queue.index(self.pick) + 1 if self.pick else len(self.queue)
+        return [tried for tried in self.queue[:last] if tried.standing == "helps"]
 
 
 class Course:
@@ -255,6 +291,8 @@ def is_worth(change: Try, levels: Sequence[Level]) -> bool:
         judged = next((tried for tried in level.tries if tried.change == change), None)
         if judged and judged.standing in {"failed", "no effect", "withdrawn"}:
             return False
+        if judged and judged.standing == "helps" and not judged.keeps:
+            return False
         # What is a small share of the time as it was is a larger one of what is left.
         if judged and scale * (1 - math.exp(-judged.most)) < 1 - 1 / NAMED:
             return False
@@ -269,11 +307,13 @@ def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
         least = PROMISING_WAIT
     if wall.value <= least and (cpu is None or cpu.value <= PROMISING):
         return "no gain"
+    another = change.kind == "fix" and change.training == "otherwise"
+    if another and max(wall.value, cpu.value if cpu else 1.0) <= ANOTHER:
+        return "otherwise"
     if wall.n < FEWEST:
         return "undecided"
-    seen = cpu is not None and gain.is_seen
-    if wall.low is None or wall.low <= NAMED:
-        larger = wall.value > NAMED or (seen and cpu is not None and cpu.value > NAMED)
-        return "undecided" if larger else "no gain"
-    enough = wall_alone or (seen and gain.agreed) or wall.n >= FEWEST_ALONE
-    return "helps" if enough else "undecided"
+    if wall.low is None or wall.low <= (ANOTHER if another else NAMED):
+        seen = cpu is not None and cpu.least > NAMED
+        return "undecided" if seen or wall.value > NAMED else "no gain"
+    seen = wall_alone or (cpu is not None and gain.is_seen and gain.agreed)
+    return "helps" if seen or wall.n >= FEWEST_ALONE else "undecided"
