@@ -29,7 +29,7 @@ def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
     """
     courses = follow(loaded)
     asked = {arm: _ask(course, several=len(courses) > 1) for arm, course in courses.items()}
-    wanted = {arm: cases for arm, (cases, _) in asked.items() if cases}
+    wanted = {arm: cases for arm, cases in asked.items() if cases}
     starts_s = sum(_find_start(courses[arm], loaded) for arm in wanted)
     runs_s = sum(_find_run(courses[arm]) * len(cases) for arm, cases in wanted.items())
     share = min(1.0, (left_s - starts_s) / runs_s) if wanted else 0.0
@@ -39,7 +39,7 @@ def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
     }
     # One run alone is beside no other; but the first, which is watched.
     runs = {arm: of for arm, of in runs.items() if len(of) > 1 or (of and len(wanted[arm]) == 1)}
-    return Round(runs=runs, why="; ".join({asked[arm][1]: None for arm in runs})) if runs else None
+    return Round(runs=runs) if runs else None
 
 
 def _find_start(course: Course, loaded: LoadedCampaign) -> float:
@@ -57,28 +57,27 @@ def _find_run(course: Course) -> float:
     return statistics.fmean([run.spent_s for run in course.runs] or [START_S])
 
 
-def _ask(course: Course, *, several: bool) -> tuple[list[Case], str]:
-    """The cases that an arm is to run next, in their order, and why; empty: nothing."""
+def _ask(course: Course, *, several: bool) -> list[Case]:
+    """The cases that an arm is to run next, in their order; empty: nothing."""
     if not course.watched:
-        return [()] * (not course.count_asked()), "the script as it is, watched"
+        return [()] * (not course.count_asked())
     level = course.levels[-1]
     on, of = level.on, level.open
     gain = course.gains.get(Key(course.arm, (), on))
     pairs = gain.wall.n if gain else 0
     if len(on) > 1 and pairs < FEWEST and course.count_asked(*on) < MOST_ASKED:
-        return [(), on] * (FEWEST - pairs), f"{' and '.join(on)} at once"
+        return [(), on] * (FEWEST - pairs)
     if level.missing:
-        after = f" on top of {' and '.join(on)}" if on else ""
-        return _screen(level), f"each of {len(level.missing)} changes once{after}"
+        return _screen(level)
     if of:
-        return _confirm(on, of), f"more pairs of {', '.join(tried.change.name for tried in of)}"
+        return _confirm(on, of)
     # A step has its interval, and so has a larger batch where another arm runs it as well.
     larger = [(change.name,) for change in course.tries if change.scale > 1 and several]
     for case in [(), *larger]:
         sound = sum(run.seconds is not None for run in course.select(*case))
         if (sound or not case) and course.count_asked(*case) <= FEWEST > sound:
-            return [case] * (FEWEST - sound), f"{'+'.join(case) or 'the script'} once more"
-    return [], ""
+            return [case] * (FEWEST - sound)
+    return []
 
 
 def _screen(level: Level) -> list[Case]:

@@ -80,17 +80,6 @@ def test_the_fixes_are_run_at_once_before_a_third_is_looked_for() -> None:
     assert not any(case.startswith(f"{both}+") for round_ in cases[:together] for case in round_)
 
 
-def test_every_round_says_why() -> None:
-    loaded = run_course(make_script(input=0.06, callback=0.03, budget_s=600.0))
-    assert isinstance(loaded.campaign, Inquiry)
-    assert [round_.why for round_ in loaded.campaign.rounds[1:5]] == [
-        "each of 12 changes once",
-        "more pairs of cache:30",
-        "each of 4 changes once on top of cache:30",
-        "more pairs of callback:51",
-    ]
-
-
 def test_what_never_comes_back_is_not_asked_for_for_ever() -> None:
     loaded = run_course(make_script(input=0.4))
     inquiry = loaded.campaign
