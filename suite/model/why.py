@@ -98,7 +98,6 @@ class Round:
     ``+``, or `BASE`.  A round is a block: one container for each arm."""
 
     runs: dict[str, list[str]]
-    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
