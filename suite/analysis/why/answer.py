@@ -44,7 +44,7 @@ NOISY = 1.5
 HIDDEN = 2.0
 """Where a gain as high as this could hide in the noise of what only wall time sees, nobody can say."""
 
-OUT_OF_TIME = "the budget was used up"
+OUT_OF_TIME = "budget"
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _describe_arm(loaded: LoadedCampaign, course: _Course, causes: Sequence[Name
     first = next(iter(base), watched)
     if first is None or first.seconds is None:
         failed = next(iter(runs), None)
-        reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "it had no run")
+        reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "no-run")
         return structs.replace(bare, reason=reason, unproven=failed and failed.unproven)
     seconds = course.seconds or [first.seconds]
     step = estimate(seconds)
@@ -267,7 +267,7 @@ def _name_device(base: _Course, other: _Course, named: Mapping[str, list[Named]]
             intervention="arm",
             cause="device",
             kind="fix",
-            text=f"run it on {fast.arm}",
+            text=f"ARMS={fast.arm}",
             training="distribution",
         )
         training = compare_training(change, fast.base, slow.base, ratio.value)

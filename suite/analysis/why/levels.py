@@ -244,12 +244,12 @@ class Study:
         runs, again = self.select(arm, key.tries), self.count_asked(arm, key.tries) > 1
         sound, gain = [run for run in runs if run.seconds is not None], self.gains.get(key)
         if not sound:
-            reason = runs[-1].reason if runs else "its runs did not come back"
+            reason = runs[-1].reason if runs else "lost"
             return replace(judged, standing="failed", reason=reason) if runs or again else judged
         if not any(run.applied for run in sound):
             return replace(judged, standing="no effect")
         if gain is None:
-            reason = "no run without it came through beside it"
+            reason = "unpaired"
             return replace(judged, standing="failed", reason=reason) if again else judged
         training = compare_training(change, sound, self.select(arm, on), gain.wall.value)
         standing = _decide(change, gain, wall_alone=self.inquiry.arm(arm).gpu)
@@ -279,6 +279,5 @@ def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
     if wall.low is not None and wall.low > NAMED:
         enough = wall_alone or (seen and gain.agreed) or wall.n >= FEWEST_ALONE
         return "helps" if enough else "undecided"
-    if seen and wall.high is not None and wall.high > NAMED:
-        return "undecided"
-    return "no gain" if wall.value <= NAMED else "undecided"
+    seen = cpu is not None and gain.is_seen and cpu.value > NAMED
+    return "undecided" if seen or wall.value > NAMED else "no gain"

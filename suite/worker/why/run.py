@@ -132,7 +132,7 @@ class ScriptRun:
         tf.keras.utils.set_random_seed(SEED)
         try:
             _ = self.tree.tree
-        except SyntaxError as broken:
+        except (SyntaxError, ValueError) as broken:
             self._finish(broken)
         stand_ins.install(self)
         steps.install(self)

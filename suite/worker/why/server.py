@@ -65,6 +65,7 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     began = time.perf_counter_ns()
     if not place.gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
         import tensorflow as tf
 
         _ = tf.keras.Model
@@ -253,7 +254,7 @@ def _start(
         os.closerange(kept + 1, 4096)
         action(kept)
     except BaseException:  # noqa: BLE001  nothing of the parent's may go on here
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(1)
 

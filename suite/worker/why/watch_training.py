@@ -271,13 +271,16 @@ class _Watching:
 
         if self.tracing:
             self.lines.setdefault("step.function", self.tracing[0].line)
-        elif "tape" not in self.lines and tf.executing_eagerly():
+        elif not self.run.clock.steps and tf.executing_eagerly():
+            # The last one before variables are updated: the others are those that it is taken of.
+            self.lines.pop("tape", None)
             self.at("tape")
             frame = sys._getframe(1)  # noqa: SLF001  there is no other way
             while frame.f_globals.get("__name__", "").startswith(_OURS) and frame.f_back:
                 frame = frame.f_back
             ours = frame.f_code.co_filename == self.run.file
             line = self.run.tree.find_function(frame) if ours else None
+            self.lines.pop("tape.function", None)
             if line is not None:
                 self.lines["tape.function"] = line
 
@@ -345,7 +348,7 @@ class _Watching:
         return dataclasses.replace(
             seen,
             calls=max((self.calls[what] for what in seconds), default=0),
-            seconds=sum(seconds.values()),
+            seconds=math.fsum(seconds.values()),
             method=max(seconds, key=lambda what: seconds[what], default="").removeprefix(begin),
         )
 

@@ -205,7 +205,7 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     (
         "steps_per_execution",
         watched(),
-        [("steps_per_execution:24", "fix", "compile(…, steps_per_execution=24)")],
+        [("steps_per_execution:10", "fix", "compile(…, steps_per_execution=10)")],
     ),
     ("steps_per_execution", watched(callbacks=[callback(seconds=0.0)]), []),
     ("steps_per_execution", watched(settings={"run_eagerly": "True"}), []),

@@ -9,7 +9,8 @@ from suite.worker.why.calls import configure
 from suite.worker.why.intervention import Intervention, make_try
 from suite.worker.why.run import ScriptRun
 
-MOST = 32
+SEVERAL = (20, 10)
+"""After so many steps the weights are looked at, too (`suite.worker.why.run.NORMS_AT`)."""
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
@@ -20,7 +21,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     if watched.clock != "fit" or pointless or by_batch or steps < 2:
         return
     # So that an epoch has a whole number of executions, if it can be.
-    several = max((n for n in range(8, MOST + 1) if steps % n == 0), default=min(steps, 16))
+    several = next((n for n in SEVERAL if steps % n == 0), min(steps, SEVERAL[-1]))
     yield make_try(
         f"steps_per_execution:{several}",
         "overhead",
