@@ -39,7 +39,7 @@ def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:
         return f"{seen.name}(…, save_freq={every * steps or f'{every} * steps_per_epoch'})"
     if seen.name == "TensorBoard":
         return f"TensorBoard(…, {'update' if seen.by_batch else 'histogram'}_freq={every})"
-    unit = "batch" if seen.by_batch else "epoch"
+    unit = "batch" if "batch" in seen.method else "epoch"
     return f"`if {unit} % {every}: return` as the first line of {seen.name}.{seen.method}"
 
 
