@@ -6,13 +6,13 @@ ARG LOCK
 USER 0:0
 COPY ["docker/${LOCK}", "/opt/crossover/packages.txt"]
 
-# Into the Python that the worker runs on, by its own pip, or by that of the base where it has none.  What a
-# vendor's image holds packages to (PIP_CONSTRAINT) has no hashes.
-RUN set -eu; \
+# Into the Python that the worker runs on: by the base's, where that one is our own environment and has no
+# installer; what a vendor's image holds packages to (PIP_CONSTRAINT) has no hashes.
+RUN set -eu; export PIP_CONSTRAINT=; \
     python="$(command -v python3)"; \
-    python3 -m pip --version >/dev/null 2>&1 || PATH=/usr/local/bin:/usr/bin:/bin; \
-    PIP_CONSTRAINT= python3 -m pip --python "$python" install \
-        --require-hashes --no-deps --no-cache-dir \
+    if [ -d /opt/crossover/venv ]; then PATH=/usr/local/bin:/usr/bin:/bin; fi; \
+    python3 -m pip --python "$python" install \
+        --require-hashes --no-deps --only-binary=:all: --no-cache-dir \
         --disable-pip-version-check --root-user-action=ignore --progress-bar=off \
-        --timeout=120 --retries=10 -r /opt/crossover/packages.txt
+        --timeout=120 --retries=10 -r /opt/crossover/packages.txt;
 USER 10001:10001

@@ -20,6 +20,8 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "analysis/causes/plain_cell.py": ("labelled",),
     "host/gpu/nvml.py": ("for i in",),
     "host/telemetry/sampler.py": ("counts",),
+    "report/pages/why.py": ("speed.runs for speed",),
+    "worker/why/watch_data.py": ("size_of, dataset.take",),
     "report/render/html.py": ("widths",),
     "report/render/markdown.py": ("widths",),
     "report/render/paper.py": ("widths",),

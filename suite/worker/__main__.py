@@ -1,4 +1,4 @@
-"""The worker's commands: ``describe``, ``measure CELL…``, ``script CELL…``, ``why``; arguments in, records out.
+"""The worker's commands ``describe``, ``measure``, ``script`` and ``why``: arguments in, JSON records out.
 
 The image's entry point.  Records: ``hello``, ``startup``, ``facts``, ``cell_started``, ``cell``,
 ``bye``; ``refused`` where this container can't be the arm, ``unfit`` where its TensorFlow is

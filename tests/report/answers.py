@@ -47,7 +47,7 @@ def speed(standing: Any, *, gpu: bool = False, **fields: Any) -> ArmSpeed:
 
 
 def attempt(name: str, standing: Any, gain: Estimate | None = None, **fields: Any) -> Tried:
-    intervention, _, target = name.partition("@")
+    intervention, _, target = name.partition(":")
     texts = {
         "cache": "ds = ds.map(decode).cache()",
         "prefetch": "ds = ds.prefetch(tf.data.AUTOTUNE)",

@@ -57,8 +57,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
 class TryReceipt(Struct, frozen=True, kw_only=True):
     """A try, called ``cell`` as a cell is.
 
-    ``runs`` are by their numbers its own and those beside them, ``pairs`` the numbers of those that its gain is
-    made of, the run without it first.
+    ``runs`` are by their numbers its own and those beside them, ``pairs`` the numbers of those that its gain
+    is made of, the run without it first.
     """
 
     cell: str

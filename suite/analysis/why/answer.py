@@ -35,7 +35,7 @@ from suite.analysis.why.gains import Key
 from suite.analysis.why.levels import NAMED, Judged, Level, Study
 from suite.analysis.why.runs import Run
 from suite.analysis.why.training import ORDER, ROUNDING, compare_training
-from suite.model import Arm, container_seconds
+from suite.model import container_seconds
 from suite.model.why import Try
 
 NOISY = 1.5
@@ -44,7 +44,7 @@ NOISY = 1.5
 HIDDEN = 2.0
 """Where a gain as high as this could hide in the noise of what only wall time sees, nobody can say."""
 
-OUT_OF_TIME = "the budget was used up"
+OUT_OF_TIME = "budget"
 
 
 @dataclass(frozen=True)
@@ -211,13 +211,15 @@ def _describe_arm(loaded: LoadedCampaign, course: _Course, causes: Sequence[Name
     first = next(iter(base), watched)
     if first is None or first.seconds is None:
         failed = next(iter(runs), None)
-        reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "it had no run")
+        reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "no-run")
         return structs.replace(bare, reason=reason, unproven=failed and failed.unproven)
     seconds = course.seconds or [first.seconds]
     step = estimate(seconds)
     told, epoch = first.evidence, int(first.evidence.get("epoch_steps", 0))
     reached = [int(name.removeprefix("norm.")) for name in ROUNDING if name in told]
     seen = watched.notes.watched if watched else None
+    scaled = (change for change in study.inquiry.tries.get(arm.name, ()) if change.scale > 1)
+    batch = _find_batch(watched, next(scaled, None))
     return structs.replace(
         bare,
         step=_tell(step),
@@ -228,7 +230,7 @@ def _describe_arm(loaded: LoadedCampaign, course: _Course, causes: Sequence[Name
         window=(int(told.get("from_step", 0)), int(told.get("to_step", 0))),
         clock=seen.clock if seen else "",
         line=seen.line if seen else None,
-        batch=int(told.get("batch", 0)) or None,
+        batch=round(batch) if batch else None,
         compared_after=max(reached, default=None),
         unknown=1 - math.fsum(cause.share for cause in causes) if causes else None,
         repeats=max(seconds) / min(seconds) if len(seconds) > 1 else None,
@@ -265,7 +267,7 @@ def _name_device(base: _Course, other: _Course, named: Mapping[str, list[Named]]
             intervention="arm",
             cause="device",
             kind="fix",
-            text=f"run it on {fast.arm}",
+            text=f"ARMS={fast.arm}",
             training="distribution",
         )
         training = compare_training(change, fast.base, slow.base, ratio.value)
@@ -281,21 +283,38 @@ def _compare_batches(study: Study, courses: Mapping[str, _Course]) -> dict[int, 
     arms = [study.inquiry.find_arm(gpu=gpu) for gpu in (False, True)]
     if any(arm is None or arm.name not in courses or courses[arm.name].simulated for arm in arms):
         return {}
-    cpu, gpu = (_list_batches(study, arm) for arm in arms if arm)
+    cpu, gpu = (_list_batches(study, arm.name) for arm in arms if arm)
     ratios = {
         batch: find_welch_ratio(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu.keys())
     }
     return {batch: _tell(ratio) for batch, ratio in ratios.items() if ratio and ratio.n >= FEWEST}
 
 
-def _list_batches(study: Study, arm: Arm) -> dict[int, list[float]]:
-    larger = {change.name for change in study.inquiry.tries.get(arm.name, ()) if change.scale > 1}
+def _list_batches(study: Study, arm: str) -> dict[int, list[float]]:
+    """By examples a step the seconds that the work of one step of the unchanged script takes."""
+    larger = {
+        change.name: change for change in study.inquiry.tries.get(arm, ()) if change.scale > 1
+    }
     batches: dict[int, list[float]] = {}
-    for run in study.runs:
-        alone = not run.tries or (len(run.tries) == 1 and run.tries[0] in larger)
-        if run.arm == arm.name and alone and run.counts and run.evidence.get("batch"):
-            batches.setdefault(int(run.evidence["batch"]), []).append(run.seconds or math.nan)
+    for case in [(), *((name,) for name in larger)]:
+        change = larger["".join(case)] if case else next(iter(larger.values()), None)
+        batch = _find_batch(study.watched(arm), change)
+        seconds = [
+            run.seconds
+            for run in study.select(arm, case)
+            if run.seconds and run.applied >= len(case)
+        ]
+        if batch and seconds:
+            batches[round(batch * (change.scale if case and change else 1))] = seconds
     return batches
+
+
+def _find_batch(watched: Run | None, change: Try | None = None) -> float | None:
+    """The examples of a step, as they were seen: at the line that a larger batch is set at, or of ``fit``."""
+    seen = watched.notes.watched if watched else None
+    counts = seen.counts if seen else {}
+    line = f"batch:{change.line}" if change else "batch"
+    return counts.get(line) or counts.get("batch")
 
 
 def _find_winning(by_batch: Mapping[int, Estimate]) -> int | None:

@@ -68,16 +68,17 @@ def _ask(study: Study, arm: str) -> list[Case]:
         return [()] if not study.count_asked(arm, ()) else []
     level = study.levels(arm)[-1]
     on = level.on
+    if len(on) > 1:
+        gain = study.gains.get(Key(arm, (), on))
+        pairs = gain.wall.n if gain else 0
+        if pairs < FEWEST and study.count_asked(arm, on) < MOST_ASKED:
+            return [(), on] * (FEWEST - pairs)
     if level.missing:
         return _screen(level)
     if open_tries := [
         tried for tried in level.open if study.count_asked(arm, tried.key.tries) < MOST_ASKED
     ]:
         return _confirm(on, open_tries)
-    if len(on) > 1:
-        gain = study.gains.get(Key(arm, (), on))
-        if not gain or (gain.wall.n < FEWEST and study.count_asked(arm, on) < MOST_ASKED):
-            return [(), on] * (FEWEST - (gain.wall.n if gain else 0))
     # A step has its interval, and so has a larger batch where another arm runs it as well.
     several = len(study.inquiry.arms) > 1
     larger = [c.name for c in study.inquiry.tries.get(arm, []) if c.scale > 1 and several]

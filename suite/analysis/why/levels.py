@@ -21,8 +21,9 @@ from suite.model.why import BASE, Inquiry, Training, Try
 NAMED = 1.10
 """A gain is one where its interval lies above this: a tenth of the time as it stands."""
 
-PROMISING, PROMISING_WAIT = 1.07, 1.05
-"""By one run, what is looked at again; of what only wall time sees, a little less."""
+PROMISING, PROMISING_WAIT, PROMISING_ALONE = 1.07, 1.05, 1.25
+"""What is looked at again: by CPU seconds, or by wall time where they agree; by wall time of what is about
+waiting; and of what is not said to be, since a neighbour makes some such gain in many a run."""
 
 AGREES = 1.02
 """What CPU seconds have to say at the least where wall time says much more."""
@@ -31,8 +32,8 @@ PER_TRY = 2
 """Each try is looked at alone, and on top of what helps more: so many comparisons are there at the most."""
 
 MOST_PAIRS = 8
-FEWEST_WAITS = 5
-"""Pairs where wall time has to show it alone: of waiting, or where CPU seconds see less than half of it."""
+FEWEST_ALONE = 5
+"""Pairs where wall time has to show it alone: what CPU seconds don't see is waiting."""
 
 AS_MUCH = 0.8
 """A fix gives about as much as a ceiling where it reaches this share of it, in logarithms."""
@@ -42,9 +43,6 @@ KEEPING = ORDER[:3]
 
 UNSEEN = 0.08
 """What a try can give, in logarithms, that a run did not show by wall time."""
-
-DEFERRED = "steps_per_execution"
-"""It thins callbacks by batch, too: where a script has such, it is tried on top of everything else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +98,9 @@ class Judged:
         """The pairs in all that should decide it; as many as there are where no reasonable number would."""
         if self.gain is None or self.pairs < FEWEST:
             return FEWEST
-        wall, waits = self.gain.wall, self.change.waits and not self.gain.is_seen
-        if waits and self.pairs < FEWEST_WAITS:
-            return FEWEST_WAITS
+        wall = self.gain.wall
+        if self.pairs < FEWEST_ALONE and not self.gain.agreed:
+            return FEWEST_ALONE
         beyond = math.log(wall.value / NAMED)
         if self.pairs >= MOST_PAIRS or wall.low is None or beyond <= 0:
             return self.pairs
@@ -216,13 +214,6 @@ class Study:
     def _make_level(self, arm: str, on: tuple[str, ...], before: Sequence[Level]) -> Level:
         changes = [change for change in self.inquiry.tries.get(arm, []) if change.name not in on]
         changes = [change for change in changes if self._is_worth(change, before)]
-        watched = self.watched(arm)
-        seen = watched.notes.watched if watched else None
-        by_batch = seen is not None and any(callback.by_batch for callback in seen.callbacks)
-        now = [c for c in changes if not (by_batch and c.intervention == DEFERRED)]
-        level = Level(on=on, tries=[self.judge(arm, on, change) for change in now])
-        if level.missing or level.fixes:
-            return level
         return Level(on=on, tries=[self.judge(arm, on, change) for change in changes])
 
     def _is_worth(self, change: Try, before: Sequence[Level]) -> bool:
@@ -253,12 +244,12 @@ class Study:
         runs, again = self.select(arm, key.tries), self.count_asked(arm, key.tries) > 1
         sound, gain = [run for run in runs if run.seconds is not None], self.gains.get(key)
         if not sound:
-            reason = runs[-1].reason if runs else "its runs did not come back"
+            reason = runs[-1].reason if runs else "lost"
             return replace(judged, standing="failed", reason=reason) if runs or again else judged
         if not any(run.applied for run in sound):
             return replace(judged, standing="no effect")
         if gain is None:
-            reason = "no run without it came through beside it"
+            reason = "unpaired"
             return replace(judged, standing="failed", reason=reason) if again else judged
         training = compare_training(change, sound, self.select(arm, on), gain.wall.value)
         standing = _decide(change, gain, wall_alone=self.inquiry.arm(arm).gpu)
@@ -277,16 +268,16 @@ class Study:
 def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
     """Whether a try helps, gives nothing, or is still open; ``wall_alone``: CPU seconds say nothing there."""
     wall, cpu = gain.wall, None if wall_alone else gain.cpu
-    waits = change.waits or cpu is None
+    least = PROMISING if cpu and cpu.value > AGREES else PROMISING_ALONE
+    if change.waits or cpu is None:
+        least = PROMISING_WAIT
+    if wall.value <= least and (cpu is None or cpu.value <= PROMISING):
+        return "no gain"
     if wall.n < FEWEST:
-        agrees = waits or (cpu is not None and cpu.value > AGREES)
-        by_wall = wall.value > (PROMISING_WAIT if waits else PROMISING) and agrees
-        return "undecided" if by_wall or (cpu is not None and cpu.value > PROMISING) else "no gain"
-    seen = gain.is_seen and cpu is not None
-    if wall.low is not None and wall.low > NAMED:
-        enough = wall_alone or (seen and gain.agreed)
-        paired = (seen or change.waits) and wall.n >= FEWEST_WAITS
-        return "helps" if enough or paired else "undecided"
-    if seen and wall.high is not None and wall.high > NAMED:
         return "undecided"
-    return "no gain" if wall.value <= NAMED or not (waits or seen) else "undecided"
+    seen = cpu is not None and gain.is_seen
+    if wall.low is not None and wall.low > NAMED:
+        enough = wall_alone or (seen and gain.agreed) or wall.n >= FEWEST_ALONE
+        return "helps" if enough else "undecided"
+    seen = cpu is not None and gain.is_seen and cpu.value > NAMED
+    return "undecided" if seen or wall.value > NAMED else "no gain"

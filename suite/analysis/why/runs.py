@@ -76,7 +76,7 @@ def _refuse_short(run: Run, runs: list[Run]) -> Run:
     steps = next((base.steps for base in runs if base.arm == run.arm and base.steps), 0)
     if run.seconds is None or not run.evidence.get("ended") or run.steps > SHORTEST * steps:
         return run
-    return replace(run, seconds=None, cpu_s=None, reason="the script ended before the window did")
+    return replace(run, seconds=None, cpu_s=None, reason="early")
 
 
 def _read_run(arm: Arm, document: Document, cell: CellResult) -> Run:
@@ -85,7 +85,7 @@ def _read_run(arm: Arm, document: Document, cell: CellResult) -> Run:
     if arm.gpu and not simulated and cell.outcome == "measured":
         unproven = find_unproven(facts, uuid=arm.uuid, posted=True)
     evidence = {name: value for name, value in cell.evidence.items() if value is not None}
-    reason = cell.reason or ("it gave no time" if not cell.samples_s else "")
+    reason = cell.reason or ("no-time" if not cell.samples_s else "")
     sound = cell.outcome == "measured" and not reason and unproven is None
     spent_s = sum(cell.spent_s.values())
     if cell.started and cell.ended:

@@ -23,6 +23,9 @@ EQUAL = 1e-9
 REPEATS = 3.0
 """So many times as far as the unchanged script's runs lie apart, another may lie from them."""
 
+LIKE_TIME = 0.05
+"""Of smaller gains, in logarithms, no printed number tells whether it is a time."""
+
 PRINTED = 1e-3
 """Printed numbers that differ by less differ by rounding."""
 
@@ -75,7 +78,8 @@ def _compare_printed(
         apart = max(abs(number - usual) for number in ours) / max(abs(usual), sys.float_info.min)
         # A time or a rate that is printed changes about as much as the speed does.
         times = [abs(math.log(number / usual)) for number in ours if number * usual > 0]
-        if apart <= PRINTED or not times or max(times) < log_gain / 2:
+        is_time = times and log_gain > LIKE_TIME and max(times) > log_gain / 2
+        if apart <= PRINTED or not is_time:
             yield _classify(apart, 0.0, PRINTED)
 
 

@@ -179,7 +179,7 @@ def make_environment(
     with _once(folder, what, interpreter, progress) as missing:
         if missing:
             run_step([interpreter.path, "-m", "venv", folder], what, progress, WAYS_OUT)
-            _install(folder / "bin" / "python", lock, what, progress, "--only-binary=:all:")
+            _install(folder / "bin" / "python", lock, what, progress)
     return folder
 
 
@@ -213,11 +213,12 @@ def _once(folder: Path, what: str, interpreter: Interpreter, progress: Say) -> I
             return
         progress(f"{what}: making {folder.name} with {interpreter.title} (once)")
         shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
         yield True
         (folder / _STAMP).touch()
 
 
 def _install(python: Path, lock: Path, what: str, progress: Say, *flags: str | Path) -> None:
-    command: list[str | Path] = [python, "-m", "pip", "install", "--require-hashes", "--no-deps"]
-    quiet = ("--disable-pip-version-check", "--progress-bar=off")
-    run_step([*command, *flags, *quiet, "-r", lock], what, progress, WAYS_OUT, word=describe_pip)
+    pip: list[str | Path] = [python, "-m", "pip", "install", "--require-hashes", "--no-deps"]
+    pip += ["--only-binary=:all:", "--disable-pip-version-check", "--progress-bar=off"]
+    run_step([*pip, *flags, "-r", lock], what, progress, WAYS_OUT, word=describe_pip)

@@ -162,7 +162,7 @@ class InquiryRunner(Recorder):
         self.listener.say(
             f"{arm}: a step takes {_format(base.samples_s[0])}; the set-up takes "
             f"{_format(base.evidence.get('setup_s') or 0.0)}; with this budget some "
-            f"{left_s / arms / run_s:.0f} more runs fit; {len(tries)} changes apply"
+            f"{left_s / arms / run_s:.0f} more runs fit; changes that apply: {len(tries)}"
         )
 
     def _explain(self) -> ScriptError:

@@ -5,6 +5,7 @@ A share, a gain and a standing are the analysis's; nothing is decided here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from suite.analysis.result.receipt import TryReceipt, Turn
@@ -188,7 +189,7 @@ def _decide(answer: Answer, arm: str) -> str:
     code: str = speed.standing
     if code == "nothing" and faster:
         code = "nothing-slower"
-    reason = speed.reason.rstrip(".")
+    reason = TEXTS["why-reasons"].get(speed.reason, speed.reason).rstrip(".")
     if speed.unproven is not None:
         code, reason = "unproven", word_evidence(speed.unproven)
     return TEXTS["why-standing"][code].format(
@@ -274,7 +275,7 @@ def _describe_rest(answer: Answer, room: int) -> Iterator[tuple[str, str]]:
     ]
     yield "The rest", _WORDS["unknown"].format(rest=join_words(rest)) if rest else ""
     runs = sum(speed.runs for speed in answer.arms.values())
-    spent = sum(speed.spent_s for speed in answer.arms.values())
+    spent = math.fsum(speed.spent_s for speed in answer.arms.values())
     yield "Measured", f"{show_things(runs, 'run')} of the script in {show_duration(spent)}"
 
 
@@ -331,12 +332,17 @@ def _tell_try(answer: Answer, tried: Tried) -> str:
     timed = answer.arms[tried.arm].standing != "simulated"
     if timed and tried.gain and tried.standing in {"helps", "no gain", "undecided"}:
         return f" {show_gain(tried.gain)}"
-    return f" ({tried.reason})" if tried.reason else ""
+    return _word_reason(tried)
+
+
+def _word_reason(tried: Tried) -> str:
+    """Why nothing is known of it, in brackets: by its code, or as the run had it."""
+    return f" ({TEXTS['why-reasons'].get(tried.reason, tried.reason)})" if tried.reason else ""
 
 
 def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
     for tried in tries:
-        gain, reason = tried.gain, f" ({tried.reason})" if tried.reason else ""
+        gain = tried.gain
         unreal = answer.arms[tried.arm].standing == "simulated" and gain is not None
         notes = (TEXTS["why-standing"]["no-time"],) if unreal else ()
         yield {
@@ -349,7 +355,7 @@ def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
             "pairs": show_whole(gain.n) if gain else NO_NUMBER,
             "CPU time": NO_NUMBER if tried.cpu_gain is None else show_gain(tried.cpu_gain),
             "the training": word_training(answer.arms[tried.arm], tried.training),
-            "came out": f"{tried.kind}: {tried.standing}{reason}",
+            "came out": f"{tried.kind}: {tried.standing}{_word_reason(tried)}",
         }
 
 

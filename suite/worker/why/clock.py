@@ -19,6 +19,9 @@ of a `for`."""
 WARM_STEPS, WARM_S = 3, 1.0
 """A window of steps alone begins after so many, and so many seconds behind the first."""
 
+PAIR = 2
+"""A turn of a loop in which so many updates are made is a step of two networks, and no epoch."""
+
 SHORTEST_S = 0.3
 """Whole turns that take less in all are no better than steps alone."""
 
@@ -76,7 +79,9 @@ class Clock:
         self._flat: set[int] = set()
         self._own = [0, 0]
         self._listeners: list[Callable[[int], object]] = []
-        self._fenced = 0
+        self._fenced = self._entered = 0
+        self._least = seconds / 3 * 1e9
+        """Nanoseconds for which a run is timed at the least: what a change makes fast does more of the same."""
         self._over = False
 
     # --- What happens -------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ class Clock:
         before, self._turns[series] = self._turns.get(series), self.steps
         if before is None or series in self._flat:
             return
-        if self.steps - before <= 1:
+        if self.steps - before <= (1 if series == FIT else PAIR):
             if self.steps:
                 self._flat.add(series)
             return
@@ -125,7 +130,8 @@ class Clock:
 
     def leave(self, series: int) -> None:
         """What had turns is over."""
-        if self.steps - self._turns.pop(series, self.steps) > 1 and series not in self._flat:
+        most = 1 if series == FIT else PAIR
+        if self.steps - self._turns.pop(series, self.steps) > most and series not in self._flat:
             self.mark(series)
 
     def expect(self, series: int, seconds: float | None) -> None:
@@ -147,7 +153,8 @@ class Clock:
         """Whether a window of steps alone begins or ends here."""
         if self.window is not None:
             ends = (self.window.begin, self.window.end)
-            return self.steps * self.scale >= ends[self._fenced]
+            lasted = self._wall() - self._own[0] - self._entered >= self._least
+            return self.steps * self.scale >= ends[self._fenced] and (not self._fenced or lasted)
         if not self._fenced:
             return self._is_warm(self.steps, self._wall() - self._own[0])
         return (self._wall() - self._own[0] - self._ticks[1][0]) / 1e9 >= WARM_S + self.seconds
@@ -169,14 +176,17 @@ class Clock:
         if self._over:
             return
         if self.window is not None:
-            self._over = self._is_past(self.window, series)
+            self._over = self._is_past(self.window, series, instant)
         elif self.steps >= WARM_STEPS:
             self._over = self._is_enough(series, instant)
         if self._over:
             self._stop()
 
-    def _is_past(self, window: Window, series: int) -> bool:
-        if self.steps * self.scale < window.end:
+    def _is_past(self, window: Window, series: int, instant: Instant) -> bool:
+        if self.steps * self.scale < window.begin:
+            return False
+        self._entered = self._entered or instant.wall
+        if self.steps * self.scale < window.end or instant.wall - self._entered < self._least:
             return False
         if series == window.series:
             return True
@@ -194,7 +204,9 @@ class Clock:
         if whole and self._is_outermost(series):
             return True
         if since_s >= PATIENCE_S:
-            return True
+            # A turn that has come to its end once will do so again.
+            half = any(len(self._marks.get(each, ())) == 1 for each in self._turns)
+            return not half or since_s >= 3 * PATIENCE_S
         waited_for = [each for each in self._turns if each not in self._flat]
         return not waited_for and since_s >= WARM_S + self.seconds
 
@@ -241,10 +253,10 @@ class Clock:
         def after(steps: int) -> Instant | None:
             return next((i for i in instants if i.steps * self.scale >= steps), None)
 
-        begin, end = after(window.begin), after(window.end)
+        begin = after(window.begin)
         if begin is None:
             return None
-        end = end or instants[-1]
+        end = instants[-1]
         least = math.ceil((window.end - window.begin) / 2)
         if (end.steps - begin.steps) * self.scale < least:
             return None

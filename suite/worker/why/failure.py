@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import traceback
 from collections.abc import Iterator
@@ -37,6 +38,8 @@ _ADVICE = {
 }
 """By the name of an error's class, Python's or TensorFlow's."""
 
+_LIBRARY = re.compile(r'File "[^"\n]*/(site-packages|python3\.\d+)/')
+
 _OURS = str(Path(suite.__file__).parent)
 
 
@@ -56,16 +59,16 @@ def describe(error: BaseException, file: str) -> tuple[str, str]:
         said, lines = said.splitlines()[-1], [error.lineno]
     at = f"line {lines[-1]}: " if lines else ""
     advice = _advise(error)
-    text = "".join(map(_cut, shown.format())).strip()
+    text = _LIBRARY.sub('File "', "".join(map(_cut, shown.format())).strip())
     return (
-        _cut("; ".join(filter(None, (at + said, advice)))).replace(folder, ""),
+        _cut("; ".join(filter(None, ((at + said).rstrip("."), advice)))).replace(folder, ""),
         "\n".join(filter(None, (text, advice))).replace(folder, ""),
     )
 
 
 def _shorten(stack: traceback.StackSummary, file: str) -> traceback.StackSummary:
     names = [frame.filename for frame in stack]
-    own = stack[names.index(file) :] if file in names else stack
+    own = stack[names.index(file) :] if file in names else []
     kept = [frame for frame in own if not frame.filename.startswith(_OURS)]
     return traceback.StackSummary.from_list([*kept[:1], *kept[1:][-LAST_FRAMES:]])
 

@@ -30,6 +30,13 @@ NAMES: Mapping[str, tuple[str, str]] = {
     "download": ("keras.src.utils.file_utils", "urlretrieve"),
     "validate_file": ("keras.src.utils.file_utils", "validate_file"),
     "keras_home": ("keras.src.backend.config", "keras_home"),
+    **{
+        f"variable.{method}": (
+            "tensorflow.python.ops.resource_variable_ops",
+            f"BaseResourceVariable.{method}",
+        )
+        for method in ("assign", "assign_add", "assign_sub")
+    },
     # Graphs.
     "function": ("tensorflow.python.eager.polymorphic_function.polymorphic_function", "function"),
     "function.init": (_FUNCTION[0], f"{_FUNCTION[1]}.__init__"),

@@ -130,6 +130,10 @@ class ScriptRun:
         sys.argv = [self.place.script, *self.place.arguments]
         sys.path.insert(0, str(Path(self.file).parent))
         tf.keras.utils.set_random_seed(SEED)
+        try:
+            _ = self.tree.tree
+        except (SyntaxError, ValueError) as broken:
+            self._finish(broken)
         stand_ins.install(self)
         steps.install(self)
         if self.task.watch:
@@ -216,8 +220,8 @@ class ScriptRun:
         os._exit(0)
 
     def _copy(self) -> Path:
-        """A copy of the script's folder to work in: what it writes goes with the run."""
-        place = Path(tempfile.mkdtemp(prefix="why-"))
-        work = place / "script"
+        """A copy of the script's folder to work in, in a temporary folder that goes with the run."""
+        tempfile.tempdir = None  # a fork knows its parent's
+        work = Path(tempfile.gettempdir()) / "script"
         shutil.copytree(self.place.folder, work, symlinks=True)
         return work

@@ -31,7 +31,7 @@ def find_norm(groups: Iterable[Sequence[Any]]) -> float:
     import numpy as np
 
     values = (np.asarray(variable).astype(np.float64) for group in groups for variable in group)
-    return math.sqrt(sum(float(np.vdot(value, value)) for value in values))
+    return math.sqrt(math.fsum(float(np.vdot(value, value)) for value in values))
 
 
 def find_numbers(text: str) -> list[float]:

@@ -15,6 +15,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -64,6 +65,7 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     began = time.perf_counter_ns()
     if not place.gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
         import tensorflow as tf
 
         _ = tf.keras.Model
@@ -131,7 +133,9 @@ def _describe(task: Task, result: Mapping[str, Any], end: str, spent_s: float) -
 
 def _make_run(place: Place, task: Task) -> tuple[dict[str, Any], dict[str, _Text], str]:
     """What a run sent, what it printed, and how its process ended."""
-    return _listen(lambda fd: _execute(place, task, fd), place, task, task.limit_s)
+    with tempfile.TemporaryDirectory(prefix="why-", ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = folder
+        return _listen(lambda fd: _execute(place, task, fd), place, task, task.limit_s)
 
 
 def _ask_facts(place: Place) -> dict[str, Scalar]:
@@ -250,7 +254,7 @@ def _start(
         os.closerange(kept + 1, 4096)
         action(kept)
     except BaseException:  # noqa: BLE001  nothing of the parent's may go on here
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        sys.excepthook(*sys.exc_info())
     finally:
         os._exit(1)
 

@@ -15,7 +15,6 @@ import re
 import socket
 import sys
 import tarfile
-import tempfile
 import types
 from collections.abc import Callable, Mapping
 from importlib.machinery import ModuleSpec
@@ -123,7 +122,7 @@ def _stand_for_downloads(run: ScriptRun) -> None:
                 label = name if folder == "datasets" else folder
                 _note(run, f"{label} is made up, in the shapes of the real data")
                 made_up.add(target)
-                own = _make(name)
+                own = _make(name, run.folder.parents[1])
             elif own is None:
                 return original(origin, target, *rest)
             Path(target).unlink(missing_ok=True)
@@ -156,9 +155,9 @@ def _find(names: set[str], places: list[Path]) -> Path | None:
     return next((path for path in files if path.name in names and path.is_file()), None)
 
 
-def _make(name: str) -> Path:
+def _make(name: str, folder: Path) -> Path:
     """The made-up file of a name, which the runs of a container share."""
-    store = Path(tempfile.gettempdir()) / f"crossover-made-up-{os.getuid()}"
+    store = folder / f"crossover-made-up-{os.getuid()}"
     store.mkdir(mode=0o700, exist_ok=True)
     path, part = store / name, store / f"{name}.{os.getpid()}"
     if not path.exists():

@@ -5,30 +5,34 @@ from __future__ import annotations
 
 import inspect
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from suite.worker.why.clock import FIT
 from suite.worker.why.run import NORMS_AT, ScriptRun
 
-NAMES = ("fit", "train_on_batch", "make_train_function", "apply", "function.call", "gradient")
-"""What is patched for it."""
-
 
 class Steps:
-    """What is known of the step that is under way."""
+    """What is known of the step that is under way.
+
+    One step is one update by an optimizer; of a function that is a graph, so many as a call of it makes.
+    Gradients alone are none, since some are taken of others; where a script updates its variables by itself,
+    a step is over when it takes the next gradient.
+    """
 
     def __init__(self, run: ScriptRun) -> None:
         self.run, self.clock = run, run.clock
         self.within = 0
         """Depth of calls that are a step as a whole, so that what is inside counts no other."""
         self.tracing: list[Any] = []
-        """The outermost functions that are being called."""
+        """The outermost function that is being called."""
         self.trains: WeakSet[Any] = WeakSet()
         """Functions during whose tracing a gradient was taken."""
-        self.applies: WeakSet[Any] = WeakSet()
-        """Those during whose tracing it was applied."""
-        self.pending = False
-        """A gradient was taken, and not applied yet."""
+        self.updates: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        """By function during whose tracing variables were updated, how often a call does that."""
+        self.optimizers: WeakSet[Any] = WeakSet()
+        self.applying = 0
+        self.gradients = self.assigned = False
+        """Whether gradients were taken since the last step, and variables then set by the script."""
 
     def see(self, kind: str) -> None:
         """What progress is counted by, and where in the script that is."""
@@ -36,8 +40,8 @@ class Steps:
             self.run.kind, self.run.line = kind, self.run.user_line()
 
     def end(self, steps: int = 1) -> None:
-        """A step is done."""
-        self.pending = False
+        """So many steps are done."""
+        self.gradients = self.assigned = False
         self.clock.tick(steps)
 
     def gradient(self) -> None:
@@ -50,22 +54,48 @@ class Steps:
             self.trains.add(self.tracing[0])
         elif tf.executing_eagerly():
             self.see("tape")
-            if self.pending:
-                # Whoever took the one before has applied it without an optimizer.
+            if self.assigned:
                 self.end()
-            self.clock.begin()
-            self.pending = True
+            if not self.gradients:
+                self.clock.begin()
+            self.gradients = True
 
-    def applied(self) -> None:
-        """Gradients were applied."""
+    def applied(self, *, by_optimizer: bool) -> None:
+        """Variables were updated, by an optimizer or otherwise."""
         import tensorflow as tf
 
-        if self.within:
+        if self.within or self.applying:
             return
         if self.tracing:
-            self.applies.add(self.tracing[0])
-        elif tf.executing_eagerly() and self.pending:
+            self.updates.setdefault(self.tracing[0], 0)
+        elif not tf.executing_eagerly():
+            return
+        elif by_optimizer:
             self.end()
+        else:
+            self.assigned = self.gradients
+
+    def count_updates(self) -> int:
+        """The updates that optimizers have made so far."""
+        return sum(int(optimizer.iterations) for optimizer in self.optimizers)
+
+    def called(self, function: Any, before: int | None) -> None:
+        """A function that is a graph was called; ``before`` it there were so many updates."""
+        if function not in self.trains:
+            if function in self.updates and self.gradients:
+                self.end()
+            return
+        self.see("function")
+        if function not in self.updates:
+            if self.assigned:
+                self.end()
+            self.gradients = True
+        elif before is None or self.updates[function]:
+            self.end(self.updates[function] or 1)
+        else:
+            # The second call: of the first, which traces, nobody knew what it would update.
+            self.updates[function] = updates = max(1, self.count_updates() - before)
+            self.end(2 * updates - 1)
 
 
 def install(run: ScriptRun) -> None:
@@ -77,6 +107,8 @@ def install(run: ScriptRun) -> None:
     run.patch("function.call", lambda original: _watch_function(original, steps))
     run.patch("gradient", lambda original: _watch_gradient(original, steps))
     run.patch("apply", lambda original: _watch_apply(original, steps))
+    for name in ("assign", "assign_add", "assign_sub"):
+        run.patch(f"variable.{name}", lambda original: _watch_assign(original, steps))
 
 
 def _watch_train_function(original: Any, steps: Steps) -> Any:
@@ -90,12 +122,15 @@ def _watch_train_function(original: Any, steps: Steps) -> Any:
 
         def call(*arguments: Any, **more: Any) -> Any:
             steps.clock.begin()
+            # An epoch's last call can do fewer of them.
+            several = (model.steps_per_execution or 1) > 1
+            before = int(model.optimizer.iterations) if several else 0
             steps.within += 1
             try:
                 logs = function(*arguments, **more)
             finally:
                 steps.within -= 1
-            steps.end(model.steps_per_execution or 1)
+            steps.end(int(model.optimizer.iterations) - before if several else 1)
             return logs
 
         ours.add(call)
@@ -110,7 +145,7 @@ def _watch_fit(original: Any, steps: Steps) -> Any:
 
     signature = inspect.signature(original)
 
-    class Marks(keras.callbacks.Callback):  # type: ignore[misc]  keras has no types
+    class Marks(keras.callbacks.Callback):  # type: ignore[misc]
         """Put in last: an epoch's validation and callbacks are over when the next one begins."""
 
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
@@ -146,21 +181,14 @@ def _watch_function(original: Any, steps: Steps) -> Any:
         if steps.within or steps.tracing:
             return original(function, *words, **named)
         steps.clock.begin()
+        unknown = steps.updates.get(function) == 0
+        before = steps.count_updates() if unknown else None
         steps.tracing.append(function)
         try:
             result = original(function, *words, **named)
         finally:
             steps.tracing.pop()
-        if function in steps.trains:
-            steps.see("function")
-            if function in steps.applies:
-                steps.end()
-            else:
-                if steps.pending:
-                    steps.end()
-                steps.pending = True
-        elif function in steps.applies and steps.pending:
-            steps.end()
+        steps.called(function, before)
         return result
 
     return call
@@ -176,11 +204,26 @@ def _watch_gradient(original: Any, steps: Steps) -> Any:
 
 def _watch_apply(original: Any, steps: Steps) -> Any:
     def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
-        result = original(optimizer, grads, trainable_variables)
+        steps.applying += 1
+        try:
+            result = original(optimizer, grads, trainable_variables)
+        finally:
+            steps.applying -= 1
         if steps.clock.steps < NORMS_AT[-1]:
             trained = optimizer._trainable_variables  # noqa: SLF001
             steps.run.variables[id(optimizer)] = list(trained)
-        steps.applied()
+        steps.optimizers.add(optimizer)
+        steps.applied(by_optimizer=True)
         return result
 
     return apply
+
+
+def _watch_assign(original: Any, steps: Steps) -> Any:
+    def assign(variable: Any, *words: Any, **named: Any) -> Any:
+        result = original(variable, *words, **named)
+        if variable.trainable:
+            steps.applied(by_optimizer=False)
+        return result
+
+    return assign

@@ -1,6 +1,6 @@
 """A script as a syntax tree: put through hooks before it is compiled, its line numbers kept.
 
-The hooks are looked up among the builtins, so that no name appears in the script's own namespace.  What
+The tree is looked up among the builtins, so that no name appears in the script's own namespace.  What
 AutoGraph converts is read from the file and stays as it was written.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import importlib.util
 import linecache
 import re
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from suite.model.why import Statement
 
@@ -25,7 +26,7 @@ OnFor = Callable[[int, Any], Any]
 """From the line of a ``for`` and what it goes over to what it goes over instead."""
 
 TEXT_CHARS = 80
-"""A statement is quoted by so many characters of its first line."""
+"""A statement is quoted by so many characters."""
 
 _TRAINS = {
     *("fit", "fit_generator", "train_on_batch", "train_step", "GradientTape", "gradient"),
@@ -65,7 +66,7 @@ class _Loop:
 class Tree:
     """The tree of a script; what is asked of it is done by `compile`.
 
-    ``notes`` say then what was left out of a notebook.
+    ``notes`` say what was left out of a notebook, once it was read.
     """
 
     def __init__(self, source: bytes, filename: str) -> None:
@@ -103,41 +104,46 @@ class Tree:
         """Puts timers around each statement of the loops that may hold the training step."""
         self._timed = True
 
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The script's tree; `compile` changes it.
+
+        Raises:
+            SyntaxError: the script's own, as Python words it.
+            ValueError: its text can't be read.
+        """
+        tree, text = _parse(importlib.util.decode_source(self.source), self.filename, self.notes)
+        self._lines = text.splitlines(keepends=True)
+        if self.notes:  # for AutoGraph, which reads functions again
+            linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
+        return tree
+
     def compile(self) -> CodeType:
         """The script's code, with all that was asked for.
 
         Raises:
-            SyntaxError: the script's own, as Python words it.
+            SyntaxError: the script's own.
         """
-        tree, text = _parse(self.source, self.filename, self.notes)
-        self._lines = text.splitlines(keepends=True)
-        if self.notes:  # for AutoGraph, which reads functions again
-            linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
-        hooks = self._rewrite(list(ast.walk(tree)))
-        for name, hook in hooks.items():
-            setattr(builtins, _hook(name), hook)
-        return compile(tree, self.filename, "exec", dont_inherit=True)
-
-    def _rewrite(self, nodes: list[ast.AST]) -> dict[str, Callable[..., Any]]:
-        """Puts in what was asked for; the hooks that are called there, by name."""
-        hooks: dict[str, Callable[..., Any]] = {"for": self._go_over, "turn": self._turn}
-        hooks["begin"] = lambda *lines: [self._turns.pop(line, None) for line in lines]
+        nodes = list(ast.walk(self.tree))
         # What trains is looked for in the tree as it was written.
         loops = list(_training_loops(nodes)) if self._timed or self._on_for else []
         functions = [node for node in nodes if isinstance(node, _Function)]
-        for node in functions:
-            self._decorate(node, hooks)
+        for function in functions:
+            self._decorate(function)
         for block in chain.from_iterable(map(_blocks, nodes)):
             self._thin(block)
-        for node in functions:
-            self._begin(node)
+        for function in functions:
+            self._begin(function)
         for loop in loops:
             if isinstance(loop, ast.For) and self._on_for:
-                loop.iter = _call(loop.iter, "for", ast.Constant(loop.lineno), loop.iter)
+                call: Any = _code(f"go_over({loop.lineno})", loop.iter)
+                call.value.args.append(loop.iter)
+                loop.iter = call.value
             # Those that hand their turn to others in between can't be timed from within.
             if self._timed and not any(isinstance(part, _HANDS_OVER) for part in _inside(loop)):
-                self._time(_Loop(loop), hooks)
-        return hooks
+                self._time(_Loop(loop))
+        setattr(builtins, _HOOKS, self)
+        return compile(self.tree, self.filename, "exec", dont_inherit=True)
 
     # --- What is known of the loops' statements ---------------------------------------------------------
 
@@ -168,7 +174,9 @@ class Tree:
                     Statement(
                         line=node.lineno,
                         end_line=node.end_lineno or node.lineno,
-                        text=self._lines[node.lineno - 1].strip()[:TEXT_CHARS],
+                        text=" ".join(
+                            line.strip() for line in self._lines[node.lineno - 1 : node.end_lineno]
+                        )[:TEXT_CHARS],
                         loop=loop.node.lineno,
                         calls=self._calls[number] + is_open,
                         seconds=seconds,
@@ -176,6 +184,20 @@ class Tree:
                     )
                 )
         return sorted(result, key=lambda statement: (statement.line, -statement.end_line))
+
+    def find_function(self, frame: FrameType) -> int | None:
+        """The line of the ``def`` of the function that a frame runs; None: none, or it is in a loop there."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, _Function):
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                if (node.name, first) == (frame.f_code.co_name, frame.f_code.co_firstlineno):
+                    loops = [
+                        part for part in _inside(node) if isinstance(part, ast.For | ast.While)
+                    ]
+                    lines = [(loop.lineno, loop.end_lineno or 0) for loop in loops]
+                    within = any(begin <= frame.f_lineno <= end for begin, end in lines)
+                    return None if within else node.lineno
+        return None
 
     def _running(self, frame: FrameType | None) -> Iterator[tuple[_Loop, int]]:
         """The timed statements on the stack, by number."""
@@ -189,25 +211,30 @@ class Tree:
 
     # --- What is put in --------------------------------------------------------------------------------
 
-    def _go_over(self, line: int, iterable: Any) -> Any:
-        for function in self._on_for:
-            iterable = function(line, iterable)
-        return iterable
-
-    def _turn(self, line: int) -> bool:
-        turn = self._turns.get(line, 0)
-        self._turns[line] = turn + 1
-        return turn % self._thinned[line] == 0
-
-    def _decorate(self, node: _Function, hooks: dict[str, Callable[..., Any]]) -> None:
+    def _decorate(self, node: _Function) -> None:
         own = node.decorator_list
         # What is no function stays outside.
         outer = [item for item in own if ast.unparse(item).endswith(_DESCRIPTORS)]
         at = own.index(outer[-1]) + 1 if outer else 0
-        for function in self._decorators.get(node.lineno, ()):
-            name = f"decorate_{len(hooks)}"
-            hooks[name] = function
-            own.insert(at, ast.copy_location(_name(name), own[0] if own else node))
+        if node.lineno in self._decorators:
+            call: Any = _code(f"decorator({node.lineno})", own[0] if own else node)
+            own.insert(at, call.value)
+
+    def _thin(self, block: Block) -> None:
+        for at, statement in enumerate(block):
+            line = statement.lineno
+            if line in self._thinned.keys() - self._turns.keys() and not _is_trivial(statement):
+                # Outer blocks come first: a loop on one line stands for its body, too.
+                self._turns[line] = 0
+                due: Any = _code(f"is_due({line})", statement, "if {}: pass")
+                due.body = [statement]
+                if isinstance(statement, ast.If) and not statement.orelse:
+                    # Of the turns in which it does something as it is.
+                    due.test = ast.copy_location(
+                        ast.BoolOp(ast.And(), [statement.test, due.test]), due
+                    )
+                    due.body = statement.body
+                block[at] = due
 
     def _begin(self, node: _Function) -> None:
         """Statements in the loops of a function begin their turns anew with each call of it."""
@@ -216,70 +243,73 @@ class Tree:
         lines = {part.lineno for part in parts if isinstance(part, ast.stmt)} & self._thinned.keys()
         if lines:
             at = ast.get_docstring(node, clean=False) is not None
-            arguments = [ast.Constant(line) for line in sorted(lines)]
-            node.body.insert(at, _do(node.body[0], "begin", *arguments))
+            node.body.insert(at, _code(f"begin_turns({sorted(lines)})", node.body[0]))
 
-    def _thin(self, block: Block) -> None:
-        for at, statement in enumerate(block):
-            line = statement.lineno
-            if line in self._thinned.keys() - self._turns.keys() and not _is_trivial(statement):
-                # Outer blocks come first: a loop on one line stands for its body, too.
-                self._turns[line] = 0
-                due = _call(statement, "turn", ast.Constant(line))
-                block[at] = ast.copy_location(ast.If(due, [statement], []), statement)
-
-    def _time(self, loop: _Loop, hooks: dict[str, Callable[..., Any]]) -> None:
-        """Each statement's time is what passed since the one before it ended, however it ends."""
-        clock, calls, seconds = time.perf_counter, self._calls, self._seconds
-
-        def turn() -> None:
-            loop.last = clock()
-
-        def mark(number: int) -> None:
-            ended = clock()
-            seconds[number] += ended - loop.last
-            calls[number] += 1
-            loop.last = ended
-
-        at = len(self._loops)
-        hooks |= {f"begin_{at}": turn, f"end_{at}": mark}
+    def _time(self, loop: _Loop) -> None:
         body = loop.node.body
         lines = [statement.lineno for statement in body]
-        timed: Block = [_do(body[0], f"begin_{at}")]
+        timed: Block = [_code(f"begin_turn({len(self._loops)})", body[0])]
         for statement in body:
             if _is_trivial(statement) or lines.count(statement.lineno) > 1:
                 timed.append(statement)
                 continue
-            number = len(calls)
-            calls.append(0)
-            seconds.append(0.0)
+            number = len(self._calls)
             loop.statements[number] = statement
-            last = _do(statement, f"end_{at}", ast.Constant(number))
-            guarded = ast.Try([statement], [], [], [last])
-            timed.append(ast.copy_location(guarded, statement))
+            self._calls.append(0)
+            self._seconds.append(0.0)
+            call = f"end_statement({number}, {len(self._loops)})"
+            timed.append(_code(call, statement, "try: pass\nfinally: {}"))
+            timed[-1].body = [statement]  # type: ignore[attr-defined]
         body[:] = timed
         self._loops.append(loop)
+
+    # --- What is called there --------------------------------------------------------------------------
+
+    def go_over(self, line: int, iterable: Any) -> Any:
+        """What the ``for`` of a line goes over."""
+        for function in self._on_for:
+            iterable = function(line, iterable)
+        return iterable
+
+    def decorator(self, line: int) -> Callable[[Any], Any]:
+        """What the function of a line passes through."""
+        return lambda function: functools.reduce(
+            lambda made, decorate: decorate(made), self._decorators[line], function
+        )
+
+    def is_due(self, line: int) -> bool:
+        """Whether the thinned statement of a line runs in this turn."""
+        turn = self._turns.get(line, 0)
+        self._turns[line] = turn + 1
+        return turn % self._thinned[line] == 0
+
+    def begin_turns(self, lines: list[int]) -> None:
+        """The next turn of thinned statements is the first."""
+        self._turns.update(dict.fromkeys(lines, 0))
+
+    def begin_turn(self, loop: int) -> None:
+        """A turn of a timed loop begins."""
+        self._loops[loop].last = time.perf_counter()
+
+    def end_statement(self, number: int, loop: int) -> None:
+        """A timed statement ends, however: its time is what passed since the one before it."""
+        ended, timed = time.perf_counter(), self._loops[loop]
+        self._seconds[number] += ended - timed.last
+        self._calls[number] += 1
+        timed.last = ended
 
 
 # --- Notebooks -------------------------------------------------------------------------------------------
 
 
-def _parse(source: str | bytes, filename: str, notes: list[str]) -> tuple[ast.Module, str]:
+def _parse(text: str, filename: str, notes: list[str]) -> tuple[ast.Module, str]:
     """A script's tree and text, in which what only a notebook understands is left out."""
     try:
-        tree = ast.parse(source, filename)
-        text = source if isinstance(source, str) else importlib.util.decode_source(source)
-    except (SyntaxError, ValueError) as error:
-        before = len(notes)
-        try:
-            text = source if isinstance(source, str) else importlib.util.decode_source(source)
-            text = _leave_out(text, notes)
-        except (SyntaxError, ValueError):
-            text = ""
-        if isinstance(error, ValueError):
-            raise SyntaxError(str(error), (filename, None, None, None)) from None
-        if len(notes) == before:
-            raise
+        tree = ast.parse(text, filename)
+    except SyntaxError:
+        tree = None
+    if tree is None:
+        text = _leave_out(text, notes)
         tree = ast.parse(text, filename)
     if "get_ipython" in text or "__future__" in text:
         _Magics(filename, notes).visit(tree)
@@ -334,31 +364,25 @@ class _Magics(ast.NodeTransformer):
         self.notes = notes
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        if not _asks_notebook(node.value):
+        call: Any = node.value
+        parts = [getattr(part, "value", "") for part in call.args] if _asks_notebook(call) else []
+        if len(parts) < 2 or not _TIMES.fullmatch(str(parts[0])):
             return self.generic_visit(node)
-        arguments = node.value.args if isinstance(node.value, ast.Call) else []
-        parts = [part.value for part in arguments if isinstance(part, ast.Constant)]
-        code = str(parts[-1]) if len(parts) > 1 and _TIMES.fullmatch(str(parts[0])) else ""
         inside: list[str] = []
-        body = _parse(code, self.filename, inside)[0].body
+        body = _parse(str(parts[-1]), self.filename, inside)[0].body
         self.notes += [_left_out(node.lineno, note.partition(": ")[2]) for note in inside]
-        for part in chain.from_iterable(map(ast.walk, body)):
-            if isinstance(part, ast.stmt | ast.expr | ast.excepthandler | ast.keyword | ast.arg):
-                ast.copy_location(part, node)
-        if not body:
-            self.notes.append(_left_out(node.lineno, ast.unparse(node)))
-        return body or ast.copy_location(ast.Pass(), node)
+        return [_place(statement, node) for statement in body] or _place(ast.Pass(), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         if not _asks_notebook(node):
             return self.generic_visit(node)
         self.notes.append(_left_out(node.lineno, ast.unparse(node)))
-        return ast.copy_location(ast.List([], ast.Load()), node)
+        return _place(ast.List([], ast.Load()), node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
         if node.module != "__future__" or any(item.name == "annotations" for item in node.names):
             return node
-        return ast.copy_location(ast.Pass(), node)
+        return _place(ast.Pass(), node)
 
 
 def _asks_notebook(node: ast.expr) -> Any:
@@ -372,31 +396,24 @@ def _asks_notebook(node: ast.expr) -> Any:
 
 # --- Pieces of trees -------------------------------------------------------------------------------------
 
+_HOOKS = "__crossover__"
+_Node = TypeVar("_Node", bound=ast.AST)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DESCRIPTORS = ("staticmethod", "classmethod", "property", ".setter", ".getter", ".deleter")
 _HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
-def _hook(name: str) -> str:
-    return f"__crossover_{name}__"
+def _code(call: str, place: ast.AST, around: str = "{}") -> ast.stmt:
+    """A statement with a call of the tree's, at a node's place."""
+    return _place(ast.parse(around.format(f"{_HOOKS}.{call}")).body[0], place)
 
 
-def _name(name: str) -> ast.Name:
-    return ast.Name(_hook(name), ast.Load())
-
-
-def _call(place: ast.AST, name: str, *arguments: ast.expr) -> ast.Call:
-    """A call of a hook at a node's place."""
-    call = ast.Call(_name(name), list(arguments), [])
-    for part in (call, call.func, *arguments):
-        if not hasattr(part, "lineno"):
-            ast.copy_location(part, place)
-    return call
-
-
-def _do(place: ast.stmt, name: str, *arguments: ast.expr) -> ast.stmt:
-    return ast.copy_location(ast.Expr(_call(place, name, *arguments)), place)
+def _place(node: _Node, place: ast.AST) -> _Node:
+    """The node with all that is in it at another's place."""
+    for part in ast.walk(node):
+        ast.copy_location(part, place)
+    return node
 
 
 def _blocks(node: ast.AST) -> Iterator[Block]:

@@ -6,7 +6,6 @@ Seconds and calls count from the end of the first step on.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
 import functools
@@ -15,11 +14,11 @@ import math
 import sys
 import time
 from collections import Counter, defaultdict
-from types import FrameType
 from typing import Any
 
 from suite.model.why import CallbackSeen, Retrace
 from suite.worker.why.calls import Change, count_examples, is_single, methods, own_callbacks, rebind
+from suite.worker.why.clock import FIT
 from suite.worker.why.run import ScriptRun
 
 STEERING = {
@@ -186,7 +185,7 @@ class _Watching:
                     name=name, line=line, calls=0, seconds=0.0, by_batch=by_batch, steers=steers
                 )
                 self.callbacks.setdefault((name, by_batch), seen)
-                setattr(callback, method, self.time(f"{name}.{by_batch}:{method}", function))
+                setattr(callback, method, self.time(f"{name}.{by_batch}|{method}", function))
 
     def note_made(self, arguments: dict[str, Any]) -> None:
         """Counts the train functions that are made."""
@@ -272,10 +271,16 @@ class _Watching:
 
         if self.tracing:
             self.lines.setdefault("step.function", self.tracing[0].line)
-        elif "tape" not in self.lines and tf.executing_eagerly():
+        elif not self.run.clock.steps and tf.executing_eagerly():
+            # The last one before variables are updated: the others are those that it is taken of.
+            self.lines.pop("tape", None)
             self.at("tape")
-            # Behind this, what binds the arguments, and whoever counts the steps.
-            line = find_function(self.run, sys._getframe(1))  # noqa: SLF001  there is no other way
+            frame = sys._getframe(1)  # noqa: SLF001  there is no other way
+            while frame.f_globals.get("__name__", "").startswith(_OURS) and frame.f_back:
+                frame = frame.f_back
+            ours = frame.f_code.co_filename == self.run.file
+            line = self.run.tree.find_function(frame) if ours else None
+            self.lines.pop("tape.function", None)
             if line is not None:
                 self.lines["tape.function"] = line
 
@@ -317,6 +322,11 @@ class _Watching:
         self.made["gpus"] = len(tf.config.list_physical_devices("GPU"))
         if self.made["gpus"] > 1:
             fields["notes"].append(f"{self.made['gpus']} GPUs are here; one is used")
+        chosen = self.run.clock.choose()
+        if chosen and chosen[0].series == FIT and not self.made["epoch_steps"]:
+            window = chosen[0]
+            turns = self.run.clock.count_turns(window)
+            self.made["epoch_steps"] = round((window.end - window.begin) / max(1, turns))
         on_cpu = Counter(op for op, where, _ in self.nodes or () if where.startswith("CPU"))
         if on_cpu:
             self.settings["on_cpu"] = ", ".join(f"{op} ×{n}" for op, n in on_cpu.most_common(12))
@@ -327,18 +337,18 @@ class _Watching:
         counts |= {f"{name}_s": seconds for name, seconds in self.seconds.items()}
         counts |= {f"retrace.{each.name}_s": each.seconds for each in self.by_code.values()}
         counts |= {"arrays": len(self.arrays), "seconds": time.perf_counter() - self.began}
-        counts = {name: count for name, count in counts.items() if ":" not in name}
+        counts = {name: count for name, count in counts.items() if "|" not in name}
         for key, value in (("counts", counts), ("settings", self.settings), ("lines", self.lines)):
             fields.setdefault(key, {}).update(value)
 
     def sum_up(self, key: tuple[str, bool], seen: CallbackSeen) -> CallbackSeen:
         """A callback's calls, as many as its most called method's, and seconds of all its methods."""
-        begin = f"{key[0]}.{key[1]}:"
+        begin = f"{key[0]}.{key[1]}|"
         seconds = {what: self.seconds[what] for what in self.calls if what.startswith(begin)}
         return dataclasses.replace(
             seen,
             calls=max((self.calls[what] for what in seconds), default=0),
-            seconds=sum(seconds.values()),
+            seconds=math.fsum(seconds.values()),
             method=max(seconds, key=lambda what: seconds[what], default="").removeprefix(begin),
         )
 
@@ -367,22 +377,6 @@ def install(run: ScriptRun) -> None:
     run.tree.time_statements()
     run.clock.on_step(watching.step)
     run.at_end(watching.tell)
-
-
-def find_function(run: ScriptRun, frame: FrameType | None) -> int | None:
-    """The line of the ``def`` of the script's function that takes a gradient, itself and once; None: none."""
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
-        frame = frame.f_back
-    if frame is None or frame.f_code.co_filename != run.file:
-        return None
-    for node in ast.walk(run.tree.tree):
-        if isinstance(node, ast.FunctionDef) and node.name == frame.f_code.co_name:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            loops = [each for each in ast.walk(node) if isinstance(each, ast.For | ast.While)]
-            within = any(each.lineno <= frame.f_lineno <= (each.end_lineno or 0) for each in loops)
-            if first == frame.f_code.co_firstlineno and not within:
-                return node.lineno
-    return None
 
 
 def _steers(callback: Any) -> bool:

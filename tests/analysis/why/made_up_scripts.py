@@ -24,7 +24,6 @@ from suite.cells.cell import Cell
 from suite.model import CellResult, Check, Document, container_seconds
 from suite.model.why import (
     BASE,
-    CallbackSeen,
     Inquiry,
     Round,
     RunNotes,
@@ -128,7 +127,7 @@ def plant(
 
 IDLE = (
     plant("prefetch:34", "input", waits=True, line=34),
-    plant("python@30", "input", "ceiling"),
+    plant("python:30", "input", "ceiling"),
     plant("memory", "input", "ceiling", line=None, leaves={"input": 0.1}),
     plant("callback:51", "callback", line=51, leaves={"callback": 0.02}),
     plant("callbacks", "callback", "ceiling", line=None, leaves={"callback": 0.0}),
@@ -160,13 +159,12 @@ class MadeUp:
     setup_s: float = 2.0
     steps: int = 49
     norms: float = 0.0
-    by_batch: bool = False
     fails: str = ""
     facts: Mapping[str, object] = field(default_factory=dict)
 
 
 def make_script(step: float = 0.04, *, tries: Sequence[Planted] = IDLE, **fields: Any) -> MadeUp:
-    """A script on a CPU; ``fields`` are parts, as seconds or as (wall, CPU) seconds, and those of `MadeUp`."""
+    """A script on a CPU; ``fields`` are parts, in seconds or (wall, CPU) seconds, and those of `MadeUp`."""
     own = {key: fields.pop(key) for key in list(fields) if key in MadeUp.__dataclass_fields__}
     parts = {"step": step, **fields}
     both = {name: of if isinstance(of, tuple) else (of, of) for name, of in parts.items()}
@@ -282,10 +280,8 @@ def _run(
     if fail:
         return base, RunNotes(error=fail)
     moved = 1 + sum(planted.norm for planted in on) + draw.gauss(0, script.norms)
-    batch = 32 * max([planted.change.scale for planted in on], default=1.0)
     printed = [0.693, 0.51, 0.42 * (1 + sum(planted.printed for planted in on)), seconds]
-    seen = CallbackSeen(name="LR", line=51, calls=49, seconds=0.1, by_batch=True)
-    watched = Watched(clock="fit", line=61, callbacks=[seen] * script.by_batch)
+    watched = Watched(clock="fit", line=61, counts={"batch": 32.0})
     result = replace(
         base,
         outcome="measured",
@@ -301,7 +297,6 @@ def _run(
             "from_step": 49.0,
             "to_step": 49.0 + script.steps,
             "epoch_steps": 49.0,
-            "batch": batch,
             "applied": float(min([planted.applied for planted in on], default=0)),
             "ended": 0.0,
             "norm.3": 12.5,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suite.errors import EngineError, NoGpuError
-from suite.host.engine import Card, Job
+from suite.host.engine import Card, Job, Volume
 from suite.host.gpu import request as gpu
 from suite.host.gpu.choice import VISIBLE
 from suite.host.local import engine as local_engine
@@ -146,3 +148,37 @@ def test_in_a_job_of_slurms_the_machine_is_somebody_elses(
     assert LocalEngine(str(python)).kind == "local"
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     assert LocalEngine(str(python)).kind == "inside"
+
+
+def test_a_scripts_folder_data_and_packages_are_there_for_the_worker(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = stand_in(tmp_path / "python", "sh -c 'env | sort; cat $CROSSOVER_SCRIPT/far/x' sh")
+    monkeypatch.setattr(local_engine, "make_packages", lambda *_: tmp_path / "packages-1")
+    lock, data = tmp_path / "lock.txt", tmp_path / "data"
+    lock.write_text("six==1 --hash=sha256:0\n")
+    data.mkdir()
+    (data / "x").write_text("numbers\n")
+    engine = LocalEngine(python=str(python), home=tmp_path / "home")
+    image = engine.provide("cpu", lambda _: None, packages=lock)
+    assert "with the packages of lock.txt@sha256:" in image.origin
+    script = Volume(name="s", target="/s", variable="CROSSOVER_SCRIPT", purpose="script")
+    own = Volume(name="d", target="/d", variable="DATA", purpose="data", folder=data)
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        link = tarfile.TarInfo("far")
+        link.type, link.linkname = tarfile.SYMTYPE, str(data)
+        tar.addfile(link)
+    engine.fill(script, archive.getvalue(), image)
+    *variables, held = run(engine, job(image, volumes=(script, own)))
+    told = dict(line.partition("=")[::2] for line in variables)
+    assert held == "numbers"
+    assert told["DATA"] == str(data)
+    assert told["PYTHONPATH"].endswith(f":{tmp_path}/packages-1")
+    for volume in (script, own):
+        engine.remove_volume(volume)
+    # A person's own folder is nobody's to remove.
+    assert (data / "x").exists()
+    assert not list(place.glob("crossover-volume-*"))
+    # Without the lock nothing of it is there.
+    assert "packages-1" not in str(engine._environment(job(engine.provide("cpu", lambda _: None))))

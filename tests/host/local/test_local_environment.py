@@ -14,6 +14,7 @@ from suite.host.local.environment import (
     find_interpreter,
     given_interpreter,
     make_environment,
+    make_packages,
 )
 from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 from tests.fakes.scripted_python import script
@@ -90,6 +91,22 @@ def test_an_environment_is_made_once_from_the_hashes_and_told_in_our_words(tmp_p
     assert (tmp_path / "log").read_text().splitlines().count("made") == 2
     (tmp_path / "cpu.txt").write_text("numpy==2 --hash=sha256:0\n")
     assert make() != folder
+
+
+def test_packages_of_a_persons_lock_have_a_folder_of_their_own(tmp_path: Path) -> None:
+    python = maker(tmp_path)() / "bin" / "python"
+    interpreter = Interpreter(path=python, title="CPython 3.13.5", version=(3, 13, 5))
+    lock, home, said = tmp_path / "lock.txt", tmp_path / "arms", list[str]()
+    lock.write_text("six==1 --hash=sha256:0\n")
+    folder = make_packages(lock, interpreter, python, home, said.append)
+    assert make_packages(lock, interpreter, python, home, said.append) == folder
+    *_, pip = (tmp_path / "log").read_text().splitlines()
+    for flag in ("--require-hashes", "--no-deps", "--only-binary=:all:", f"--target {folder}"):
+        assert flag in pip
+    assert said[0].startswith("packages of lock.txt: making packages-")
+    assert said[-1].startswith("packages of lock.txt: reused")
+    lock.write_text("six==2 --hash=sha256:0\n")
+    assert make_packages(lock, interpreter, python, home, said.append) != folder
 
 
 def test_where_pip_fails_its_words_are_shown_whole_with_the_ways_out(tmp_path: Path) -> None:

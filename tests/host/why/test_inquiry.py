@@ -153,7 +153,7 @@ def test_the_script_runs_unchanged_and_then_with_each_change_over_the_same_steps
     # All of a round are in one container of each arm.
     assert [asked_arm(job) for job in asking.engine.jobs].count("cpu") == 2
     assert any("a step takes 10 ms; the set-up takes 1 s" in line for line in asking.lines)
-    assert any("2 changes apply" in line for line in asking.lines)
+    assert any("changes that apply: 2" in line for line in asking.lines)
 
 
 def test_the_folder_comes_in_once_is_read_only_and_goes_at_the_end(asking: Asking) -> None:

@@ -50,6 +50,12 @@ def test_frames_of_ours_and_the_middle_of_deep_ones_are_left_out(tmp_path: Path)
     assert "line 5, in <module>" in text
 
 
+def test_a_library_s_place_on_this_machine_is_not_told(tmp_path: Path) -> None:
+    _, text = fail("import json\njson.loads('{')\n", tmp_path)
+    assert 'File "json/decoder.py"' in text
+    assert 'File "/' not in text
+
+
 def test_an_error_that_another_led_to_keeps_both(tmp_path: Path) -> None:
     source = (
         "try:\n    {}['a']\nexcept KeyError as error:\n    raise ValueError('no a') from error\n"

@@ -63,7 +63,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in ("IPython", "IPython.display"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "run" / "script").mkdir(parents=True)
     result = Run(folder=tmp_path / "run" / "script", home=tmp_path / "home")
     stand_ins.install(result)  # type: ignore[arg-type]  what it needs of one

@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PYTHONS = sorted(ROOT.glob(".venv/arms/cpu-*/bin/python"))
 
-pytestmark = [
-    pytest.mark.processes,
-    pytest.mark.skipif(
-        not PYTHONS, reason="no environment with TensorFlow: .venv/arms/cpu-* is empty"
-    ),
-]
+pytestmark = pytest.mark.processes
 
 BEGIN = """\
 import numpy as np, tensorflow as tf
@@ -79,7 +74,7 @@ TRIES: dict[str, list[tuple[str, str]]] = {
 
 
 @cache
-def run(body: str) -> dict[str, Any]:
+def _run(python: Path, body: str) -> dict[str, Any]:
     """The evidence of each run of a script and what was watched, by intervention; ``base``: as it is."""
     import tempfile
 
@@ -94,9 +89,19 @@ def run(body: str) -> dict[str, Any]:
             }
             for number, (name, target) in enumerate([("base", ""), *TRIES[body]], 1)
         ]
-        words = ("why", "--script", "train.py", "--folder", folder, "--runs", json.dumps(tasks))
+        words = (
+            "why",
+            "--script",
+            "train.py",
+            "--folder",
+            folder,
+            "--seconds",
+            "0",
+            "--runs",
+            json.dumps(tasks),
+        )
         done = subprocess.run(
-            [PYTHONS[0], "-m", "suite.worker", *words],
+            [python, "-m", "suite.worker", *words],
             capture_output=True,
             text=True,
             check=False,
@@ -115,6 +120,14 @@ def run(body: str) -> dict[str, Any]:
     return found
 
 
+Run = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def run(tensorflow_python: Path) -> Run:
+    return partial(_run, tensorflow_python)
+
+
 def norms(found: dict[str, Any]) -> list[float]:
     return [found[f"norm.{steps}"] for steps in (3, 10, 20)]
 
@@ -126,7 +139,7 @@ def calls(found: dict[str, Any]) -> dict[str, tuple[str, int | None, bool, int]]
     }
 
 
-def test_the_chain_of_a_data_set_is_seen_and_what_is_random_in_it() -> None:
+def test_the_chain_of_a_data_set_is_seen_and_what_is_random_in_it(run: Run) -> None:
     base = run(DATASET)["base"]
     assert [
         (stage["key"], stage["random"], stage["python"], stage["parallel"], stage["detail"])
@@ -147,7 +160,7 @@ def test_the_chain_of_a_data_set_is_seen_and_what_is_random_in_it() -> None:
     }
 
 
-def test_python_in_the_model_and_around_the_step_is_told_from_that_of_the_data() -> None:
+def test_python_in_the_model_and_around_the_step_is_told_from_that_of_the_data(run: Run) -> None:
     assert {name: each[:3] for name, each in calls(run(LOOP)["base"]).items()} == {
         "scale": ("numpy_function", 8, False),
         "enumerate": ("for", 14, True),
@@ -160,7 +173,7 @@ def test_python_in_the_model_and_around_the_step_is_told_from_that_of_the_data()
     assert base["settings"]["fit_on"] == "Batches"
 
 
-def test_a_cache_makes_each_element_once_and_leaves_the_training_as_it_is() -> None:
+def test_a_cache_makes_each_element_once_and_leaves_the_training_as_it_is(run: Run) -> None:
     found = run(DATASET)
     assert calls(found["base"])["twice"][3] > 3 * 320
     assert calls(found["cache"])["twice"][3] <= 320 + 64
@@ -169,7 +182,7 @@ def test_a_cache_makes_each_element_once_and_leaves_the_training_as_it_is() -> N
     assert norms(found["cache"]) == norms(found["base"])
 
 
-def test_maps_are_told_to_be_parallel() -> None:
+def test_maps_are_told_to_be_parallel(run: Run) -> None:
     found = run(DATASET)["parallel"]
     maps = [stage for stage in found["stages"] if stage["method"] == "map"]
     assert len(maps) == 4
@@ -181,13 +194,13 @@ def test_maps_are_told_to_be_parallel() -> None:
     ("body", "function", "most"),
     [(DATASET, "twice", 52 * 32 + 64), (LOOP, "enumerate", 11), (SEQUENCE, "Batches", 2 * 11)],
 )
-def test_batches_from_memory_are_made_once(body: str, function: str, most: int) -> None:
+def test_batches_from_memory_are_made_once(run: Run, body: str, function: str, most: int) -> None:
     found = run(body)["memory"]
     assert found["applied"] > 0
     assert calls(found)[function][3] <= most
 
 
-def test_functions_are_answered_from_memory_where_they_are_meant() -> None:
+def test_functions_are_answered_from_memory_where_they_are_meant(run: Run) -> None:
     dataset, loop, sequence = run(DATASET), run(LOOP), run(SEQUENCE)
     # Each function is called 16 times, and its results stand for all others.
     told = calls(dataset["python_data"])

@@ -21,7 +21,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     stage = next((each.line for each in watched.stages if each.method.endswith("batch")), None)
     target, text, at = "", "batch_size={}", ""
     if stage is not None:
-        line, target, text, at = stage, f"{stage}:", ".batch({})", f"@{stage}"
+        line, target, text, at = stage, f"{stage}:", ".batch({})", f":{stage}"
     batch, steps = counts.get(f"batch{at}", 0), int(counts.get(f"epoch_steps{at}", 0))
     # The one near to 8 that leaves the smallest part of a batch at an epoch's end; -1: without end.
     times = min(range(4, 11), key=lambda n: (-steps % n if steps > 0 else 0, abs(n - LARGER)))

@@ -14,12 +14,13 @@ def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
     if on_gpu and watched.stages:
         text = '.apply(tf.data.experimental.prefetch_to_device("/GPU:0")) as the last stage'
         line = watched.stages[-1].line
-        yield make_try("copies@/GPU:0", "transfer", text, line, waits=True, on_gpu=True)
+        yield make_try("copies", "transfer", text, line, waits=True, on_gpu=True)
 
 
-def _install(run: ScriptRun, target: str) -> None:
+def _install(run: ScriptRun, _target: str) -> None:
     import tensorflow as tf
 
+    place = "/GPU:0" if run.gpu else "/CPU:0"
     inside: list[bool] = []
 
     def fetch_ahead(original: Any) -> Any:
@@ -29,7 +30,7 @@ def _install(run: ScriptRun, target: str) -> None:
             inside.append(True)
             try:
                 run.applied()
-                return original(dataset.apply(tf.data.experimental.prefetch_to_device(target)))
+                return original(dataset.apply(tf.data.experimental.prefetch_to_device(place)))
             finally:
                 inside.pop()
 

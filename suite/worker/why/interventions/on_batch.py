@@ -51,6 +51,7 @@ def _call_sibling(method: str, arguments: dict[str, Any]) -> Any:
     if method != "fit":
         return sibling(**passed)
     history = keras.callbacks.History()
+    history.set_model(arguments["self"])
     history.on_train_begin()
     history.on_epoch_end(0, sibling(**passed, return_dict=True))
     return history

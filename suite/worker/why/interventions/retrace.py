@@ -23,13 +23,13 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         kind, _, what = each.reason.partition(": ")
         names = ", ".join(re.findall(r"(\w+) is ", what)) if kind == "number" else ""
         if kind in _TEXTS and is_worth(watched, watched.counts.get(f"retrace.{each.name}_s", 0.0)):
-            target = ":".join((each.name, kind, names.replace(" ", "")))
+            target = f"{each.name}:{kind}{names and ':'}{names.replace(' ', '')}"
             text = _TEXTS[kind].format(name=each.name, names=names)
             yield make_try(f"retrace:{target}", "retracing", text, each.line, training="rounding")
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    name, kind, names = target.split(":")
+    name, kind, *names = re.split("[:,]", target)
 
     def open_shapes(original: Any) -> Any:
         def init(function: Any, *words: Any, **named: Any) -> None:
@@ -50,7 +50,7 @@ def _install(run: ScriptRun, target: str) -> None:
                     run.applied(kept is not function)
                     return original(kept, *words, **named)
                 run.applied()
-                words, named = _with_tensors(function, names.split(","), words, named)
+                words, named = _with_tensors(function, names, words, named)
             return original(function, *words, **named)
 
         return call

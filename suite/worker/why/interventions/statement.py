@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 
@@ -28,7 +27,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
             what = f"% {every * rare} for % {rare}" if number else f"if step % {every} == 0:"
             text = f"every {every * rare} turns only ({what}): {each.text}"
         yield make_try(
-            f"statement:{each.line}:{every or NEVER}",
+            f"statement:{each.line}{f':{every}' if every else ''}",
             _find_cause(each.text),
             text,
             each.line,
@@ -46,13 +45,7 @@ def _find_cause(text: str) -> Cause:
 
 def _install(run: ScriptRun, target: str) -> None:
     line, _, every = target.partition(":")
-    lines = [int(line)]
-    for node in ast.walk(run.tree.tree):
-        if isinstance(node, ast.If) and node.lineno == lines[0] and "%" in ast.unparse(node.test):
-            # The condition stays, and what it holds is thinned.
-            lines = [part.lineno for part in node.body]
-    for each in lines:
-        run.tree.thin(each, int(every))
+    run.tree.thin(int(line), int(every or NEVER))
     run.applied()
 
 

@@ -9,26 +9,32 @@ from suite.worker.why.calls import configure
 from suite.worker.why.intervention import Intervention, make_try
 from suite.worker.why.run import ScriptRun
 
-MOST = 32
+SEVERAL = (20, 10)
+"""After so many steps the weights are looked at, too (`suite.worker.why.run.NORMS_AT`)."""
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     settings, steps = watched.settings, int(watched.counts.get("epoch_steps", 0))
     eager = "True" in (settings.get("run_eagerly"), settings.get("run_functions_eagerly"))
     by_batch = any(each.by_batch for each in watched.callbacks)
-    if watched.clock != "fit" or settings["steps_per_execution"] != "1" or eager or by_batch:
+    if (
+        watched.clock != "fit"
+        or settings["steps_per_execution"] != "1"
+        or eager
+        or by_batch
+        or steps < 2
+    ):
         return
     # So that an epoch has a whole number of executions, if it can be.
-    several = max((n for n in range(8, MOST + 1) if steps % n == 0), default=min(steps, 16))
-    if several > 1:
-        yield make_try(
-            f"steps_per_execution:{several}",
-            "overhead",
-            f"compile(…, steps_per_execution={several})",
-            watched.lines.get("compile"),
-            needs=f"the progress bar moves every {several} steps",
-            training="rounding",
-        )
+    several = next((n for n in SEVERAL if steps % n == 0), min(steps, SEVERAL[-1]))
+    yield make_try(
+        f"steps_per_execution:{several}",
+        "overhead",
+        f"compile(…, steps_per_execution={several})",
+        watched.lines.get("compile"),
+        needs=f"the progress bar moves every {several} steps",
+        training="rounding",
+    )
 
 
 def _install(run: ScriptRun, target: str) -> None:

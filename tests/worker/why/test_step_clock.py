@@ -121,6 +121,20 @@ def test_a_turn_that_takes_hours_is_not_waited_for() -> None:
     assert (chosen[2].wall - chosen[1].wall) / SECOND == pytest.approx(3.0, abs=0.2)
 
 
+def test_a_validation_that_takes_longer_than_patience_is_in_the_window() -> None:
+    script = Script()
+
+    def epoch() -> None:
+        script.clock.turn(FIT)
+        for _ in range(20):
+            script.step()
+        script.spend(9.0)
+
+    script.until_over(epoch)
+    assert choose(script)[0] == Window(20, 40, FIT)
+    assert seconds_per_step(script) == pytest.approx(0.1 + 9.0 / 20)
+
+
 def test_a_fit_of_single_batches_is_no_epoch() -> None:
     script = Script()
 
@@ -151,14 +165,22 @@ def test_another_run_is_timed_over_the_same_steps() -> None:
 
 
 def test_a_larger_batch_does_the_same_work_in_fewer_steps() -> None:
-    script = Script(window=Window(16, 48, TICKS), scale=8.0)
+    script = Script(window=Window(16, 48, TICKS), scale=8.0, seconds=0.0)
     script.until_over(script.step)
     chosen = choose(script)
     assert (chosen[1].steps, chosen[2].steps) == (2, 6)
 
 
+def test_what_is_fast_does_more_of_the_same() -> None:
+    script = Script(step_s=0.01, window=Window(10, 20, TICKS))
+    script.until_over(script.step)
+    _, begin, end = choose(script)
+    assert (begin.steps, (end.wall - begin.wall) / SECOND) == (10, pytest.approx(1.0))
+    assert script.fences == [10, 110]
+
+
 def test_marks_that_a_change_has_taken_away_are_replaced_by_steps() -> None:
-    script = Script(window=Window(14, 21, FIT))
+    script = Script(window=Window(14, 21, FIT), seconds=0.0)
     script.until_over(script.step)
     assert script.clock.steps == 21
     choose(script)
@@ -181,7 +203,7 @@ def test_what_is_ours_is_no_time_of_the_script() -> None:
 def test_work_that_is_only_handed_over_is_waited_for_at_both_ends() -> None:
     script = Script(window=Window(5, 9, TICKS))
     script.until_over(script.step)
-    assert script.fences == [5, 9]
+    assert script.fences == [5, 15]
 
 
 def test_slow_steps_are_waited_for() -> None:
