@@ -1,17 +1,17 @@
 import tensorflow as tf
 
-BATCH_SIZE = 128
+BATCH_SIZE = 256
 
 features = tf.random.normal((6400, 512))
 targets = tf.random.normal((6400, 16))
 dataset = tf.data.Dataset.from_tensor_slices((features, targets)).shuffle(6400).batch(BATCH_SIZE).prefetch(tf.data.AUTOTUNE)
 
 model = tf.keras.Sequential([
-    tf.keras.layers.Dense(1024, activation="gelu"),
-    tf.keras.layers.Dense(1024, activation="gelu"),
+    tf.keras.layers.Dense(1024, activation="relu"),
+    tf.keras.layers.Dense(1024, activation="relu"),
     tf.keras.layers.Dense(16),
 ])
-optimizer = tf.keras.optimizers.AdamW(3e-4)
+optimizer = tf.keras.optimizers.SGD(0.01)
 mse = tf.keras.losses.MeanSquaredError()
 
 
