@@ -139,7 +139,9 @@ def change(name: str, **fields: object) -> Callable[[], Answer]:
         ),
         # What helps and trains otherwise is not passed over.
         (
-            change("nothing", tried=(attempt("larger_batch:8", "otherwise", estimate(1.6, 1.4, 1.8)),)),
+            change(
+                "nothing", tried=(attempt("larger_batch:8", "otherwise", estimate(1.6, 1.4, 1.8)),)
+            ),
             "nothing that we tried and that keeps the training makes this faster here: this device is",
             "nothing that we tried makes",
         ),
