@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from itertools import chain
@@ -30,9 +31,9 @@ def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
     courses = follow(loaded)
     asked = {arm: _ask(course, several=len(courses) > 1) for arm, course in courses.items()}
     wanted = {arm: cases for arm, cases in asked.items() if cases}
-    starts_s = sum(_find_start(courses[arm], loaded) for arm in wanted)
-    runs_s = sum(_find_run(courses[arm]) * len(cases) for arm, cases in wanted.items())
-    share = min(1.0, (left_s - starts_s) / runs_s) if wanted else 0.0
+    starts_s = math.fsum(_find_start(courses[arm], loaded) for arm in wanted)
+    runs_s = math.fsum(_find_run(courses[arm]) * len(cases) for arm, cases in wanted.items())
+    share = min(1.0, (left_s - starts_s) / runs_s) if runs_s else float(left_s > starts_s)
     runs = {
         arm: ["+".join(case) or BASE for case in cases[: max(0, int(share * len(cases)))]]
         for arm, cases in wanted.items()
@@ -46,7 +47,7 @@ def _find_start(course: Course, loaded: LoadedCampaign) -> float:
     """The seconds of a container on an arm besides its runs, at the most."""
     starts = (
         container_seconds(document)
-        - sum(run.spent_s for run in course.runs if run.block == document.invocation.block)
+        - math.fsum(run.spent_s for run in course.runs if run.block == document.invocation.block)
         for document in loaded.documents
         if document.invocation.arm == course.arm
     )
@@ -74,7 +75,7 @@ def _ask(course: Course, *, several: bool) -> list[Case]:
     # A step has its interval, and so has a larger batch where another arm runs it as well.
     larger = [(change.name,) for change in course.tries if change.scale > 1 and several]
     for case in [(), *larger]:
-        sound = sum(run.seconds is not None for run in course.select(*case))
+        sound = math.fsum(run.seconds is not None for run in course.select(*case))
         if (sound or not case) and course.count_asked(*case) <= FEWEST > sound:
             return [case] * (FEWEST - sound)
     return []

@@ -237,7 +237,7 @@ def _describe(number: int, round_: Round) -> str:
 
 
 def _last_s(run: CellResult) -> float:
-    return max(0.1, sum(run.spent_s.values()))
+    return max(0.1, math.fsum(run.spent_s.values()))
 
 
 def _format(seconds: float) -> str:

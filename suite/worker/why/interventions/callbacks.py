@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     heavy = [each for each in watched.callbacks if is_worth(watched, each.seconds)]
     fixes = [each for each in heavy if thin_to(each.calls) is not None and not each.steers]
     some = [each for each in watched.callbacks if is_worth(watched, 5 * each.seconds)]
-    if is_worth(watched, sum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
+    if is_worth(watched, math.fsum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
         names = sorted({each.name for each in some})
         yield make_try(
             f"callbacks:{','.join(names)}",
