@@ -75,7 +75,7 @@ def _ask(course: Course, *, several: bool) -> list[Case]:
     # A step has its interval, and so has a larger batch where another arm runs it as well.
     larger = [(change.name,) for change in course.tries if change.scale > 1 and several]
     for case in [(), *larger]:
-        sound = math.fsum(run.seconds is not None for run in course.select(*case))
+        sound = sum(run.seconds is not None for run in course.select(*case))
         if (sound or not case) and course.count_asked(*case) <= FEWEST > sound:
             return [case] * (FEWEST - sound)
     return []
