@@ -3,7 +3,7 @@ import tensorflow as tf
 from tensorflow.keras import layers
 
 SEQ_LEN, FEATURES = 24, 6
-series = np.random.randn(40000, FEATURES).astype("float32")
+series = np.random.randn(8000, FEATURES).astype("float32")
 
 
 def windows(data, batch):
@@ -13,8 +13,8 @@ def windows(data, batch):
 
 
 # recent data is what we care about, so most of it is for validation
-train = windows(series[:6000], 64)
-val = windows(series[6000:], 64)
+train = windows(series[:2000], 64)
+val = windows(series[2000:], 64)
 
 model = tf.keras.Sequential([
     layers.Input((SEQ_LEN, FEATURES)),
