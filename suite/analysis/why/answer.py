@@ -29,6 +29,9 @@ from suite.model.why import Script, Try, Watched
 NOISY = 1.5
 """Where equal runs differ by more, the machine is why nothing could be decided."""
 
+WIDEST = 1000.0
+"""An interval whose ends are further apart says that nothing is known."""
+
 HIDDEN = 2.0
 """Where a gain as high as this could hide in the noise of what only wall time sees, nobody can say."""
 
@@ -140,6 +143,8 @@ def _describe(tried: Judged, struct: type[Any]) -> dict[str, Any]:
 
 def _tell(found: Estimate) -> Estimate:
     """What a reader gets of it: the value, its interval and the pairs."""
+    if found.low and found.high and found.high > WIDEST * found.low:
+        return Estimate(value=found.value, low=None, high=None, n=found.n)
     return Estimate(value=found.value, low=found.low, high=found.high, n=found.n)
 
 
