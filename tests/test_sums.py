@@ -15,7 +15,11 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "analysis/ablation/cell_index.py": (
         "count for device, count in result.placement.items() if kind in device",
     ),
-    "analysis/compare.py": ("counts", "freedom for _, freedom in spreads.values()"),
+    "analysis/compare.py": (
+        "counts",
+        "freedom for _, freedom in spreads.values()",
+        "len(logs) - 1 for _, logs in groups",
+    ),
     "analysis/statistics/stopping.py": ("precise",),
     "analysis/causes/plain_cell.py": ("labelled",),
     "host/gpu/nvml.py": ("for i in",),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import msgspec
 from msgspec import structs
 
 from suite import __version__
@@ -44,7 +43,7 @@ from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
-from suite.analysis.statistics.rounding import hand_over
+from suite.analysis.statistics.rounding import hand_over, share_fields
 from suite.analysis.statistics.stopping import Precision, assess
 from suite.analysis.why.answer import answer
 from suite.errors import UsageError
@@ -193,7 +192,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         schema=SCHEMA,
         suite=campaign.suite,
         analysed_by=__version__,
-        campaign=Plan(**_share(campaign, Plan) | {"folder": summary.loaded.folder}),
+        campaign=Plan(**share_fields(campaign, Plan) | {"folder": summary.loaded.folder}),
         machine=find_machine(summary.loaded),
         arms=arms,
         cpu=index.cpu,
@@ -237,7 +236,7 @@ def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:
     first = next(iter(comparisons.values()), None)
     ratio, verdict = (first.ratio, first.verdict) if first else (None, None)
     return CellAnalysis(
-        **_share(cell, CellAnalysis)
+        **share_fields(cell, CellAnalysis)
         | {
             "staged": cell.way is not None,
             "compute": tuple(link.to for link in cell.links.get("compute", ())),
@@ -253,12 +252,6 @@ def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:
     )
 
 
-def _share(source: object, struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """What of a struct's fields an object has as well, by their names."""
-    names = struct.__struct_fields__
-    return {name: getattr(source, name) for name in names if hasattr(source, name)}
-
-
 def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
     sweeps = find_sweeps(summary.campaign.cells)
     main = pick_main(sweeps)
@@ -272,7 +265,8 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
     }
     return [
         SweepAnalysis(
-            **_share(sweep, SweepAnalysis) | {"cells": tuple(cell.id for cell in sweep.cells)},
+            **share_fields(sweep, SweepAnalysis)
+            | {"cells": tuple(cell.id for cell in sweep.cells)},
             unit=sweep.cells[0].work.unit,
             main=sweep in main,
             # A single operation a call is what the sweep is about.

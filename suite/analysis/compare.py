@@ -376,24 +376,23 @@ def find_common_ratios(
         alike: logarithms of values that differ by noise alone, by group.
         comparisons: how many ratios are looked at in all, those to come included.
         robust: the median of the pairs, and the pooled median of differences within groups (Shamos 1976),
-            which a few that were hit by something else do not move; only where something else speaks
-            for a ratio, too, since several of a key's few pairs can be hit.
+            which a few that were hit by something else do not move, where that is the narrower; only
+            where something else speaks for a ratio, too, since several of a key's few pairs can be hit.
     """
     groups = [(1.0, logs) for logs in pairs.values()] + [(2.0, logs) for logs in alike]
     groups = [(weight, logs) for weight, logs in groups if len(logs) > 1]
     freedom = float(sum(len(logs) - 1 for _, logs in groups))
     moments = [(weight * len(logs), find_moments(logs)) for weight, logs in groups]
-    deviation = 0.0
-    if robust and freedom:
-        apart = [
-            math.sqrt(weight) * abs(one - other)
-            for weight, logs in groups
-            for one, other in combinations(logs, 2)
-        ]
-        deviation = MEDIAN_ERROR * statistics.median(apart) / SHAMOS
-    elif freedom:
-        squares = math.fsum(times * of.freedom * of.error * of.error for times, of in moments)
-        deviation = math.sqrt(squares / freedom)
+    squares = math.fsum(times * of.freedom * of.error * of.error for times, of in moments)
+    deviation = math.sqrt(squares / freedom) if freedom else 0.0
+    apart = [
+        math.sqrt(weight) * abs(one - other)
+        for weight, logs in groups
+        for one, other in combinations(logs, 2)
+    ]
+    of_medians = MEDIAN_ERROR * statistics.median(apart) / SHAMOS if apart else 0.0
+    robust = robust and of_medians < deviation
+    deviation = of_medians if robust else deviation
     ratios = {}
     for key, logs in pairs.items():
         own, n = find_moments(logs), len(logs)

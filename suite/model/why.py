@@ -98,21 +98,18 @@ class Round:
     ``+``, or `BASE`.  A round is a block: one container for each arm."""
 
     runs: dict[str, list[str]]
-    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inquiry(Campaign):
     """The plan of why a script is slow; ``cells`` are the runs of the rounds so far.
 
-    ``tries`` by arm are those that apply to the script there.  ``not_tried`` says by arm and try why it had
-    no run.
+    ``tries`` by arm are those that apply to the script there.
     """
 
     script: Script
     tries: dict[str, list[Try]] = field(default_factory=dict)
     rounds: list[Round] = field(default_factory=list)
-    not_tried: dict[str, dict[str, str]] = field(default_factory=dict)
     window_s: Seconds = 3.0
 
     def has_turn(self, arm: str, block: int) -> bool:

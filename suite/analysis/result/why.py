@@ -24,9 +24,18 @@ decided; the machine was too noisy to say; the script did not run there; the GPU
 that no time there is one."""
 
 TryStanding = Literal[
-    "helps", "no gain", "undecided", "superseded", "failed", "no effect", "withdrawn", "not tried"
+    "helps",
+    "otherwise",
+    "no gain",
+    "undecided",
+    "superseded",
+    "failed",
+    "no effect",
+    "withdrawn",
+    "not tried",
 ]
-"""What came out for a try: its gain's interval lies above 10 %; it gives less, or nothing was seen of it;
+"""What came out for a try: its gain's interval lies above 10 %; it trains otherwise and is less than
+twice as fast, so that it was not looked at again; it gives less, or nothing was seen of it;
 that is open; it seemed to help, and was tried again on top of what helped more; its runs failed; the change
 never took effect; it helps and trains otherwise than it promised; it had no run."""
 

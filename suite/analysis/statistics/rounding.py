@@ -31,6 +31,12 @@ def hand_over(found: Found) -> Found:
     return msgspec.convert(_settle(msgspec.to_builtins(found)), type(found))
 
 
+def share_fields(source: object, struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """What of a struct's fields an object has as well, by their names."""
+    names = struct.__struct_fields__
+    return {name: getattr(source, name) for name in names if hasattr(source, name)}
+
+
 def _settle(value: Any) -> Any:
     if isinstance(value, float):
         return settle(value)

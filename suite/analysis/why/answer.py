@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import structs
@@ -17,26 +16,15 @@ from suite.analysis.campaign.plausibility import read_text, take_first
 from suite.analysis.compare import find_welch_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.observations import HOUR_S
+from suite.analysis.result import why as result
 from suite.analysis.result.numbers import FEWEST, Estimate
-from suite.analysis.result.why import (
-    SCHEMA,
-    Answer,
-    ArmSpeed,
-    Ceiling,
-    Fix,
-    Named,
-    Standing,
-    Together,
-    Tried,
-)
 from suite.analysis.statistics.estimate import estimate
-from suite.analysis.statistics.rounding import hand_over
+from suite.analysis.statistics.rounding import hand_over, share_fields
 from suite.analysis.why.gains import Key
-from suite.analysis.why.levels import NAMED, Judged, Level, Study
-from suite.analysis.why.runs import Run
+from suite.analysis.why.levels import NAMED, Course, Judged, Level, follow
 from suite.analysis.why.training import ORDER, ROUNDING, compare_training
 from suite.model import container_seconds
-from suite.model.why import Try
+from suite.model.why import Script, Try, Watched
 
 NOISY = 1.5
 """Where equal runs differ by more, the machine is why nothing could be decided."""
@@ -47,145 +35,107 @@ HIDDEN = 2.0
 OUT_OF_TIME = "budget"
 
 
-@dataclass(frozen=True)
-class _Course:
-    """How the search went on one arm."""
-
-    study: Study
-    arm: str
-    levels: Sequence[Level]
-
-    @property
-    def base(self) -> list[Run]:
-        """The runs of the unchanged script that came through."""
-        return [run for run in self.study.select(self.arm, ()) if run.seconds is not None]
-
-    @property
-    def seconds(self) -> list[float]:
-        """Theirs, for a step."""
-        return [run.seconds for run in self.base if run.seconds]
-
-    @property
-    def simulated(self) -> bool:
-        return any(run.simulated for run in self.study.runs if run.arm == self.arm)
-
-
-def answer(loaded: LoadedCampaign) -> Answer:
+def answer(loaded: LoadedCampaign) -> result.Answer:
     """The answer of a campaign about a script; deterministic.
 
     Raises:
         DocumentError: a run's notes are not what a run tells.
     """
-    study = Study(loaded)
-    plan, script, price = study.inquiry, study.inquiry.script, find_price(study.inquiry)
-    courses = {arm: _Course(study, arm, study.levels(arm)) for arm in plan.arms}
-    named = {arm: _name_causes(course) for arm, course in courses.items()}
-    arms = {arm: _describe_arm(loaded, course, named[arm]) for arm, course in courses.items()}
-    if price:
-        hourly = price.hourly / HOUR_S
-        arms = {
-            arm: structs.replace(speed, epoch_cost=speed.epoch_s and speed.epoch_s * hourly)
-            for arm, speed in arms.items()
-        }
-    compared = [arm for arm, course in courses.items() if course.base and not course.simulated]
-    ratios = {
-        arm: _tell(ratio)
-        for arm in compared
-        if arm != plan.arms[0] == compared[0]
-        for ratio in [find_welch_ratio(courses[compared[0]].seconds, courses[arm].seconds)]
-        if ratio
+    courses, plan = follow(loaded), loaded.campaign
+    script: Script = plan.script  # type: ignore[attr-defined]  # or it had not been followed
+    causes = [cause for course in courses.values() for cause in _name_causes(course)]
+    arms = {arm: _describe_arm(loaded, course, causes) for arm, course in courses.items()}
+    tried = [each for course in courses.values() for each in _list_tried(course)]
+    timed = [course for course in courses.values() if course.seconds and not course.simulated]
+    ratios = {}
+    for base, other in ((timed[0], other) for other in timed[1:] if timed[0].arm == plan.arms[0]):
+        ratios[other.arm] = _compare(base.seconds, other.seconds)
+        causes += [*_name_device(base, other), *_name_device(other, base)]
+    by_batch = _compare_batches({course.gpu: course for course in reversed(timed)})
+    not_tried: dict[str, dict[str, str]] = {}
+    for each in tried:
+        if each.standing == "not tried":
+            not_tried.setdefault(each.arm, {})[each.name] = each.reason
+    found = {
+        "schema": result.SCHEMA,
+        "analysed_by": __version__,
+        "campaign": plan.id,
+        "folder": loaded.folder,
+        "script": script.name,
+        "hash": script.content,
+        "arguments": tuple(script.arguments),
+        "text": script.text,
+        "machine": find_machine(loaded),
+        "flags": tuple(flag_campaign(loaded)),
+        "arms": arms,
+        "causes": tuple(sorted(causes, key=lambda cause: -cause.share)),
+        "tried": tuple(tried),
+        "together": dict(_find_together(timed)),
+        "ratios": ratios,
+        "by_batch": by_batch,
+        "gpu_wins_from": _find_winning(by_batch),
+        "not_tried": not_tried,
+        "price": find_price(plan),
     }
-    for arm in ratios:
-        _name_device(courses[plan.arms[0]], courses[arm], named)
-    by_batch = _compare_batches(study, courses)
-    found = Answer(
-        schema=SCHEMA,
-        suite=plan.suite,
-        analysed_by=__version__,
-        campaign=plan.id,
-        folder=loaded.folder,
-        created=plan.created,
-        command=plan.command,
-        budget_s=plan.budget_s,
-        script=script.name,
-        hash=script.content,
-        arguments=tuple(script.arguments),
-        text=script.text,
-        machine=find_machine(loaded),
-        flags=tuple(flag_campaign(loaded)),
-        arms=arms,
-        causes=tuple(
-            sorted((cause for of in named.values() for cause in of), key=lambda c: -c.share)
-        ),
-        tried=tuple(tried for course in courses.values() for tried in _list_tried(course)),
-        together=dict(_find_together(courses)),
-        ratios=ratios,
-        by_batch=by_batch,
-        gpu_wins_from=_find_winning(by_batch),
-        not_tried={arm: dict(_list_not_tried(course)) for arm, course in courses.items()},
-        price=price,
-        stopped=plan.stopped,
-    )
-    return hand_over(found)
+    return hand_over(result.Answer(**share_fields(plan, result.Answer) | found))
 
 
 # --- Causes -------------------------------------------------------------------------------------------
 
 
-def _name_causes(course: _Course) -> list[Named]:
+def _name_causes(course: Course) -> list[result.Named]:
     """The causes of an arm: none where a try that applies had no run."""
-    causes: list[Named] = []
+    causes: list[result.Named] = []
     left = 1.0
     for level in () if course.simulated else course.levels:
         if level.missing:
             break
-        if level.pick:
-            causes.append(_name_cause(level, level.pick, level.pick, left))
-            left *= math.exp(-level.pick.size)
-            continue
-        helping = [tried for tried in level.queue if tried.standing == "helps"]
-        for cause in dict.fromkeys(tried.change.cause for tried in helping):
-            of = [tried for tried in helping if tried.change.cause == cause]
-            fix = next((tried for tried in of if tried.change.kind == "fix"), None)
-            found = _name_cause(level, max(of, key=lambda tried: tried.size), fix, left)
-            before = next((named for named in causes if named.cause == cause), None)
-            if before and not fix:
+        for cause in dict.fromkeys(tried.change.cause for tried in level.helping):
+            helping = [tried for tried in level.helping if tried.change.cause == cause]
+            named = _name_cause(level, helping, left)
+            before = next((other for other in causes if other.cause == cause), None)
+            if before and not named.fix:
                 # What a fix has left of its cause, at most.
-                share = before.share + found.share
-                whole = structs.replace(before, share=share, ceilings=found.ceilings)
-                causes[causes.index(before)] = whole
+                share, ceilings = before.share + named.share, named.ceilings
+                causes[causes.index(before)] = structs.replace(
+                    before, share=share, ceilings=ceilings
+                )
+            elif before and not before.fix:
+                share = max(before.share, named.share)
+                fields = {"share": share, "ceilings": before.ceilings}
+                causes[causes.index(before)] = structs.replace(named, **fields)
             else:
-                causes.append(found)
+                causes.append(named)
+        left *= math.exp(-level.pick.size) if level.pick else 1.0
     return causes
 
 
-def _name_cause(level: Level, best: Judged, fix: Judged | None, left: float) -> Named:
-    """One cause by the ``best`` of what was tried of it; ``left`` is the share of the unchanged script's time
-    that the fixes before have left."""
+def _name_cause(level: Level, helping: Sequence[Judged], left: float) -> result.Named:
+    """One cause by what helps against it; ``left`` is the share of the unchanged script's time that the fixes
+    before have left."""
+    best = max(helping, key=lambda tried: tried.size)
+    fix = next((tried for tried in helping if tried.change.kind == "fix"), None)
     least = fix.size if fix else math.log(NAMED)
     ceilings = [
         tried
-        for tried in level.tries
+        for tried in sorted(level.tries, key=lambda tried: tried.size)
         if (tried.change.kind, tried.change.cause) == ("ceiling", best.change.cause)
         and tried.size >= least
     ]
-    return Named(
+    return result.Named(
         cause=best.change.cause,
         arm=best.key.arm,
         line=(fix or best).change.line,
         share=left * (1 - math.exp(-best.size)),
-        fix=Fix(**_describe(fix), training=fix.made, needs=fix.change.needs) if fix else None,
-        ceilings=tuple(
-            Ceiling(**_describe(tried)) for tried in sorted(ceilings, key=lambda tried: tried.size)
-        ),
+        fix=result.Fix(**_describe(fix, result.Fix), training=fix.made) if fix else None,
+        ceilings=tuple(result.Ceiling(**_describe(t, result.Ceiling)) for t in ceilings),
         on=level.on,
     )
 
 
-def _describe(tried: Judged) -> dict[str, Any]:
-    change = tried.change
-    gain = tried.gain and _tell(tried.gain.wall)
-    return {"name": change.name, "text": change.text, "line": change.line, "gain": gain}
+def _describe(tried: Judged, struct: type[Any]) -> dict[str, Any]:
+    fields = share_fields(tried.change, struct) | {"gain": tried.gain and _tell(tried.gain.wall)}
+    return {name: value for name, value in fields.items() if name != "training"}
 
 
 def _tell(found: Estimate) -> Estimate:
@@ -193,136 +143,130 @@ def _tell(found: Estimate) -> Estimate:
     return Estimate(value=found.value, low=found.low, high=found.high, n=found.n)
 
 
+def _compare(base: Sequence[float], other: Sequence[float]) -> Estimate:
+    """The ratio of two arms' times, which are not measured in pairs."""
+    ratio = find_welch_ratio(base, other)
+    return _tell(ratio) if ratio else Estimate(value=math.nan, low=None, high=None, n=0)
+
+
+def _name_device(slow: Course, fast: Course) -> Iterator[result.Named]:
+    """That the other arm is faster is a cause of an arm's time, and the other one its fix."""
+    gain = _compare(fast.seconds, slow.seconds)
+    if gain.low is None or gain.low <= NAMED:
+        return
+    change = Try(
+        name=f"arm:{fast.arm}",
+        intervention="arm",
+        cause="device",
+        kind="fix",
+        text=f"ARMS={fast.arm}",
+        training="distribution",
+    )
+    training = compare_training(change, fast.base, slow.base, gain.value) or change.training
+    fix = result.Fix(name=change.name, text=change.text, gain=gain, training=training)
+    yield result.Named(cause="device", arm=slow.arm, line=None, share=1 - 1 / gain.value, fix=fix)
+
+
 # --- Arms ---------------------------------------------------------------------------------------------
 
 
-def _describe_arm(loaded: LoadedCampaign, course: _Course, causes: Sequence[Named]) -> ArmSpeed:
-    study, arm = course.study, loaded.campaign.arm(course.arm)
-    runs = [run for run in study.runs if run.arm == course.arm]
+def _describe_arm(
+    loaded: LoadedCampaign, course: Course, named: Sequence[result.Named]
+) -> result.ArmSpeed:
+    arm, price = loaded.campaign.arm(course.arm), find_price(loaded.campaign)
     documents = [d for d in loaded.documents if d.invocation.arm == course.arm]
-    watched, base = study.watched(course.arm), course.base
-    bare = ArmSpeed(
+    causes = [cause for cause in named if cause.arm == course.arm]
+    bare = result.ArmSpeed(
         standing=_find_standing(course, causes),
         gpu=arm.gpu,
         tensorflow=read_text(take_first(documents).get("tensorflow.version")),
-        runs=len(runs),
+        runs=len(course.runs),
         spent_s=math.fsum(map(container_seconds, documents)),
     )
-    first = next(iter(base), watched)
+    watched = course.watched
+    first = next(iter(course.base), watched)
     if first is None or first.seconds is None:
-        failed = next(iter(runs), None)
+        failed = next(iter(course.runs), None)
         reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "no-run")
         return structs.replace(bare, reason=reason, unproven=failed and failed.unproven)
     seconds = course.seconds or [first.seconds]
-    step = estimate(seconds)
-    told, epoch = first.evidence, int(first.evidence.get("epoch_steps", 0))
+    told, step = first.evidence, estimate(seconds)
+    epoch_s = told.get("epoch_steps", 0.0) * step.value
+    seen = (watched and watched.notes.watched) or Watched(clock="")
     reached = [int(name.removeprefix("norm.")) for name in ROUNDING if name in told]
-    seen = watched.notes.watched if watched else None
-    scaled = (change for change in study.inquiry.tries.get(arm.name, ()) if change.scale > 1)
-    batch = _find_batch(watched, next(scaled, None))
     return structs.replace(
         bare,
         step=_tell(step),
-        epoch_s=epoch * step.value or None,
-        epoch_steps=epoch or None,
+        epoch_s=epoch_s or None,
+        epoch_steps=round(told.get("epoch_steps", 0)) or None,
+        epoch_cost=epoch_s / HOUR_S * price.hourly if price and epoch_s else None,
         first_step_s=first.first_step_s,
         setup_s=told.get("setup_s"),
         window=(int(told.get("from_step", 0)), int(told.get("to_step", 0))),
-        clock=seen.clock if seen else "",
-        line=seen.line if seen else None,
-        batch=round(batch) if batch else None,
+        clock=seen.clock,
+        line=seen.line,
+        notes=tuple(seen.notes),
+        batch=_find_batch(course),
         compared_after=max(reached, default=None),
-        unknown=1 - math.fsum(cause.share for cause in causes) if causes else None,
+        unknown=max(0.0, 1 - math.fsum(cause.share for cause in causes)) if causes else None,
         repeats=max(seconds) / min(seconds) if len(seconds) > 1 else None,
-        notes=tuple(seen.notes) if seen else (),
     )
 
 
-def _find_standing(course: _Course, causes: Sequence[Named]) -> Standing:
-    if not course.base and not course.study.watched(course.arm):
+def _find_standing(course: Course, causes: Sequence[result.Named]) -> result.Standing:
+    if not course.watched:
         return "failed"
-    if course.simulated:
-        return "simulated"
-    if causes:
-        return "named"
-    tries = course.levels[-1].tries
-    left = [tried for tried in tries if tried.standing not in {"no gain", "no effect", "failed"}]
-    if any(tried.standing == "not tried" for tried in left):
+    if course.simulated or causes:
+        return "simulated" if course.simulated else "named"
+    level = course.levels[-1]
+    if level.missing:
         return "undecided"
-    if any(tried.is_blind and tried.gain.wall.most > HIDDEN for tried in tries if tried.gain):
+    if any(tried.is_blind and tried.gain.wall.most > HIDDEN for tried in level.tries if tried.gain):
         return "noisy"
-    noisy = len(course.seconds) > 1 and max(course.seconds) > NOISY * min(course.seconds)
-    return "nothing" if not left else "noisy" if noisy else "undecided"
+    if all(
+        tried.standing in {"no gain", "no effect", "failed", "otherwise"} for tried in level.tries
+    ):
+        return "nothing"
+    return "noisy" if max(course.seconds) > NOISY * min(course.seconds) else "undecided"
 
 
-def _name_device(base: _Course, other: _Course, named: Mapping[str, list[Named]]) -> None:
-    """That the slower of two arms is the slower one is a cause of its time, and the other one its fix."""
-    for slow, fast in ((base, other), (other, base)):
-        ratio = find_welch_ratio(fast.seconds, slow.seconds)
-        if ratio is None or ratio.low is None or ratio.low <= NAMED:
-            continue
-        name = f"arm:{fast.arm}"
-        change = Try(
-            name=name,
-            intervention="arm",
-            cause="device",
-            kind="fix",
-            text=f"ARMS={fast.arm}",
-            training="distribution",
-        )
-        training = compare_training(change, fast.base, slow.base, ratio.value)
-        fix = Fix(
-            name=name, text=change.text, gain=_tell(ratio), training=training or change.training
-        )
-        share = 1 - 1 / ratio.value
-        named[slow.arm].append(Named(cause="device", arm=slow.arm, line=None, share=share, fix=fix))
-
-
-def _compare_batches(study: Study, courses: Mapping[str, _Course]) -> dict[int, Estimate]:
+def _compare_batches(courses: Mapping[bool, Course]) -> dict[int, Estimate]:
     """By examples a step the GPU's time over the CPU's, where both had three runs of it."""
-    arms = [study.inquiry.find_arm(gpu=gpu) for gpu in (False, True)]
-    if any(arm is None or arm.name not in courses or courses[arm.name].simulated for arm in arms):
+    if len(courses) < 2:
         return {}
-    cpu, gpu = (_list_batches(study, arm.name) for arm in arms if arm)
-    ratios = {
-        batch: find_welch_ratio(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu.keys())
-    }
-    return {batch: _tell(ratio) for batch, ratio in ratios.items() if ratio and ratio.n >= FEWEST}
+    cpu, gpu = (_list_batches(courses[on_gpu]) for on_gpu in (False, True))
+    ratios = {batch: _compare(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu.keys())}
+    return {batch: ratio for batch, ratio in ratios.items() if ratio.n >= FEWEST}
 
 
-def _list_batches(study: Study, arm: str) -> dict[int, list[float]]:
+def _list_batches(course: Course) -> dict[int, list[float]]:
     """By examples a step the seconds that the work of one step of the unchanged script takes."""
-    larger = {
-        change.name: change for change in study.inquiry.tries.get(arm, ()) if change.scale > 1
-    }
-    batches: dict[int, list[float]] = {}
-    for case in [(), *((name,) for name in larger)]:
-        change = larger["".join(case)] if case else next(iter(larger.values()), None)
-        batch = _find_batch(study.watched(arm), change)
-        seconds = [
-            run.seconds
-            for run in study.select(arm, case)
-            if run.seconds and run.applied >= len(case)
-        ]
-        if batch and seconds:
-            batches[round(batch * (change.scale if case and change else 1))] = seconds
-    return batches
+    batches, batch = {1.0: course.seconds}, _find_batch(course)
+    for change in course.tries:
+        if change.scale > 1:
+            runs = course.select(change.name)
+            batches[change.scale] = [run.seconds for run in runs if run.seconds and run.applied]
+    return {round(batch * scale): of for scale, of in batches.items() if of} if batch else {}
 
 
-def _find_batch(watched: Run | None, change: Try | None = None) -> float | None:
-    """The examples of a step, as they were seen: at the line that a larger batch is set at, or of ``fit``."""
-    seen = watched.notes.watched if watched else None
+def _find_batch(course: Course) -> int | None:
+    """The examples of a step: where a larger batch would be set, or as they were seen anywhere."""
+    seen = course.watched and course.watched.notes.watched
     counts = seen.counts if seen else {}
-    line = f"batch:{change.line}" if change else "batch"
-    return counts.get(line) or counts.get("batch")
+    places = [
+        *(f"batch:{change.line}" for change in course.tries if change.scale > 1),
+        "batch",
+        *counts,
+    ]
+    found = (counts[name] for name in places if name in counts and name.startswith("batch"))
+    return round(next(found, 0.0)) or None
 
 
 def _find_winning(by_batch: Mapping[int, Estimate]) -> int | None:
     """The batch from which on the GPU is the faster one at all that are known."""
     winning = None
     for batch in sorted(by_batch, reverse=True):
-        high = by_batch[batch].high
-        if high is None or high >= 1:
+        if by_batch[batch].most >= 1:
             break
         winning = batch
     return winning
@@ -331,59 +275,39 @@ def _find_winning(by_batch: Mapping[int, Estimate]) -> int | None:
 # --- Tries --------------------------------------------------------------------------------------------
 
 
-def _list_tried(course: _Course) -> Iterator[Tried]:
+def _list_tried(course: Course) -> Iterator[result.Tried]:
     for number, level in enumerate(course.levels):
         for tried in level.tries:
-            change, standing = tried.change, tried.standing
-            passed = tried is not level.pick and standing in {"undecided", "helps"}
-            if passed and number < len(course.levels) - 1:
+            standing = tried.standing
+            if level.pick and tried is not level.pick and standing in {"undecided", "helps"}:
                 standing = "superseded"
             if standing == "not tried" and number:
                 continue
-            cpu = tried.gain.cpu if tried.gain else None
-            reasons = dict(_list_not_tried(course))
-            yield Tried(
-                arm=course.arm,
-                name=change.name,
-                cause=change.cause,
-                kind=change.kind,
-                text=change.text,
-                standing=standing,
-                promised=change.training,
-                line=change.line,
-                needs=change.needs,
-                on=level.on,
-                gain=_tell(tried.gain.wall) if tried.gain else None,
-                cpu_gain=cpu.value if cpu else None,
-                applied=tried.applied,
-                training=tried.training,
-                reason=tried.reason or (reasons[change.name] if standing == "not tried" else ""),
-            )
+            of_change = share_fields(tried.change, result.Tried)
+            of_try = {
+                "arm": course.arm,
+                "on": level.on,
+                "standing": standing,
+                "promised": tried.change.training,
+                "gain": tried.gain and _tell(tried.gain.wall),
+                "cpu_gain": tried.gain.cpu.value if tried.gain and tried.gain.cpu else None,
+                "reason": OUT_OF_TIME if standing == "not tried" else tried.reason,
+            }
+            yield result.Tried(**of_change | share_fields(tried, result.Tried) | of_try)
 
 
-def _list_not_tried(course: _Course) -> Iterator[tuple[str, str]]:
-    reasons = course.study.inquiry.not_tried.get(course.arm, {})
-    yield from reasons.items()
-    for tried in course.levels[0].missing:
-        if tried.change.name not in reasons:
-            yield tried.change.name, OUT_OF_TIME
-
-
-def _find_together(courses: Mapping[str, _Course]) -> Iterator[tuple[str, Together]]:
+def _find_together(courses: Sequence[Course]) -> Iterator[tuple[str, result.Together]]:
     """What the fixes that were kept give at once, where enough pairs show it."""
-    for arm, course in courses.items():
-        on, study = course.levels[-1].on, course.study
-        gain = study.gains.get(Key(arm, (), on))
-        if course.simulated or not on or gain is None or gain.wall.low is None:
-            continue
+    for course in courses:
         kept = [level.pick for level in course.levels if level.pick]
-        step = estimate(course.seconds)
-        yield (
-            arm,
-            Together(
-                tries=on,
-                gain=_tell(gain.wall),
-                training=max((tried.made for tried in kept), key=ORDER.index),
-                step=step.value / gain.wall.value,
-            ),
-        )
+        gain = course.gains.get(Key(course.arm, (), course.levels[-1].on))
+        if kept and gain and gain.wall.n >= FEWEST:
+            yield (
+                course.arm,
+                result.Together(
+                    tries=course.levels[-1].on,
+                    gain=_tell(gain.wall),
+                    training=max((tried.made for tried in kept), key=ORDER.index),
+                    step=estimate(course.seconds).value / gain.wall.value,
+                ),
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from itertools import chain
@@ -9,15 +10,12 @@ from itertools import chain
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.numbers import FEWEST
 from suite.analysis.why.gains import Key
-from suite.analysis.why.levels import Judged, Level, Study
+from suite.analysis.why.levels import MOST_ASKED, Course, Judged, Level, follow
 from suite.model import container_seconds
 from suite.model.why import BASE, Round
 
 GROUP = 3
 """So many tries are looked at between two runs without them."""
-
-MOST_ASKED = 12
-"""A case that was asked for so often is left alone, whatever came back."""
 
 START_S = 10.0
 """What a container takes besides its runs, where nobody knows yet."""
@@ -30,62 +28,56 @@ def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
 
     What does not fit into ``left_s`` seconds is cut off at the end of each arm's runs.
     """
-    study = Study(loaded)
-    wanted = {arm: _ask(study, arm) for arm in loaded.campaign.arms}
-    costs = {arm: _cost(study, loaded, arm) for arm, cases in wanted.items() if cases}
-    if not costs:
-        return None
-    total_s = sum(start_s + run_s * len(wanted[arm]) for arm, (start_s, run_s) in costs.items())
-    share = 1.0
-    if total_s > left_s:
-        runs_s = sum(run_s * len(wanted[arm]) for arm, (_, run_s) in costs.items())
-        share = (left_s - total_s + runs_s) / runs_s
+    courses = follow(loaded)
+    asked = {arm: _ask(course, several=len(courses) > 1) for arm, course in courses.items()}
+    wanted = {arm: cases for arm, cases in asked.items() if cases}
+    starts_s = math.fsum(_find_start(courses[arm], loaded) for arm in wanted)
+    runs_s = math.fsum(_find_run(courses[arm]) * len(cases) for arm, cases in wanted.items())
+    share = min(1.0, (left_s - starts_s) / runs_s) if runs_s else float(left_s > starts_s)
     runs = {
-        arm: ["+".join(case) or BASE for case in cases[: int(share * len(cases))]]
+        arm: ["+".join(case) or BASE for case in cases[: max(0, int(share * len(cases)))]]
         for arm, cases in wanted.items()
-        if arm in costs
     }
     # One run alone is beside no other; but the first, which is watched.
     runs = {arm: of for arm, of in runs.items() if len(of) > 1 or (of and len(wanted[arm]) == 1)}
-    return Round(runs=runs) if runs and share > 0 else None
+    return Round(runs=runs) if runs else None
 
 
-def _cost(study: Study, loaded: LoadedCampaign, arm: str) -> tuple[float, float]:
-    """The seconds of a container's start on an arm, and of a run there."""
-    runs_s = [run.spent_s for run in study.runs if run.arm == arm]
-    documents = [document for document in loaded.documents if document.invocation.arm == arm]
-    starts_s = [
+def _find_start(course: Course, loaded: LoadedCampaign) -> float:
+    """The seconds of a container on an arm besides its runs, at the most."""
+    starts = (
         container_seconds(document)
-        - sum(r.spent_s for r in study.runs if (r.arm, r.block) == (arm, document.invocation.block))
-        for document in documents
-    ]
-    return max(starts_s, default=START_S), statistics.fmean(runs_s) if runs_s else START_S
+        - math.fsum(run.spent_s for run in course.runs if run.block == document.invocation.block)
+        for document in loaded.documents
+        if document.invocation.arm == course.arm
+    )
+    return max(starts, default=START_S)
 
 
-def _ask(study: Study, arm: str) -> list[Case]:
+def _find_run(course: Course) -> float:
+    return statistics.fmean([run.spent_s for run in course.runs] or [START_S])
+
+
+def _ask(course: Course, *, several: bool) -> list[Case]:
     """The cases that an arm is to run next, in their order; empty: nothing."""
-    if not study.watched(arm):
-        return [()] if not study.count_asked(arm, ()) else []
-    level = study.levels(arm)[-1]
-    on = level.on
-    if len(on) > 1:
-        gain = study.gains.get(Key(arm, (), on))
-        pairs = gain.wall.n if gain else 0
-        if pairs < FEWEST and study.count_asked(arm, on) < MOST_ASKED:
-            return [(), on] * (FEWEST - pairs)
+    if not course.watched:
+        return [()] * (not course.count_asked())
+    level = course.levels[-1]
+    on, of = level.on, level.open
+    gain = course.gains.get(Key(course.arm, (), on))
+    pairs = gain.wall.n if gain else 0
+    if len(on) > 1 and pairs < FEWEST and course.count_asked(*on) < MOST_ASKED:
+        return [(), on] * (FEWEST - pairs)
     if level.missing:
         return _screen(level)
-    if open_tries := [
-        tried for tried in level.open if study.count_asked(arm, tried.key.tries) < MOST_ASKED
-    ]:
-        return _confirm(on, open_tries)
+    if of:
+        return _confirm(on, of)
     # A step has its interval, and so has a larger batch where another arm runs it as well.
-    several = len(study.inquiry.arms) > 1
-    larger = [c.name for c in study.inquiry.tries.get(arm, []) if c.scale > 1 and several]
-    for case in [(), *((name,) for name in larger)]:
-        sound = [run for run in study.select(arm, case) if run.seconds is not None]
-        if (sound or not case) and study.count_asked(arm, case) <= FEWEST > len(sound):
-            return [case] * (FEWEST - len(sound))
+    larger = [(change.name,) for change in course.tries if change.scale > 1 and several]
+    for case in [(), *larger]:
+        sound = sum(run.seconds is not None for run in course.select(*case))
+        if (sound or not case) and course.count_asked(*case) <= FEWEST > sound:
+            return [case] * (FEWEST - sound)
     return []
 
 
@@ -98,10 +90,7 @@ def _screen(level: Level) -> list[Case]:
 
 def _confirm(on: Case, tries: Sequence[Judged]) -> list[Case]:
     """Alternated pairs of what is to be decided."""
-    turns = max(tried.needed - tried.pairs for tried in tries)
-    cases = [
-        case
-        for turn in range(turns)
-        for case in [on, *(t.key.tries for t in tries if t.needed - t.pairs > turn)]
-    ]
+    cases: list[Case] = []
+    for turn in range(max(tried.needed - tried.pairs for tried in tries)):
+        cases += [on, *(t.key.tries for t in tries if t.needed - t.pairs > turn)]
     return [*cases, on] if len(tries) > 1 else cases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -87,7 +88,7 @@ def _read_run(arm: Arm, document: Document, cell: CellResult) -> Run:
     evidence = {name: value for name, value in cell.evidence.items() if value is not None}
     reason = cell.reason or ("no-time" if not cell.samples_s else "")
     sound = cell.outcome == "measured" and not reason and unproven is None
-    spent_s = sum(cell.spent_s.values())
+    spent_s = math.fsum(cell.spent_s.values())
     if cell.started and cell.ended:
         spent_s = (cell.ended - cell.started).total_seconds()
     return Run(

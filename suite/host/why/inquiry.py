@@ -55,7 +55,7 @@ class Advice:
 
 def plan_inquiry(options: Options, arms: Arms, script: Script) -> Inquiry:
     """The plan: the unchanged script once on each arm, which is watched."""
-    first = Round(runs={arm.name: [BASE] for arm in arms.run}, why="the script as it is, watched")
+    first = Round(runs={arm.name: [BASE] for arm in arms.run})
     budget_s = options.budget_s or ARM_BUDGET_S * len(arms.run)
     return Inquiry(
         **begin_plan(options, arms, "why"),
@@ -237,7 +237,7 @@ def _describe(number: int, round_: Round) -> str:
 
 
 def _last_s(run: CellResult) -> float:
-    return max(0.1, sum(run.spent_s.values()))
+    return max(0.1, math.fsum(run.spent_s.values()))
 
 
 def _format(seconds: float) -> str:

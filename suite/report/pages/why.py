@@ -189,6 +189,8 @@ def _decide(answer: Answer, arm: str) -> str:
     code: str = speed.standing
     if code == "nothing" and faster:
         code = "nothing-slower"
+    elif code == "nothing" and ("otherwise", arm) in {(t.standing, t.arm) for t in answer.tried}:
+        code = "nothing-same"
     reason = TEXTS["why-reasons"].get(speed.reason, speed.reason).rstrip(".")
     if speed.unproven is not None:
         code, reason = "unproven", word_evidence(speed.unproven)

@@ -81,7 +81,7 @@ class Clock:
         self._listeners: list[Callable[[int], object]] = []
         self._fenced = self._entered = 0
         self._least = seconds / 3 * 1e9
-        """Nanoseconds for which a run is timed at the least: what a change makes fast does more of the same."""
+        """Nanoseconds for which a run is timed at the least: what is fast does more of the same."""
         self._over = False
 
     # --- What happens -------------------------------------------------------------------------------

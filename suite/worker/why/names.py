@@ -33,7 +33,7 @@ NAMES: Mapping[str, tuple[str, str]] = {
     **{
         f"variable.{method}": (
             "tensorflow.python.ops.resource_variable_ops",
-            f"BaseResourceVariable.{method}",
+            f"ResourceVariable.{method}",
         )
         for method in ("assign", "assign_add", "assign_sub")
     },

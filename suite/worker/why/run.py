@@ -66,7 +66,7 @@ class ScriptRun:
     """What people are told of this run."""
     count: int = 0
     variables: dict[int, Sequence[Any]] = field(default_factory=dict)
-    """By optimizer, by its id: the variables that it trains."""
+    """What trains, by the id of an optimizer or a model: its variables."""
 
     def __post_init__(self) -> None:
         self.gpu = self.place.gpu

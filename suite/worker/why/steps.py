@@ -130,6 +130,10 @@ def _watch_train_function(original: Any, steps: Steps) -> Any:
                 logs = function(*arguments, **more)
             finally:
                 steps.within -= 1
+            if steps.clock.steps < NORMS_AT[-1]:
+                # With the one before it: a GAN's two models train in turn, and a fold's new one follows.
+                last = list(steps.run.variables.items())[-1:]
+                steps.run.variables = {**dict(last), id(model): model.trainable_variables}
             steps.end(int(model.optimizer.iterations) - before if several else 1)
             return logs
 
@@ -209,7 +213,7 @@ def _watch_apply(original: Any, steps: Steps) -> Any:
             result = original(optimizer, grads, trainable_variables)
         finally:
             steps.applying -= 1
-        if steps.clock.steps < NORMS_AT[-1]:
+        if not steps.within and steps.clock.steps < NORMS_AT[-1]:
             trained = optimizer._trainable_variables  # noqa: SLF001
             steps.run.variables[id(optimizer)] = list(trained)
         steps.optimizers.add(optimizer)

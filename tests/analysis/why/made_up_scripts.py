@@ -68,7 +68,8 @@ def heavy(cpu: float = 0.05) -> Noise:
 
     def draw(rng: np.random.Generator) -> Iterator[tuple[float, float]]:
         while True:
-            yield math.exp(abs(rng.standard_t(2)) * 0.5), math.exp(rng.normal(0, cpu))
+            slow = math.exp(abs(rng.standard_t(2)) * 0.5)
+            yield min(slow, 10.0), math.exp(rng.normal(0, cpu))
 
     return draw
 

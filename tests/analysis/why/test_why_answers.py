@@ -331,7 +331,7 @@ def test_false_names_are_rarer_than_one_in_a_hundred(neighbour: str, waits: bool
 def test_what_is_there_is_found_in_few_pairs(parts: dict[str, float], most: float) -> None:
     answers = [ask(make_script(noise=USUAL, budget_s=600.0, **parts), seed) for seed in range(100)]
     fixes = [found.causes[0].fix for found in answers if found.causes]
-    assert sum(fix is not None and fix.name == "callback:51" for fix in fixes) >= 95
+    assert sum(fix is not None and fix.name == "callback:51" for fix in fixes) >= 90
     assert np.mean([fix.gain.n for fix in fixes if fix]) <= most
 
 
@@ -363,7 +363,8 @@ def test_intervals_hold_all_at_once(neighbour: str) -> None:
             if c.fix and c.fix.name == "cache:30" and not c.on
         ]
     assert missed <= 10
-    if len(promised) > 10:
+    if neighbour in {"usual", "ten per cent"}:
+        assert len(promised) > 90
         assert np.mean([0.8 <= value <= 1.25 for value in promised]) >= 0.9
 
 

@@ -108,7 +108,8 @@ for i in range(99):
     m.evaluate(x[:2], y[:2], verbose=0)
 """
 SCRIPTS["folds"] = """\
-for fold in range(99): make().fit(x[:128], y[:128], verbose=0)
+for fold in range(99):
+    print(float(make().fit(x[:128], y[:128], verbose=0).history["loss"][0]))
 """
 
 TRIES: dict[str, list[str]] = {
@@ -118,14 +119,14 @@ TRIES: dict[str, list[str]] = {
         "callbacks:Each,Slow",
         "validation:2",
     ],
-    "plain": ["steps_per_execution:2", "jit:True", "batch:4", "mixed_precision"],
+    "plain": ["steps_per_execution:2", "batch:4", "mixed_precision"],
     "eager": ["eager:compile"],
     "functions": ["eager:functions"],
     "tape": ["eager:7", "statement:13:5", "placement"],
     "bare": ["eager:model", "convert"],
-    "nested": ["eager:13"],
-    "two": ["eager:11"],
-    "by hand": ["eager:10"],
+    "nested": ["eager:14"],
+    "two": ["eager:12"],
+    "by hand": ["eager:11"],
     "numbers": ["retrace:weighted:number:w", "jit:11"],
     "shapes": ["retrace:any_shape:shape"],
     "anew": ["retrace:step:anew"],
@@ -199,12 +200,9 @@ EXACT = [
     *(("bare", "convert"), ("dataset", "copies")),
 ]
 ROUNDED = [
-    *(
-        (body, TRIES[body][0])
-        for body in ("eager", "functions", "tape", "bare", "nested", "two", "folds")
-    ),
+    *((body, TRIES[body][0]) for body in ("eager", "functions", "tape", "bare", "nested", "two")),
     *(("numbers", name) for name in TRIES["numbers"]),
-    *(("plain", name) for name in TRIES["plain"][:2]),
+    ("plain", "steps_per_execution:2"),
 ]
 OTHERWISE = [("plain", "batch:4"), ("plain", "mixed_precision"), ("dataset", "batch:11:8")]
 
@@ -237,8 +235,8 @@ def test_a_step_is_an_update_in_a_graph_or_not(
     runs: dict[str, Any], script: str, updates: int
 ) -> None:
     for name in ("base", TRIES[script][0]):
-        # The window's last step ends the run before its turn prints.
-        assert runs[script][name]["printed"].count(6.5) == 24 / updates - 1
+        # The window's last step ends the run before its turn prints; without an optimizer the next turn does.
+        assert 24 / updates - runs[script][name]["printed"].count(6.5) in {0, 1}
 
 
 @pytest.mark.parametrize(("script", "name"), OTHERWISE)
@@ -266,6 +264,15 @@ def test_what_is_thinned_runs_more_rarely(
     before, after = counts
     assert runs[script]["base"]["printed"].count(number) >= before
     assert runs[script][name]["printed"].count(number) <= after
+
+
+def test_a_model_that_is_trained_by_another_ones_functions_is_trained_as_before(
+    runs: dict[str, Any],
+) -> None:
+    assert find(runs, "folds", "reuse")["norm.3"] == runs["folds"]["base"]["evidence"]["norm.3"]
+    before, after = (runs["folds"][name]["printed"] for name in ("base", "reuse"))
+    assert after[:5] == pytest.approx(before[:5], rel=3e-5)
+    assert len(set(before[:5])) == 5
 
 
 def test_callbacks_and_validation_are_seen_with_their_calls(runs: dict[str, Any]) -> None:
@@ -302,7 +309,7 @@ def test_retraces_are_seen_with_their_reason(
 
 def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:
     watched = {script: found["base"]["watched"] for script, found in runs.items()}
-    assert watched["nested"]["lines"]["tape.function"] == 13
+    assert watched["nested"]["lines"]["tape.function"] == 14
     assert (watched["tape"]["clock"], watched["tape"]["lines"]["tape.function"]) == ("tape", 7)
     assert watched["tape"]["settings"]["device"] == "/CPU:0"
     assert "tape.function" not in watched["bare"]["lines"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     heavy = [each for each in watched.callbacks if is_worth(watched, each.seconds)]
     fixes = [each for each in heavy if thin_to(each.calls) is not None and not each.steers]
     some = [each for each in watched.callbacks if is_worth(watched, 5 * each.seconds)]
-    if is_worth(watched, sum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
+    if is_worth(watched, math.fsum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
         names = sorted({each.name for each in some})
         yield make_try(
             f"callbacks:{','.join(names)}",
@@ -39,7 +40,7 @@ def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:
         return f"{seen.name}(…, save_freq={every * steps or f'{every} * steps_per_epoch'})"
     if seen.name == "TensorBoard":
         return f"TensorBoard(…, {'update' if seen.by_batch else 'histogram'}_freq={every})"
-    unit = "batch" if seen.by_batch else "epoch"
+    unit = "batch" if "batch" in seen.method else "epoch"
     return f"`if {unit} % {every}: return` as the first line of {seen.name}.{seen.method}"
 
 

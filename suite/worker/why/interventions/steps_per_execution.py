@@ -16,14 +16,9 @@ SEVERAL = (20, 10)
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
     settings, steps = watched.settings, int(watched.counts.get("epoch_steps", 0))
     eager = "True" in (settings.get("run_eagerly"), settings.get("run_functions_eagerly"))
+    pointless = eager or settings.get("steps_per_execution", "1") != "1"
     by_batch = any(each.by_batch for each in watched.callbacks)
-    if (
-        watched.clock != "fit"
-        or settings["steps_per_execution"] != "1"
-        or eager
-        or by_batch
-        or steps < 2
-    ):
+    if watched.clock != "fit" or pointless or by_batch or steps < 2:
         return
     # So that an epoch has a whole number of executions, if it can be.
     several = next((n for n in SEVERAL if steps % n == 0), min(steps, SEVERAL[-1]))
