@@ -105,7 +105,13 @@ def judge(entry: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     fix = fix_of(entry, promised) if promised else None
     verdict["ratio"], verdict["kept"] = promise_kept(fix, promised) if promised else (None, None)
     verdict["fix"] = promised["name"] if promised else "-"
-    verdict["training"] = promised["training"] == fix["training"] if promised and fix else None
+    verdict["training"] = (
+        promised["training"] == fix["training"]
+        # What may round need not: the product says what it saw.
+        or (promised["training"] == "unchanged" and not any(fix.get("norms", [1])))
+        if promised and fix
+        else None
+    )
     return verdict
 
 
