@@ -55,4 +55,6 @@ def run_why(options: Options) -> int:
 
 
 def _propose(watched: Watched, gpu: bool) -> Sequence[Try]:
-    return [each for one in INTERVENTIONS for each in one.propose(watched, gpu)]
+    return [
+        change for intervention in INTERVENTIONS for change in intervention.propose(watched, gpu)
+    ]

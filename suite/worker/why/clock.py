@@ -134,11 +134,6 @@ class Clock:
         if self.steps - self._turns.pop(series, self.steps) > most and series not in self._flat:
             self.mark(series)
 
-    def expect(self, series: int, seconds: float | None) -> None:
-        """How long a turn should take; too long for the window: it is not waited for."""
-        if seconds is not None and seconds > PATIENCE_S / 2:
-            self._flat.add(series)
-
     @contextmanager
     def pause(self) -> Iterator[None]:
         """What happens inside is ours, and no time of the script's."""

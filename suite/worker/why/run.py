@@ -61,7 +61,6 @@ class ScriptRun:
     place: Place
     task: Task
     send: Callable[[Mapping[str, Any]], object]
-    gpu: bool = False
     notes: list[str] = field(default_factory=list)
     """What people are told of this run."""
     count: int = 0
@@ -69,7 +68,6 @@ class ScriptRun:
     """What trains, by the id of an optimizer or a model: its variables."""
 
     def __post_init__(self) -> None:
-        self.gpu = self.place.gpu
         self.kind = ""
         self.line: int | None = None
         window = None if self.task.window is None else Window(*self.task.window)
@@ -79,7 +77,7 @@ class ScriptRun:
             seconds=self.place.seconds,
             window=window,
             stop=self._stop,
-            fence=self._fence if self.gpu else lambda: None,
+            fence=self._fence if self.place.gpu else lambda: None,
             scale=self.task.scale,
         )
         self.folder = self._copy()
@@ -87,6 +85,11 @@ class ScriptRun:
         self.tree = Tree(Path(self.file).read_bytes(), self.file)
         self._ends: list[Callable[[dict[str, Any]], object]] = []
         self._norms: dict[str, float] = {}
+
+    @property
+    def gpu(self) -> bool:
+        """Whether it is on an arm with a GPU."""
+        return self.place.gpu
 
     # --- For watchers and interventions ---------------------------------------------------------------
 
