@@ -75,7 +75,8 @@ def _fill(name: str, mark: str, text: str) -> str:
 
 
 def _write_script(folder: Path) -> str:
-    """A script that was asked about, with its text where the folder has it, and the screen that came out."""
+    """A script that was asked about, whose folder has its text (INCLUDE_SCRIPT=1), and the screen that came
+    out."""
     asked = answer(load_campaign(folder))
     screen = indent(build_report(asked, pictures=False).terminal, "    ")
     return f"### {asked.script}\n\n```python\n{asked.text}```\n\n{screen}\n\n"

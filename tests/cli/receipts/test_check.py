@@ -19,6 +19,7 @@ from suite.cli.receipts.check import judge_cells
 from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
+from suite.model import PLAN
 from suite.worker import scenarios
 from tests.cli.shell import Heard, Shell, complaint, fail, well
 
@@ -285,7 +286,9 @@ def test_what_is_no_file_in_a_folder_of_ours_is_exit_5(honest: Path, check: Chec
 
 
 @pytest.mark.parametrize(
-    "folder", sorted((ROOT / "results" / "samples").glob("*/")), ids=lambda path: path.name
+    "folder",
+    sorted(path.parent for path in (ROOT / "results" / "samples").glob(f"**/{PLAN}")),
+    ids=lambda path: path.name,
 )
 def test_a_committed_sample_follows_from_its_documents(folder: Path, check: Check) -> None:
     heard = check(folder)
