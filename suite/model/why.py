@@ -223,7 +223,8 @@ class CallbackSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A statement of the loop around the training step; ``is_step``: it holds the step."""
+    """A statement of the loop around the training step; ``is_step``: it holds the step, or the step needs
+    it; ``makes``: it makes what the step takes, without a model."""
 
     line: Count
     end_line: Count
@@ -232,6 +233,7 @@ class Statement:
     calls: Count
     seconds: Seconds
     is_step: bool
+    makes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

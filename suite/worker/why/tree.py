@@ -80,6 +80,7 @@ class Tree:
         self._timed = False
         self._loops: list[_Loop] = []
         self._steps: set[int] = set()
+        self._models: set[int] = set()
         self._calls: list[int] = []
         self._seconds: list[float] = []
 
@@ -159,6 +160,10 @@ class Tree:
         """A training step is counted: the statements that are running hold it."""
         self._steps.update(number for _, number in self._running(sys._getframe(1)))  # noqa: SLF001
 
+    def call_model(self) -> None:
+        """A model is called: the statements that are running don't make data alone."""
+        self._models.update(number for _, number in self._running(sys._getframe(1)))  # noqa: SLF001
+
     def statements(self) -> list[Statement]:
         """The statements of the loops that held a step, with their calls and seconds so far, those that
         are running included; in the order of the script."""
@@ -167,6 +172,7 @@ class Tree:
         result = []
         for loop in self._loops:
             needed = _needed(loop, self._steps)
+            makes = needed - _follow(loop, self._steps | self._models)
             for number, node in loop.statements.items() if needed else ():
                 is_open = number in running
                 seconds = self._seconds[number] + (now - loop.last if is_open else 0.0)
@@ -181,6 +187,7 @@ class Tree:
                         calls=self._calls[number] + is_open,
                         seconds=seconds,
                         is_step=number in needed,
+                        makes=number in makes,
                     )
                 )
         return sorted(result, key=lambda statement: (statement.line, -statement.end_line))
@@ -508,3 +515,15 @@ def _needed(loop: _Loop, steps: set[int]) -> set[int]:
                 needed.add(number)
                 names |= _reads(node)
     return needed
+
+
+def _follow(loop: _Loop, numbers: set[int]) -> set[int]:
+    """The statements of a loop that hold one of these or take a gradient, and those that read what such
+    write."""
+    found = {n for n, node in loop.statements.items() if n in numbers or _mentions(node) & _TRAINS}
+    count = -1
+    while count != len(found):
+        count = len(found)
+        names = set[str]().union(*(_writes(loop.statements[number]) for number in found))
+        found |= {number for number, node in loop.statements.items() if _reads(node) & names}
+    return found

@@ -94,6 +94,7 @@ class _Watching:
         self.arrays: set[int] = set()
         self.placed = contextlib.ExitStack()
         self.nodes: list[Any] | None = None
+        self.is_looking = True
         self.began = time.perf_counter()
 
     def step(self, steps: int) -> None:
@@ -106,7 +107,8 @@ class _Watching:
             self.seconds.clear()
             self.run.tree.restart()
             self.began = time.perf_counter()
-        if steps <= 20 or steps % 50 == 0:
+        self.is_looking = steps < 20 or steps % 50 == 0
+        if self.is_looking:
             self.run.tree.step()
 
     def time(self, what: str, function: Any) -> Any:
@@ -139,6 +141,7 @@ class _Watching:
             if named.get("_use_cached_eval_dataset"):
                 return timed["validation"](*words, **named)
             arguments = signature.bind(*words, **named).arguments
+            self.run.tree.call_model()
             if method == "fit":
                 self.note_fit(arguments)
             if not is_single(arguments):
@@ -147,6 +150,11 @@ class _Watching:
             return timed[f"single.{method}"](*words, **named)
 
         return call
+
+    def note_layer(self, _arguments: dict[str, Any]) -> None:
+        """A statement calls a model, unless it was traced before."""
+        if self.is_looking:
+            self.run.tree.call_model()
 
     def note_model(self, model: Any) -> None:
         """Takes down what a model that trains was compiled with."""
@@ -365,6 +373,7 @@ def install(run: ScriptRun) -> None:
         "gradient": watching.note_gradient,
         "run_functions_eagerly": watching.note_eager,
         "device": watching.note_device,
+        "layer.call": watching.note_layer,
     }
     for name, note in notes.items():
         run.patch(name, functools.partial(rebind, change=note))

@@ -142,6 +142,18 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     # Statements.
     ("statement", statement("print(loss.numpy())", is_step=True), []),
     ("statement", statement("print(loss.numpy())", seconds=0.4), []),
+    ("statement", statement("x = prepare(rows)", is_step=True, makes=True, seconds=0.4), []),
+    (
+        "statement",
+        statement("x = prepare(rows)", is_step=True, makes=True),
+        [
+            (
+                "statement:20",
+                "ceiling",
+                "what the step takes made in the first turn only: x = prepare(rows)",
+            )
+        ],
+    ),
     (
         "statement",
         statement("print(loss.numpy())"),

@@ -398,6 +398,7 @@ for x, y in data:
 def test_what_the_step_takes_belongs_to_the_step() -> None:
     class Model:
         def __call__(self, x: float) -> float:
+            tree.call_model()
             return x
 
         def apply(self, grads: list[float]) -> None:
@@ -419,6 +420,7 @@ def test_what_the_step_takes_belongs_to_the_step() -> None:
     names = {"augment": abs, "Tape": Tape, "model": Model(), "total": 0, "queue": [], "seen": []}
     run(tree, data=[(1, 2)] * 3, **names)
     assert [s.line for s in tree.statements() if s.is_step] == [2, 4, 7, 8, 9]
+    assert [s.line for s in tree.statements() if s.makes] == [2]
 
 
 def test_timers_cost_less_than_a_microsecond_a_statement() -> None:

@@ -16,6 +16,18 @@ _RARE = re.compile(r"if\b.*%")
 
 
 def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+    makes = [e for e in watched.statements if e.makes and is_worth(watched, e.seconds)]
+    if makes:
+        heaviest = max(makes, key=lambda each: each.seconds)
+        yield make_try(
+            f"statement:{','.join(f'{each.line}' for each in makes)}",
+            "input",
+            f"what the step takes made in the first turn only: {heaviest.text}",
+            heaviest.line,
+            kind="ceiling",
+            waits="sleep" in heaviest.text,
+            training="otherwise",
+        )
     for each in watched.statements:
         if each.is_step or not is_worth(watched, each.seconds):
             continue
@@ -44,8 +56,9 @@ def _find_cause(text: str) -> Cause:
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    line, _, every = target.partition(":")
-    run.tree.thin(int(line), int(every or NEVER))
+    lines, _, every = target.partition(":")
+    for line in lines.split(","):
+        run.tree.thin(int(line), int(every or NEVER))
     run.applied()
 
 
