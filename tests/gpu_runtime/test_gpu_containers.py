@@ -24,6 +24,7 @@ from tests.gpu_runtime.rented import (
     watch_containers,
 )
 
+SCRIPTS = Path(__file__).parents[1] / "why" / "scripts"
 PRODUCT = "matmul.square/n=10/*"
 
 
@@ -110,6 +111,27 @@ def test_the_report_is_simulated_and_has_no_number_of_the_gpu(campaign: Path) ->
         for arm, one in cell["arms"].items():
             meant = not (arm != "cuda" and "on=cpu" in cell["id"])
             assert (one.get("value") is None) == (arm == "cuda" or not meant), (arm, cell["id"])
+
+
+def test_why_says_which_times_are_none(rented: Rented, tmp_path: Path) -> None:
+    script = SCRIPTS / "map_and_callback.py"
+    done = rented.make(
+        "why", SCRIPT=str(script), ARMS="cpu cuda", BUDGET="90s", RESULTS=str(tmp_path)
+    )
+    folder = find_folder(tmp_path)
+    check_ended_well(done, folder)
+    answer = load(folder, "why.json")
+    assert {arm: speed["gpu"] for arm, speed in answer["arms"].items()} == {
+        "cpu": False,
+        "cuda": True,
+    }
+    assert answer["arms"]["cuda"]["standing"] == "simulated"
+    assert {tried["arm"] for tried in answer["tried"] if tried.get("gain")} == {"cpu", "cuda"}
+    assert {cause["arm"] for cause in answer["causes"]} <= {"cpu"}
+    assert answer["ratios"] == {}
+    page = (folder / "why.md").read_text()
+    assert "SIMULATED" in page.splitlines()[0]
+    assert rented.left() == []
 
 
 def test_nothing_of_the_campaign_is_left_in_the_engine(campaign: Path, rented: Rented) -> None:
