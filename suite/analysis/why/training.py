@@ -30,6 +30,10 @@ PRINTED = 1e-3
 """Printed numbers that differ by less differ by rounding."""
 
 
+RARER = ("fetch", "callback", "validation")
+"""Causes against which something besides the training is done less often."""
+
+
 def compare_training(
     change: Try, runs: Sequence[Run], others: Sequence[Run], gain: float
 ) -> Training | None:
@@ -39,10 +43,10 @@ def compare_training(
     """
     if change.training == "otherwise":
         return "otherwise"
-    found = [
-        *(_compare_norms(name, limit, runs, others) for name, limit in ROUNDING.items()),
-        *_compare_printed(runs, others, abs(math.log(gain))),
-    ]
+    found = [_compare_norms(name, limit, runs, others) for name, limit in ROUNDING.items()]
+    # What is done less often has less to print, and older numbers.
+    if change.cause not in RARER or not any(found):
+        found += _compare_printed(runs, others, abs(math.log(gain)))
     ranks = [ORDER.index(training) for training in found if training]
     if not ranks:
         return None

@@ -32,6 +32,9 @@ NAMES = ("download", "validate_file", "keras_home", "load_weights")
 MOST_FILES = 20_000
 """So many files of the data's folder are looked through for one that a script would download."""
 
+STORE = f"crossover-made-up-{os.getuid()}"
+"""The folder of the files that are made up."""
+
 _URL = re.compile(r"(https?|ftp|gs|s3)://")
 _HERE = (None, "", b"localhost", "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104  no binding
 
@@ -150,14 +153,16 @@ def _stand_for_downloads(run: ScriptRun) -> None:
 
 
 def _find(names: set[str], places: list[Path]) -> Path | None:
-    """The first file of one of the names in the folders, however deep."""
+    """The first file of one of the names in the folders, however deep; none that another run made up."""
     files = (path for place in places for path in islice(place.rglob("*"), MOST_FILES))
-    return next((path for path in files if path.name in names and path.is_file()), None)
+    return next(
+        (p for p in files if p.name in names and p.is_file() and p.parent.name != STORE), None
+    )
 
 
 def _make(name: str, folder: Path) -> Path:
     """The made-up file of a name, which the runs of a container share."""
-    store = folder / f"crossover-made-up-{os.getuid()}"
+    store = folder / STORE
     store.mkdir(mode=0o700, exist_ok=True)
     path, part = store / name, store / f"{name}.{os.getpid()}"
     if not path.exists():

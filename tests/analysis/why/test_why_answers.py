@@ -260,6 +260,12 @@ def test_what_a_change_makes_of_the_training(name: str) -> None:
     assert find(found, "cache:30").training == training
 
 
+def test_what_is_done_less_often_may_print_older_numbers() -> None:
+    planted = plant("statement:30:50", "fetch", leaves={"fetch": 0.1}, printed=0.5)
+    found = ask(make_script(fetch=0.12, tries=swap(planted)))
+    assert find(found, "statement:30:50").training == "unchanged"
+
+
 def test_a_printed_time_is_no_number_of_the_training() -> None:
     # A printed time that is the same in all base runs, and as much shorter as the step is.
     planted = plant("eager-off", "eager", leaves={"eager": 0.0}, line=44, printed=-0.75)

@@ -126,6 +126,8 @@ def test_what_is_made_up_is_the_same_in_every_run_and_nothing_goes_to_the_real_c
     first.resolve().unlink()
     assert run.download(f"{KERAS}boston_housing.npz").read_bytes() == content
     assert not (tmp_path / "home").exists()
+    # The next run in the same place isn't taken in: it has to be told, and its hash isn't the real one's.
+    assert stand_ins._find({"boston_housing.npz"}, [tmp_path / stand_ins.STORE]) is None
     assert run.keras["validate_file"](str(first), "hash")
     assert not run.keras["validate_file"]("other", "hash")
 
