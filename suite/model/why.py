@@ -160,19 +160,17 @@ class Stage:
     """One stage of a data set's chain, in the order of the chain: a method of ``tf.data``, and where the
     script calls it.
 
-    ``random``: passed twice it gave two results (None: nobody looked).  ``python``: it calls Python.
-    ``parallel``: it was told to work on several elements at once.  ``dataset`` numbers the chain.
-    ``key`` is the line and the method, as a change is told of it; empty: it isn't a call of the script's
-    own.  ``bytes``: what all that comes out of it takes in memory (None: nobody knows).
+    ``random``: passed twice it gave two results (None: nobody looked).  ``parallel``: it was told to work on
+    several elements at once.  ``dataset`` numbers the chain.  ``key`` is the line and the method, as a
+    change is told of it; empty: it isn't a call of the script's own.  ``bytes``: what all that comes out of
+    it takes in memory (None: nobody knows).
     """
 
     dataset: Count
     method: str
     line: Count | None
     random: bool | None = None
-    python: bool = False
     parallel: bool = False
-    detail: str = ""
     key: str = ""
     bytes: Count | None = None
 
@@ -196,12 +194,11 @@ class PythonCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Retrace:
-    """A function that was traced more than once, and what differed."""
+    """A function that was traced more than once, and the reason: ``number: NAME, NAME`` of parameters,
+    ``shape``, ``anew`` (it was made again and again), or empty for anything else."""
 
     name: str
     line: Count | None
-    traces: Count
-    calls: Count
     reason: str
 
 
@@ -209,7 +206,7 @@ class Retrace:
 class CallbackSeen:
     """A callback of the script's: seconds in its methods within the window; ``by_batch``: it has methods that
     are called at every step.  ``steers``: it has a say in the training: stops it, changes weights or rates.
-    ``method`` is the one that takes longest.
+    ``method`` is where that is written which takes longest.
     """
 
     name: str
@@ -243,7 +240,7 @@ class Watched:
     ``clock`` is what progress was counted by: ``fit``, ``train_on_batch``, ``function`` or ``tape``.
     ``notes`` are things to say to people (made-up data, lines left out, several GPUs).
     ``settings`` are what the model was compiled with and called by: ``run_eagerly``, ``jit_compile``,
-    ``steps_per_execution``, ``batch_size``, ``epochs``, ``validation_freq``, …, as text.
+    ``steps_per_execution``, ``validation_freq``, …, as text.
     """
 
     clock: str

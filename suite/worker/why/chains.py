@@ -1,4 +1,5 @@
-"""Which data set was made by which call of the script: `tf.data`'s methods, watched or changed at one place.
+"""What a script's data is made of: which of its calls made which data set, watched or changed at one place,
+and what is Python there.
 
 Only calls from the script itself count: TensorFlow and Keras call the same methods.
 """
@@ -10,40 +11,40 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, GeneratorType
 from typing import Any
 
+from suite.worker.why.calls import Arguments
 from suite.worker.why.names import NAMES
 from suite.worker.why.run import ScriptRun
 
-METHODS = tuple(
-    name.removeprefix("dataset.")
-    for name in NAMES
-    if name.startswith("dataset.") and name not in ("dataset.__iter__", "dataset.apply")
-)
-NEEDS = tuple(f"dataset.{method}" for method in METHODS)
-"""Names that are patched for it."""
+NO_STAGES = ("dataset.__iter__", "dataset.apply")
 
 
 @dataclass(eq=False)
 class Call:
-    """A call of one of `tf.data`'s methods by the script; ``key``: its line and method, and which of them it
-    is where a chain goes through that line more than once."""
+    """A call of one of `tf.data`'s methods, and the ``dataset`` that came of it.
 
-    line: int
+    ``key``: its line and method, and which of them it is where a chain goes through that line more than
+    once.  One that isn't the script's has no line, no key and no arguments.
+    """
+
     method: str
-    key: str
     inputs: Sequence[Any]
-    bound: inspect.BoundArguments
-    original: Callable[..., Any]
+    line: int | None = None
+    key: str = ""
+    bound: Any = None
+    original: Any = None
+    dataset: Any = None
 
-    def make(self) -> Any:
-        """The data set, as the script asks for it."""
-        return self.original(*self.bound.args, **self.bound.kwargs)
+    @property
+    def arguments(self) -> Arguments:
+        """What it was given, by name; changes count until the data set is made."""
+        return self.bound.arguments if self.bound else {}
 
-    def again(self, dataset: Any) -> Any:
-        """The same method with the same arguments, of another data set."""
-        return self.original(dataset, *self.bound.args[1:], **self.bound.kwargs)
+    def make(self, *dataset: Any) -> Any:
+        """The data set, as the script asks for it; or by the same method of another one."""
+        return self.original(*dataset, *self.bound.args[len(dataset) :], **self.bound.kwargs)
 
 
 Around = Callable[[Call, Callable[[], Any]], Any]
@@ -56,28 +57,26 @@ class Chains:
     def __init__(self, run: ScriptRun) -> None:
         self.run = run
         self.around: list[Around] = []
-        self.made: dict[int, tuple[Any, Call]] = {}
+        self.made: dict[int, Call] = {}
         """By the data set's id; it is held, so that the id stays its own."""
         self._busy = False
-        for method in METHODS:
-            run.patch(f"dataset.{method}", functools.partial(self._watch, method))
+        for name in NAMES:
+            if name.startswith("dataset.") and name not in NO_STAGES:
+                run.patch(name, functools.partial(self._watch, name.removeprefix("dataset.")))
 
-    def trace(self, dataset: Any) -> list[tuple[Any, Call | None]]:
-        """A data set and what it is made of, the source first, with the script's calls; where several are
-        brought together, that is the source."""
-        nodes: list[tuple[Any, Call | None]] = []
-        while True:
-            call = self.made.get(id(dataset), (None, None))[1]
-            nodes.insert(0, (dataset, call))
-            inputs = self.inputs(dataset)
-            if len(inputs) != 1:
-                return nodes
-            dataset = inputs[0]
+    def find(self, dataset: Any) -> Call:
+        """How a data set was made."""
+        method = type(dataset).__name__.strip("_").removesuffix("Dataset").lower()
+        inputs: Sequence[Any] = getattr(dataset, "_inputs", list)()
+        return self.made.get(id(dataset)) or Call(method, inputs, dataset=dataset)
 
-    def inputs(self, dataset: Any) -> Sequence[Any]:
-        """What a data set is made of."""
-        made = self.made.get(id(dataset))
-        return made[1].inputs if made else getattr(dataset, "_inputs", list)()
+    def trace(self, dataset: Any) -> list[Call]:
+        """How a data set and what it is made of were made, the source first; where several are brought
+        together, that is the source."""
+        calls = [self.find(dataset)]
+        while len(calls[0].inputs) == 1:
+            calls.insert(0, self.find(calls[0].inputs[0]))
+        return calls
 
     def _watch(self, method: str, original: Any) -> Any:
         import tensorflow as tf
@@ -88,28 +87,25 @@ class Chains:
             frame = find_caller()
             if self._busy or frame.f_code.co_filename != self.run.file or tf.inside_function():
                 return original(*words, **named)
-            bound = signature.bind(*words, **named)
+            bound, line = signature.bind(*words, **named), frame.f_lineno
             given = tf.nest.flatten([list(bound.args), bound.kwargs])
             inputs = [each for each in given if isinstance(each, tf.data.Dataset)]
-            place = (frame.f_lineno, method)
             before = self.trace(inputs[0]) if len(inputs) == 1 else []
-            nth = 1 + sum(place == (c.line, c.method) for _, c in before if c)
-            key = f"{place[0]}.{method}" + (f".{nth}" if nth > 1 else "")
-            made = Call(*place, key, inputs, bound, original)
+            nth = 1 + sum((line, method) == (each.line, each.method) for each in before)
+            key = f"{line}.{method}" + (f".{nth}" if nth > 1 else "")
+            made = Call(method, inputs, line, key, bound, original)
+            make: Callable[[], Any] = made.make
+            for around in self.around:
+                make = functools.partial(around, made, make)
             self._busy = True
             try:
-                dataset = self._make(made, self.around)
+                made.dataset = make()
             finally:
                 self._busy = False
-            self.made[id(dataset)] = (dataset, made)
-            return dataset
+            self.made[id(made.dataset)] = made
+            return made.dataset
 
         return call
-
-    def _make(self, call: Call, around: Sequence[Around]) -> Any:
-        if not around:
-            return call.make()
-        return around[-1](call, lambda: self._make(call, around[:-1]))
 
 
 @functools.cache
@@ -118,21 +114,17 @@ def follow(run: ScriptRun) -> Chains:
     return Chains(run)
 
 
-def find_caller() -> FrameType:
-    """The frame that called what is patched; ours are passed over."""
+def find_caller(*passed: str) -> FrameType:
+    """The frame that called what is patched; ours are passed over, and those of modules that begin so."""
     frame = sys._getframe(1)  # noqa: SLF001  the stack's only door
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("suite."):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(("suite.", *passed)):
         frame = frame.f_back
     return frame
 
 
-def is_called_by_keras() -> bool:
-    """Whether Keras calls what is patched, and not the script."""
-    return str(find_caller().f_globals.get("__name__", "")).startswith("keras.")
-
-
-def is_of_data(frame: FrameType | None) -> bool:
+def is_of_data() -> bool:
     """Whether what is traced now is a function of a data set."""
+    frame: FrameType | None = find_caller()
     while frame is not None:
         if frame.f_globals.get("__name__", "").endswith("data.ops.structured_function"):
             return True
@@ -143,3 +135,24 @@ def is_of_data(frame: FrameType | None) -> bool:
 def is_script_function(function: Any) -> bool:
     """Whether it is not one of TensorFlow's or Keras's own."""
     return not str(getattr(function, "__module__", "")).startswith(("tensorflow.", "keras."))
+
+
+def size_of(element: Any) -> int:
+    """Bytes of the tensors and arrays in an element."""
+    import tensorflow as tf
+
+    size = 0
+    for value in tf.nest.flatten(element, expand_composites=True):
+        is_tensor = tf.is_tensor(value)
+        own = value.dtype.size * int(tf.size(value)) if is_tensor else getattr(value, "nbytes", 0)
+        size += int(own)
+    return size
+
+
+def gives_batches(iterable: Any) -> bool:
+    """Whether it is Python that makes its items one by one: a generator, or what is wrapped around one."""
+    import keras
+
+    if isinstance(iterable, GeneratorType | enumerate | zip | keras.utils.PyDataset):
+        return True
+    return hasattr(iterable, "__next__") and is_script_function(type(iterable))

@@ -6,32 +6,51 @@ the process that runs the script.  Declared without TensorFlow, so that the host
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from suite.model.why import Cause, Try, Watched
+from suite.model.why import Cause, Kind, Stage, Training, Try, Watched
 
 if TYPE_CHECKING:
     from suite.worker.why.run import ScriptRun
 
-Propose = Callable[[Watched, bool], Iterable[Try]]
-"""From what was watched, and whether the arm has a GPU, the tries that apply; pure."""
+Offers = Iterator[dict[str, Any]]
+"""Fields of `Try`: ``text`` and ``line`` at least, and what is not as the intervention declares it."""
 
-Install = Callable[["ScriptRun", str], None]
-"""Makes the change in the run's process, TensorFlow imported and the script not begun; the text is the try's
-target."""
+_SHARED = ("kind", "training", "needs", "waits", "on_gpu", "late")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Intervention:
-    """A kind of change, by name; ``needs`` are the names of `suite.worker.why.names` that it patches: where
-    this TensorFlow lacks one, the change is not possible here."""
+    """A kind of change, by the name that its tries begin with, with the fields of `Try` that they share.
+
+    ``find`` gives the tries that apply to what was watched; pure.  ``install`` makes the change in the run's
+    process, TensorFlow imported and the script not begun; the text is the try's target.  On an arm with a GPU
+    the cause is ``gpu_cause``, if there is one.
+    """
 
     name: str
-    propose: Propose
-    install: Install
-    needs: tuple[str, ...] = ()
+    cause: Cause
+    find: Callable[[Watched], Offers]
+    install: Callable[[ScriptRun, str], None]
+    kind: Kind = "fix"
+    training: Training = "unchanged"
+    needs: str = ""
+    waits: bool = False
+    on_gpu: bool = False
+    late: bool = False
+    gpu_cause: Cause | None = None
+
+    def propose(self, watched: Watched, on_gpu: bool) -> Iterator[Try]:
+        """The tries that apply, named ``intervention:target``, on an arm with a GPU or without."""
+        cause = (on_gpu and self.gpu_cause) or self.cause
+        shared = {name: getattr(self, name) for name in _SHARED}
+        for offer in self.find(watched) if on_gpu or not self.on_gpu else ():
+            name = ":".join(filter(None, (self.name, offer.get("target"))))
+            fields = {"name": name, "intervention": self.name, "cause": cause}
+            yield Try(**(fields | shared | offer))
 
 
 LEAST_SHARE = 0.05
@@ -44,11 +63,9 @@ NEVER = 10**9
 """Each so many: never."""
 
 
-def make_try(name: str, cause: Cause, text: str, line: int | None, **more: Any) -> Try:
-    """The try ``intervention:target``; a fix, unless ``more`` of `Try`'s fields say otherwise."""
-    intervention, _, target = name.partition(":")
-    fields: dict[str, Any] = {"kind": "fix", "target": target, "line": line, **more}
-    return Try(name=name, intervention=intervention, cause=cause, text=text, **fields)
+def split_chains(watched: Watched) -> list[list[Stage]]:
+    """The stages of each data set."""
+    return [list(chain) for _, chain in groupby(watched.stages, lambda stage: stage.dataset)]
 
 
 def is_worth(watched: Watched, seconds: float) -> bool:
@@ -65,6 +82,5 @@ def thin_to(calls: float) -> int | None:
     others = int(calls) - 1
     if others >= EVERY:
         return EVERY
-    return next((n for n in range(10, 1, -1) if others > 0 and others % n == 0), None) or (
-        10 if others > 10 else None
-    )
+    divisors = [n for n in range(10, 1, -1) if others > 0 and others % n == 0]
+    return divisors[0] if divisors else 10 if others > 10 else None

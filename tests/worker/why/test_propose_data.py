@@ -16,7 +16,7 @@ SLICES = ("from_tensor_slices", {})
 SHUFFLE = ("shuffle", {"random": True})
 MAP = ("map", {})
 FLIP = ("map", {"random": True})
-UNSEEN = ("map", {"random": None, "python": True})
+UNSEEN = ("map", {"random": None})
 BATCH = ("batch", {})
 
 
@@ -52,7 +52,7 @@ def propose(intervention: Any, seen: Watched) -> list[Try]:
         # The last one that works, and is not random.
         ([SLICES, MAP, MAP, SHUFFLE, BATCH], "3.map"),
         ([SLICES, MAP, FLIP, BATCH], "2.map"),
-        ([("from_generator", {"python": True}), SHUFFLE, BATCH], "1.from_generator"),
+        ([("from_generator", {}), SHUFFLE, BATCH], "1.from_generator"),
         # What only mixes or repeats comes behind the cache.
         ([SLICES, SHUFFLE, MAP, BATCH], "3.map,2.shuffle"),
         ([SLICES, SHUFFLE, ("repeat", {}), MAP, FLIP, BATCH], "4.map,2.shuffle,3.repeat"),

@@ -10,7 +10,10 @@ from suite.model.why import CallbackSeen, Retrace, Stage, Statement, Try, Watche
 from suite.worker.why.intervention import EVERY, thin_to
 from suite.worker.why.interventions import INTERVENTIONS
 
-COMPILED = {"run_eagerly": "False", "jit_compile": "False", "steps_per_execution": "1"}
+COMPILED = {
+    **dict.fromkeys(("run_eagerly", "jit_compile"), "False"),
+    **dict.fromkeys(("steps_per_execution", "validation_freq"), "1"),
+}
 LINES = {"compile": 8, "fit": 9}
 BY_NAME = {each.name: each for each in INTERVENTIONS}
 
@@ -28,13 +31,14 @@ def callback(name: str = "Slow", **fields: Any) -> CallbackSeen:
         "calls": 200,
         "seconds": 5.0,
         "by_batch": True,
-        "method": "on_train_batch_end",
+        "method": f"{name}.on_train_batch_end",
     }
     return CallbackSeen(name=name, **{**plain, **fields})
 
 
 def epochs(name: str = "Slow", **fields: Any) -> CallbackSeen:
-    return callback(name, **{"calls": 6, "by_batch": False, "method": "on_epoch_end", **fields})
+    plain = {"calls": 6, "by_batch": False, "method": f"{name}.on_epoch_end"}
+    return callback(name, **{**plain, **fields})
 
 
 def statement(text: str, **fields: Any) -> Watched:
@@ -43,7 +47,7 @@ def statement(text: str, **fields: Any) -> Watched:
 
 
 def retrace(reason: str, seconds: float = 4.0) -> Watched:
-    seen = Retrace(name="step", line=12, traces=9, calls=9, reason=reason)
+    seen = Retrace(name="step", line=12, reason=reason)
     return watched("function", retraces=[seen], counts={"retrace.step_s": seconds})
 
 
@@ -73,21 +77,21 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
     # Retraces: those that cost something, and can be ended.
     (
         "retrace",
-        retrace("number: w is 1.0, then 0.9; n is 1, then 2"),
+        retrace("number: w, n"),
         [("retrace:step:number:w,n", "fix", "w, n passed to step as a tensor: tf.constant(…)")],
     ),
     (
         "retrace",
-        retrace("shape: a is (32, 4), then (16, 4)"),
+        retrace("shape"),
         [("retrace:step:shape", "fix", "@tf.function(reduce_retracing=True) above step")],
     ),
     (
         "retrace",
-        retrace("anew: made again and again"),
+        retrace("anew"),
         [("retrace:step:anew", "fix", "step made a tf.function once, before the loop")],
     ),
-    ("retrace", retrace("object: model is another object"), []),
-    ("retrace", retrace("shape: a is (32, 4), then (16, 4)", seconds=0.4), []),
+    ("retrace", retrace(""), []),
+    ("retrace", retrace("shape", seconds=0.4), []),
     # Callbacks.
     ("callbacks", watched(callbacks=[callback(seconds=0.4)]), []),
     (
@@ -110,6 +114,29 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
         "callbacks",
         watched(callbacks=[epochs("TensorBoard", calls=4)]),
         [("callbacks:TensorBoard:epoch:3", "fix", "TensorBoard(…, histogram_freq=3)")],
+    ),
+    # What is not in a method of the script's.
+    (
+        "callbacks",
+        watched(callbacks=[callback("LambdaCallback")]),
+        [
+            (
+                "callbacks:LambdaCallback:batch:50",
+                "fix",
+                "LambdaCallback(…, on_train_batch_end=lambda batch, logs: None if batch % 50 else …)",
+            )
+        ],
+    ),
+    (
+        "callbacks",
+        watched(callbacks=[epochs("CSVLogger", method="on_epoch_end of a subclass of CSVLogger")]),
+        [
+            (
+                "callbacks:CSVLogger:epoch:5",
+                "fix",
+                "`if epoch % 5: return` as the first line of on_epoch_end of a subclass of CSVLogger",
+            )
+        ],
     ),
     # What has a say in the training is left out at most; so is what a window holds once.
     (

@@ -69,7 +69,10 @@ TRIES: dict[str, list[tuple[str, str]]] = {
         ("python_model", ""),
     ],
     LOOP: [("memory", "14"), ("python_model", ""), ("python_data", "")],
-    SEQUENCE: [("memory", ""), ("cache", "11.from_generator"), ("python_data", "")],
+    SEQUENCE: [
+        ("memory", ""),
+        ("cache", "11.from_generator"),
+    ],
 }
 
 
@@ -141,17 +144,14 @@ def calls(found: dict[str, Any]) -> dict[str, tuple[str, int | None, bool, int]]
 
 def test_the_chain_of_a_data_set_is_seen_and_what_is_random_in_it(run: Run) -> None:
     base = run(DATASET)["base"]
-    assert [
-        (stage["key"], stage["random"], stage["python"], stage["parallel"], stage["detail"])
-        for stage in base["stages"]
-    ] == [
-        ("9.from_tensor_slices", False, False, False, ""),
-        ("9.shuffle", True, False, False, "64"),
-        ("10.map", False, True, False, ""),
-        ("11.map", True, False, False, ""),
-        ("11.map.2", True, True, False, ""),
-        ("12.map", False, False, False, ""),
-        ("12.batch", False, False, False, "32"),
+    assert [(stage["key"], stage["random"], stage["parallel"]) for stage in base["stages"]] == [
+        ("9.from_tensor_slices", False, False),
+        ("9.shuffle", True, False),
+        ("10.map", False, False),
+        ("11.map", True, False),
+        ("11.map.2", True, False),
+        ("12.map", False, False),
+        ("12.batch", False, False),
     ]
     assert base["stages"][2]["bytes"] == 320 * 4 * 4
     assert {name: each[:3] for name, each in calls(base).items()} == {
@@ -170,7 +170,7 @@ def test_python_in_the_model_and_around_the_step_is_told_from_that_of_the_data(r
         "Batches": ("generator", 12, True),
         "examples": ("from_generator", 8, True),
     }
-    assert base["settings"]["fit_on"] == "Batches"
+    assert base["settings"]["workers"] == "1"
 
 
 def test_a_cache_makes_each_element_once_and_leaves_the_training_as_it_is(run: Run) -> None:
@@ -201,13 +201,12 @@ def test_batches_from_memory_are_made_once(run: Run, body: str, function: str, m
 
 
 def test_functions_are_answered_from_memory_where_they_are_meant(run: Run) -> None:
-    dataset, loop, sequence = run(DATASET), run(LOOP), run(SEQUENCE)
+    dataset, loop = run(DATASET), run(LOOP)
     # Each function is called 16 times, and its results stand for all others.
     told = calls(dataset["python_data"])
     assert dataset["python_data"]["applied"] == sum(each[3] - 16 for each in told.values())
     assert norms(dataset["python_data"]) != norms(dataset["base"])
     assert loop["python_model"]["applied"] == calls(loop["python_model"])["scale"][3] - 16
-    assert sequence["python_data"]["applied"] > 0
     # What did not take effect says so.
     assert dataset["python_model"]["applied"] == loop["python_data"]["applied"] == 0
     for found, name in ((dataset, "python_model"), (loop, "python_data")):

@@ -283,7 +283,7 @@ def test_callbacks_and_validation_are_seen_with_their_calls(runs: dict[str, Any]
         ("Each", False): (14, False),
         ("EarlyStopping", False): (17, True),
     }
-    assert callbacks["Slow", True]["method"] == "on_train_batch_end"
+    assert callbacks["Slow", True]["method"] == "Slow.on_train_batch_end"
     assert callbacks["Slow", True]["calls"] > 15 > callbacks["Each", False]["calls"] > 1
     assert (seen["counts"]["epoch_steps"], seen["counts"]["batch"]) == (5, 32)
     assert seen["counts"]["validation_s"] > 0
@@ -294,17 +294,16 @@ def test_callbacks_and_validation_are_seen_with_their_calls(runs: dict[str, Any]
 @pytest.mark.parametrize(
     ("script", "reason", "line"),
     [
-        ("numbers", "number: w is ", 13),
-        ("shapes", "shape: a is ", 11),
-        ("anew", "anew: ", 7),
+        ("numbers", "number: w", 13),
+        ("shapes", "shape", 11),
+        ("anew", "anew", 7),
     ],
 )
 def test_retraces_are_seen_with_their_reason(
     runs: dict[str, Any], script: str, reason: str, line: int
 ) -> None:
     (seen,) = (each for each in runs[script]["base"]["watched"]["retraces"] if each["reason"])
-    assert seen["reason"].startswith(reason)
-    assert (seen["line"], seen["traces"] > 20) == (line, True)
+    assert (seen["reason"], seen["line"]) == (reason, line)
 
 
 def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:

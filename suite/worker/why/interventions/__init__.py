@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from suite.worker.why.intervention import Intervention
 from suite.worker.why.interventions.batch import BATCH
 from suite.worker.why.interventions.cache import CACHE
 from suite.worker.why.interventions.callbacks import CALLBACKS
@@ -22,24 +21,8 @@ from suite.worker.why.interventions.statement import STATEMENT
 from suite.worker.why.interventions.steps_per_execution import STEPS_PER_EXECUTION
 from suite.worker.why.interventions.validation import VALIDATION
 
-INTERVENTIONS: tuple[Intervention, ...] = (
-    MEMORY,
-    CACHE,
-    PARALLEL,
-    PYTHON_DATA,
-    PYTHON_MODEL,
-    EAGER,
-    RETRACE,
-    ON_BATCH,
-    CALLBACKS,
-    VALIDATION,
-    STATEMENT,
-    CONVERT,
-    PLACEMENT,
-    COPIES,
-    REUSE,
-    STEPS_PER_EXECUTION,
-    MIXED_PRECISION,
-    BATCH,
-    JIT,
+INTERVENTIONS = (
+    *(MEMORY, CACHE, PARALLEL, PYTHON_DATA, PYTHON_MODEL, EAGER, RETRACE, ON_BATCH),
+    *(CALLBACKS, VALIDATION, STATEMENT, CONVERT, PLACEMENT, COPIES, REUSE, STEPS_PER_EXECUTION),
+    *(MIXED_PRECISION, BATCH, JIT),
 )

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from suite.model.why import CallbackSeen, Try, Watched
-from suite.worker.why.calls import methods, own_callbacks, rebind
-from suite.worker.why.intervention import NEVER, Intervention, is_worth, make_try, thin_to
+from suite.model.why import CallbackSeen, Watched
+from suite.worker.why.calls import wrap_callbacks
+from suite.worker.why.intervention import NEVER, Intervention, Offers, is_worth, thin_to
 from suite.worker.why.run import ScriptRun
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     heavy = [each for each in watched.callbacks if is_worth(watched, each.seconds)]
     fixes = [each for each in heavy if thin_to(each.calls) is not None and not each.steers]
     some = [each for each in watched.callbacks if is_worth(watched, 5 * each.seconds)]
     if is_worth(watched, math.fsum(each.seconds for each in some)) and (len(some) > 1 or not fixes):
         names = sorted({each.name for each in some})
-        yield make_try(
-            f"callbacks:{','.join(names)}",
-            "callback",
-            f"without {' and '.join(names)}",
-            max(some, key=lambda each: each.seconds).line,
-            kind="ceiling",
-            training="otherwise" if any(each.steers for each in some) else "unchanged",
-        )
+        yield {
+            "target": ",".join(names),
+            "text": f"without {' and '.join(names)}",
+            "line": max(some, key=lambda each: each.seconds).line,
+            "kind": "ceiling",
+            "training": "otherwise" if any(each.steers for each in some) else "unchanged",
+        }
     for each in fixes:
         every = thin_to(each.calls) or NEVER
         text = _describe(each, every, int(watched.counts.get("epoch_steps", 0)))
-        unit = "batch" if each.by_batch else "epoch"
-        yield make_try(f"callbacks:{each.name}:{unit}:{every}", "callback", text, each.line)
+        target = f"{each.name}:{'batch' if each.by_batch else 'epoch'}:{every}"
+        yield {"text": text, "line": each.line, "target": target}
 
 
 def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:
@@ -41,25 +39,23 @@ def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:
     if seen.name == "TensorBoard":
         return f"TensorBoard(…, {'update' if seen.by_batch else 'histogram'}_freq={every})"
     unit = "batch" if "batch" in seen.method else "epoch"
-    return f"`if {unit} % {every}: return` as the first line of {seen.name}.{seen.method}"
+    if seen.name == "LambdaCallback":
+        method = seen.method.rpartition(".")[2]
+        return f"LambdaCallback(…, {method}=lambda {unit}, logs: None if {unit} % {every} else …)"
+    return f"`if {unit} % {every}: return` as the first line of {seen.method}"
 
 
 def _install(run: ScriptRun, target: str) -> None:
     names, _, rest = target.partition(":")
     unit, _, every = rest.partition(":")
-    thinned: dict[int, Any] = {}
 
-    def change(arguments: dict[str, Any]) -> None:
-        for callback in own_callbacks(arguments.get("callbacks")):
-            if id(callback) in thinned or type(callback).__name__ not in names.split(","):
-                continue
-            thinned[id(callback)] = callback
-            for by_batch in (True, False):
-                if not unit or by_batch == (unit == "batch"):
-                    for method, function in methods(callback, by_batch).items():
-                        setattr(callback, method, _gate(run, function, int(every or NEVER)))
+    def gate(callback: Any, by_batch: bool, _name: str, method: Any) -> Any:
+        meant = not unit or by_batch == (unit == "batch")
+        if meant and type(callback).__name__ in names.split(","):
+            return _gate(run, method, int(every or NEVER))
+        return method
 
-    run.patch("fit", lambda original: rebind(original, change))
+    wrap_callbacks(run, gate)
 
 
 def _gate(run: ScriptRun, function: Any, every: int) -> Any:
@@ -75,4 +71,4 @@ def _gate(run: ScriptRun, function: Any, every: int) -> Any:
     return call
 
 
-CALLBACKS = Intervention(name="callbacks", propose=_propose, install=_install, needs=("fit",))
+CALLBACKS = Intervention("callbacks", "callback", _find, _install)

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention, make_try
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, intercept
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
 
-def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
-    if on_gpu and watched.stages:
+def _find(watched: Watched) -> Offers:
+    if watched.stages:
         text = '.apply(tf.data.experimental.prefetch_to_device("/GPU:0")) as the last stage'
-        line = watched.stages[-1].line
-        yield make_try("copies", "transfer", text, line, waits=True, on_gpu=True)
+        yield {"text": text, "line": watched.stages[-1].line}
 
 
 def _install(run: ScriptRun, _target: str) -> None:
     import tensorflow as tf
 
-    place = "/GPU:0" if run.gpu else "/CPU:0"
-    inside: list[bool] = []
+    ahead = tf.data.experimental.prefetch_to_device("/GPU:0" if run.gpu else "/CPU:0")
 
-    def fetch_ahead(original: Any) -> Any:
-        def iterate(dataset: Any) -> Any:
-            if inside or not tf.executing_eagerly():
-                return original(dataset)
-            inside.append(True)
-            try:
-                run.applied()
-                return original(dataset.apply(tf.data.experimental.prefetch_to_device(place)))
-            finally:
-                inside.pop()
+    def fetch_ahead(arguments: Arguments) -> None:
+        if tf.executing_eagerly():
+            arguments["self"] = arguments["self"].apply(ahead)
+            run.applied()
 
-        return iterate
-
-    run.patch("dataset.__iter__", fetch_ahead)
+    intercept(run, fetch_ahead, "dataset.__iter__")
 
 
-COPIES = Intervention(
-    name="copies", propose=_propose, install=_install, needs=("dataset.__iter__",)
-)
+COPIES = Intervention("copies", "transfer", _find, _install, waits=True, on_gpu=True)

@@ -2,81 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
 from typing import Any
 
-from suite.model.why import Try, Watched
-from suite.worker.why.calls import configure
-from suite.worker.why.intervention import Intervention, make_try
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, configure, intercept
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
+_CHANGES = {
+    "compile": ("compile", "compile(…) without run_eagerly=True"),
+    "run_functions_eagerly": ("functions", "without tf.config.run_functions_eagerly(True)"),
+    "tape.function": ("", "@tf.function above this def"),
+    "tape": (
+        "model",
+        "graph = tf.function(model) before the loop, and graph(…) for model(…) under the tape",
+    ),
+}
+"""By what is named by its line: the target, where that isn't the line itself, and the text."""
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
-    lines, settings = watched.lines, watched.settings
-    if settings.get("run_eagerly") == "True":
-        target, line, text = "compile", lines.get("compile"), "compile(…) without run_eagerly=True"
-    elif settings.get("run_functions_eagerly") == "True":
-        line = lines.get("run_functions_eagerly")
-        target, text = "functions", "without tf.config.run_functions_eagerly(True)"
+
+def _find(watched: Watched) -> Offers:
+    what = "tape.function" if "tape.function" in watched.lines else "tape"
+    if watched.settings.get("run_eagerly") == "True":
+        what = "compile"
+    elif watched.settings.get("run_functions_eagerly") == "True":
+        what = "run_functions_eagerly"
     elif watched.clock != "tape":
         return
-    elif "tape.function" in lines:
-        line = lines["tape.function"]
-        target, text = str(line), "@tf.function above this def"
-    else:
-        target, line = "model", lines.get("tape")
-        text = (
-            "graph = tf.function(model) before the loop, and graph(…) for model(…) under the tape"
-        )
-    yield make_try(f"eager:{target}", "eager", text, line, training="rounding")
+    (target, text), line = _CHANGES[what], watched.lines.get(what)
+    yield {"text": text, "line": line, "target": target or f"{line}"}
 
 
 def _install(run: ScriptRun, target: str) -> None:
     import tensorflow as tf
+    from keras import Model
 
-    def stay_off(original: Any) -> Any:
-        def run_functions_eagerly(_eagerly: bool) -> None:
-            original(False)
-            run.applied()
+    to_graph = functools.cache(tf.function)
 
-        return run_functions_eagerly
+    def stay_off(arguments: Arguments) -> None:
+        arguments["run_eagerly"] = False
+        run.applied()
 
     def decorate(function: Any) -> Any:
         run.applied()
         return tf.function(function)
 
+    def call_as_graph(arguments: Arguments) -> Any:
+        if not isinstance(arguments["self"], Model) or not tf.executing_eagerly():
+            return None
+        run.applied()
+        return to_graph
+
     if target == "compile":
         configure(run, "run_eagerly", False)
     elif target == "functions":
-        run.patch("run_functions_eagerly", stay_off)
+        intercept(run, stay_off, "run_functions_eagerly")
     elif target == "model":
-        run.patch("layer.call", lambda original: _call_as_graph(run, original))
+        intercept(run, call_as_graph, "layer.call")
     else:
         run.tree.decorate(int(target), decorate)
 
 
-def _call_as_graph(run: ScriptRun, original: Any) -> Any:
-    """Layers' calls, of which those of a model by the script, outside of any graph, go through one."""
-    import tensorflow as tf
-    from keras import Model
-
-    graphs: dict[int, Any] = {}
-
-    def call(layer: Any, *words: Any, **named: Any) -> Any:
-        if not isinstance(layer, Model) or not tf.executing_eagerly():
-            return original(layer, *words, **named)
-        # The bound method keeps the layer, so that its id stays its own.
-        if id(layer) not in graphs:
-            graphs[id(layer)] = tf.function(original.__get__(layer))
-        run.applied()
-        return graphs[id(layer)](*words, **named)
-
-    return call
-
-
-EAGER = Intervention(
-    name="eager",
-    propose=_propose,
-    install=_install,
-    needs=("fit", "run_functions_eagerly", "layer.call"),
-)
+EAGER = Intervention("eager", "eager", _find, _install, training="rounding")

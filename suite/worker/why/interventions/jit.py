@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from suite.model.why import Try, Watched
-from suite.worker.why.calls import configure
-from suite.worker.why.intervention import Intervention, make_try
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, configure, find_code, intercept
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     settings, lines = watched.settings, watched.lines
     if "True" in (settings.get("run_eagerly"), settings.get("run_functions_eagerly")):
         return
@@ -23,24 +20,20 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         target, text = f"{line}", "@tf.function(jit_compile=True) above this def"
     else:
         return
-    yield make_try(f"jit:{target}", "overhead", text, line, training="rounding", late=True)
+    yield {"text": text, "line": line, "target": target}
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    def compile_step(original: Any) -> Any:
-        def init(function: Any, python_function: Any, *words: Any, **named: Any) -> None:
-            code = getattr(python_function, "__code__", None)
-            if code and (code.co_filename, str(code.co_firstlineno)) == (run.file, target):
-                named["jit_compile"] = True
-                run.applied()
-            original(function, python_function, *words, **named)
-
-        return init
+    def compile_step(arguments: Arguments) -> None:
+        code = find_code(run, arguments["python_function"])
+        if code and str(code.co_firstlineno) == target:
+            arguments["jit_compile"] = True
+            run.applied()
 
     if target in ("True", "False"):
         configure(run, "jit_compile", target == "True")
     else:
-        run.patch("function.init", compile_step)
+        intercept(run, compile_step, "function.init")
 
 
-JIT = Intervention(name="jit", propose=_propose, install=_install, needs=("fit", "function.init"))
+JIT = Intervention("jit", "overhead", _find, _install, training="rounding", late=True)

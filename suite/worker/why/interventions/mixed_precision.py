@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention, make_try
+from suite.model.why import Watched
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
 
-def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
-    if on_gpu and watched.settings.get("policy", "float32") == "float32":
-        yield make_try(
-            "mixed_precision",
-            "device",
-            'keras.mixed_precision.set_global_policy("mixed_float16") before the model is made',
-            1,
-            needs="a last layer of float32, and in a loop of your own a scaled loss",
-            training="otherwise",
-            on_gpu=True,
-        )
+def _find(watched: Watched) -> Offers:
+    if watched.settings.get("policy", "float32") == "float32":
+        policy = 'keras.mixed_precision.set_global_policy("mixed_float16")'
+        yield {"text": f"{policy} before the model is made", "line": 1}
 
 
 def _install(run: ScriptRun, _target: str) -> None:
@@ -29,4 +20,12 @@ def _install(run: ScriptRun, _target: str) -> None:
     run.applied()
 
 
-MIXED_PRECISION = Intervention(name="mixed_precision", propose=_propose, install=_install)
+MIXED_PRECISION = Intervention(
+    "mixed_precision",
+    "device",
+    _find,
+    _install,
+    needs="a last layer of float32, and in a loop of your own a scaled loss",
+    training="otherwise",
+    on_gpu=True,
+)

@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from typing import Any
 
-from suite.model.why import Try, Watched
-from suite.worker.why.calls import is_single
-from suite.worker.why.intervention import Intervention, is_worth, make_try
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, intercept, is_single
+from suite.worker.why.intervention import Intervention, Offers, is_worth
 from suite.worker.why.run import ScriptRun
 
 SIBLINGS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "predict_on_batch"}
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     for method, sibling in SIBLINGS.items():
         if is_worth(watched, watched.counts.get(f"single.{method}_s", 0.0)):
-            yield make_try(
-                f"on_batch:{method}",
-                "overhead",
+            text, line = (
                 f"{sibling}(…) instead of {method}(…)",
                 watched.lines.get(f"single.{method}"),
-                training="rounding",
             )
+            yield {"text": text, "line": line, "target": method}
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    def instead(original: Any) -> Any:
-        signature = inspect.signature(original)
+    def change(arguments: Arguments) -> Any:
+        if not is_single(arguments):
+            return None
+        run.applied()
+        return lambda _method: lambda *_, **__: _call_sibling(target, arguments)
 
-        def call(*words: Any, **named: Any) -> Any:
-            arguments = signature.bind(*words, **named).arguments
-            if named.get("_use_cached_eval_dataset") or not is_single(arguments):
-                return original(*words, **named)
-            run.applied()
-            return _call_sibling(target, arguments)
-
-        return call
-
-    run.patch(target, instead)
+    intercept(run, change, target)
 
 
-def _call_sibling(method: str, arguments: dict[str, Any]) -> Any:
+def _call_sibling(method: str, arguments: Arguments) -> Any:
     import keras
 
     sibling = getattr(arguments["self"], SIBLINGS[method])
@@ -57,4 +48,4 @@ def _call_sibling(method: str, arguments: dict[str, Any]) -> Any:
     return history
 
 
-ON_BATCH = Intervention(name="on_batch", propose=_propose, install=_install, needs=tuple(SIBLINGS))
+ON_BATCH = Intervention("on_batch", "overhead", _find, _install, training="rounding")

@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Callable
 from typing import Any
 
-from suite.model.why import Try, Watched
-from suite.worker.why.chains import NEEDS, Call, follow
-from suite.worker.why.intervention import Intervention
+from suite.model.why import Watched
+from suite.worker.why.chains import Call, follow
+from suite.worker.why.intervention import Intervention, Offers, split_chains
 from suite.worker.why.run import ScriptRun
 
 _MAPS = ("map", "interleave")
+_NO_ENDS = ("prefetch", "zip", "concatenate")
 
 
-def _propose(watched: Watched, gpu: bool) -> Iterator[Try]:  # noqa: ARG001  the same on every arm
-    maps = {
-        stage.key: stage
-        for stage in watched.stages
-        if stage.key and stage.method in _MAPS and not stage.parallel
-    }
-    chains = [list(chain) for _, chain in groupby(watched.stages, lambda stage: stage.dataset)]
-    ends = {
-        chain[-1].key: chain[-1]
-        for chain in chains
-        if chain[-1].key and chain[-1].method not in ("prefetch", "zip", "concatenate")
-    }
-    if not maps and not ends:
-        return
-    texts = [
-        f"{stage.method}(…, num_parallel_calls=tf.data.AUTOTUNE) at line {stage.line}"
-        for stage in maps.values()
-    ]
-    texts += [f".prefetch(tf.data.AUTOTUNE) at the end of line {s.line}" for s in ends.values()]
-    yield Try(
-        name="parallel",
-        intervention="parallel",
-        target=f"{','.join(maps)};{','.join(ends)}",
-        cause="input",
-        kind="fix",
-        text=", ".join(texts),
-        line=next(iter((maps or ends).values())).line,
-        waits=True,
-        training="unchanged"
-        if all(stage.random is False for stage in maps.values())
-        else "distribution",
-    )
+def _find(watched: Watched) -> Offers:
+    maps = {e.key: e for e in watched.stages if e.key and e.method in _MAPS and not e.parallel}
+    last = [chain[-1] for chain in split_chains(watched)]
+    ends = {each.key: each for each in last if each.key and each.method not in _NO_ENDS}
+    more = "num_parallel_calls=tf.data.AUTOTUNE"
+    texts = [f"{each.method}(…, {more}) at line {each.line}" for each in maps.values()]
+    texts += [f".prefetch(tf.data.AUTOTUNE) at the end of line {e.line}" for e in ends.values()]
+    if texts:
+        same = all(each.random is False for each in maps.values())
+        yield {
+            "name": "parallel",
+            "target": f"{','.join(maps)};{','.join(ends)}",
+            "text": ", ".join(texts),
+            "line": [*maps.values(), *ends.values()][0].line,
+            "training": "unchanged" if same else "distribution",
+        }
 
 
 def _install(run: ScriptRun, target: str) -> None:
@@ -55,15 +39,11 @@ def _install(run: ScriptRun, target: str) -> None:
 
     def around(call: Call, make: Callable[[], Any]) -> Any:
         if call.key in maps:
-            call.bound.arguments["num_parallel_calls"] = tf.data.AUTOTUNE
-        dataset = make()
-        if call.key in ends:
-            dataset = dataset.prefetch(tf.data.AUTOTUNE)
-        if call.key in maps | ends:
-            run.applied()
-        return dataset
+            call.arguments["num_parallel_calls"] = tf.data.AUTOTUNE
+        run.applied(call.key in maps | ends)
+        return make().prefetch(tf.data.AUTOTUNE) if call.key in ends else make()
 
     follow(run).around.append(around)
 
 
-PARALLEL = Intervention(name="parallel", propose=_propose, install=_install, needs=NEEDS)
+PARALLEL = Intervention("parallel", "input", _find, _install, waits=True)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention, make_try
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, intercept
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
 
-def _propose(watched: Watched, on_gpu: bool) -> Iterator[Try]:
-    if on_gpu and "device" in watched.settings:
+def _find(watched: Watched) -> Offers:
+    if "device" in watched.settings:
         text = f'without tf.device("{watched.settings["device"]}")'
-        line = watched.lines.get("device")
-        yield make_try("placement", "fallback", text, line, training="rounding", on_gpu=True)
+        yield {"text": text, "line": watched.lines.get("device")}
 
 
 def _install(run: ScriptRun, _target: str) -> None:
-    def leave_free(original: Any) -> Any:
-        def device(name: Any) -> Any:
-            pinned = "CPU" in str(name).upper() and run.user_line() is not None
-            run.applied(pinned)
-            return original(None if pinned else name)
+    def leave_free(arguments: Arguments) -> None:
+        if "CPU" in str(arguments["device_name"]).upper() and run.user_line() is not None:
+            arguments["device_name"] = None
+            run.applied()
 
-        return device
-
-    run.patch("device", leave_free)
+    intercept(run, leave_free, "device")
 
 
-PLACEMENT = Intervention(name="placement", propose=_propose, install=_install, needs=("device",))
+PLACEMENT = Intervention("placement", "fallback", _find, _install, training="rounding", on_gpu=True)

@@ -7,74 +7,64 @@ for which a graph waits on every device: a fallback.
 from __future__ import annotations
 
 import functools
-import sys
-from collections.abc import Iterator
+from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
-from suite.model.why import Try, Watched
-from suite.worker.why.chains import is_called_by_keras, is_of_data, is_script_function
-from suite.worker.why.intervention import Intervention
-from suite.worker.why.kept import Kept
+from suite.model.why import Cause, Watched
+from suite.worker.why.calls import Arguments, intercept
+from suite.worker.why.chains import is_of_data, is_script_function
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
-_KINDS = ("py_function", "numpy_function", "from_generator", "generator")
+RESULTS = 16
+"""So many results of a function, for inputs of the same shapes, stand for all others."""
+
+_KINDS = ("py_function", "numpy_function")
 
 
-def _propose(watched: Watched, gpu: bool, *, of_data: bool) -> Iterator[Try]:  # noqa: ARG001
+def _find(watched: Watched, *, of_data: bool) -> Offers:
     calls = [e for e in watched.python_calls if e.kind in _KINDS and e.of_data is of_data]
     calls.sort(key=lambda call: -call.seconds)
     if calls:
-        names = ", ".join(
-            dict.fromkeys(f"{c.name} (line {c.line})" if c.line else c.name for c in calls)
-        )
-        name = "python_data" if of_data else "python_model"
-        yield Try(
-            name=name,
-            intervention=name,
-            cause="input" if of_data else "fallback",
-            kind="ceiling",
-            text=f"the results of {names} taken from memory",
-            line=calls[0].line,
-            waits=any(each.waits for each in calls),
-            training="otherwise",
-        )
+        names = [f"{each.name} (line {each.line})" if each.line else each.name for each in calls]
+        yield {
+            "text": f"the results of {', '.join(dict.fromkeys(names))} taken from memory",
+            "line": calls[0].line,
+            "waits": any(each.waits for each in calls),
+        }
 
 
-def _install(run: ScriptRun, target: str, *, of_data: bool) -> None:  # noqa: ARG001
-    kept = Kept(run)
-    run.patch("python_function", functools.partial(_call, kept, of_data))
-    if of_data:
-        run.patch("dataset.from_generator", functools.partial(_generate, kept))
+def _install(run: ScriptRun, _target: str, *, of_data: bool) -> None:
+    def change(arguments: Arguments) -> None:
+        if is_script_function(arguments["func"]) and is_of_data() is of_data:
+            arguments["func"] = _repeat_results(run, arguments["func"])
+
+    intercept(run, change, "python_function")
 
 
-def _call(kept: Kept, of_data: bool, original: Any) -> Any:
-    def make(func: Any, *words: Any, **named: Any) -> Any:
-        if is_script_function(func) and is_of_data(sys._getframe()) is of_data:  # noqa: SLF001
-            func = kept.repeat_results(func)
-        return original(func, *words, **named)
+def _repeat_results(run: ScriptRun, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which a few calls are made and their results then given in turn."""
+    by_shapes: defaultdict[Any, deque[Any]] = defaultdict(deque)
 
-    return make
+    @functools.wraps(function)
+    def call(*inputs: Any) -> Any:
+        results = by_shapes[tuple(str(getattr(each, "shape", "")) for each in inputs)]
+        if len(results) < RESULTS:
+            results.append(function(*inputs))
+        else:
+            results.rotate(-1)
+            run.applied()
+        return results[-1]
 
-
-def _generate(kept: Kept, original: Any) -> Any:
-    def from_generator(generator: Any, *words: Any, **named: Any) -> Any:
-        # Keras asks for batches, one a step; a script's own generator may give examples.
-        give = kept.give if is_called_by_keras() else kept.give_again
-        key = object()
-        return original(lambda *given: give((key, str(given)), generator(*given)), *words, **named)
-
-    return from_generator
+    return call
 
 
-PYTHON_DATA, PYTHON_MODEL = (
-    Intervention(
-        name=name,
-        propose=functools.partial(_propose, of_data=of_data),
-        install=functools.partial(_install, of_data=of_data),
-        needs=needs,
-    )
-    for name, of_data, needs in (
-        ("python_data", True, ("python_function", "dataset.from_generator")),
-        ("python_model", False, ("python_function",)),
-    )
-)
+def _declare(name: str, cause: Cause, of_data: bool) -> Intervention:
+    find = functools.partial(_find, of_data=of_data)
+    install = functools.partial(_install, of_data=of_data)
+    return Intervention(name, cause, find, install, kind="ceiling", training="otherwise")
+
+
+PYTHON_DATA = _declare("python_data", "input", True)
+PYTHON_MODEL = _declare("python_model", "fallback", False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention, is_worth, make_try
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, find_code, intercept
+from suite.worker.why.intervention import Intervention, Offers, is_worth
 from suite.worker.why.run import ScriptRun
 
 _TEXTS = {
@@ -18,52 +18,50 @@ _TEXTS = {
 }
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     for each in watched.retraces:
-        kind, _, what = each.reason.partition(": ")
-        names = ", ".join(re.findall(r"(\w+) is ", what)) if kind == "number" else ""
+        kind, _, names = each.reason.partition(": ")
         if kind in _TEXTS and is_worth(watched, watched.counts.get(f"retrace.{each.name}_s", 0.0)):
-            target = f"{each.name}:{kind}{names and ':'}{names.replace(' ', '')}"
+            target = f"{each.name}:{each.reason.replace(' ', '')}"
             text = _TEXTS[kind].format(name=each.name, names=names)
-            yield make_try(f"retrace:{target}", "retracing", text, each.line, training="rounding")
+            yield {"text": text, "line": each.line, "target": target}
 
 
 def _install(run: ScriptRun, target: str) -> None:
+    import tensorflow as tf
+
     name, kind, *names = re.split("[:,]", target)
+    first: dict[Any, Any] = {}
 
-    def open_shapes(original: Any) -> Any:
-        def init(function: Any, *words: Any, **named: Any) -> None:
-            original(function, *words, **named)
-            if _is_it(run, function, name):
-                function._reduce_retracing = True  # noqa: SLF001  there is no other way, once it is made
-                run.applied()
+    def is_meant(python_function: Any) -> bool:
+        code = find_code(run, python_function)
+        return code is not None and code.co_name == name
 
-        return init
+    def open_shapes(arguments: Arguments) -> None:
+        if is_meant(arguments["python_function"]):
+            arguments["reduce_retracing"] = True
+            run.applied()
 
-    def change_call(original: Any) -> Any:
-        first: dict[Any, Any] = {}
+    def reuse(arguments: Arguments) -> None:
+        function = arguments["self"]
+        if is_meant(function.python_function):
+            arguments["self"] = first.setdefault(_tell_apart(function), function)
+            run.applied(arguments["self"] is not function)
 
-        def call(function: Any, *words: Any, **named: Any) -> Any:
-            if _is_it(run, function, name):
-                if kind == "anew":
-                    kept = first.setdefault(_tell_apart(function), function)
-                    run.applied(kept is not function)
-                    return original(kept, *words, **named)
-                run.applied()
-                words, named = _with_tensors(function, names, words, named)
-            return original(function, *words, **named)
-
-        return call
+    def pass_tensors(arguments: Arguments) -> None:
+        python = arguments["self"].python_function
+        if is_meant(python):
+            words, named = arguments.get("args", ()), arguments.get("kwds", {})
+            bound = inspect.signature(python).bind(*words, **named)
+            for number in set(names) & bound.arguments.keys():
+                bound.arguments[number] = tf.constant(bound.arguments[number])
+            arguments |= {"args": bound.args, "kwds": bound.kwargs}
+            run.applied()
 
     if kind == "shape":
-        run.patch("function.init", open_shapes)
+        intercept(run, open_shapes, "function.init")
     else:
-        run.patch("function.call", change_call)
-
-
-def _is_it(run: ScriptRun, function: Any, name: str) -> bool:
-    code = getattr(inspect.unwrap(function.python_function), "__code__", None)
-    return code is not None and code.co_filename == run.file and code.co_name == name
+        intercept(run, reuse if kind == "anew" else pass_tensors, "function.call")
 
 
 def _tell_apart(function: Any) -> Any:
@@ -72,16 +70,4 @@ def _tell_apart(function: Any) -> Any:
     return python.__code__, tuple(id(cell.cell_contents) for cell in python.__closure__ or ())
 
 
-def _with_tensors(function: Any, names: list[str], words: Any, named: Any) -> tuple[Any, Any]:
-    """A call's arguments, of which those of these names are tensors."""
-    import tensorflow as tf
-
-    bound = inspect.signature(function.python_function).bind(*words, **named)
-    for name in set(names) & bound.arguments.keys():
-        bound.arguments[name] = tf.constant(bound.arguments[name])
-    return bound.args, bound.kwargs
-
-
-RETRACE = Intervention(
-    name="retrace", propose=_propose, install=_install, needs=("function.init", "function.call")
-)
+RETRACE = Intervention("retrace", "retracing", _find, _install, training="rounding")

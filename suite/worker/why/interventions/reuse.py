@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from suite.model.why import Try, Watched
-from suite.worker.why.intervention import Intervention, make_try
+from suite.model.why import Watched
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
-_METHODS = ("fit", "train_on_batch", "evaluate", "predict")
 
-
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     made = int(watched.counts.get("train_functions", 0))
     if made > 1:
         text = f"without compiling {made} models in turn: one that is given fresh weights each time"
-        line = watched.lines.get("compile")
-        yield make_try("reuse", "start-up", text, line, kind="ceiling", training="rounding")
+        yield {"text": text, "line": watched.lines.get("compile")}
 
 
 def _install(run: ScriptRun, _target: str) -> None:
@@ -39,7 +35,7 @@ def _install(run: ScriptRun, _target: str) -> None:
 
         return call
 
-    for method in _METHODS:
+    for method in ("fit", "train_on_batch", "evaluate", "predict"):
         run.patch(method, lend)
 
 
@@ -69,4 +65,4 @@ def _copy(origin: Any, place: Any) -> None:
                 variable.assign(value)
 
 
-REUSE = Intervention(name="reuse", propose=_propose, install=_install, needs=_METHODS)
+REUSE = Intervention("reuse", "start-up", _find, _install, kind="ceiling", training="rounding")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from suite.model.why import Cause, Try, Watched
-from suite.worker.why.intervention import NEVER, Intervention, is_worth, make_try, thin_to
+from suite.model.why import Cause, Watched
+from suite.worker.why.intervention import NEVER, Intervention, Offers, is_worth, thin_to
 from suite.worker.why.run import ScriptRun
 
 _VALIDATES = re.compile(r"\b(evaluate|test_on_batch|predict\w*|val\w*|test\w*)\b", re.IGNORECASE)
@@ -15,21 +14,22 @@ _RARE = re.compile(r"if\b.*%")
 """What runs in some turns only, as it stands."""
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
-    makes = [e for e in watched.statements if e.makes and is_worth(watched, e.seconds)]
+def _find(watched: Watched) -> Offers:
+    worth = [each for each in watched.statements if is_worth(watched, each.seconds)]
+    makes = [each for each in worth if each.makes]
     if makes:
         heaviest = max(makes, key=lambda each: each.seconds)
-        yield make_try(
-            f"statement:{','.join(f'{each.line}' for each in makes)}",
-            "input",
-            f"what the step takes made in the first turn only: {heaviest.text}",
-            heaviest.line,
-            kind="ceiling",
-            waits="sleep" in heaviest.text,
-            training="otherwise",
-        )
-    for each in watched.statements:
-        if each.is_step or not is_worth(watched, each.seconds):
+        yield {
+            "target": ",".join(f"{each.line}" for each in makes),
+            "text": f"what the step takes made in the first turn only: {heaviest.text}",
+            "line": heaviest.line,
+            "cause": "input",
+            "kind": "ceiling",
+            "waits": "sleep" in heaviest.text,
+            "training": "otherwise",
+        }
+    for each in worth:
+        if each.is_step:
             continue
         number = re.search(r"%\s*(\d+)", each.text)
         rare = int(number[1]) if number else 1
@@ -38,14 +38,14 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         if every is not None:
             what = f"% {every * rare} for % {rare}" if number else f"if step % {every} == 0:"
             text = f"every {every * rare} turns only ({what}): {each.text}"
-        yield make_try(
-            f"statement:{each.line}{f':{every}' if every else ''}",
-            _find_cause(each.text),
-            text,
-            each.line,
-            kind="fix" if every else "ceiling",
-            waits="sleep" in each.text,
-        )
+        yield {
+            "target": f"{each.line}{f':{every}' if every else ''}",
+            "text": text,
+            "line": each.line,
+            "cause": _find_cause(each.text),
+            "kind": "fix" if every else "ceiling",
+            "waits": "sleep" in each.text,
+        }
 
 
 def _find_cause(text: str) -> Cause:
@@ -62,4 +62,4 @@ def _install(run: ScriptRun, target: str) -> None:
     run.applied()
 
 
-STATEMENT = Intervention(name="statement", propose=_propose, install=_install)
+STATEMENT = Intervention("statement", "fetch", _find, _install)

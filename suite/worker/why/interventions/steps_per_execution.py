@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from suite.model.why import Try, Watched
+from suite.model.why import Watched
 from suite.worker.why.calls import configure
-from suite.worker.why.intervention import Intervention, make_try
+from suite.worker.why.intervention import Intervention, Offers
 from suite.worker.why.run import ScriptRun
 
 SEVERAL = (20, 10)
 """After so many steps the weights are looked at, too (`suite.worker.why.run.NORMS_AT`)."""
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     settings, steps = watched.settings, int(watched.counts.get("epoch_steps", 0))
     eager = "True" in (settings.get("run_eagerly"), settings.get("run_functions_eagerly"))
     pointless = eager or settings.get("steps_per_execution", "1") != "1"
@@ -22,14 +20,12 @@ def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
         return
     # So that an epoch has a whole number of executions, if it can be.
     several = next((n for n in SEVERAL if steps % n == 0), min(steps, SEVERAL[-1]))
-    yield make_try(
-        f"steps_per_execution:{several}",
-        "overhead",
-        f"compile(…, steps_per_execution={several})",
-        watched.lines.get("compile"),
-        needs=f"the progress bar moves every {several} steps",
-        training="rounding",
-    )
+    yield {
+        "target": f"{several}",
+        "text": f"compile(…, steps_per_execution={several})",
+        "line": watched.lines.get("compile"),
+        "needs": f"the progress bar moves every {several} steps",
+    }
 
 
 def _install(run: ScriptRun, target: str) -> None:
@@ -37,5 +33,5 @@ def _install(run: ScriptRun, target: str) -> None:
 
 
 STEPS_PER_EXECUTION = Intervention(
-    name="steps_per_execution", propose=_propose, install=_install, needs=("fit",)
+    "steps_per_execution", "overhead", _find, _install, training="rounding"
 )

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-from suite.model.why import Try, Watched
-from suite.worker.why.calls import rebind
-from suite.worker.why.intervention import NEVER, Intervention, is_worth, make_try, thin_to
+from suite.model.why import Watched
+from suite.worker.why.calls import Arguments, intercept
+from suite.worker.why.intervention import NEVER, Intervention, Offers, is_worth, thin_to
 from suite.worker.why.run import ScriptRun
 
 
-def _propose(watched: Watched, _on_gpu: bool) -> Iterator[Try]:
+def _find(watched: Watched) -> Offers:
     if not is_worth(watched, watched.counts.get("validation_s", 0.0)):
         return
-    every = thin_to(watched.counts["validation"])
-    before = watched.settings.get("validation_freq", "1")
-    fix = every is not None and before.isdigit()
-    frequency = (every or 1) * int(before) if fix else NEVER
+    every, before = thin_to(watched.counts["validation"]), watched.settings["validation_freq"]
+    offer = {"text": "without validation", "kind": "ceiling"}
+    if every is not None and before.isdigit():
+        frequency = f"{every * int(before)}"
+        offer = {"text": f"validation_freq={frequency}", "target": frequency}
     steers = sorted({each.name for each in watched.callbacks if each.steers})
-    yield make_try(
-        f"validation:{frequency}" if fix else "validation",
-        "validation",
-        f"validation_freq={frequency}" if fix else "without validation",
-        watched.lines.get("fit"),
-        kind="fix" if fix else "ceiling",
-        needs=f"validation is seen less often{', also by ' if steers else ''}{', '.join(steers)}",
-        training="otherwise" if steers else "unchanged",
-    )
+    yield {
+        **offer,
+        "line": watched.lines.get("fit"),
+        "needs": f"validation is seen less often{', also by ' if steers else ''}{', '.join(steers)}",
+        "training": "otherwise" if steers else "unchanged",
+    }
 
 
 def _install(run: ScriptRun, target: str) -> None:
-    def change(arguments: dict[str, Any]) -> None:
+    def change(arguments: Arguments) -> None:
         if arguments.get("validation_data") is not None or arguments.get("validation_split"):
             arguments["validation_freq"] = int(target or NEVER)
             run.applied()
 
-    run.patch("fit", lambda original: rebind(original, change))
+    intercept(run, change, "fit")
 
 
-VALIDATION = Intervention(name="validation", propose=_propose, install=_install, needs=("fit",))
+VALIDATION = Intervention("validation", "validation", _find, _install)
