@@ -11,6 +11,7 @@ from suite.worker.why.interventions.cache import CACHE
 from suite.worker.why.interventions.memory import MEMORY
 from suite.worker.why.interventions.parallel import PARALLEL
 from suite.worker.why.interventions.python_functions import PYTHON_DATA, PYTHON_MODEL
+from suite.worker.why.interventions.workers import PYDATASET
 
 SLICES = ("from_tensor_slices", {})
 SHUFFLE = ("shuffle", {"random": True})
@@ -169,3 +170,34 @@ def test_python_of_the_data_is_input_and_python_in_the_model_a_fallback() -> Non
     )
     assert data.text == "the results of parse (line 4) taken from memory"
     assert not propose(PYTHON_MODEL, watched())
+
+
+@pytest.mark.parametrize(
+    ("kind", "workers", "seconds", "tried"),
+    [
+        ("generator", "1", 1.0, True),
+        ("generator", "0", 1.0, True),
+        # Several as it is; no `PyDataset`; next to nothing.
+        ("generator", "2", 1.0, False),
+        ("generator", None, 1.0, False),
+        ("from_generator", "1", 1.0, False),
+        ("generator", "1", 0.4, False),
+    ],
+)
+def test_a_pydataset_that_takes_time_is_given_workers(
+    kind: str, workers: str | None, seconds: float, tried: bool
+) -> None:
+    seen = watched(
+        python_calls=[
+            call(kind, 12, name="Slices", seconds=seconds),
+            call(kind, 19, name="Others", seconds=seconds / 2),
+        ],
+        settings={"workers": workers} if workers else {},
+        counts={"seconds": 10.0},
+    )
+    assert [(e.name, e.line, e.waits, e.training, e.text) for e in propose(PYDATASET, seen)] == [
+        (
+            *("workers", 12, True, "distribution"),
+            "super().__init__(workers=4, use_multiprocessing=False, max_queue_size=10) in Slices",
+        )
+    ] * tried

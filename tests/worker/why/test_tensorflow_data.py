@@ -72,6 +72,7 @@ TRIES: dict[str, list[tuple[str, str]]] = {
     SEQUENCE: [
         ("memory", ""),
         ("cache", "11.from_generator"),
+        ("workers", ""),
     ],
 }
 
@@ -198,6 +199,13 @@ def test_batches_from_memory_are_made_once(run: Run, body: str, function: str, m
     found = run(body)["memory"]
     assert found["applied"] > 0
     assert calls(found)[function][3] <= most
+
+
+def test_workers_make_the_same_batches_in_the_same_order(run: Run) -> None:
+    found = run(SEQUENCE)
+    assert found["workers"]["applied"] == 1
+    assert found["workers"]["settings"]["workers"] == "4"
+    assert norms(found["workers"]) == norms(found["base"])
 
 
 def test_functions_are_answered_from_memory_where_they_are_meant(run: Run) -> None:

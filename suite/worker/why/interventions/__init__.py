@@ -20,9 +20,10 @@ from suite.worker.why.interventions.reuse import REUSE
 from suite.worker.why.interventions.statement import STATEMENT
 from suite.worker.why.interventions.steps_per_execution import STEPS_PER_EXECUTION
 from suite.worker.why.interventions.validation import VALIDATION
+from suite.worker.why.interventions.workers import PYDATASET
 
 INTERVENTIONS = (
-    *(MEMORY, CACHE, PARALLEL, PYTHON_DATA, PYTHON_MODEL, EAGER, RETRACE, ON_BATCH),
+    *(MEMORY, CACHE, PARALLEL, PYDATASET, PYTHON_DATA, PYTHON_MODEL, EAGER, RETRACE, ON_BATCH),
     *(CALLBACKS, VALIDATION, STATEMENT, CONVERT, PLACEMENT, COPIES, REUSE, STEPS_PER_EXECUTION),
     *(MIXED_PRECISION, BATCH, JIT),
 )

@@ -38,7 +38,7 @@ def _describe(seen: CallbackSeen, every: int, epoch_steps: int) -> str:
         return f"{seen.name}(…, save_freq={every * steps or f'{every} * steps_per_epoch'})"
     if seen.name == "TensorBoard":
         return f"TensorBoard(…, {'update' if seen.by_batch else 'histogram'}_freq={every})"
-    unit = "batch" if "batch" in seen.method else "epoch"
+    unit = "batch" if "_batch_" in seen.method else "epoch"
     if seen.name == "LambdaCallback":
         method = seen.method.rpartition(".")[2]
         return f"LambdaCallback(…, {method}=lambda {unit}, logs: None if {unit} % {every} else …)"
