@@ -124,9 +124,14 @@ def find_caller(*passed: str) -> FrameType:
 
 def is_of_data() -> bool:
     """Whether what is traced now is a function of a data set."""
+    return is_within("data.ops.structured_function")
+
+
+def is_within(module: str) -> bool:
+    """Whether what happens now was called by a module whose name ends so."""
     frame: FrameType | None = find_caller()
     while frame is not None:
-        if frame.f_globals.get("__name__", "").endswith("data.ops.structured_function"):
+        if frame.f_globals.get("__name__", "").endswith(module):
             return True
         frame = frame.f_back
     return False

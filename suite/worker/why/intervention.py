@@ -27,8 +27,7 @@ class Intervention:
     """A kind of change, by the name that its tries begin with, with the fields of `Try` that they share.
 
     ``find`` gives the tries that apply to what was watched; pure.  ``install`` makes the change in the run's
-    process, TensorFlow imported and the script not begun; the text is the try's target.  On an arm with a GPU
-    the cause is ``gpu_cause``, if there is one.
+    process, TensorFlow imported and the script not begun; the text is the try's target.
     """
 
     name: str
@@ -41,15 +40,16 @@ class Intervention:
     waits: bool = False
     on_gpu: bool = False
     late: bool = False
-    gpu_cause: Cause | None = None
 
     def propose(self, watched: Watched, on_gpu: bool) -> Iterator[Try]:
         """The tries that apply, named ``intervention:target``, on an arm with a GPU or without."""
-        cause = (on_gpu and self.gpu_cause) or self.cause
         shared = {name: getattr(self, name) for name in _SHARED}
+        if "random" in watched.settings and self.training == "rounding":
+            # What is traced otherwise draws other random numbers.
+            shared["training"] = "distribution"
         for offer in self.find(watched) if on_gpu or not self.on_gpu else ():
             name = ":".join(filter(None, (self.name, offer.get("target"))))
-            fields = {"name": name, "intervention": self.name, "cause": cause}
+            fields = {"name": name, "intervention": self.name, "cause": self.cause}
             yield Try(**(fields | shared | offer))
 
 

@@ -38,6 +38,9 @@ CONVERTED = 16
 KEPT = 4096
 """Conversions that are told apart."""
 
+DRAWS = ("Random", "TruncatedNormal", "ParameterizedTruncatedNormal", "Multinomial")
+"""How operations begin whose random numbers depend on the graph that they are in."""
+
 LOOKED_AT = 20
 """So many first steps, and each `RARELY`-th, are looked for among the statements."""
 RARELY = 50
@@ -77,6 +80,7 @@ class Watch:
         self.tracing: list[_Traced] = []
         self.arrays: set[int] = set()
         self.is_looking = True
+        self.drawn = _count_draws()
         self.began = time.perf_counter()
         for method in ("fit", "evaluate", "predict"):
             calls.intercept(run, functools.partial(self.note_call, method), method)
@@ -105,6 +109,7 @@ class Watch:
             for timer in self.timers.values():
                 timer.calls, timer.seconds = 0, 0.0
             self.run.tree.restart()
+            self.drawn = _count_draws()
             self.began = time.perf_counter()
         self.is_looking = steps < LOOKED_AT or steps % RARELY == 0
         if self.is_looking:
@@ -128,6 +133,8 @@ class Watch:
         if not calls.is_single(arguments):
             return None
         self.note_line(f"single.{method}")
+        if chains.is_within("callbacks.callback_list"):
+            self.settings[f"single.{method}"] = "callback"
         return self.timers[f"single.{method}"].time
 
     def note_model(self, model: Any) -> None:
@@ -193,7 +200,9 @@ class Watch:
         def trace(function_type: Any, context: Any, graph: Any, options: Any) -> Any:
             code = None if self.tracing else calls.find_code(self.run, options.python_function)
             if code not in self.traced:
-                return original(function_type, context, graph, options)
+                traced = original(function_type, context, graph, options)
+                self.note_random(traced.graph)
+                return traced
             traced, before = self.traced[code], self.types[id(options.function_cache)]
             if function_type not in before:
                 traced.traces += 1
@@ -204,11 +213,19 @@ class Watch:
             timed = self.timers[f"retrace.{traced.name}"].time(original)
             self.tracing.append(traced)
             try:
-                return timed(function_type, context, graph, options)
+                result = timed(function_type, context, graph, options)
             finally:
                 self.tracing.pop()
+            self.note_random(result.graph)
+            return result
 
         return trace
+
+    def note_random(self, graph: Any) -> None:
+        """Takes down that a step draws random numbers which another trace draws otherwise."""
+        draws = any(each.type.startswith(DRAWS) for each in graph.get_operations())
+        if draws and not chains.is_of_data():
+            self.settings["random"] = "True"
 
     def note_gradient(self, _arguments: calls.Arguments) -> None:
         """Finds the function that takes the gradient: one that is a graph, or the script's own."""
@@ -234,16 +251,15 @@ class Watch:
     def watch_conversions(self, original: Any) -> Any:
         """Watches the conversions of arrays and lists to tensors."""
         timer = self.timers["convert"]
-        timed = timer.time(original)
 
         def convert(value: Any, *words: Any, **named: Any) -> Any:
             place = calls.find_place(value)
             if place is None or getattr(value, "size", CONVERTED) < CONVERTED:
                 return original(value, *words, **named)
             if timer.calls < KEPT:
-                self.note_line("convert")
                 self.arrays.add(place)
-            return timed(value, *words, **named)
+            of_line = self.timers["convert", self.run.user_line()]
+            return timer.time(of_line.time(original))(value, *words, **named)
 
         return convert
 
@@ -271,6 +287,11 @@ class Watch:
         for what, timer in self.timers.items():
             if isinstance(what, str):
                 counts |= {what: float(timer.calls), f"{what}_s": timer.seconds}
+        lines = {what[1]: t.seconds for what, t in self.timers.items() if what[0] == "convert"}
+        if lines:
+            self.lines["convert"] = max(lines, key=lambda line: lines[line])
+        if self.drawn != _count_draws():
+            self.settings["random"] = "True"
         counts |= {"arrays": len(self.arrays), "seconds": time.perf_counter() - self.began}
         fields |= {
             "callbacks": [self.sum_up_callback(*each) for each in self.callbacks],
@@ -301,6 +322,13 @@ class Watch:
             method=max(timers, key=lambda method: timers[method].seconds),
             **self.callbacks[name, by_batch],
         )
+
+
+def _count_draws() -> Any:
+    """What changes with each operation outside of graphs that draws random numbers of its own."""
+    from tensorflow.python.eager import context
+
+    return context.context()._rng.getstate()  # noqa: SLF001  every run is seeded
 
 
 def _steers(callback: Any) -> bool:

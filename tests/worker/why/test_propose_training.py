@@ -227,6 +227,11 @@ CASES: list[tuple[str, Watched, list[tuple[str, str, str]]]] = [
         watched(counts={"single.predict_s": 4.0, "single.fit_s": 0.1}),
         [("on_batch:predict", "fix", "predict_on_batch(…) instead of predict(…)")],
     ),
+    (
+        "on_batch",
+        watched(counts={"single.predict_s": 4.0}, settings={"single.predict": "callback"}),
+        [("on_batch:predict", "fix", "predict_on_batch(…) instead of predict(…)")],
+    ),
     # Start-up.
     ("reuse", watched(counts={"train_functions": 1}), []),
     (
@@ -311,6 +316,22 @@ def test_what_is_about_a_gpu_is_proposed_beside_one(name: str, seen: Watched) ->
     assert propose(name, seen) == []
     (found,) = propose(name, seen, gpu=True)
     assert found.on_gpu
+
+
+@pytest.mark.parametrize(
+    ("settings", "cause", "training"),
+    [
+        ({}, "overhead", "rounding"),
+        ({"single.predict": "callback"}, "callback", "rounding"),
+        ({"random": "True"}, "overhead", "distribution"),
+    ],
+)
+def test_where_a_call_is_and_what_a_step_draws_go_with_the_try(
+    settings: dict[str, str], cause: str, training: str
+) -> None:
+    seen = watched(counts={"single.predict_s": 4.0}, settings=settings)
+    (change,) = propose("on_batch", seen)
+    assert (change.cause, change.training) == (cause, training)
 
 
 def test_nothing_about_a_gpu_is_proposed_of_what_was_not_seen() -> None:

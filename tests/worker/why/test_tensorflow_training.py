@@ -88,6 +88,11 @@ SCRIPTS["numbers"] = """\
 def weighted(a, b, w): print(4.5); return step(a, b) * w
 for i in range(99): weighted(x[:32], y[:32], 1.0 / (i + 1))
 """
+SCRIPTS["draws"] = """\
+@tf.function
+def noisy(a, b): return step(a + tf.random.normal(a.shape), b)
+for i in range(99): noisy(x[:32], y[:32])
+"""
 SCRIPTS["shapes"] = """\
 @tf.function
 def any_shape(a, b): print(4.5); return step(a, b)
@@ -315,6 +320,8 @@ def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:
     assert watched["functions"]["settings"]["run_functions_eagerly"] == "True"
     assert watched["eager"]["settings"]["run_eagerly"] == "True"
     assert watched["numbers"]["lines"]["step.function"] == 11
+    random = {script for script, each in watched.items() if "random" in each["settings"]}
+    assert random == {"draws"}
     assert watched["dataset"]["counts"]["batch:11"] == 4
     assert watched["folds"]["counts"]["train_functions"] > 4
     singles = watched["batches"]["counts"]

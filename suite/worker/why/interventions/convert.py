@@ -41,4 +41,4 @@ def _install(run: ScriptRun, _target: str) -> None:
     run.patch("convert", remember)
 
 
-CONVERT = Intervention("convert", "overhead", _find, _install, gpu_cause="transfer")
+CONVERT = Intervention("convert", "transfer", _find, _install)

@@ -20,7 +20,9 @@ def _find(watched: Watched) -> Offers:
                 f"{sibling}(…) instead of {method}(…)",
                 watched.lines.get(f"single.{method}"),
             )
-            yield {"text": text, "line": line, "target": method}
+            offer = {"text": text, "line": line, "target": method}
+            in_callback = watched.settings.get(f"single.{method}") == "callback"
+            yield offer | ({"cause": "callback"} if in_callback else {})
 
 
 def _install(run: ScriptRun, target: str) -> None:
