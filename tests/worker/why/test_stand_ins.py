@@ -36,6 +36,9 @@ class Run:
     notes: list[str] = field(default_factory=list)
     keras: dict[str, Any] = field(default_factory=dict)
 
+    def note(self, text: str) -> None:
+        self.notes += [] if text in self.notes else [text]
+
     def patch(self, name: str, make: Callable[[Any], Any]) -> None:
         originals: dict[str, Any] = {
             "keras_home": lambda: str(self.home),
@@ -57,8 +60,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The stand-ins in place, and taken away again."""
     for owner, name in ((socket, "getaddrinfo"), (builtins, "input")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
-    monkeypatch.setitem(builtins.__dict__, "display", None)
-    monkeypatch.delitem(builtins.__dict__, "display")
+    for name in ("display", "get_ipython"):
+        monkeypatch.setitem(builtins.__dict__, name, None)
     monkeypatch.setattr(os, "environ", os.environ.copy())
     for name in ("IPython", "IPython.display"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -108,7 +111,7 @@ def test_the_other_formats_are_keras_s_own(run: Run) -> None:
 
 def test_cifar_is_an_archive_of_pickles() -> None:
     file = io.BytesIO()
-    stand_ins._save_cifar(file, {"cifar-100-python/test": 50}, 100)
+    stand_ins._write_cifar(file, "cifar-100-python", {"test": 50}, 100)
     file.seek(0)
     with tarfile.open(fileobj=file) as tar:
         part = tar.extractfile("cifar-100-python/test")

@@ -10,10 +10,13 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from suite.worker.why.run import ScriptRun
+from suite.worker.why.stand_ins import Notebook
 from suite.worker.why.tree import Tree
 
 NASTY = {
@@ -475,7 +478,9 @@ line = __import__("sys")._getframe().f_lineno
 
 def test_a_notebooks_lines_are_left_out_and_lines_stay() -> None:
     tree = Tree(NOTEBOOK.encode(), "nb.py")
-    names = run(tree)
+    script: Any = SimpleNamespace(tree=tree, file=tree.filename, note=tree.notes.append)
+    script.user_line = lambda: ScriptRun.user_line(script)
+    names = run(tree, get_ipython=lambda: Notebook(script))
     assert [names[name] for name in "abcdefg"] == [1, 2, 3, 4, 5, 6, []]
     assert names["kept"] == ("5", "6")
     assert names["text"] == "\n%not a magic\n"
