@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 TICKS, FIT = -1, 0
@@ -45,6 +46,7 @@ class Instant(NamedTuple):
     cpu: int
 
 
+@dataclass(eq=False)
 class Clock:
     """Counts the steps of one run, and says when it has seen enough.
 
@@ -53,21 +55,17 @@ class Clock:
     ``scale``: a step does the work of so many of the window's.
     """
 
-    def __init__(
-        self,
-        wall: Callable[[], int],
-        cpu: Callable[[], int],
-        *,
-        seconds: float,
-        window: Window | None,
-        stop: Callable[[], object],
-        fence: Callable[[], object],
-        scale: float = 1.0,
-    ) -> None:
-        self._wall, self._cpu, self._stop, self._fence = wall, cpu, stop, fence
-        self.seconds, self.window, self.scale = seconds, window, scale
+    wall: Callable[[], int]
+    cpu: Callable[[], int]
+    seconds: float
+    window: Window | None
+    stop: Callable[[], object]
+    fence: Callable[[], object]
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
         self.steps = 0
-        self.began = self.first_began = wall()
+        self.began = self.first_began = self.wall()
         """When the script began, and when its first step did."""
         self._ticks: list[Instant] = []
         self._marks: defaultdict[int, list[Instant]] = defaultdict(list)
@@ -79,7 +77,7 @@ class Clock:
         self._listeners: list[Callable[[int], object]] = []
         self._begin: int | None = None
         """The tick at which a window of steps alone begins."""
-        self._fenced = self._over = False
+        self._fenced = False
 
     # --- What happens -------------------------------------------------------------------------------
 
@@ -99,7 +97,7 @@ class Clock:
         begins = self._begin is None and self._may_begin(instant)
         ends = not self._fenced and self._may_end(instant)
         if begins or ends:
-            self._fence()
+            self.fence()
             instant = self._now()
             self._fenced = ends
         if begins:
@@ -123,26 +121,26 @@ class Clock:
     @contextmanager
     def pause(self) -> Iterator[None]:
         """What happens inside is ours, and no time of the script's."""
-        before = self._wall(), self._cpu()
+        before = self.wall(), self.cpu()
         try:
             yield
         finally:
-            self._own[0] += self._wall() - before[0]
-            self._own[1] += self._cpu() - before[1]
+            self._own[0] += self.wall() - before[0]
+            self._own[1] += self.cpu() - before[1]
 
     def _mark(self, series: int, before: int) -> bool:
         """Whether a turn that ends held several steps; then its end is a mark."""
         if self.steps - before <= (1 if series == FIT else PAIR):
             return False
         if series not in self._flat:
-            self._fence()
+            self.fence()
             instant = self._now()
             self._marks[series].append(instant)
             self._look(series, instant)
         return True
 
     def _now(self) -> Instant:
-        return Instant(self.steps, self._wall() - self._own[0], self._cpu() - self._own[1])
+        return Instant(self.steps, self.wall() - self._own[0], self.cpu() - self._own[1])
 
     # --- When it is enough --------------------------------------------------------------------------
 
@@ -165,17 +163,15 @@ class Clock:
         return self.steps * self.scale >= self.window.end and lasted_s >= self.seconds / 3
 
     def _look(self, series: int, instant: Instant) -> None:
-        if not self._over and self._ticks:
-            enough = self._is_enough if self.window is None else self._is_past
-            self._over = enough(series, instant)
-            if self._over:
-                self._stop()
-
-    def _is_past(self, series: int, instant: Instant) -> bool:
-        wanted = self.window.series if self.window else TICKS
-        # A change can take the marks away: then steps alone must do.
-        right = series == wanted or (series == TICKS and wanted not in self._marks)
-        return right and self._may_end(instant)
+        window = self.window
+        if window is None:
+            enough = self._is_enough(series, instant)
+        else:
+            # A change can take the marks away: then steps alone must do.
+            alone = series == TICKS and window.series not in self._marks
+            enough = (alone or series == window.series) and self._may_end(instant)
+        if enough:
+            self.stop()
 
     def _is_enough(self, series: int, instant: Instant) -> bool:
         since_s = (instant.wall - self._ticks[0].wall) / 1e9
@@ -235,11 +231,6 @@ class Clock:
         """The whole turns in a window; 0: it is of steps alone."""
         marks = self._marks.get(window.series, [])
         return sum(window.begin < mark.steps <= window.end for mark in marks)
-
-    @property
-    def setup_s(self) -> float:
-        """Seconds from the script's beginning to that of its first step."""
-        return (self.first_began - self.began) / 1e9
 
     @property
     def first_step_s(self) -> float:

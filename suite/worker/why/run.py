@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import shutil
 import sys
@@ -12,7 +11,6 @@ import time
 import traceback
 import types
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -77,6 +75,7 @@ class ScriptRun:
     """What progress is counted by, and where in the script that is."""
 
     def __post_init__(self) -> None:
+        self.gpu = self.place.gpu
         os.environ["TMPDIR"] = tempfile.tempdir = str(self.temporary)
         self.folder = self.temporary / "script"
         shutil.copytree(self.place.folder, self.folder, symlinks=True)
@@ -91,14 +90,11 @@ class ScriptRun:
             fence=self._fence,
             scale=self.task.scale,
         )
+        self.pause = self.clock.pause
+        """What happens inside is ours, and no time of the script's."""
         self._missing: list[str] = []
         self._ends: list[Callable[[dict[str, Any]], object]] = []
         self._norms: dict[str, float] = {}
-
-    @property
-    def gpu(self) -> bool:
-        """Whether it is on an arm with a GPU."""
-        return self.place.gpu
 
     # --- For watchers and interventions ---------------------------------------------------------------
 
@@ -114,10 +110,6 @@ class ScriptRun:
         """The change took effect, so many times more."""
         self.count += count
 
-    def pause(self) -> AbstractContextManager[None]:
-        """What happens inside is ours, and no time of the script's."""
-        return self.clock.pause()
-
     def at_end(self, tell: Callable[[dict[str, Any]], object]) -> None:
         """Lets ``tell`` add to the fields of `Watched`, by their names, once the window is over."""
         self._ends.append(tell)
@@ -129,12 +121,9 @@ class ScriptRun:
 
     def user_line(self) -> int | None:
         """The innermost line of the script on the stack; None: it is not there."""
-        frame = inspect.currentframe()
-        while frame is not None:
-            if frame.f_code.co_filename == self.file:
-                return frame.f_lineno
-            frame = frame.f_back
-        return None
+        stack = traceback.walk_stack(sys._getframe(1))  # noqa: SLF001
+        lines = (line for frame, line in stack if frame.f_code.co_filename == self.file)
+        return next(lines, None)
 
     # --- The run --------------------------------------------------------------------------------------
 
@@ -212,13 +201,13 @@ class ScriptRun:
             work = (end.steps - begin.steps) * clock.scale
             turns = clock.count_turns(window)
             result |= {
-                "steps": max(1, round(work)),
-                "seconds": (end.wall - begin.wall) / 1e9 / work,
+                "samples_s": [(end.wall - begin.wall) / 1e9 / work],
+                "calls_per_sample": max(1, round(work)),
                 "first_call_s": clock.first_step_s,
                 "evidence": {
                     "cpu_s": (end.cpu - begin.cpu) / 1e9 / work,
                     "own_s": clock.own_s,
-                    "setup_s": clock.setup_s,
+                    "setup_s": (clock.first_began - clock.began) / 1e9,
                     "from_step": float(window.begin),
                     "to_step": float(window.end),
                     "series": float(window.series),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import selectors
 import signal
@@ -35,6 +36,9 @@ Send = Callable[..., None]
 
 KEPT_BYTES = 256 * 1024
 """Of what a script prints, so much of its beginning is kept, and as much of its end."""
+
+MEASURED = ("samples_s", "calls_per_sample", "first_call_s", "evidence")
+"""Fields of a cell that the run itself tells."""
 
 FACTS_S = 120.0
 """So long TensorFlow may take to start its devices."""
@@ -94,30 +98,25 @@ def _describe(task: Task, result: Mapping[str, Any], end: str, spent_s: float) -
         reason=result.get("reason") or end,
         work=Work(amount=1, unit="step"),
     )
-    if result.get("reason") or "seconds" not in result:
+    if result.get("reason") or "evidence" not in result:
         return cell
-    measured_s = result["seconds"] * result["steps"]
-    setup_s, first_s = result["evidence"]["setup_s"], result["first_call_s"]
+    spent = {
+        "setup": result["evidence"]["setup_s"],
+        "first_call": result["first_call_s"],
+        "measure": result["samples_s"][0] * result["calls_per_sample"],
+    }
     return replace(
         cell,
         outcome="measured",
         reason=None,
-        samples_s=[result["seconds"]],
-        calls_per_sample=result["steps"],
-        first_call_s=first_s,
         warmup_status="window",
         check=Check(what="norms of all trainable variables after 3, 10 and 20 steps"),
-        evidence=result["evidence"],
-        spent_s={
-            "setup": setup_s,
-            "first_call": first_s,
-            "measure": measured_s,
-            "warmup": max(0.0, spent_s - setup_s - first_s - measured_s),
-        },
+        spent_s={**spent, "warmup": max(0.0, spent_s - math.fsum(spent.values()))},
         absent={
             "enqueue_fraction": "the script's own steps are not taken apart",
             "peak_memory_bytes": "not looked at",
         },
+        **{name: result[name] for name in MEASURED},
     )
 
 

@@ -15,6 +15,7 @@ import re
 import socket
 import sys
 import tarfile
+import traceback
 import types
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -100,12 +101,10 @@ def _refuse(original: Any) -> Any:
             return original(host, *words, **named)
         host = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
         # Whoever asks holds the whole address in some variable.
-        frame = sys._getframe(1)  # noqa: SLF001
-        while frame is not None:
+        for frame, _ in traceback.walk_stack(sys._getframe(1)):  # noqa: SLF001
             for value in list(frame.f_locals.values()):
                 if isinstance(value, str) and _URL.match(value) and host in value:
                     raise NoNetwork(value)
-            frame = frame.f_back  # type: ignore[assignment]
         raise NoNetwork(host)
 
     return getaddrinfo
@@ -219,9 +218,8 @@ def _write_cifar(file: Any, folder: str, counts: Mapping[str, int], classes: int
     with tarfile.open(fileobj=file, mode="w") as tar:
         for name, count in counts.items():
             x, y = _images(count, (3072,), classes)
-            labels = {b"labels": y, b"fine_labels": y, b"coarse_labels": y % 20}
-            content = {b"data": x, **{kind: label.tolist() for kind, label in labels.items()}}
-            data = pickle.dumps(content)
+            labels = dict.fromkeys((b"labels", b"fine_labels"), y.tolist())
+            data = pickle.dumps({b"data": x, b"coarse_labels": (y % 20).tolist(), **labels})
             entry = tarfile.TarInfo(f"{folder}/{name}")
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))

@@ -53,11 +53,11 @@ class Steps:
         finally:
             self.within -= 1
 
-    def keep(self, trains: Any, variables: Any, most: int | None = None) -> None:
+    def keep(self, trains: Any, variables: Any, most: int = 0) -> None:
         """Takes down what trains, until the weights are looked at no more; ``most``: the last so many."""
         if self.clock.steps < NORMS_AT[-1]:
             kept = {**self.run.variables, id(trains): variables}
-            self.run.variables = dict(list(kept.items())[-(most or len(kept)) :])
+            self.run.variables = dict(list(kept.items())[-most:])
 
     def gradient(self) -> None:
         """A gradient is taken, in a graph or not."""

@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any, TypeVar
@@ -78,7 +78,7 @@ class Tree(ast.NodeTransformer):
         self._turns: dict[int, int] = {}
         self.decorators: dict[int, Callable[[Any], Any]] = {}
         self._timed = False
-        self._training: set[int] = set()
+        self._training: list[ast.AST] = []
         self._loops: list[_Loop] = []
 
     def on_for(self, function: OnFor) -> None:
@@ -125,25 +125,22 @@ class Tree(ast.NodeTransformer):
         linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
         return tree
 
-    def compile(self) -> CodeType:
-        """The script's code, with all that was asked for.
+    def compile(self, tree: ast.Module | None = None) -> CodeType:
+        """The script's code, or that of another tree, with all that was asked for.
 
         Raises:
             SyntaxError: the script's own.
         """
-        return self._compile(self.tree)
+        tree = tree or self.tree
+        # What trains is looked for in the tree as it was written.
+        self._training = _find_training_loops([*ast.walk(self.tree), *ast.walk(tree)])
+        setattr(builtins, _HOOKS, self)
+        return compile(self.visit(tree), self.filename, "exec", dont_inherit=True)
 
     def run(self, code: str, line: int, namespace: dict[str, Any]) -> None:
         """Runs code that a line of the script has as a text, as if it stood there."""
         place = ast.Pass(lineno=line, end_lineno=line, col_offset=0, end_col_offset=0)
-        exec(self._compile(_place(ast.parse(code), place)), namespace)  # noqa: S102  the script's own
-
-    def _compile(self, tree: ast.Module) -> CodeType:
-        # What trains is looked for in the tree as it was written.
-        loops = _training_loops([*ast.walk(self.tree), *ast.walk(tree)])
-        self._training = set(map(id, loops)) if self._timed or self._on_for else set()
-        setattr(builtins, _HOOKS, self)
-        return compile(self.visit(tree), self.filename, "exec", dont_inherit=True)
+        exec(self.compile(_place(ast.parse(code), place)), namespace)  # noqa: S102  the script's own
 
     # --- What is known of the loops' statements ---------------------------------------------------------
 
@@ -165,7 +162,7 @@ class Tree(ast.NodeTransformer):
         for each in self._running():
             each.model = True
 
-    def _running(self) -> Iterable[_Timed]:
+    def _running(self) -> list[_Timed]:
         return [loop.running for loop in self._loops if loop.running]
 
     def statements(self) -> list[Statement]:
@@ -194,16 +191,14 @@ class Tree(ast.NodeTransformer):
 
     def find_function(self, frame: FrameType) -> int | None:
         """The line of the ``def`` of the function that a frame runs; None: none, or it is in a loop there."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, _Function):
-                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                if (node.name, first) == (frame.f_code.co_name, frame.f_code.co_firstlineno):
-                    within = any(
-                        loop.lineno <= frame.f_lineno <= (loop.end_lineno or 0)
-                        for loop in _inside(node, ast.For | ast.While)
-                    )
-                    return None if within else node.lineno
-        return None
+        around = [
+            node
+            for node in ast.walk(self.tree)
+            if isinstance(node, _Function | ast.For | ast.While)
+            and node.lineno <= frame.f_lineno <= (node.end_lineno or 0)
+        ]
+        innermost = max(around, key=lambda node: node.lineno, default=None)
+        return innermost.lineno if isinstance(innermost, _Function) else None
 
     # --- What is put in --------------------------------------------------------------------------------
 
@@ -221,7 +216,7 @@ class Tree(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node, _Function):
             self._enter(node)
-        elif id(node) in self._training:
+        elif node in self._training:
             self._go_round(node)
         elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
             # What Python does anyway, notebooks have behind other lines.
@@ -254,7 +249,7 @@ class Tree(ast.NodeTransformer):
 
     def _go_round(self, loop: Any) -> None:
         """Hooks and timers of a loop that may hold the step."""
-        if isinstance(loop, ast.For) and self._on_for:
+        if isinstance(loop, ast.For):
             call: Any = _code(f"go_over({loop.lineno})", loop.iter)
             call.value.args.append(loop.iter)
             loop.iter = call.value
@@ -389,17 +384,11 @@ def _inside(node: ast.AST, kinds: Any) -> list[Any]:
     return found
 
 
-def _training_loops(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _find_training_loops(nodes: Sequence[ast.AST]) -> list[ast.AST]:
     """The loops that mention what may take a step, by whatever name it is reached."""
-    nodes = list(nodes)
-    made = [pair for node in nodes for pair in _bindings(node)]
-    trains, before = set(_TRAINS), 0
-    while before != len(trains):
-        before = len(trains)
-        trains.update(*(names for names, mentions in made if mentions & trains))
-    for node in nodes:
-        if isinstance(node, ast.For | ast.While) and _names(node) & trains:
-            yield node
+    trains = _follow(_TRAINS, [pair for node in nodes for pair in _bindings(node)])
+    loops = (node for node in nodes if isinstance(node, ast.For | ast.While))
+    return [loop for loop in loops if _names(loop) & trains]
 
 
 def _is_trivial(node: ast.stmt) -> bool:
@@ -422,18 +411,15 @@ def _bindings(node: ast.AST) -> Iterator[tuple[set[str], set[str]]]:
                 yield {(item.asname or item.name).partition(".")[0]}, _TRAINS
 
 
-def _names(node: ast.AST, context: Any = ast.expr_context, kinds: Any = None) -> set[str]:
-    """Names and attributes that a node mentions; or of a kind, or in one context, alone."""
-    parts = (part for part in ast.walk(node) if isinstance(part, kinds or ast.Name | ast.Attribute))
-    return {
-        getattr(part, "id", "") or getattr(part, "attr", "")
-        for part in parts
-        if isinstance(getattr(part, "ctx", None), context)
-    }
+def _names(node: ast.AST, context: Any = ast.expr_context) -> set[str]:
+    """Names and attributes that a node mentions."""
+    parts = [part for part in ast.walk(node) if isinstance(getattr(part, "ctx", None), context)]
+    return {getattr(part, "id", getattr(part, "attr", "")) for part in parts} - {""}
 
 
 def _reads(node: ast.AST) -> set[str]:
-    return _names(node, ast.Load, ast.Name)
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
 
 
 def _writes(node: ast.AST) -> set[str]:
@@ -451,13 +437,19 @@ def _writes(node: ast.AST) -> set[str]:
     return result
 
 
-Names = Callable[[ast.AST], set[str]]
+def _follow(names: set[str], rules: list[tuple[set[str], set[str]]]) -> set[str]:
+    """These names and all that follow: the first ones of a rule from any of its second ones."""
+    count = -1
+    while count != len(names):
+        count = len(names)
+        names = names.union(*(more for more, some in rules if some & names))
+    return names
 
 
 def _find_needed(loop: _Loop) -> set[_Timed]:
     """The statements of a loop that hold the step, or make what it takes; empty: it holds none."""
-    names = _reads(loop.node.test) if isinstance(loop.node, ast.While) else set[str]()
     steps = {each for each in loop.statements if each.step}
+    names = _reads(loop.node.test) if isinstance(loop.node, ast.While) else set[str]()
     return _join(loop, steps, _reads, _writes, names) if steps else steps
 
 
@@ -468,14 +460,8 @@ def _find_training(loop: _Loop) -> set[_Timed]:
     return _join(loop, trains, _writes, _reads, set())
 
 
-def _join(loop: _Loop, some: set[_Timed], one: Names, other: Names, names: set[str]) -> set[_Timed]:
-    """These statements and those of which the ``other`` names are among the ``one`` names of these.
-
-    Goes on until nothing is added, since a turn takes what the last one left.
-    """
-    count = -1
-    while count != len(some):
-        count = len(some)
-        names = names.union(*(one(each.node) for each in some))
-        some = some | {each for each in loop.statements if other(each.node) & names}
-    return some
+def _join(loop: _Loop, some: set[_Timed], one: Any, other: Any, names: set[str]) -> set[_Timed]:
+    """These statements, and those of which ``other`` names follow from the ``one`` names of these."""
+    rules = [(one(each.node), other(each.node)) for each in loop.statements]
+    names = _follow(names.union(*(one(each.node) for each in some)), rules)
+    return some | {each for each in loop.statements if other(each.node) & names}
