@@ -143,7 +143,7 @@ class ScriptRun:
         stand_ins.install(self)
         steps.install(self)
         if self.task.watch:
-            watch.install(self)
+            self._try(watch.install, self)
         for name in self._missing:
             self.note(f"this TensorFlow has no {name}: what is seen by it is left out")
         self._change()
@@ -228,10 +228,11 @@ class ScriptRun:
             result["watched"] = Watched(**fields)
         self._end(result)
 
-    def _try(self, tell: Callable[[dict[str, Any]], object], fields: dict[str, Any]) -> None:
+    def _try(self, watch: Callable[[Any], object], what: Any) -> None:
+        """Watching may fail, since the times of the run are sound without it; people are told."""
         try:
-            tell(fields)
-        except Exception as error:  # noqa: BLE001  the times of the run are sound without it
+            watch(what)
+        except Exception as error:  # noqa: BLE001  TensorFlow's own things can be otherwise in any way
             place = traceback.extract_tb(error.__traceback__)[-1]
             self.note(f"not all was watched: {error!r} ({place.name}, line {place.lineno})")
 
