@@ -194,11 +194,11 @@ class Clock:
         """The window that was asked for, or the best that was seen, and its two ends; None: too few steps."""
         if self.window is not None:
             return self._cut(self.window)
-        least_s = min(SHORTEST_S, self.seconds)
+        least_ns = min(SHORTEST_S, self.seconds) * 1e9
         long = [
             (marks, series)
             for series, marks in self._marks.items()
-            if len(marks) > 1 and (marks[-1].wall - marks[0].wall) / 1e9 >= least_s
+            if marks[-1].wall - marks[0].wall > least_ns
         ]
         warm = self._begin or 0
         if not 0 < warm < len(self._ticks) - 1:

@@ -59,12 +59,13 @@ class Notebook:
         """Any of its methods; the last argument of a magic may be code."""
 
         def method(*words: Any) -> list[Any]:
-            line, left = self._run.user_line() or 1, [(1, f"get_ipython().{name}{words!r}")]
+            line, code = self._run.user_line() or 1, ""
+            left = [(1, f"get_ipython().{name}{words!r}")]
             if len(words) > 1 and re.fullmatch(TIMES, str(words[0])):
                 code, left = leave_out(str(words[-1]))
-                self._run.tree.run(code, line, sys._getframe(1).f_globals)  # noqa: SLF001
             for _, what in left:
                 self._run.note(describe_left_out(line, what))
+            self._run.tree.run(code, line, sys._getframe(1).f_globals)  # noqa: SLF001
             return []
 
         return method

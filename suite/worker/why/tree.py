@@ -217,7 +217,7 @@ class Tree(ast.NodeTransformer):
         if isinstance(node, _Function):
             self._enter(node)
         elif node in self._training:
-            self._go_round(node)
+            self._hook_loop(node)
         elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
             # What Python does anyway, notebooks have behind other lines.
             new = any(item.name == "annotations" for item in node.names)
@@ -247,7 +247,7 @@ class Tree(ast.NodeTransformer):
             due.body = node.body
         return due  # type: ignore[no-any-return]
 
-    def _go_round(self, loop: Any) -> None:
+    def _hook_loop(self, loop: Any) -> None:
         """Hooks and timers of a loop that may hold the step."""
         if isinstance(loop, ast.For):
             call: Any = _code(f"go_over({loop.lineno})", loop.iter)
