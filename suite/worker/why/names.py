@@ -41,6 +41,11 @@ NAMES: Mapping[str, str] = {
     "convert": "tensorflow.python.framework.constant_op:convert_to_eager_tensor",
     "device": "tensorflow:device",
     "python_function": "tensorflow.python.ops.script_ops:_internal_py_func",
+    # What TensorFlow leaves to tensorboard to write.
+    **{
+        f"summary.{kind}": f"tensorflow:summary.{kind}"
+        for kind in ("audio", "histogram", "image", "scalar", "text")
+    },
     # Data sets.
     **{
         f"dataset.{name}": _DATASET + name

@@ -25,6 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from suite.worker.why.names import NAMES
 from suite.worker.why.tree import TIMES, describe_left_out, leave_out
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20_000
 """So many files of the data's folder are looked through for one that a script would download."""
+
+STORE = f"crossover-made-up-{os.getuid()}"
+"""The folder of the files that are made up."""
 
 _URL = re.compile(r"(https?|ftp|gs|s3)://")
 _HERE = (None, "", b"localhost", "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104  no binding
@@ -94,6 +98,20 @@ def install(run: ScriptRun) -> None:
         os.environ.setdefault("TFDS_DATA_DIR", str(sets))
     socket.getaddrinfo = _refuse(socket.getaddrinfo)
     _stand_for_downloads(run)
+    if importlib.util.find_spec("tensorboard") is None:
+        for name in NAMES:
+            if name.startswith("summary."):
+                run.patch(name, partial(_write_nothing, run))
+
+
+def _write_nothing(run: ScriptRun, _original: Any) -> Any:
+    """What TensorFlow leaves to tensorboard to write; a callback does all else that it does."""
+
+    def write(*_words: Any, **_named: Any) -> bool:
+        run.note("tensorboard is not installed here: tf.summary writes no values")
+        return False
+
+    return write
 
 
 def _refuse(original: Any) -> Any:
@@ -160,14 +178,15 @@ def _stand_for_downloads(run: ScriptRun) -> None:
 
 
 def _find(names: set[str], places: list[Path]) -> Path | None:
-    """The first file of one of the names in the folders, however deep."""
+    """The first file of one of the names in the folders, however deep; none that another run made up."""
     files = (path for place in places for path in islice(place.rglob("*"), MOST_FILES))
-    return next((path for path in files if path.name in names and path.is_file()), None)
+    own = (path for path in files if path.name in names and path.parent.name != STORE)
+    return next((path for path in own if path.is_file()), None)
 
 
 def _make(name: str, folder: Path) -> Path:
     """The made-up file of a name, which the runs of a container share."""
-    store = folder / f"crossover-made-up-{os.getuid()}"
+    store = folder / STORE
     store.mkdir(mode=0o700, exist_ok=True)
     path, part = store / name, store / f"{name}.{os.getpid()}"
     if not path.exists():

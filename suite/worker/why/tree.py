@@ -79,6 +79,7 @@ class Tree(ast.NodeTransformer):
         self.decorators: dict[int, Callable[[Any], Any]] = {}
         self._timed = False
         self._training: list[ast.AST] = []
+        self._free: list[_Rule] = []
         self._loops: list[_Loop] = []
 
     def on_for(self, function: OnFor) -> None:
@@ -134,6 +135,8 @@ class Tree(ast.NodeTransformer):
         tree = tree or self.tree
         # What trains is looked for in the tree as it was written.
         self._training = _find_training_loops([*ast.walk(self.tree), *ast.walk(tree)])
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, _Function)]
+        self._free = [(_find_free(function), {function.name}) for function in functions]
         setattr(builtins, _HOOKS, self)
         return compile(self.visit(tree), self.filename, "exec", dont_inherit=True)
 
@@ -171,7 +174,7 @@ class Tree(ast.NodeTransformer):
         now = time.perf_counter()
         result = []
         for loop in self._loops:
-            needed = _find_needed(loop)
+            needed = _find_needed(loop, self._free)
             makes = needed - _find_training(loop)
             for each in loop.statements if needed else ():
                 lines = self._lines[each.node.lineno - 1 : each.node.end_lineno]
@@ -356,6 +359,8 @@ def _may_begin(before: list[str], indent: str) -> bool:
 
 _HOOKS = "__crossover__"
 _Node = TypeVar("_Node", bound=ast.AST)
+_Rule = tuple[set[str], set[str]]
+"""Names that follow from any of other names."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
@@ -398,7 +403,7 @@ def _is_trivial(node: ast.stmt) -> bool:
     )
 
 
-def _bindings(node: ast.AST) -> Iterator[tuple[set[str], set[str]]]:
+def _bindings(node: ast.AST) -> Iterator[_Rule]:
     """Names that a node binds, with those that it makes them of."""
     if isinstance(node, _Function | ast.ClassDef):
         yield {node.name}, _names(node)
@@ -437,8 +442,14 @@ def _writes(node: ast.AST) -> set[str]:
     return result
 
 
-def _follow(names: set[str], rules: list[tuple[set[str], set[str]]]) -> set[str]:
-    """These names and all that follow: the first ones of a rule from any of its second ones."""
+def _find_free(function: _Function) -> set[str]:
+    """The names that a function reads and doesn't bind."""
+    arguments = {part.arg for part in ast.walk(function) if isinstance(part, ast.arg)}
+    return _reads(function) - _writes(function) - arguments
+
+
+def _follow(names: set[str], rules: list[_Rule]) -> set[str]:
+    """These names and all that follow by the rules."""
     count = -1
     while count != len(names):
         count = len(names)
@@ -446,22 +457,30 @@ def _follow(names: set[str], rules: list[tuple[set[str], set[str]]]) -> set[str]
     return names
 
 
-def _find_needed(loop: _Loop) -> set[_Timed]:
-    """The statements of a loop that hold the step, or make what it takes; empty: it holds none."""
+def _find_needed(loop: _Loop, free: list[_Rule]) -> set[_Timed]:
+    """The statements of a loop that hold the step, or make what it takes; empty: it holds none.
+
+    The script's functions read more than they are given: by their names, ``free`` has what.
+    """
     steps = {each for each in loop.statements if each.step}
     names = _reads(loop.node.test) if isinstance(loop.node, ast.While) else set[str]()
-    return _join(loop, steps, _reads, _writes, names) if steps else steps
+    rules = [(_reads(each.node), _writes(each.node)) for each in loop.statements]
+    return _join(loop, steps, names, rules, free) if steps else steps
 
 
 def _find_training(loop: _Loop) -> set[_Timed]:
     """The statements of a loop that hold a step, call a model or take a gradient, and those that read what
     such write."""
     trains = {e for e in loop.statements if e.step or e.model or _names(e.node) & _TRAINS}
-    return _join(loop, trains, _writes, _reads, set())
+    rules = [(_writes(each.node), _reads(each.node)) for each in loop.statements]
+    return _join(loop, trains, set(), rules, [])
 
 
-def _join(loop: _Loop, some: set[_Timed], one: Any, other: Any, names: set[str]) -> set[_Timed]:
-    """These statements, and those of which ``other`` names follow from the ``one`` names of these."""
-    rules = [(one(each.node), other(each.node)) for each in loop.statements]
-    names = _follow(names.union(*(one(each.node) for each in some)), rules)
-    return some | {each for each in loop.statements if other(each.node) & names}
+def _join(
+    loop: _Loop, some: set[_Timed], names: set[str], rules: list[_Rule], more: list[_Rule]
+) -> set[_Timed]:
+    """Some statements, and those that follow from them and from names: each has its rule."""
+    pairs = list(zip(loop.statements, rules, strict=True))
+    names = names.union(*(rule[0] for each, rule in pairs if each in some))
+    names = _follow(names, [*rules, *more])
+    return some | {each for each, rule in pairs if rule[1] & names}

@@ -46,7 +46,7 @@ class Run:
             "validate_file": lambda *_: False,
             "load_weights": lambda *_: "loaded",
         }
-        self.keras[name] = make(originals[name])
+        self.keras[name] = make(originals.get(name))
 
     def download(self, origin: str, subdir: str = "datasets") -> Path:
         target = Path(self.keras["keras_home"]()) / subdir / origin.rpartition("/")[2]
@@ -63,7 +63,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in ("display", "get_ipython"):
         monkeypatch.setitem(builtins.__dict__, name, None)
     monkeypatch.setattr(os, "environ", os.environ.copy())
-    for name in ("IPython", "IPython.display"):
+    for name in ("IPython", "IPython.display", "tensorboard"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setenv("DATA", str(tmp_path / "data"))
     (tmp_path / "run" / "script").mkdir(parents=True)
@@ -109,6 +109,13 @@ def test_the_other_formats_are_keras_s_own(run: Run) -> None:
     ]
 
 
+def test_a_missing_tensorboard_writes_nothing_and_is_said_once(run: Run) -> None:
+    assert run.notes == []
+    for kind in ("scalar", "histogram", "text"):
+        assert run.keras[f"summary.{kind}"]("loss", 0.5, step=1) is False
+    assert run.notes == ["tensorboard is not installed here: tf.summary writes no values"]
+
+
 def test_cifar_is_an_archive_of_pickles() -> None:
     file = io.BytesIO()
     stand_ins._write_cifar(file, "cifar-100-python", {"test": 50}, 100)
@@ -129,6 +136,8 @@ def test_what_is_made_up_is_the_same_in_every_run_and_nothing_goes_to_the_real_c
     first.resolve().unlink()
     assert run.download(f"{KERAS}boston_housing.npz").read_bytes() == content
     assert not (tmp_path / "home").exists()
+    # The next run in the same place isn't taken in: it has to be told, and its hash isn't the real one's.
+    assert stand_ins._find({"boston_housing.npz"}, [tmp_path / stand_ins.STORE]) is None
     assert run.keras["validate_file"](str(first), "hash")
     assert not run.keras["validate_file"]("other", "hash")
 
