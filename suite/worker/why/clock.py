@@ -6,11 +6,11 @@ holds several steps: an epoch of ``fit``, or a turn of a `for` of the script.
 
 from __future__ import annotations
 
-import math
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 TICKS, FIT = -1, 0
 """Series of a window that is of steps alone, and of one that is of epochs of ``fit``; any other is the line
@@ -30,8 +30,7 @@ PATIENCE_S = 10.0
 callbacks and new models are then in the window in their true share."""
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """From after step ``begin`` to after step ``end``, both at a mark of the ``series``."""
 
     begin: int
@@ -39,8 +38,7 @@ class Window:
     series: int
 
 
-@dataclass(frozen=True)
-class Instant:
+class Instant(NamedTuple):
     """So many steps were done at this wall and CPU time, in nanoseconds, of which ours is taken out."""
 
     steps: int
@@ -48,6 +46,7 @@ class Instant:
     cpu: int
 
 
+@dataclass(eq=False)
 class Clock:
     """Counts the steps of one run, and says when it has seen enough.
 
@@ -56,33 +55,29 @@ class Clock:
     ``scale``: a step does the work of so many of the window's.
     """
 
-    def __init__(
-        self,
-        wall: Callable[[], int],
-        cpu: Callable[[], int],
-        *,
-        seconds: float,
-        window: Window | None,
-        stop: Callable[[], object],
-        fence: Callable[[], object] = lambda: None,
-        scale: float = 1.0,
-    ) -> None:
-        self._wall, self._cpu, self._stop, self._fence = wall, cpu, stop, fence
-        self.seconds, self.window, self.scale = seconds, window, scale
+    wall: Callable[[], int]
+    cpu: Callable[[], int]
+    seconds: float
+    window: Window | None
+    stop: Callable[[], object]
+    fence: Callable[[], object]
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
         self.steps = 0
-        self.began = wall()
-        self.first_began: int | None = None
-        self._ticks = (array("q"), array("q"), array("q"))
-        self._marks: dict[int, list[Instant]] = {}
+        self.began = self.first_began = self.wall()
+        """When the script began, and when its first step did."""
+        self._ticks: list[Instant] = []
+        self._marks: defaultdict[int, list[Instant]] = defaultdict(list)
         self._turns: dict[int, int] = {}
-        """By series that is under way: the steps that were done when its turn began."""
+        """By series that is under way, the outermost first: the steps that were done when its turn began."""
         self._flat: set[int] = set()
+        """Series whose turns are single steps."""
         self._own = [0, 0]
         self._listeners: list[Callable[[int], object]] = []
-        self._fenced = self._entered = 0
-        self._least = seconds / 3 * 1e9
-        """Nanoseconds for which a run is timed at the least: what is fast does more of the same."""
-        self._over = False
+        self._begin: int | None = None
+        """The tick at which a window of steps alone begins."""
+        self._fenced = False
 
     # --- What happens -------------------------------------------------------------------------------
 
@@ -93,122 +88,105 @@ class Clock:
     def begin(self) -> None:
         """Something that may be a training step begins."""
         if not self.steps:
-            self.first_began = self._wall()
+            self.first_began = self._now().wall
 
     def tick(self, steps: int = 1) -> None:
         """So many more training steps are done."""
         self.steps += steps
-        if self._fenced < 2 and self._is_end():
-            self._fence()
-            self._fenced += 1
         instant = self._now()
-        for column, value in zip(
-            self._ticks, (instant.steps, instant.wall, instant.cpu), strict=True
-        ):
-            column.append(value)
+        begins = self._begin is None and self._may_begin(instant)
+        ends = not self._fenced and self._may_end(instant)
+        if begins or ends:
+            self.fence()
+            instant = self._now()
+            self._fenced = ends
+        if begins:
+            self._begin = len(self._ticks)
+        self._ticks.append(instant)
         for listener in self._listeners:
             listener(self.steps)
         self._look(TICKS, instant)
 
     def turn(self, series: int) -> None:
         """A turn of something that may hold several steps begins; the one before it, if any, is over."""
-        before, self._turns[series] = self._turns.get(series), self.steps
-        if before is None or series in self._flat:
-            return
-        if self.steps - before <= (1 if series == FIT else PAIR):
-            if self.steps:
-                self._flat.add(series)
-            return
-        self.mark(series)
-
-    def mark(self, series: int) -> None:
-        """A turn that holds several steps is over."""
-        self._fence()
-        instant = self._now()
-        self._marks.setdefault(series, []).append(instant)
-        self._look(series, instant)
+        before = self._turns.get(series)
+        self._turns[series] = self.steps
+        if before is not None and not self._mark(series, before) and self.steps:
+            self._flat.add(series)
 
     def leave(self, series: int) -> None:
         """What had turns is over."""
-        most = 1 if series == FIT else PAIR
-        if self.steps - self._turns.pop(series, self.steps) > most and series not in self._flat:
-            self.mark(series)
+        self._mark(series, self._turns.pop(series, self.steps))
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """What happens inside is ours, and no time of the script's."""
-        before = self._wall(), self._cpu()
+        before = self.wall(), self.cpu()
         try:
             yield
         finally:
-            self._own[0] += self._wall() - before[0]
-            self._own[1] += self._cpu() - before[1]
+            self._own[0] += self.wall() - before[0]
+            self._own[1] += self.cpu() - before[1]
 
-    def _is_end(self) -> bool:
-        """Whether a window of steps alone begins or ends here."""
-        if self.window is not None:
-            ends = (self.window.begin, self.window.end)
-            lasted = self._wall() - self._own[0] - self._entered >= self._least
-            return self.steps * self.scale >= ends[self._fenced] and (not self._fenced or lasted)
-        if not self._fenced:
-            return self._is_warm(self.steps, self._wall() - self._own[0])
-        return (self._wall() - self._own[0] - self._ticks[1][0]) / 1e9 >= WARM_S + self.seconds
-
-    def _is_warm(self, steps: int, wall: int) -> bool:
-        return (
-            steps >= WARM_STEPS
-            and bool(self._ticks[1])
-            and wall - self._ticks[1][0] >= WARM_S * 1e9
-        )
+    def _mark(self, series: int, before: int) -> bool:
+        """Whether a turn that ends held several steps; then its end is a mark."""
+        if self.steps - before <= (1 if series == FIT else PAIR):
+            return False
+        if series not in self._flat:
+            self.fence()
+            instant = self._now()
+            self._marks[series].append(instant)
+            self._look(series, instant)
+        return True
 
     def _now(self) -> Instant:
-        own = self._own
-        return Instant(self.steps, self._wall() - own[0], self._cpu() - own[1])
+        return Instant(self.steps, self.wall() - self._own[0], self.cpu() - self._own[1])
 
     # --- When it is enough --------------------------------------------------------------------------
 
-    def _look(self, series: int, instant: Instant) -> None:
-        if self._over:
-            return
+    def _may_begin(self, instant: Instant) -> bool:
         if self.window is not None:
-            self._over = self._is_past(self.window, series, instant)
-        elif self.steps >= WARM_STEPS:
-            self._over = self._is_enough(series, instant)
-        if self._over:
-            self._stop()
+            return self.steps * self.scale >= self.window.begin
+        first = next(iter(self._ticks), instant)
+        return self.steps >= WARM_STEPS and instant.wall - first.wall >= WARM_S * 1e9
 
-    def _is_past(self, window: Window, series: int, instant: Instant) -> bool:
-        if self.steps * self.scale < window.begin:
+    def _may_end(self, instant: Instant) -> bool:
+        """Whether a window of steps alone is over.
+
+        What is fast does more of the same: a given one, too, is timed for a third of the seconds.
+        """
+        if self._begin is None:
             return False
-        self._entered = self._entered or instant.wall
-        if self.steps * self.scale < window.end or instant.wall - self._entered < self._least:
-            return False
-        if series == window.series:
-            return True
-        # A change can take the marks away: then steps alone must do.
-        return series == TICKS and window.series not in self._marks
+        lasted_s = (instant.wall - self._ticks[self._begin].wall) / 1e9
+        if self.window is None:
+            return lasted_s >= self.seconds
+        return self.steps * self.scale >= self.window.end and lasted_s >= self.seconds / 3
+
+    def _look(self, series: int, instant: Instant) -> None:
+        window = self.window
+        if window is None:
+            enough = self._is_enough(series, instant)
+        else:
+            # A change can take the marks away: then steps alone must do.
+            alone = series == TICKS and window.series not in self._marks
+            enough = (alone or series == window.series) and self._may_end(instant)
+        if enough:
+            self.stop()
 
     def _is_enough(self, series: int, instant: Instant) -> bool:
-        first = self._ticks[1][0]
-        since_s = (instant.wall - first) / 1e9
-        few = self.steps < 2 * WARM_STEPS and since_s < 3 * PATIENCE_S
-        if few or since_s < self.seconds:
+        since_s = (instant.wall - self._ticks[0].wall) / 1e9
+        is_late = since_s >= 3 * PATIENCE_S
+        if self.steps < (1 if is_late else 2) * WARM_STEPS or since_s < self.seconds:
             return False
-        marks = self._marks.get(series, [])
+        under_way = [each for each in self._turns if each not in self._flat]
+        marks = self._marks.get(series, [instant])
         whole = len(marks) > 1 and (instant.wall - marks[0].wall) / 1e9 >= self.seconds
-        if whole and self._is_outermost(series):
+        if whole and under_way[:1] in ([], [series]):
             return True
         if since_s >= PATIENCE_S:
             # A turn that has come to its end once will do so again.
-            half = any(len(self._marks.get(each, ())) == 1 for each in self._turns)
-            return not half or since_s >= 3 * PATIENCE_S
-        waited_for = [each for each in self._turns if each not in self._flat]
-        return not waited_for and since_s >= WARM_S + self.seconds
-
-    def _is_outermost(self, series: int) -> bool:
-        """Whether nothing that is under way, and may have longer turns, is around it."""
-        under_way = [each for each in self._turns if each not in self._flat]
-        return not under_way or under_way[0] == series
+            return is_late or all(len(self._marks.get(each, "")) != 1 for each in under_way)
+        return not under_way and self._may_end(instant)
 
     # --- What it saw --------------------------------------------------------------------------------
 
@@ -216,60 +194,48 @@ class Clock:
         """The window that was asked for, or the best that was seen, and its two ends; None: too few steps."""
         if self.window is not None:
             return self._cut(self.window)
+        least_ns = min(SHORTEST_S, self.seconds) * 1e9
         long = [
-            (series, marks)
+            (marks, series)
             for series, marks in self._marks.items()
-            if len(marks) > 1
-            and (marks[-1].wall - marks[0].wall) / 1e9 >= min(SHORTEST_S, self.seconds)
+            if marks[-1].wall - marks[0].wall > least_ns
         ]
-        if long:
-            # The outermost has the fewest.
-            series, marks = min(long, key=lambda item: (len(item[1]), -item[1][0].steps))
-            begin, end = marks[0], self._first_long(marks[0], marks)
-            return Window(begin.steps, end.steps, series), begin, end
-        steps, walls, _ = self._ticks
-        few = min(WARM_STEPS, len(steps) // 3) if len(steps) > 1 else None
-        warm = next((i for i in range(len(steps) - 1) if self._is_warm(steps[i], walls[i])), few)
-        if warm is None:
+        warm = self._begin or 0
+        if not 0 < warm < len(self._ticks) - 1:
+            warm = min(WARM_STEPS, len(self._ticks) // 3)
+        # The outermost has the fewest.
+        marks, series = min(
+            long,
+            key=lambda item: (len(item[0]), -item[0][0].steps),
+            default=(self._ticks[warm:], TICKS),
+        )
+        if len(marks) < 2:
             return None
-        begin = self._tick(warm)
-        end = self._first_long(begin, [self._tick(i) for i in range(warm + 1, len(steps))])
-        return Window(begin.steps, end.steps, TICKS), begin, end
-
-    def _first_long(self, begin: Instant, ends: Sequence[Instant]) -> Instant:
-        """The first that makes the window long enough, or else the last."""
-        return next((e for e in ends if e.wall - begin.wall >= self.seconds * 1e9), ends[-1])
+        begin, *ends = marks
+        end = next(
+            (each for each in ends if each.wall - begin.wall >= self.seconds * 1e9), ends[-1]
+        )
+        return Window(begin.steps, end.steps, series), begin, end
 
     def _cut(self, window: Window) -> tuple[Window, Instant, Instant] | None:
         """A window that was fixed elsewhere, as near as this run's marks or steps come to it."""
         marks = self._marks.get(window.series, [])
-        instants = marks if len(marks) > 1 else [self._tick(i) for i in range(len(self._ticks[0]))]
-
-        def after(steps: int) -> Instant | None:
-            return next((i for i in instants if i.steps * self.scale >= steps), None)
-
-        begin = after(window.begin)
-        if begin is None:
+        instants = marks if len(marks) > 1 else self._ticks
+        begin = next((each for each in instants if each.steps * self.scale >= window.begin), None)
+        done = 0 if begin is None else (instants[-1].steps - begin.steps) * self.scale
+        if begin is None or done < (window.end - window.begin) / 2:
             return None
-        end = instants[-1]
-        least = math.ceil((window.end - window.begin) / 2)
-        if (end.steps - begin.steps) * self.scale < least:
-            return None
-        return Window(begin.steps, end.steps, window.series), begin, end
+        return Window(begin.steps, instants[-1].steps, window.series), begin, instants[-1]
 
     def count_turns(self, window: Window) -> int:
         """The whole turns in a window; 0: it is of steps alone."""
-        marks = [mark.steps for mark in self._marks.get(window.series, [])]
-        return sum(window.begin < steps <= window.end for steps in marks)
-
-    def _tick(self, index: int) -> Instant:
-        steps, wall, cpu = (column[index] for column in self._ticks)
-        return Instant(steps, wall, cpu)
+        marks = self._marks.get(window.series, [])
+        return sum(window.begin < mark.steps <= window.end for mark in marks)
 
     @property
-    def first_ended(self) -> int | None:
-        """When the first step was done; None: none was."""
-        return self._ticks[1][0] if self._ticks[1] else None
+    def first_step_s(self) -> float:
+        """Seconds of the first step."""
+        return max(1, self._ticks[0].wall - self.first_began) / 1e9
 
     @property
     def own_s(self) -> float:

@@ -7,8 +7,8 @@ import os
 import re
 import signal
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import suite
 from suite.worker.why.stand_ins import NoNetwork
@@ -27,13 +27,13 @@ LOOKED_FOR = (
 ARGPARSE_ERROR = 2
 """The exit status of a script that was called with other arguments than it takes."""
 
+_IN_FOLDER = "it was looked for from the script's folder: DATA=folder brings data in"
+_MEMORY = "memory ran out"
 _ADVICE = {
     "ModuleNotFoundError": "neither the image nor the script's folder has it: REQUIREMENTS=lock.txt brings "
     "packages in",
-    "FileNotFoundError": "it was looked for from the script's folder: DATA=folder brings data in",
-    "NotFoundError": "it was looked for from the script's folder: DATA=folder brings data in",
-    "MemoryError": "memory ran out",
-    "ResourceExhaustedError": "memory ran out",
+    **dict.fromkeys(("FileNotFoundError", "NotFoundError"), _IN_FOLDER),
+    **dict.fromkeys(("MemoryError", "ResourceExhaustedError"), _MEMORY),
     "SystemExit": "the script ended itself before its training was seen",
 }
 """By the name of an error's class, Python's or TensorFlow's."""
@@ -48,17 +48,17 @@ def describe(error: BaseException, file: str) -> tuple[str, str]:
     frame, the places of its files as they are in its folder."""
     folder = f"{Path(file).parent}{os.sep}"
     shown = traceback.TracebackException.from_exception(error)
-    waiting = [shown]
-    while waiting:
-        part = waiting.pop()
-        part.stack = _shorten(part.stack, file)
-        waiting += [cause for cause in (part.__cause__, part.__context__) if cause is not None]
+    for part in _chain(shown):
+        names = [frame.filename for frame in part.stack]
+        own = part.stack[names.index(file) :] if file in names else []
+        kept = [frame for frame in own if not frame.filename.startswith(_OURS)]
+        part.stack = traceback.StackSummary.from_list([*kept[:1], *kept[1:][-LAST_FRAMES:]])
     said = "".join(shown.format_exception_only()).strip()
     lines = [frame.lineno for frame in shown.stack if frame.filename == file]
     if isinstance(error, SyntaxError):
         said, lines = said.splitlines()[-1], [error.lineno]
     at = f"line {lines[-1]}: " if lines else ""
-    advice = _advise(error)
+    advice = next(filter(None, map(_advise, _chain(error))), "")
     text = _LIBRARY.sub('File "', "".join(map(_cut, shown.format())).strip())
     return (
         _cut("; ".join(filter(None, ((at + said).rstrip("."), advice)))).replace(folder, ""),
@@ -66,40 +66,30 @@ def describe(error: BaseException, file: str) -> tuple[str, str]:
     )
 
 
-def _shorten(stack: traceback.StackSummary, file: str) -> traceback.StackSummary:
-    names = [frame.filename for frame in stack]
-    own = stack[names.index(file) :] if file in names else []
-    kept = [frame for frame in own if not frame.filename.startswith(_OURS)]
-    return traceback.StackSummary.from_list([*kept[:1], *kept[1:][-LAST_FRAMES:]])
-
-
 def _cut(text: str) -> str:
     half = TEXT_CHARS // 2
     return text if len(text) <= TEXT_CHARS else f"{text[:half]} … {text[-half:]}"
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that it came from."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
+def _chain(error: Any) -> list[Any]:
+    """An error, or what is shown of one, and those that it came from."""
+    chain: list[Any] = []
+    while error is not None and error not in chain:
+        chain.append(error)
         error = error.__cause__ or error.__context__
+    return chain
 
 
 def _advise(error: BaseException) -> str:
     """What to do about an error that has to do with where a run is; empty: it has not."""
-    for part in _chain(error):
-        kinds = {kind.__name__ for kind in type(part).__mro__}
-        if isinstance(part, NoNetwork):
-            return f"a run has no network: download {part.url}, and give its folder as DATA="
-        if isinstance(part, SystemExit) and part.code == ARGPARSE_ERROR:
-            return "ARGS=… are the script's arguments"
-        if isinstance(part, OSError) and part.errno in (errno.EROFS, errno.EACCES):
-            return "a run may write in the script's folder and in the temporary one only"
-        if kind := next((kind for kind in _ADVICE if kind in kinds), None):
-            return _ADVICE[kind]
-    return ""
+    if isinstance(error, NoNetwork):
+        return f"a run has no network: download {error.url}, and give its folder as DATA="
+    if isinstance(error, SystemExit) and error.code == ARGPARSE_ERROR:
+        return "ARGS=… are the script's arguments"
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES):
+        return "a run may write in the script's folder and in the temporary one only"
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return next((text for name, text in _ADVICE.items() if name in kinds), "")
 
 
 def describe_no_steps(steps: int) -> str:

@@ -15,19 +15,21 @@ import re
 import socket
 import sys
 import tarfile
+import traceback
 import types
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.machinery import ModuleSpec
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from suite.worker.why.names import NAMES
+from suite.worker.why.tree import TIMES, describe_left_out, leave_out
+
 if TYPE_CHECKING:
     from suite.worker.why.run import ScriptRun
-
-NAMES = ("download", "validate_file", "keras_home", "load_weights")
-"""What of Keras is patched."""
 
 MOST_FILES = 20_000
 """So many files of the data's folder are looked through for one that a script would download."""
@@ -47,39 +49,69 @@ class NoNetwork(socket.gaierror):
         self.url = url
 
 
+class Notebook:
+    """What ``get_ipython()`` gives: it runs the code in magics, and leaves out the rest."""
+
+    def __init__(self, run: ScriptRun) -> None:
+        self._run = run
+
+    def __bool__(self) -> bool:
+        """Libraries that ask whether there is a notebook are told that there is none."""
+        return False
+
+    def __getattr__(self, name: str) -> Callable[..., list[Any]]:
+        """Any of its methods; the last argument of a magic may be code."""
+
+        def method(*words: Any) -> list[Any]:
+            line, code = self._run.user_line() or 1, ""
+            left = [(1, f"get_ipython().{name}{words!r}")]
+            if len(words) > 1 and re.fullmatch(TIMES, str(words[0])):
+                code, left = leave_out(str(words[-1]))
+            for _, what in left:
+                self._run.note(describe_left_out(line, what))
+            self._run.tree.run(code, line, sys._getframe(1).f_globals)  # noqa: SLF001
+            return []
+
+        return method
+
+
 def install(run: ScriptRun) -> None:
     """Puts the stand-ins in place, in the process that runs the script."""
 
     def answer(prompt: object = "") -> str:
         sys.stdout.write(f"{prompt}\n")
-        _note(run, "input() was answered with an empty line")
+        run.note("input() was answered with an empty line")
         return ""
 
     builtins.input = answer
-    builtins.__dict__.setdefault("display", print)
-    if importlib.util.find_spec("IPython") is None:
-        _stand_for_ipython()
+    shell = {"display": print, "get_ipython": lambda: Notebook(run)}
+    builtins.__dict__.update(shell)
+    for name in ("IPython", "IPython.display") if not importlib.util.find_spec("IPython") else ():
+        sys.modules[name] = module = types.ModuleType(name)
+        module.__dict__.update(
+            __path__=[],
+            __spec__=ModuleSpec(name, None),
+            __getattr__=lambda name: shell.get(name, lambda *_, **__: None),
+        )
     os.environ |= {"MPLBACKEND": "Agg", "NO_GCE_CHECK": "true"}
     if (sets := Path(os.environ.get("DATA", "")) / "tensorflow_datasets").is_dir():
         os.environ.setdefault("TFDS_DATA_DIR", str(sets))
     socket.getaddrinfo = _refuse(socket.getaddrinfo)
     _stand_for_downloads(run)
+    if importlib.util.find_spec("tensorboard") is None:
+        for name in NAMES:
+            if name.startswith("summary."):
+                run.patch(name, partial(_write_nothing, run))
 
 
-def _note(run: ScriptRun, text: str) -> None:
-    if text not in run.notes:
-        run.notes.append(text)
+def _write_nothing(run: ScriptRun, _original: Any) -> Any:
+    """What TensorFlow leaves to tensorboard to write; a callback does all else that it does."""
 
+    def write(*_words: Any, **_named: Any) -> bool:
+        run.note("tensorboard is not installed here: tf.summary writes no values")
+        return False
 
-def _stand_for_ipython() -> None:
-    for name in ("IPython", "IPython.display"):
-        module = types.ModuleType(name)
-        module.__dict__.update(
-            __path__=[],
-            __spec__=ModuleSpec(name, None),
-            __getattr__=lambda name: print if name == "display" else lambda *_, **__: None,
-        )
-        sys.modules[name] = module
+    return write
 
 
 def _refuse(original: Any) -> Any:
@@ -88,12 +120,10 @@ def _refuse(original: Any) -> Any:
             return original(host, *words, **named)
         host = host.decode(errors="replace") if isinstance(host, bytes) else str(host)
         # Whoever asks holds the whole address in some variable.
-        frame = sys._getframe(1)  # noqa: SLF001
-        while frame is not None:
+        for frame, _ in traceback.walk_stack(sys._getframe(1)):  # noqa: SLF001
             for value in list(frame.f_locals.values()):
                 if isinstance(value, str) and _URL.match(value) and host in value:
                     raise NoNetwork(value)
-            frame = frame.f_back  # type: ignore[assignment]
         raise NoNetwork(host)
 
     return getaddrinfo
@@ -118,12 +148,12 @@ def _stand_for_downloads(run: ScriptRun) -> None:
             places = [Path(place) for place in (*homes, os.environ.get("DATA")) if place]
             own = _find({name, Path(target).name}, places)
             if own is None and "keras-applications" in origin:
-                _note(run, f"{name}: weights as the model began with stand for the downloaded ones")
+                run.note(f"{name}: weights as the model began with stand for the downloaded ones")
                 made_up.add(target)
             elif own is None and name in MADE_UP:
                 folder = Path(target).parent.name
                 label = name if folder == "datasets" else folder
-                _note(run, f"{label} is made up, in the shapes of the real data")
+                run.note(f"{label} is made up, in the shapes of the real data")
                 made_up.add(target)
                 own = _make(name, run.folder.parents[1])
             elif own is None:
@@ -134,30 +164,24 @@ def _stand_for_downloads(run: ScriptRun) -> None:
 
         return download
 
+    def answer(value: Any, original: Any) -> Any:
+        def call(*words: Any, **named: Any) -> Any:
+            is_real = made_up.isdisjoint(map(str, (*words, *named.values())))
+            return original(*words, **named) if is_real else value
+
+        return call
+
     run.patch("keras_home", watch_home)
     run.patch("download", watch_download)
-    run.patch(
-        "validate_file",
-        lambda original: (
-            lambda path, *words, **named: str(path) in made_up or original(path, *words, **named)
-        ),
-    )
-    run.patch(
-        "load_weights",
-        lambda original: (
-            lambda model, filepath, *words, **named: (
-                None if str(filepath) in made_up else original(model, filepath, *words, **named)
-            )
-        ),
-    )
+    run.patch("validate_file", partial(answer, True))
+    run.patch("load_weights", partial(answer, None))
 
 
 def _find(names: set[str], places: list[Path]) -> Path | None:
     """The first file of one of the names in the folders, however deep; none that another run made up."""
     files = (path for place in places for path in islice(place.rglob("*"), MOST_FILES))
-    return next(
-        (p for p in files if p.name in names and p.is_file() and p.parent.name != STORE), None
-    )
+    own = (path for path in files if path.name in names and path.parent.name != STORE)
+    return next((path for path in own if path.is_file()), None)
 
 
 def _make(name: str, folder: Path) -> Path:
@@ -201,7 +225,7 @@ def _houses(count: int, width: int, dtype: str) -> tuple[Any, Any]:
     return x, (20 + x.sum(axis=1)).astype(dtype)
 
 
-def _save(file: Any, made: tuple[Any, Any], train: int | None = None) -> None:
+def _write_arrays(file: Any, made: tuple[Any, Any], train: int = 0) -> None:
     """An archive of NumPy's: in one, or with so many for training."""
     import numpy as np
 
@@ -210,44 +234,42 @@ def _save(file: Any, made: tuple[Any, Any], train: int | None = None) -> None:
     np.savez(file, **(halves if train else {"x": x, "y": y}))
 
 
-def _save_cifar(file: Any, counts: Mapping[str, int], classes: int) -> None:
+def _write_cifar(file: Any, folder: str, counts: Mapping[str, int], classes: int) -> None:
     with tarfile.open(fileobj=file, mode="w") as tar:
         for name, count in counts.items():
             x, y = _images(count, (3072,), classes)
-            labels = {b"labels": y, b"fine_labels": y, b"coarse_labels": y % 20}
-            content = {b"data": x, **{kind: label.tolist() for kind, label in labels.items()}}
-            data = pickle.dumps(content)
-            entry = tarfile.TarInfo(name)
+            labels = dict.fromkeys((b"labels", b"fine_labels"), y.tolist())
+            data = pickle.dumps({b"data": x, b"coarse_labels": (y % 20).tolist(), **labels})
+            entry = tarfile.TarInfo(f"{folder}/{name}")
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
 
 
-def _save_idx(file: Any, count: int, part: int) -> None:
+def _write_idx(file: Any, count: int, part: int) -> None:
     with gzip.open(file, "wb", compresslevel=0) as packed:
         packed.write(bytes(8 if part else 16) + _images(count, (28, 28), 10)[part].tobytes())
 
 
-def _save_words(file: Any, count: int) -> None:
+def _write_words(file: Any, count: int) -> None:
     file.write(json.dumps({f"word{n}": n for n in range(1, count + 1)}).encode())
 
 
-_CIFAR_10 = {f"cifar-10-batches-py/data_batch_{n}": 10_000 for n in range(1, 6)}
-_CIFAR_10["cifar-10-batches-py/test_batch"] = 10_000
-_CIFAR_100 = {"cifar-100-python/train": 50_000, "cifar-100-python/test": 10_000}
+_TEN = {**{f"data_batch_{n}": 10_000 for n in range(1, 6)}, "test_batch": 10_000}
+_HUNDRED = {"train": 50_000, "test": 10_000}
 
 MADE_UP: Mapping[str, Callable[[Any], None]] = {
-    "mnist.npz": lambda file: _save(file, _images(70_000, (28, 28), 10), 60_000),
-    "train-images-idx3-ubyte.gz": lambda file: _save_idx(file, 60_000, 0),
-    "train-labels-idx1-ubyte.gz": lambda file: _save_idx(file, 60_000, 1),
-    "t10k-images-idx3-ubyte.gz": lambda file: _save_idx(file, 10_000, 0),
-    "t10k-labels-idx1-ubyte.gz": lambda file: _save_idx(file, 10_000, 1),
-    "cifar-10-python.tar.gz": lambda file: _save_cifar(file, _CIFAR_10, 10),
-    "cifar-100-python.tar.gz": lambda file: _save_cifar(file, _CIFAR_100, 100),
-    "imdb.npz": lambda file: _save(file, _texts(50_000, 88_584, 2, 200), 25_000),
-    "imdb_word_index.json": lambda file: _save_words(file, 88_584),
-    "reuters.npz": lambda file: _save(file, _texts(11_228, 30_979, 46, 120)),
-    "reuters_word_index.json": lambda file: _save_words(file, 30_979),
-    "boston_housing.npz": lambda file: _save(file, _houses(506, 13, "float64")),
-    "california_housing.npz": lambda file: _save(file, _houses(20_640, 8, "float32")),
+    "mnist.npz": lambda file: _write_arrays(file, _images(70_000, (28, 28), 10), 60_000),
+    "train-images-idx3-ubyte.gz": lambda file: _write_idx(file, 60_000, 0),
+    "train-labels-idx1-ubyte.gz": lambda file: _write_idx(file, 60_000, 1),
+    "t10k-images-idx3-ubyte.gz": lambda file: _write_idx(file, 10_000, 0),
+    "t10k-labels-idx1-ubyte.gz": lambda file: _write_idx(file, 10_000, 1),
+    "cifar-10-python.tar.gz": lambda file: _write_cifar(file, "cifar-10-batches-py", _TEN, 10),
+    "cifar-100-python.tar.gz": lambda file: _write_cifar(file, "cifar-100-python", _HUNDRED, 100),
+    "imdb.npz": lambda file: _write_arrays(file, _texts(50_000, 88_584, 2, 200), 25_000),
+    "imdb_word_index.json": lambda file: _write_words(file, 88_584),
+    "reuters.npz": lambda file: _write_arrays(file, _texts(11_228, 30_979, 46, 120)),
+    "reuters_word_index.json": lambda file: _write_words(file, 30_979),
+    "boston_housing.npz": lambda file: _write_arrays(file, _houses(506, 13, "float64")),
+    "california_housing.npz": lambda file: _write_arrays(file, _houses(20_640, 8, "float32")),
 }
 """By the name of the file that Keras downloads: what writes one like it."""

@@ -4,6 +4,7 @@ bare tape whose gradients an optimizer applies."""
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -22,15 +23,15 @@ class Steps:
     def __init__(self, run: ScriptRun) -> None:
         self.run, self.clock = run, run.clock
         self.within = 0
-        """Depth of calls that are a step as a whole, so that what is inside counts no other."""
-        self.tracing: list[Any] = []
+        """Depth of calls that are a step or an update as a whole, so that what is inside counts no other."""
+        self.tracing: Any = None
         """The outermost function that is being called."""
         self.trains: WeakSet[Any] = WeakSet()
         """Functions during whose tracing a gradient was taken."""
         self.updates: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-        """By function during whose tracing variables were updated, how often a call does that."""
+        """By function during whose tracing variables were updated, how often a call does that; 0: nobody
+        knows yet."""
         self.optimizers: WeakSet[Any] = WeakSet()
-        self.applying = 0
         self.gradients = self.assigned = False
         """Whether gradients were taken since the last step, and variables then set by the script."""
 
@@ -44,6 +45,20 @@ class Steps:
         self.gradients = self.assigned = False
         self.clock.tick(steps)
 
+    def whole(self, call: Callable[..., Any], *words: Any, **named: Any) -> Any:
+        """A call of which nothing counts by itself."""
+        self.within += 1
+        try:
+            return call(*words, **named)
+        finally:
+            self.within -= 1
+
+    def keep(self, trains: Any, variables: Any, most: int = 0) -> None:
+        """Takes down what trains, until the weights are looked at no more; ``most``: the last so many."""
+        if self.clock.steps < NORMS_AT[-1]:
+            kept = {**self.run.variables, id(trains): variables}
+            self.run.variables = dict(list(kept.items())[-most:])
+
     def gradient(self) -> None:
         """A gradient is taken, in a graph or not."""
         import tensorflow as tf
@@ -51,7 +66,7 @@ class Steps:
         if self.within:
             return
         if self.tracing:
-            self.trains.add(self.tracing[0])
+            self.trains.add(self.tracing)
         elif tf.executing_eagerly():
             self.see("tape")
             if self.assigned:
@@ -60,19 +75,17 @@ class Steps:
                 self.clock.begin()
             self.gradients = True
 
-    def applied(self, *, by_optimizer: bool) -> None:
-        """Variables were updated, by an optimizer or otherwise."""
+    def updated(self, variable: Any = None) -> None:
+        """Variables were updated by an optimizer; or the script sets one by itself."""
         import tensorflow as tf
 
-        if self.within or self.applying:
+        if self.within or (variable is not None and not variable.trainable):
             return
         if self.tracing:
-            self.updates.setdefault(self.tracing[0], 0)
-        elif not tf.executing_eagerly():
-            return
-        elif by_optimizer:
+            self.updates.setdefault(self.tracing, 0)
+        elif tf.executing_eagerly() and variable is None:
             self.end()
-        else:
+        elif tf.executing_eagerly():
             self.assigned = self.gradients
 
     def count_updates(self) -> int:
@@ -90,144 +103,123 @@ class Steps:
             if self.assigned:
                 self.end()
             self.gradients = True
-        elif before is None or self.updates[function]:
+        elif before is None:
             self.end(self.updates[function] or 1)
         else:
             # The second call: of the first, which traces, nobody knew what it would update.
             self.updates[function] = updates = max(1, self.count_updates() - before)
             self.end(2 * updates - 1)
 
+    # --- What is patched ------------------------------------------------------------------------------
+
+    def watch_train_function(self, original: Any) -> Any:
+        """A call of Keras's train function is a step, or several."""
+        ours = WeakSet[Any]()
+
+        def make(model: Any, *words: Any, **named: Any) -> Any:
+            original(model, *words, **named)
+            function = model.train_function
+            if function is None or function in ours:
+                return function
+
+            def call(*arguments: Any, **more: Any) -> Any:
+                self.clock.begin()
+                # An epoch's last call can do fewer of them.
+                several = (model.steps_per_execution or 1) > 1
+                before = int(model.optimizer.iterations) if several else 0
+                logs = self.whole(function, *arguments, **more)
+                # With the one before it: a GAN's two models train in turn, and a fold's new one follows.
+                self.keep(model, model.trainable_variables, most=2)
+                self.end(int(model.optimizer.iterations) - before if several else 1)
+                return logs
+
+            ours.add(call)
+            model.train_function = call
+            return call
+
+        return make
+
+    def watch_fit(self, original: Any) -> Any:
+        """Epochs are turns."""
+        import keras
+
+        clock, signature = self.clock, inspect.signature(original)
+
+        class Marks(keras.callbacks.Callback):  # type: ignore[misc]
+            """Put in last: an epoch's validation and callbacks are over when the next one begins."""
+
+            def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
+                clock.turn(FIT)
+
+            def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002
+                clock.leave(FIT)
+
+        def fit(*words: Any, **named: Any) -> Any:
+            self.see("fit")
+            bound = signature.bind(*words, **named)
+            given = bound.arguments.get("callbacks")
+            if isinstance(given, keras.callbacks.CallbackList):
+                given.append(Marks())
+            else:
+                single = isinstance(given, keras.callbacks.Callback)
+                bound.arguments["callbacks"] = [*([given] if single else given or []), Marks()]
+            return original(*bound.args, **bound.kwargs)
+
+        return fit
+
+    def watch_function(self, original: Any) -> Any:
+        """The outermost call of a `tf.function` may be a step, or several."""
+
+        def call(function: Any, *words: Any, **named: Any) -> Any:
+            if self.within or self.tracing:
+                return original(function, *words, **named)
+            self.clock.begin()
+            before = self.count_updates() if self.updates.get(function) == 0 else None
+            self.tracing = function
+            try:
+                result = original(function, *words, **named)
+            finally:
+                self.tracing = None
+            self.called(function, before)
+            return result
+
+        return call
+
+    def watch_apply(self, original: Any) -> Any:
+        """An optimizer's update is a step, or part of one."""
+
+        def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
+            result = self.whole(original, optimizer, grads, trainable_variables)
+            if not self.within:
+                self.keep(optimizer, list(optimizer._trainable_variables))  # noqa: SLF001
+            self.optimizers.add(optimizer)
+            self.updated()
+            return result
+
+        return apply
+
 
 def install(run: ScriptRun) -> None:
     """Has every training step of this process told to the run's clock."""
     steps = Steps(run)
-    run.patch("make_train_function", lambda original: _watch_train_function(original, steps))
-    run.patch("fit", lambda original: _watch_fit(original, steps))
-    run.patch("train_on_batch", lambda original: _watch_batch(original, steps))
-    run.patch("function.call", lambda original: _watch_function(original, steps))
-    run.patch("gradient", lambda original: _watch_gradient(original, steps))
-    run.patch("apply", lambda original: _watch_apply(original, steps))
+    run.patch("make_train_function", steps.watch_train_function)
+    run.patch("fit", steps.watch_fit)
+    run.patch("function.call", steps.watch_function)
+    run.patch("apply", steps.watch_apply)
+    run.patch("train_on_batch", _before(lambda _: steps.see("train_on_batch")))
+    run.patch("gradient", _before(lambda _: steps.gradient()))
     for name in ("assign", "assign_add", "assign_sub"):
-        run.patch(f"variable.{name}", lambda original: _watch_assign(original, steps))
+        run.patch(f"variable.{name}", _before(steps.updated))
 
 
-def _watch_train_function(original: Any, steps: Steps) -> Any:
-    ours = WeakSet[Any]()
+def _before(note: Callable[[Any], object]) -> Callable[[Any], Any]:
+    """Makes of a method one that first tells whose it is."""
 
-    def make(model: Any, *words: Any, **named: Any) -> Any:
-        original(model, *words, **named)
-        function = model.train_function
-        if function is None or function in ours:
-            return function
+    def make(original: Any) -> Any:
+        def call(owner: Any, *words: Any, **named: Any) -> Any:
+            note(owner)
+            return original(owner, *words, **named)
 
-        def call(*arguments: Any, **more: Any) -> Any:
-            steps.clock.begin()
-            # An epoch's last call can do fewer of them.
-            several = (model.steps_per_execution or 1) > 1
-            before = int(model.optimizer.iterations) if several else 0
-            steps.within += 1
-            try:
-                logs = function(*arguments, **more)
-            finally:
-                steps.within -= 1
-            if steps.clock.steps < NORMS_AT[-1]:
-                # With the one before it: a GAN's two models train in turn, and a fold's new one follows.
-                last = list(steps.run.variables.items())[-1:]
-                steps.run.variables = {**dict(last), id(model): model.trainable_variables}
-            steps.end(int(model.optimizer.iterations) - before if several else 1)
-            return logs
-
-        ours.add(call)
-        model.train_function = call
         return call
 
     return make
-
-
-def _watch_fit(original: Any, steps: Steps) -> Any:
-    import keras
-
-    signature = inspect.signature(original)
-
-    class Marks(keras.callbacks.Callback):  # type: ignore[misc]
-        """Put in last: an epoch's validation and callbacks are over when the next one begins."""
-
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:  # noqa: ARG002
-            steps.clock.turn(FIT)
-
-        def on_train_end(self, logs: Any = None) -> None:  # noqa: ARG002
-            steps.clock.leave(FIT)
-
-    def fit(*words: Any, **named: Any) -> Any:
-        steps.see("fit")
-        bound = signature.bind(*words, **named)
-        given = bound.arguments.get("callbacks")
-        if isinstance(given, keras.callbacks.CallbackList):
-            given.append(Marks())
-        else:
-            single = [given] if isinstance(given, keras.callbacks.Callback) else list(given or [])
-            bound.arguments["callbacks"] = [*single, Marks()]
-        return original(*bound.args, **bound.kwargs)
-
-    return fit
-
-
-def _watch_batch(original: Any, steps: Steps) -> Any:
-    def train_on_batch(*words: Any, **named: Any) -> Any:
-        steps.see("train_on_batch")
-        return original(*words, **named)
-
-    return train_on_batch
-
-
-def _watch_function(original: Any, steps: Steps) -> Any:
-    def call(function: Any, *words: Any, **named: Any) -> Any:
-        if steps.within or steps.tracing:
-            return original(function, *words, **named)
-        steps.clock.begin()
-        unknown = steps.updates.get(function) == 0
-        before = steps.count_updates() if unknown else None
-        steps.tracing.append(function)
-        try:
-            result = original(function, *words, **named)
-        finally:
-            steps.tracing.pop()
-        steps.called(function, before)
-        return result
-
-    return call
-
-
-def _watch_gradient(original: Any, steps: Steps) -> Any:
-    def gradient(*words: Any, **named: Any) -> Any:
-        steps.gradient()
-        return original(*words, **named)
-
-    return gradient
-
-
-def _watch_apply(original: Any, steps: Steps) -> Any:
-    def apply(optimizer: Any, grads: Any, trainable_variables: Any = None) -> Any:
-        steps.applying += 1
-        try:
-            result = original(optimizer, grads, trainable_variables)
-        finally:
-            steps.applying -= 1
-        if not steps.within and steps.clock.steps < NORMS_AT[-1]:
-            trained = optimizer._trainable_variables  # noqa: SLF001
-            steps.run.variables[id(optimizer)] = list(trained)
-        steps.optimizers.add(optimizer)
-        steps.applied(by_optimizer=True)
-        return result
-
-    return apply
-
-
-def _watch_assign(original: Any, steps: Steps) -> Any:
-    def assign(variable: Any, *words: Any, **named: Any) -> Any:
-        result = original(variable, *words, **named)
-        if variable.trainable:
-            steps.applied(by_optimizer=False)
-        return result
-
-    return assign

@@ -10,10 +10,13 @@ import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from suite.worker.why.run import ScriptRun
+from suite.worker.why.stand_ins import Notebook
 from suite.worker.why.tree import Tree
 
 NASTY = {
@@ -423,6 +426,25 @@ def test_what_the_step_takes_belongs_to_the_step() -> None:
     assert [s.line for s in tree.statements() if s.makes] == [2]
 
 
+def test_what_the_step_reads_by_itself_is_made_for_it_and_its_own_names_are_not() -> None:
+    source = """\
+def train():
+    loss = model(x)
+    fit(loss)
+def model(value): return value * scale
+for i in range(3):
+    x = i + 1
+    scale = 2
+    train()
+    loss = x
+    value = i
+"""
+    tree = Tree(source.encode(), "globals.py")
+    tree.time_statements()
+    run(tree, fit=lambda _: tree.step())
+    assert [s.line for s in tree.statements() if s.is_step] == [6, 7, 8]
+
+
 def test_timers_cost_less_than_a_microsecond_a_statement() -> None:
     source = b"for i in range(20000):\n" + b"    fit\n" * 10
     loops = [Tree(source, "s.py") for _ in range(5)]
@@ -475,7 +497,9 @@ line = __import__("sys")._getframe().f_lineno
 
 def test_a_notebooks_lines_are_left_out_and_lines_stay() -> None:
     tree = Tree(NOTEBOOK.encode(), "nb.py")
-    names = run(tree)
+    script: Any = SimpleNamespace(tree=tree, file=tree.filename, note=tree.notes.append)
+    script.user_line = lambda: ScriptRun.user_line(script)
+    names = run(tree, get_ipython=lambda: Notebook(script))
     assert [names[name] for name in "abcdefg"] == [1, 2, 3, 4, 5, 6, []]
     assert names["kept"] == ("5", "6")
     assert names["text"] == "\n%not a magic\n"
