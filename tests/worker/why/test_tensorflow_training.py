@@ -133,6 +133,7 @@ TRIES: dict[str, list[str]] = {
     "two": ["eager:12"],
     "by hand": ["eager:11"],
     "numbers": ["retrace:weighted:number:w", "jit:11"],
+    "draws": [],
     "shapes": ["retrace:any_shape:shape"],
     "anew": ["retrace:step:anew"],
     "dataset": ["batch:11:8", "copies"],

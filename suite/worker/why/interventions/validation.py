@@ -12,17 +12,13 @@ def _find(watched: Watched) -> Offers:
     if not is_worth(watched, watched.counts.get("validation_s", 0.0)):
         return
     every, before = thin_to(watched.counts["validation"]), watched.settings["validation_freq"]
-    offer = {"text": "without validation", "kind": "ceiling"}
-    if every is not None and before.isdigit():
+    line, steers = watched.lines.get("fit"), any(each.steers for each in watched.callbacks)
+    training = "otherwise" if steers else "unchanged"
+    yield {"text": "without validation", "line": line, "kind": "ceiling", "training": training}
+    # What steers by validation would train otherwise.
+    if every is not None and before.isdigit() and not steers:
         frequency = f"{every * int(before)}"
-        offer = {"text": f"validation_freq={frequency}", "target": frequency}
-    steers = sorted({each.name for each in watched.callbacks if each.steers})
-    yield {
-        **offer,
-        "line": watched.lines.get("fit"),
-        "needs": f"validation is seen less often{', also by ' if steers else ''}{', '.join(steers)}",
-        "training": "otherwise" if steers else "unchanged",
-    }
+        yield {"text": f"validation_freq={frequency}", "line": line, "target": frequency}
 
 
 def _install(run: ScriptRun, target: str) -> None:
@@ -34,4 +30,6 @@ def _install(run: ScriptRun, target: str) -> None:
     intercept(run, change, "fit")
 
 
-VALIDATION = Intervention("validation", "validation", _find, _install)
+VALIDATION = Intervention(
+    "validation", "validation", _find, _install, needs="validation is seen less often"
+)
