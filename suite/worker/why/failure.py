@@ -40,6 +40,15 @@ _ADVICE = {
 
 _LIBRARY = re.compile(r'File "[^"\n]*/(site-packages|python3\.\d+)/')
 
+_GRAPH = re.compile(
+    r'Graph execution error:|Detected at node .*|<stack traces unavailable>|^\s*File ".*',
+    re.MULTILINE,
+)
+"""What TensorFlow says of where in a graph an error came up, around the error itself."""
+
+LINE_CHARS = 300
+"""So many characters of an error stand in a line."""
+
 _OURS = str(Path(suite.__file__).parent)
 
 
@@ -57,11 +66,13 @@ def describe(error: BaseException, file: str) -> tuple[str, str]:
     lines = [frame.lineno for frame in shown.stack if frame.filename == file]
     if isinstance(error, SyntaxError):
         said, lines = said.splitlines()[-1], [error.lineno]
+    said = " ".join(_GRAPH.sub("", said).split())
+    said = said if len(said) <= LINE_CHARS else f"{said[:LINE_CHARS]} …"
     at = f"line {lines[-1]}: " if lines else ""
     advice = next(filter(None, map(_advise, _chain(error))), "")
     text = _LIBRARY.sub('File "', "".join(map(_cut, shown.format())).strip())
     return (
-        _cut("; ".join(filter(None, ((at + said).rstrip("."), advice)))).replace(folder, ""),
+        "; ".join(filter(None, ((at + said).rstrip("."), advice))).replace(folder, ""),
         "\n".join(filter(None, (text, advice))).replace(folder, ""),
     )
 

@@ -56,6 +56,19 @@ def test_a_library_s_place_on_this_machine_is_not_told(tmp_path: Path) -> None:
     assert 'File "/' not in text
 
 
+def test_where_in_a_graph_an_error_came_up_stands_in_the_traceback_alone(tmp_path: Path) -> None:
+    said = (
+        "Graph execution error:\n\nDetected at node PyFunc defined at (most recent call last):\n"
+        '<stack traces unavailable>\n  File "/usr/lib/python3.11/x.py", line 9, in go\n'
+        "No registered 'PyFunc' OpKernel " + 99 * "x" + "\nfor XLA" + 999 * "y"
+    )
+    reason, text = fail(f"raise ValueError({said!r})", tmp_path)
+    assert reason.startswith("line 1: ValueError: No registered 'PyFunc' OpKernel xx")
+    assert reason.endswith("y …")
+    assert len(reason) < 350
+    assert "Detected at node" in text
+
+
 def test_an_error_that_another_led_to_keeps_both(tmp_path: Path) -> None:
     source = (
         "try:\n    {}['a']\nexcept KeyError as error:\n    raise ValueError('no a') from error\n"
