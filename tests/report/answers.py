@@ -13,8 +13,7 @@ from suite.analysis.result.numbers import Estimate
 from suite.analysis.result.why import (
     Answer,
     ArmSpeed,
-    Ceiling,
-    Fix,
+    Change,
     Named,
     Together,
     Tried,
@@ -101,9 +100,9 @@ def make_answer(**fields: Any) -> Answer:
     return Answer(**{**ordinary, **fields})
 
 
-def fix_of(tried: Tried) -> Fix:
+def fix_of(tried: Tried) -> Change:
     names = ("name", "text", "gain", "training", "line", "needs")
-    return Fix(**{name: getattr(tried, name) for name in names})
+    return Change(**{name: getattr(tried, name) for name in names})
 
 
 INPUT = Named(
@@ -112,7 +111,7 @@ INPUT = Named(
     line=30,
     share=0.917,
     fix=fix_of(CACHE),
-    ceilings=(Ceiling(name="from_memory", text=MEMORY.text, gain=MEMORY.gain or estimate(1.0)),),
+    ceilings=(Change(name="from_memory", text=MEMORY.text, gain=MEMORY.gain or estimate(1.0)),),
 )
 OVERHEAD = Named(
     cause="overhead", arm="cpu", line=40, share=0.04, fix=fix_of(STEPS), on=("cache:30",)

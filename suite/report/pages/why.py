@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from suite.analysis.result.receipt import TryReceipt, Turn
-from suite.analysis.result.why import Answer, ArmSpeed, Fix, Tried
+from suite.analysis.result.why import Answer, ArmSpeed, Change, Tried
 from suite.report.pictures.why import depict_why
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.opening import name_machine
@@ -227,16 +227,16 @@ def _list_causes(answer: Answer) -> Iterator[Row]:
     """A row a cause, the heaviest first: what to write, what it gives, and what becomes of the training."""
     for number, cause in enumerate(answer.causes, 1):
         fix = cause.fix or next(iter(cause.ceilings), None)
-        line = fix.line if isinstance(fix, Fix) else cause.line
+        line = fix.line if fix is cause.fix else cause.line
         row = {
             "why": f"{number}. {cause.cause}, {show_percent(cause.share)} on "
             f"{name_arm(answer, cause.arm)}",
             "write": ("" if line is None else f"Line {line}: ")
-            + (_tell_change(fix) if isinstance(fix, Fix) else _WORDS["no-line"]),
+            + (_tell_change(fix) if fix is cause.fix else _WORDS["no-line"]),
             "gives": NO_NUMBER if fix is None else show_gain(fix.gain),
             "the training": NO_NUMBER,
         }
-        if isinstance(fix, Fix):
+        if fix is cause.fix:
             on = f" on top of {_number(answer, cause.arm, cause.on)}" if cause.on else ""
             row["gives"] += on
             row["the training"] = word_training(answer.arms[cause.arm], fix.training)
@@ -245,7 +245,7 @@ def _list_causes(answer: Answer) -> Iterator[Row]:
         yield row
 
 
-def _tell_change(change: Fix | Tried) -> str:
+def _tell_change(change: Change | Tried) -> str:
     return change.text + (f" (needs {change.needs})" if change.needs else "")
 
 
