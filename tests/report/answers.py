@@ -48,6 +48,7 @@ def speed(standing: Any, *, gpu: bool = False, **fields: Any) -> ArmSpeed:
 def attempt(name: str, standing: Any, gain: Estimate | None = None, **fields: Any) -> Tried:
     intervention, _, target = name.partition(":")
     texts = {
+        "arm": "ARMS=cuda",
         "cache": "ds = ds.map(decode).cache()",
         "prefetch": "ds = ds.prefetch(tf.data.AUTOTUNE)",
         "jit_compile": "model.compile(…, jit_compile=True)",
@@ -165,10 +166,14 @@ def make_nothing() -> Answer:
     return make_answer(arms={"cpu": speed("nothing")}, tried=(memory, PREFETCH, batch, XLA))
 
 
+ON_GPU = attempt("arm:cuda", "helps", estimate(2.0, 1.8, 2.2), line=None)
+
+
 def make_slower() -> Answer:
     """Nothing helps on either, and the GPU is the faster one, at which batch nobody knows."""
     return make_answer(
         arms={"cpu": speed("nothing"), "cuda": speed("nothing", gpu=True)},
+        causes=(Named(cause="device", arm="cpu", line=None, share=0.5, fix=fix_of(ON_GPU)),),
         tried=(PREFETCH, structs.replace(PREFETCH, arm="cuda")),
         ratios={"cuda": estimate(0.5, 0.46, 0.55)},
         by_batch={32: estimate(1.2, 0.9, 1.5)},

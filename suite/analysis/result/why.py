@@ -41,9 +41,9 @@ never took effect; it helps and trains otherwise than it promised; it had no run
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A fix, a change to write: its ``text`` at ``line``, what it gives, and what it makes of the training; or
-    a ceiling, what could be given at most: ``text`` says what was taken away, which is never offered as a
-    change, and nothing is said of the training.
+    """A fix, which is a change to write: its ``text`` at ``line``, what it gives, and what it makes of the
+    training; or a ceiling, which is what could be given at most: ``text`` says what was taken away, and
+    nothing is said of the training, since it is never offered as a change.
 
     ``name`` is the try's.  ``gain`` is the time before over the time after, its simultaneous interval, by so
     many alternated pairs of runs.  ``needs`` is what it costs besides.
@@ -60,8 +60,8 @@ class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Named(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A cause that was found, by the best of what was tried of it.
 
-    ``share`` is of the unchanged script's time, 3 % at least.  ``on`` names the fixes that were made before: it
-    was found on top of them.  ``fix`` keeps the training where any such helps about as much; ``ceilings``
+    ``share`` is of the unchanged script's time, 3 % at least.  ``on`` names the fixes that were made before:
+    it was found on top of them.  ``fix`` keeps the training where any such helps about as much; ``ceilings``
     are those of this cause, the tightest first.
     """
 

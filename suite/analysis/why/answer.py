@@ -224,8 +224,8 @@ def _find_standing(course: Course, causes: Sequence[result.Named]) -> result.Sta
 
 
 def _list_batches(course: Course) -> dict[int, list[float]]:
-    """By examples a step the seconds that the work of one step of the unchanged script takes, where three runs
-    tell."""
+    """By examples a step the seconds that the work of one step of the unchanged script takes, where three
+    runs tell."""
     scales = {change.name: change.scale for change in course.tries if change.scale > 1}
     cases = {1.0: course.select()}
     cases |= {of: [r for r in course.select(name) if r.applied] for name, of in scales.items()}

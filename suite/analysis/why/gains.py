@@ -27,8 +27,8 @@ class Key(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """The time before over the time after: by ``wall`` time the interval holds for all that is tried together,
-    by ``cpu`` seconds of the process for this one.  ``blind``: these say nothing of it."""
+    """The time before over the time after: by ``wall`` time the interval holds for all that is tried
+    together, by ``cpu`` seconds of the process for this one.  ``blind``: these say nothing of it."""
 
     wall: Estimate
     cpu: Estimate

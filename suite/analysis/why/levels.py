@@ -26,8 +26,8 @@ SMALL = 1 - 1 / NAMED
 """The share of the time as it stands that such a gain takes away."""
 
 LEAST = 0.03
-"""A cause takes at least this share of the unchanged script's time: what is found on top of a fix that has left
-little may be a tenth of that, and yet nothing that anybody would notice."""
+"""A cause takes at least this share of the unchanged script's time: where a fix has left little, a tenth of that
+is nothing that anybody would notice."""
 
 ANOTHER = 2.0
 """What trains otherwise is a gain above this: a larger batch saves something in nearly every script, and is
