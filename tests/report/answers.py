@@ -61,8 +61,7 @@ def attempt(name: str, standing: Any, gain: Estimate | None = None, **fields: An
         "cause": "input" if intervention in {"cache", "prefetch", "from_memory"} else "overhead",
         "kind": "ceiling" if intervention == "from_memory" else "fix",
         "text": texts[intervention],
-        "line": int(target) if target else None,
-        "promised": "unchanged",
+        "line": int(target) if target.isdigit() else None,
         "training": "unchanged" if gain else None,
         "cpu_gain": gain and round(gain.value * 0.97, 3),
         "applied": 196 if gain else 0,
@@ -166,7 +165,7 @@ def make_nothing() -> Answer:
     return make_answer(arms={"cpu": speed("nothing")}, tried=(memory, PREFETCH, batch, XLA))
 
 
-ON_GPU = attempt("arm:cuda", "helps", estimate(2.0, 1.8, 2.2), line=None)
+ON_GPU = attempt("arm:cuda", "helps", estimate(2.0, 1.8, 2.2))
 
 
 def make_slower() -> Answer:

@@ -136,6 +136,9 @@ def change(name: str, **fields: object) -> Callable[[], Answer]:
             "nothing that we tried and that keeps the training makes this faster here: this device is",
             "nothing that we tried makes",
         ),
+        # Where the script was to be kept, all of it is there, and else single lines.
+        (change("named", text="train()"), "holds the script itself", "single lines"),
+        (change("named"), "the folder holds single lines", "the script itself"),
         # Weights that nobody compared are not called equal.
         (
             change("nothing", arms={"cpu": speed("nothing", compared_after=None)}),

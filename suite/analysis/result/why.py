@@ -80,7 +80,7 @@ class Tried(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``on`` names the fixes that were made in both runs of a pair; a try can be there several times, on others.
     ``gain`` is by wall time, its simultaneous interval over all that was tried and its ``n`` pairs (None: no
     pair); ``cpu_gain`` by CPU seconds of the process.  ``applied`` is how often the change took effect in a
-    run.  ``training`` is what it made of the training (None: not seen), ``promised`` the most that it may.
+    run.  ``training`` is what it made of the training (None: not seen).
     ``reason`` is in the words of whoever gave it up: a run's, or the plan's.
     """
 
@@ -90,7 +90,6 @@ class Tried(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Kind
     text: str
     standing: TryStanding
-    promised: Training
     line: int | None = None
     needs: str = ""
     on: tuple[str, ...] = ()

@@ -88,14 +88,13 @@ def _name_causes(course: Course) -> list[result.Named]:
         for cause in dict.fromkeys(tried.change.cause for tried in level.helping):
             helping = [tried for tried in level.helping if tried.change.cause == cause]
             named = _name_cause(course.arm, level, helping, left)
-            # What a fix has left of its cause, or will take of it, is told together with it.
             twin = next((c for c in causes if c.cause == cause and not (c.fix and named.fix)), None)
-            if twin is not None:
+            if twin is not None and named.fix:
+                # A fix of what only a ceiling has shown so far.
                 causes.remove(twin)
-                first, second = (twin, named) if twin.fix else (named, twin)
-                share = max(twin.share, named.share) if named.fix else twin.share + named.share
-                named = structs.replace(first, share=share, ceilings=second.ceilings)
-            if named.share >= LEAST:
+                share = max(twin.share, named.share)
+                named = structs.replace(named, share=share, ceilings=twin.ceilings)
+            if named.share >= LEAST and (named.fix or not twin):
                 causes.append(named)
         left *= math.exp(-level.pick.size) if level.pick else 1.0
     return causes
@@ -262,7 +261,6 @@ def _list_tried(course: Course) -> Iterator[result.Tried]:
             of_try = {
                 "arm": course.arm,
                 "standing": standing,
-                "promised": tried.change.training,
                 "gain": gain and _tell(gain.wall),
                 "cpu_gain": gain and gain.cpu.value,
             }

@@ -26,16 +26,16 @@ SMALL = 1 - 1 / NAMED
 """The share of the time as it stands that such a gain takes away."""
 
 LEAST = 0.03
-"""A cause takes at least this share of the unchanged script's time: where a fix has left little, a tenth of that
-is nothing that anybody would notice."""
+"""A cause takes at least this share of the unchanged script's time: where a fix has left little, a tenth of
+that is nothing that anybody would notice."""
 
 ANOTHER = 2.0
 """What trains otherwise is a gain above this: a larger batch saves something in nearly every script, and is
 another training."""
 
-PROMISING, PROMISING_WAIT, PROMISING_ALONE = 1.07, 1.05, 1.25
-"""What is looked at again: by CPU seconds, or by wall time where they agree; by wall time of what is about
-waiting; and of what is not said to be, since a neighbour makes some such gain in many a run."""
+PROMISING, PROMISING_ALONE = 1.07, 1.25
+"""What is looked at again: by CPU seconds, or by wall time where they agree or can't see it; and by wall time
+alone, since a neighbour makes some such gain in many a run."""
 
 AGREES = 1.02
 """What CPU seconds have to say at the least where wall time says much more."""
@@ -319,9 +319,7 @@ def is_worth(change: Try, levels: Sequence[Level]) -> bool:
 def _decide(change: Try, gain: Gain) -> TryStanding:
     """Whether a try helps, gives nothing, or is still open."""
     wall, work = gain.wall, gain.work
-    least = PROMISING if work and work.value > AGREES else PROMISING_ALONE
-    if work is None:
-        least = PROMISING_WAIT
+    least = PROMISING if work is None or work.value > AGREES else PROMISING_ALONE
     if wall.value <= least and (work is None or work.value <= PROMISING):
         return "no gain"
     named = find_least(change)

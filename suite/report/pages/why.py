@@ -60,6 +60,7 @@ def compose_why(answer: Answer, undrawn: str | None = None) -> Page:
     page.code(f"make report RUN={SOMEWHERE}/{answer.folder}")
     page.paragraph(_WORDS["evidence"])
     page.code(f"make defend RUN={SOMEWHERE}/{answer.folder} CELL=try")
+    page.paragraph(_WORDS["lines" if answer.text is None else "text"])
     return page
 
 
