@@ -28,7 +28,7 @@ def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
     asked = {arm: _ask(course, several=len(courses) > 1) for arm, course in courses.items()}
     wanted = {arm: cases for arm, cases in asked.items() if cases}
     starts_s = math.fsum(_find_start(courses[arm], loaded) for arm in wanted)
-    runs_s = math.fsum(_find_run(courses[arm]) * len(cases) for arm, cases in wanted.items())
+    runs_s = math.fsum(_find_run(courses[arm], case) for arm in wanted for case in wanted[arm])
     share = min(1.0, (left_s - starts_s) / runs_s) if runs_s else float(left_s > starts_s)
     runs = {
         arm: ["+".join(case) or BASE for case in cases[: max(0, int(share * len(cases)))]]
@@ -50,8 +50,10 @@ def _find_start(course: Course, loaded: LoadedCampaign) -> float:
     return max(starts, default=START_S)
 
 
-def _find_run(course: Course) -> float:
-    return statistics.fmean([run.spent_s for run in course.runs] or [START_S])
+def _find_run(course: Course, case: Case) -> float:
+    """The seconds of a run: as those of its case, or else of any."""
+    own = [run.spent_s for run in course.runs if run.tries == case]
+    return statistics.fmean(own or [run.spent_s for run in course.runs] or [START_S])
 
 
 def _ask(course: Course, *, several: bool) -> list[Case]:

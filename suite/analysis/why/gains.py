@@ -67,26 +67,22 @@ def find_pairs(runs: Iterable[Run]) -> dict[Key, list[Pair]]:
 
 
 def find_gains(
-    pairs: Mapping[Case, Sequence[Pair]], *, comparisons: int, is_blind: Callable[[Case], bool]
-) -> dict[Case, Gain]:
-    """What changes give on an arm, all on top of the same; ``is_blind``: CPU seconds say nothing of them.
+    pairs: Mapping[Key, Sequence[Pair]], *, comparisons: int, is_blind: Callable[[Key], bool]
+) -> dict[Key, Gain]:
+    """By key what the change gives, all on one arm; ``is_blind``: CPU seconds say nothing of it.
 
-    The noise is theirs, and of what they are on top of: shorter steps make more of it.
+    The noise is that of all pairs, and of equal runs of a round, whatever they are on top of: three pairs
+    alone know little of theirs.
     """
-    before = {run.number: run for of in pairs.values() for run, _ in of}.values()
-    blocks = {run.block for run in before}
-    wall, cpu = (
-        {block: [log(clock(run)) for run in before if run.block == block] for block in blocks}
-        for clock in (lambda run: run.seconds, lambda run: run.cpu_s)
-    )
+    runs = {run.number: run for of in pairs.values() for pair in of for run in pair}.values()
+    wall, cpu = _group(runs, lambda run: run.seconds), _group(runs, lambda run: run.cpu_s)
     ratios = {
-        case: [log(base.seconds) - log(run.seconds) for base, run in of]
-        for case, of in pairs.items()
+        key: [log(base.seconds) - log(run.seconds) for base, run in of] for key, of in pairs.items()
     }
     # CPU seconds depend little on when a run was: all runs without the change in the round count.
     by_cpu = {
-        case: [statistics.fmean(cpu[run.block]) - log(run.cpu_s) for _, run in of]
-        for case, of in pairs.items()
+        key: [statistics.fmean(cpu[run.block, key.on]) - log(run.cpu_s) for _, run in of]
+        for key, of in pairs.items()
     }
     plain, robust = (
         find_common_ratios(ratios, wall.values(), comparisons=comparisons, robust=robust)
@@ -94,10 +90,20 @@ def find_gains(
     )
     clocks = find_common_ratios(by_cpu, cpu.values(), comparisons=1)
     gains = {}
-    for case in pairs:
-        gain = Gain(robust[case], clocks[case], is_blind(case))
-        gains[case] = gain if gain.agreed else gain._replace(wall=plain[case])
+    for key in pairs:
+        gain = Gain(robust[key], clocks[key], is_blind(key))
+        gains[key] = gain if gain.agreed else gain._replace(wall=plain[key])
     return gains
+
+
+def _group(
+    runs: Iterable[Run], clock: Callable[[Run], float | None]
+) -> dict[tuple[int, Case], list[float]]:
+    """Logarithms by round and by what the runs have."""
+    groups: dict[tuple[int, Case], list[float]] = {}
+    for run in runs:
+        groups.setdefault((run.block, run.tries), []).append(log(clock(run)))
+    return groups
 
 
 def log(seconds: float | None) -> float:

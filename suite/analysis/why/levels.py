@@ -14,7 +14,7 @@ from functools import cached_property
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.numbers import FEWEST
 from suite.analysis.result.why import TryStanding
-from suite.analysis.why.gains import Case, Gain, Pair, find_gains, find_pairs
+from suite.analysis.why.gains import Case, Gain, Key, find_gains, find_pairs
 from suite.analysis.why.runs import Run, read_runs
 from suite.analysis.why.training import ORDER, compare_training
 from suite.model.why import BASE, Inquiry, Training, Try
@@ -198,10 +198,11 @@ class Course:
         self.tries = plan.tries.get(arm, [])
         self.runs = [run for run in runs if run.arm == arm]
         self.asked = Counter(case for of in plan.rounds for case in of.runs.get(arm, ()))
-        self.comparisons = PER_TRY * max(1, sum(map(len, plan.tries.values())))
-        self.pairs: dict[Case, dict[Case, list[Pair]]] = {}
-        for key, pairs in find_pairs(self.runs).items():
-            self.pairs.setdefault(key.on, {})[key.tries] = pairs
+        self.gains = find_gains(
+            find_pairs(self.runs),
+            comparisons=PER_TRY * max(1, sum(map(len, plan.tries.values()))),
+            is_blind=self._is_blind,
+        )
 
     @cached_property
     def watched(self) -> Run | None:
@@ -226,14 +227,9 @@ class Course:
         """How often a case was asked for, whether or not it came back."""
         return self.asked["+".join(tries) or BASE]
 
-    def find_gains(self, on: Case) -> dict[Case, Gain]:
-        """What was gained on top of these fixes, by the cases of the runs."""
-        waits = {change.name for change in self.tries if change.waits}
-        return find_gains(
-            self.pairs.get(on, {}),
-            comparisons=self.comparisons,
-            is_blind=lambda case: self.gpu or not waits.isdisjoint(case[len(on) :]),
-        )
+    def _is_blind(self, key: Key) -> bool:
+        added = key.tries[len(key.on) :]
+        return self.gpu or any(change.waits for change in self.tries if change.name in added)
 
     @cached_property
     def levels(self) -> list[Level]:
@@ -241,23 +237,23 @@ class Course:
         levels: list[Level] = []
         while not levels or levels[-1].pick:
             on = tuple(level.pick.change.name for level in levels if level.pick)
-            gains = self.find_gains(on)
-            tries = [
-                self.judge(on, change, gains) for change in self.tries if is_worth(change, levels)
-            ]
-            levels.append(Level(on=on, tries=tries))
+            worth = [change for change in self.tries if is_worth(change, levels)]
+            levels.append(Level(on=on, tries=[self.judge(on, change) for change in worth]))
         return levels
 
     @property
     def together(self) -> Gain | None:
         """What the fixes that were kept give at once."""
-        return self.find_gains(()).get(self.levels[-1].on)
+        return self.gains.get(Key(self.arm, (), self.levels[-1].on))
 
-    def judge(self, on: Case, change: Try, gains: dict[Case, Gain]) -> Judged:
+    def judge(self, on: Case, change: Try) -> Judged:
         """What came of a try on top of these fixes."""
         case = (*on, change.name)
         judged = Judged(change=change, on=on, asked=self.count_asked(*case))
-        runs, gain = [run for run in self.runs if run.tries == case], gains.get(case)
+        runs, gain = (
+            [run for run in self.runs if run.tries == case],
+            self.gains.get(Key(self.arm, on, case)),
+        )
         sound = [run for run in runs if run.counts]
         if sound and not any(run.applied for run in sound):
             return replace(judged, standing="no effect", reason="")

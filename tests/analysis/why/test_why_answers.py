@@ -276,6 +276,19 @@ def test_a_printed_time_is_no_number_of_the_training() -> None:
     assert find(found, "eager-off").training == "unchanged"
 
 
+def test_a_gain_has_an_interval_and_a_name_from_three_pairs_on() -> None:
+    # What is left suffices for one more pair, and for two.
+    few, enough = (ask(make_script(input=0.4, budget_s=budget_s)) for budget_s in (142.0, 152.0))
+    assert [len(found.causes) for found in (few, enough)] == [0, 1]
+    for found, pairs in ((few, 2), (enough, 3)):
+        tried = find(found, "cache:30")
+        assert tried.gain is not None
+        assert tried.gain.n == pairs
+        assert tried.gain.value == pytest.approx(0.44 / 0.048, rel=0.05)
+    gains = [tried.gain for found in (few, enough) for tried in found.tried if tried.gain]
+    assert {(gain.n >= 3, gain.low is None) for gain in gains} == {(False, True), (True, False)}
+
+
 def test_no_name_where_a_try_had_no_run() -> None:
     script = make_script(input=0.4, budget_s=75.0)
     loaded = run_course(script)
