@@ -12,8 +12,8 @@ from suite.analysis.why.levels import MOST_ASKED, Course, Level, follow
 from suite.model import container_seconds
 from suite.model.why import BASE, Round
 
-GROUP = 3
-"""So many tries are looked at between two runs without them."""
+GROUP = 4
+"""So many tries are looked at between two runs without them: none is further than two runs from one."""
 
 START_S = 10.0
 """What a container takes besides its runs, where nobody knows yet."""

@@ -45,7 +45,7 @@ def test_first_the_script_as_it_is_then_each_change_once_what_takes_long_last() 
     ]
     assert (screening[0], screening[-1]) == ("base", "base")
     between = "".join("b" if case == "base" else "." for case in screening).strip("b").split("b")
-    assert {len(tries) for tries in between} == {3}
+    assert {len(tries) for tries in between} == {4}
 
 
 def test_pairs_are_alternated_and_a_kept_fix_is_in_all_that_follows() -> None:
@@ -206,8 +206,8 @@ def test_the_watched_run_is_in_no_pair_and_each_try_beside_its_nearest() -> None
         number: [base.number for base, _ in of]
         for number, of in ((key.tries[-1], pairs[key]) for key in pairs if key.on == ())
     }
-    # Runs 2 to 6 are base, three tries, base; of two that are as near, the one before.
-    assert [beside[name][0] for name in NAMES[:3]] == [2, 2, 6]
+    # Runs 2 to 7 are base, four tries, base.
+    assert [beside[name][0] for name in NAMES[:4]] == [2, 2, 7, 7]
     for key, of in pairs.items():
         assert all((base.tries, run.tries) == (key.on, key.tries) for base, run in of)
         assert len({base.number for base, _ in of}) == len(of)
