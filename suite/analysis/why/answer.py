@@ -123,9 +123,8 @@ def _name_cause(arm: str, level: Level, helping: Sequence[Judged], left: float) 
 
 
 def _describe(tried: Judged) -> result.Change:
-    told = {"gain": tried.gain and _tell(tried.gain.wall), "training": None}
-    if tried.change.kind == "fix":
-        told["training"] = tried.made
+    training = tried.made if tried.change.kind == "fix" else None
+    told: dict[str, object] = {"gain": tried.gain and _tell(tried.gain.wall), "training": training}
     return result.Change(**share_fields(tried.change, result.Change) | told)
 
 
