@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect
+from itertools import accumulate
 
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.numbers import FEWEST
@@ -15,51 +17,45 @@ from suite.model.why import BASE, Round
 GROUP = 4
 """So many tries are looked at between two runs without them: none is further than two runs from one."""
 
-START_S = 10.0
-"""What a container takes besides its runs, where nobody knows yet."""
-
 
 def next_round(loaded: LoadedCampaign, left_s: float) -> Round | None:
-    """The runs of the next round by arm, of which the first of an arm is to be watched; None: it is over.
+    """The runs of the next round by arm; None: it is over.
 
-    What does not fit into ``left_s`` seconds is cut off at the end of each arm's runs.
+    What does not fit into an arm's part of ``left_s`` seconds is cut off at the end of its runs.
     """
     courses = follow(loaded)
     asked = {arm: _ask(course, several=len(courses) > 1) for arm, course in courses.items()}
     wanted = {arm: cases for arm, cases in asked.items() if cases}
-    starts_s = math.fsum(_find_start(courses[arm], loaded) for arm in wanted)
-    runs_s = math.fsum(_find_run(courses[arm], case) for arm in wanted for case in wanted[arm])
-    share = min(1.0, (left_s - starts_s) / runs_s) if runs_s else float(left_s > starts_s)
-    runs = {
-        arm: ["+".join(case) or BASE for case in cases[: max(0, int(share * len(cases)))]]
-        for arm, cases in wanted.items()
-    }
-    # One run alone is beside no other; but the first, which is watched.
-    runs = {arm: of for arm, of in runs.items() if len(of) > 1 or (of and len(wanted[arm]) == 1)}
+    runs = {}
+    for arm, cases in wanted.items():
+        spare_s = left_s / len(wanted) - _find_start(courses[arm], loaded)
+        fit = bisect(list(accumulate(_find_run(courses[arm], case) for case in cases)), spare_s)
+        # One run alone is beside no other.
+        if fit > 1 or fit == len(cases):
+            runs[arm] = ["+".join(case) or BASE for case in cases[:fit]]
     return Round(runs=runs) if runs else None
 
 
 def _find_start(course: Course, loaded: LoadedCampaign) -> float:
     """The seconds of a container on an arm besides its runs, at the most."""
-    starts = (
+    return max(
         container_seconds(document)
         - math.fsum(run.spent_s for run in course.runs if run.block == document.invocation.block)
         for document in loaded.documents
         if document.invocation.arm == course.arm
     )
-    return max(starts, default=START_S)
 
 
 def _find_run(course: Course, case: Case) -> float:
     """The seconds of a run: as those of its case, or else of any."""
     own = [run.spent_s for run in course.runs if run.tries == case]
-    return statistics.fmean(own or [run.spent_s for run in course.runs] or [START_S])
+    return statistics.fmean(own or [run.spent_s for run in course.runs])
 
 
 def _ask(course: Course, *, several: bool) -> list[Case]:
     """The cases that an arm is to run next, in their order; empty: nothing."""
     if not course.watched:
-        return [()] * (not course.count_asked())
+        return []
     level = course.levels[-1]
     pairs = course.together.wall.n if course.together else 0
     if len(level.on) > 1 and pairs < FEWEST and course.count_asked(*level.on) < MOST_ASKED:

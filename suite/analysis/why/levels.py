@@ -98,7 +98,7 @@ class Judged:
     def most(self) -> float:
         """The largest share of the time that it may take away, as far as its runs have shown."""
         work = self.gain.work if self.gain else None
-        return 1 - math.exp(-(math.log(work.most) if work and work.high else self.size + UNSEEN))
+        return 1 - 1 / (work.most if work and work.high else math.exp(self.size + UNSEEN))
 
     @property
     def made(self) -> Training:
