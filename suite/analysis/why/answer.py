@@ -51,7 +51,7 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
         causes += [*_name_device(base, other), *_name_device(other, base)]
     cpu, gpu = batches.get(False, {}), batches.get(True, {})
     by_batch = {batch: _compare(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu)}
-    slower = [batch for batch, ratio in by_batch.items() if ratio.most >= 1]
+    slower = max((batch for batch, ratio in by_batch.items() if ratio.most >= 1), default=0)
     found = {
         "schema": result.SCHEMA,
         "analysed_by": __version__,
@@ -69,7 +69,7 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
         "together": dict(_find_together(timed)),
         "ratios": ratios,
         "by_batch": by_batch,
-        "gpu_wins_from": min(by_batch.keys() - range(max(slower, default=0) + 1), default=None),
+        "gpu_wins_from": min((batch for batch in by_batch if batch > slower), default=None),
         "price": find_price(plan),
     }
     return hand_over(result.Answer(**share_fields(plan, result.Answer) | found))

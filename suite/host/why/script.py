@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from suite.errors import UsageError
 from suite.host.campaign.options import Options
 from suite.host.engine import Engine, Volume
@@ -125,10 +127,8 @@ def _judge_lock(lock: Path) -> str:
             f"REQUIREMENTS={lock} has no hashes",
             f"`uv pip compile --generate-hashes {lock.name} -o lock.txt`, then REQUIREMENTS=lock.txt",
         )
-    names = {
-        re.sub("[-_.]+", "-", n).lower() for n in re.findall(r"^(\w[\w.-]*)", text, re.MULTILINE)
-    }
-    if given := sorted(names & set(_GIVEN)):
+    names = map(canonicalize_name, re.findall(r"^(\w[\w.-]*)", text, re.MULTILINE))
+    if given := sorted({*names} & {*_GIVEN}):
         raise UsageError(
             f"REQUIREMENTS={lock} brings {' and '.join(given)}, which the arm itself has",
             "remove these from the lock; CUDA_IMAGE or LOCAL_PYTHON take another TensorFlow",
