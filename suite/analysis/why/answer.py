@@ -50,6 +50,7 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
         ratios[other.arm] = _compare(base.seconds, other.seconds)
         causes += [*_name_device(base, other), *_name_device(other, base)]
     cpu, gpu = batches.get(False, {}), batches.get(True, {})
+    causes.sort(key=lambda cause: -cause.share)
     by_batch = {batch: _compare(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu)}
     slower = max((batch for batch, ratio in by_batch.items() if ratio.most >= 1), default=0)
     found = {
@@ -64,7 +65,7 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
         "machine": find_machine(loaded),
         "flags": tuple(flag_campaign(loaded)),
         "arms": arms,
-        "causes": tuple(sorted(causes, key=lambda cause: -cause.share)),
+        "causes": tuple(cause for cause in causes if cause.share >= LEAST),
         "tried": tuple(tried for course in courses.values() for tried in _list_tried(course)),
         "together": dict(_find_together(timed)),
         "ratios": ratios,
@@ -79,7 +80,7 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
 
 
 def _name_causes(course: Course) -> list[result.Named]:
-    """The causes of an arm: none where a try that applies had no run."""
+    """What time is lost to on an arm, however little: none where a try that applies had no run."""
     causes: list[result.Named] = []
     left = 1.0
     for level in () if course.simulated else course.levels:
@@ -94,7 +95,7 @@ def _name_causes(course: Course) -> list[result.Named]:
                 causes.remove(twin)
                 share = max(twin.share, named.share)
                 named = structs.replace(named, share=share, ceilings=twin.ceilings)
-            if named.share >= LEAST and (named.fix or not twin):
+            if named.fix or not twin:
                 causes.append(named)
         left *= math.exp(-level.pick.size) if level.pick else 1.0
     return causes

@@ -182,6 +182,8 @@ def test_what_is_little_of_the_unchanged_time_is_listed_and_no_cause() -> None:
     # A quarter of what the cache has left, which is 2 % of the time before.
     found = ask(make_script(step=0.01, input=0.2, callback=0.005, budget_s=600.0, noise=USUAL))
     assert [cause.cause for cause in found.causes] == ["input"]
+    # It is not unknown either: a fix is listed that takes it away.
+    assert found.arms["cpu"].unknown == pytest.approx(0.0141 / 0.215, abs=0.01)
     helps = [(tried.name, tried.on) for tried in found.tried if tried.standing == "helps"]
     assert ("callback:51", ("cache:30",)) in helps
     assert found.together["cpu"].tries == ("cache:30", "callback:51")
