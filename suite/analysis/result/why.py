@@ -118,8 +118,8 @@ class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     step) come besides.  ``clock`` is what progress was counted by: ``fit``, ``train_on_batch``, ``function``
     or ``tape``, at ``line``.  ``batch`` is in examples.  ``runs`` and ``spent_s`` are all of this arm's.
     ``compared_after`` so many steps weights were compared at the latest (None: never).
-    ``unknown`` is the share of the time that nothing explains that was found.  ``repeats`` is by what factor the
-    same run's wall time differed.  ``epoch_cost`` is in the price's currency.  ``reason`` says why
+    ``unknown`` is the share of the time that nothing explains that was found.  ``repeats`` is by what factor
+    the same run's wall time differed.  ``epoch_cost`` is in the price's currency.  ``reason`` says why
     it failed, or ``unproven`` why no number here is proven to be the GPU's.
     """
 
