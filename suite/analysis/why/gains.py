@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from suite.analysis.compare import find_common_ratios
@@ -67,9 +67,9 @@ def find_pairs(runs: Iterable[Run]) -> dict[Key, list[Pair]]:
 
 
 def find_gains(
-    pairs: Mapping[Key, Sequence[Pair]], *, comparisons: int, is_blind: Callable[[Key], bool]
+    pairs: Mapping[Key, Sequence[Pair]], *, comparisons: int, blind: Collection[str]
 ) -> dict[Key, Gain]:
-    """By key what the change gives, all on one arm; ``is_blind``: CPU seconds say nothing of it.
+    """By key what the change gives, all on one arm; of those that are ``blind`` CPU seconds say nothing.
 
     The noise is that of all pairs, and of equal runs of a round, whatever they are on top of: three pairs
     alone know little of theirs.
@@ -91,7 +91,8 @@ def find_gains(
     clocks = find_common_ratios(by_cpu, cpu.values(), comparisons=1)
     gains = {}
     for key in pairs:
-        gain = Gain(robust[key], clocks[key], is_blind(key))
+        unseen = any(name in blind for name in key.tries[len(key.on) :])
+        gain = Gain(robust[key], clocks[key], unseen)
         gains[key] = gain if gain.agreed else gain._replace(wall=plain[key])
     return gains
 

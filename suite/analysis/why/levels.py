@@ -201,7 +201,7 @@ class Course:
         self.gains = find_gains(
             find_pairs(self.runs),
             comparisons=PER_TRY * max(1, sum(map(len, plan.tries.values()))),
-            is_blind=self._is_blind,
+            blind={change.name for change in self.tries if self.gpu or change.waits},
         )
 
     @cached_property
@@ -227,10 +227,6 @@ class Course:
         """How often a case was asked for, whether or not it came back."""
         return self.asked["+".join(tries) or BASE]
 
-    def _is_blind(self, key: Key) -> bool:
-        added = key.tries[len(key.on) :]
-        return self.gpu or any(change.waits for change in self.tries if change.name in added)
-
     @cached_property
     def levels(self) -> list[Level]:
         """What was tried, by what it was tried on top of; the last is where the search is."""
@@ -250,10 +246,8 @@ class Course:
         """What came of a try on top of these fixes."""
         case = (*on, change.name)
         judged = Judged(change=change, on=on, asked=self.count_asked(*case))
-        runs, gain = (
-            [run for run in self.runs if run.tries == case],
-            self.gains.get(Key(self.arm, on, case)),
-        )
+        runs = [run for run in self.runs if run.tries == case]
+        gain = self.gains.get(Key(self.arm, on, case))
         sound = [run for run in runs if run.counts]
         if sound and not any(run.applied for run in sound):
             return replace(judged, standing="no effect", reason="")

@@ -65,7 +65,8 @@ def read_runs(loaded: LoadedCampaign) -> list[Run]:
         steps = 0
         for document in by_block.values():
             for cell in document.cells:
-                if cell.outcome != "pending":
+                # What the end of the budget has cut off was not tried.
+                if cell.outcome not in {"pending", "skipped"}:
                     runs.append(_read_run(loaded.campaign.arm(arm), document, cell, steps))
                     # The first run is the base's, which fixes the window of all others.
                     steps = steps or cell.calls_per_sample or 0

@@ -231,6 +231,15 @@ def test_a_script_that_ends_before_the_window_does_gives_no_gain() -> None:
     assert (tried.standing, tried.reason) == ("failed", "early")
 
 
+def test_a_run_that_the_budget_has_cut_off_is_none() -> None:
+    loaded = run_course(make_script(input=0.4))
+    assert answer(loaded).causes
+    found = answer(_change(loaded, "jit", outcome="skipped", samples_s=[], reason="cut off"))
+    tried = next(tried for tried in found.tried if tried.name == "jit")
+    assert (tried.standing, tried.reason) == ("not tried", "budget")
+    assert (found.causes, found.arms["cpu"].standing) == ((), "undecided")
+
+
 def test_notes_that_nobody_could_have_told_are_refused() -> None:
     loaded = run_course(make_script())
     for text in ("{", '{"printed": "no"}', "[]"):
