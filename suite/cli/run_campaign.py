@@ -21,7 +21,7 @@ from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
-from suite.host.campaign.recorder import Means, Recorder
+from suite.host.campaign.recorder import Means
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS
@@ -133,18 +133,18 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
         )
 
 
-MakeRunner = Callable[[Campaign, Means], Recorder]
+Measure = Callable[[Campaign, Means], object]
 
 
 def start_campaign(
     options: Options,
     draw_plan: Callable[[Options, Arms], Campaign],
-    make_runner: MakeRunner | None = None,
+    measure: Measure | None = None,
 ) -> Store:
     """Measures a new campaign; where it is kept.
 
     ``draw_plan`` makes its plan of the options, as they are settled on this machine, and of the arms that
-    can run here; ``make_runner`` what runs another kind of campaign than bench's.
+    can run here; ``measure`` runs another kind of campaign than bench's.
     """
     check_custom(options, options.arms)
     read_salt()  # an unusable secret is refused before anything begins
@@ -167,7 +167,7 @@ def start_campaign(
                 )
         images = provide(engine, arms, say, options.requirements)
         store = Store.create(here.results, drawn.id)
-        run_campaign(here, store, drawn, arms, images, make_runner=make_runner)
+        run_campaign(here, store, drawn, arms, images, measure=measure)
     return store
 
 
@@ -179,7 +179,7 @@ def run_campaign(
     images: dict[str, Image],
     *,
     resumed: Sequence[Document] = (),
-    make_runner: MakeRunner | None = None,
+    measure: Measure | None = None,
 ) -> None:
     """Runs the campaign, or the rest of it; however it ends, what was measured by then gets its report.
 
@@ -210,10 +210,12 @@ def run_campaign(
         listener=terminal,
         observe=make_observer(here.engine, options.telemetry),
     )
-    runner = make_runner(drawn, means) if make_runner else CampaignRunner(drawn, means, hooks)
     here.terminal.heard = here.lock.expect
     try:
-        runner.run(resumed)
+        if measure is None:
+            CampaignRunner(drawn, means, hooks).run(resumed)
+        else:
+            measure(drawn, means)
     except (KeyboardInterrupt, CrossoverError, OSError):
         with contextlib.suppress(CrossoverError, OSError):
             # The first trouble is the one to tell about; a report that can't be made of half a

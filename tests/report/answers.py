@@ -13,8 +13,7 @@ from suite.analysis.result.numbers import Estimate
 from suite.analysis.result.why import (
     Answer,
     ArmSpeed,
-    Ceiling,
-    Fix,
+    Change,
     Named,
     Together,
     Tried,
@@ -49,6 +48,7 @@ def speed(standing: Any, *, gpu: bool = False, **fields: Any) -> ArmSpeed:
 def attempt(name: str, standing: Any, gain: Estimate | None = None, **fields: Any) -> Tried:
     intervention, _, target = name.partition(":")
     texts = {
+        "arm": "ARMS=cuda",
         "cache": "ds = ds.map(decode).cache()",
         "prefetch": "ds = ds.prefetch(tf.data.AUTOTUNE)",
         "jit_compile": "model.compile(…, jit_compile=True)",
@@ -61,8 +61,7 @@ def attempt(name: str, standing: Any, gain: Estimate | None = None, **fields: An
         "cause": "input" if intervention in {"cache", "prefetch", "from_memory"} else "overhead",
         "kind": "ceiling" if intervention == "from_memory" else "fix",
         "text": texts[intervention],
-        "line": int(target) if target else None,
-        "promised": "unchanged",
+        "line": int(target) if target.isdigit() else None,
         "training": "unchanged" if gain else None,
         "cpu_gain": gain and round(gain.value * 0.97, 3),
         "applied": 196 if gain else 0,
@@ -101,9 +100,9 @@ def make_answer(**fields: Any) -> Answer:
     return Answer(**{**ordinary, **fields})
 
 
-def fix_of(tried: Tried) -> Fix:
+def fix_of(tried: Tried) -> Change:
     names = ("name", "text", "gain", "training", "line", "needs")
-    return Fix(**{name: getattr(tried, name) for name in names})
+    return Change(**{name: getattr(tried, name) for name in names})
 
 
 INPUT = Named(
@@ -112,7 +111,7 @@ INPUT = Named(
     line=30,
     share=0.917,
     fix=fix_of(CACHE),
-    ceilings=(Ceiling(name="from_memory", text=MEMORY.text, gain=MEMORY.gain or estimate(1.0)),),
+    ceilings=(Change(name="from_memory", text=MEMORY.text, gain=MEMORY.gain or estimate(1.0)),),
 )
 OVERHEAD = Named(
     cause="overhead", arm="cpu", line=40, share=0.04, fix=fix_of(STEPS), on=("cache:30",)
@@ -166,10 +165,14 @@ def make_nothing() -> Answer:
     return make_answer(arms={"cpu": speed("nothing")}, tried=(memory, PREFETCH, batch, XLA))
 
 
+ON_GPU = attempt("arm:cuda", "helps", estimate(2.0, 1.8, 2.2))
+
+
 def make_slower() -> Answer:
     """Nothing helps on either, and the GPU is the faster one, at which batch nobody knows."""
     return make_answer(
         arms={"cpu": speed("nothing"), "cuda": speed("nothing", gpu=True)},
+        causes=(Named(cause="device", arm="cpu", line=None, share=0.5, fix=fix_of(ON_GPU)),),
         tried=(PREFETCH, structs.replace(PREFETCH, arm="cuda")),
         ratios={"cuda": estimate(0.5, 0.46, 0.55)},
         by_batch={32: estimate(1.2, 0.9, 1.5)},

@@ -40,8 +40,10 @@ that is open; it seemed to help, and was tried again on top of what helped more;
 never took effect; it helps and trains otherwise than it promised; it had no run."""
 
 
-class Fix(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A change to write: its ``text`` at ``line``, what it gives, and what it makes of the training.
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A fix, which is a change to write: its ``text`` at ``line``, what it gives, and what it makes of the
+    training; or a ceiling, which is what could be given at most: ``text`` says what was taken away, and
+    nothing is said of the training, since it is never offered as a change.
 
     ``name`` is the try's.  ``gain`` is the time before over the time after, its simultaneous interval, by so
     many alternated pairs of runs.  ``needs`` is what it costs besides.
@@ -50,25 +52,16 @@ class Fix(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     text: str
     gain: Estimate
-    training: Training
+    training: Training | None = None
     line: int | None = None
     needs: str = ""
-
-
-class Ceiling(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a change could give at most: ``text`` says what was taken away; never offered as a change."""
-
-    name: str
-    text: str
-    gain: Estimate
-    line: int | None = None
 
 
 class Named(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A cause that was found, by the best of what was tried of it.
 
-    ``share`` is of the unchanged script's time.  ``on`` names the fixes that were made before: it was found
-    on top of them.  ``fix`` keeps the training where any such helps about as much; ``ceilings``
+    ``share`` is of the unchanged script's time, 3 % at least.  ``on`` names the fixes that were made before:
+    it was found on top of them.  ``fix`` keeps the training where any such helps about as much; ``ceilings``
     are those of this cause, the tightest first.
     """
 
@@ -76,8 +69,8 @@ class Named(Struct, frozen=True, kw_only=True, omit_defaults=True):
     arm: str
     line: int | None
     share: float
-    fix: Fix | None = None
-    ceilings: tuple[Ceiling, ...] = ()
+    fix: Change | None = None
+    ceilings: tuple[Change, ...] = ()
     on: tuple[str, ...] = ()
 
 
@@ -87,7 +80,7 @@ class Tried(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``on`` names the fixes that were made in both runs of a pair; a try can be there several times, on others.
     ``gain`` is by wall time, its simultaneous interval over all that was tried and its ``n`` pairs (None: no
     pair); ``cpu_gain`` by CPU seconds of the process.  ``applied`` is how often the change took effect in a
-    run.  ``training`` is what it made of the training (None: not seen), ``promised`` the most that it may.
+    run.  ``training`` is what it made of the training (None: not seen).
     ``reason`` is in the words of whoever gave it up: a run's, or the plan's.
     """
 
@@ -97,7 +90,6 @@ class Tried(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Kind
     text: str
     standing: TryStanding
-    promised: Training
     line: int | None = None
     needs: str = ""
     on: tuple[str, ...] = ()
@@ -126,8 +118,8 @@ class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     step) come besides.  ``clock`` is what progress was counted by: ``fit``, ``train_on_batch``, ``function``
     or ``tape``, at ``line``.  ``batch`` is in examples.  ``runs`` and ``spent_s`` are all of this arm's.
     ``compared_after`` so many steps weights were compared at the latest (None: never).
-    ``unknown`` is the share of the time that no named cause explains.  ``repeats`` is by what factor the
-    same run's wall time differed.  ``epoch_cost`` is in the price's currency.  ``reason`` says why
+    ``unknown`` is the share of the time that nothing explains that was found.  ``repeats`` is by what factor
+    the same run's wall time differed.  ``epoch_cost`` is in the price's currency.  ``reason`` says why
     it failed, or ``unproven`` why no number here is proven to be the GPU's.
     """
 
@@ -161,7 +153,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     applies to the script, by arm in the order in which it was tried; ``together`` is by arm.  ``ratios`` are
     a step's time on an arm over the first arm's.  ``by_batch`` holds the ratio of the GPU's time over the
     CPU's by examples a step, where both arms had them, and ``gpu_wins_from`` is the batch from which on the
-    GPU is the faster one (None: not known).  ``not_tried`` says by arm and try why it had no run.
+    GPU is the faster one (None: not known).
     ``hash`` is the script's SHA-256, ``text`` the script where it was to be included.
     ``flags`` are those that stand over every table.
     """
@@ -187,7 +179,6 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ratios: Mapping[str, Estimate] = field(default_factory=dict)
     by_batch: Mapping[int, Estimate] = field(default_factory=dict)
     gpu_wins_from: int | None = None
-    not_tried: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     price: Price | None = None
     stopped: str | None = None
 

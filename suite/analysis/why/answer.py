@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from msgspec import structs
 
@@ -20,8 +19,7 @@ from suite.analysis.result import why as result
 from suite.analysis.result.numbers import FEWEST, Estimate
 from suite.analysis.statistics.estimate import estimate
 from suite.analysis.statistics.rounding import hand_over, share_fields
-from suite.analysis.why.gains import Key
-from suite.analysis.why.levels import NAMED, Course, Judged, Level, follow
+from suite.analysis.why.levels import LEAST, NAMED, Course, Judged, Level, follow
 from suite.analysis.why.training import ORDER, ROUNDING, compare_training
 from suite.model import container_seconds
 from suite.model.why import Script, Try, Watched
@@ -35,8 +33,6 @@ WIDEST = 1000.0
 HIDDEN = 2.0
 """Where a gain as high as this could hide in the noise of what only wall time sees, nobody can say."""
 
-OUT_OF_TIME = "budget"
-
 
 def answer(loaded: LoadedCampaign) -> result.Answer:
     """The answer of a campaign about a script; deterministic.
@@ -48,17 +44,15 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
     script: Script = plan.script  # type: ignore[attr-defined]  # or it had not been followed
     causes = [cause for course in courses.values() for cause in _name_causes(course)]
     arms = {arm: _describe_arm(loaded, course, causes) for arm, course in courses.items()}
-    tried = [each for course in courses.values() for each in _list_tried(course)]
     timed = [course for course in courses.values() if course.seconds and not course.simulated]
-    ratios = {}
+    ratios, batches = {}, {course.gpu: _list_batches(course) for course in reversed(timed)}
     for base, other in ((timed[0], other) for other in timed[1:] if timed[0].arm == plan.arms[0]):
         ratios[other.arm] = _compare(base.seconds, other.seconds)
         causes += [*_name_device(base, other), *_name_device(other, base)]
-    by_batch = _compare_batches({course.gpu: course for course in reversed(timed)})
-    not_tried: dict[str, dict[str, str]] = {}
-    for each in tried:
-        if each.standing == "not tried":
-            not_tried.setdefault(each.arm, {})[each.name] = each.reason
+    cpu, gpu = batches.get(False, {}), batches.get(True, {})
+    causes.sort(key=lambda cause: -cause.share)
+    by_batch = {batch: _compare(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu)}
+    slower = max((batch for batch, ratio in by_batch.items() if ratio.most >= 1), default=0)
     found = {
         "schema": result.SCHEMA,
         "analysed_by": __version__,
@@ -71,13 +65,12 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
         "machine": find_machine(loaded),
         "flags": tuple(flag_campaign(loaded)),
         "arms": arms,
-        "causes": tuple(sorted(causes, key=lambda cause: -cause.share)),
-        "tried": tuple(tried),
+        "causes": tuple(cause for cause in causes if cause.share >= LEAST),
+        "tried": tuple(tried for course in courses.values() for tried in _list_tried(course)),
         "together": dict(_find_together(timed)),
         "ratios": ratios,
         "by_batch": by_batch,
-        "gpu_wins_from": _find_winning(by_batch),
-        "not_tried": not_tried,
+        "gpu_wins_from": min((batch for batch in by_batch if batch > slower), default=None),
         "price": find_price(plan),
     }
     return hand_over(result.Answer(**share_fields(plan, result.Answer) | found))
@@ -87,7 +80,7 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
 
 
 def _name_causes(course: Course) -> list[result.Named]:
-    """The causes of an arm: none where a try that applies had no run."""
+    """What time is lost to on an arm, however little: none where a try that applies had no run."""
     causes: list[result.Named] = []
     left = 1.0
     for level in () if course.simulated else course.levels:
@@ -95,57 +88,53 @@ def _name_causes(course: Course) -> list[result.Named]:
             break
         for cause in dict.fromkeys(tried.change.cause for tried in level.helping):
             helping = [tried for tried in level.helping if tried.change.cause == cause]
-            named = _name_cause(level, helping, left)
-            before = next((other for other in causes if other.cause == cause), None)
-            if before and not named.fix:
-                # What a fix has left of its cause, at most.
-                share, ceilings = before.share + named.share, named.ceilings
-                causes[causes.index(before)] = structs.replace(
-                    before, share=share, ceilings=ceilings
-                )
-            elif before and not before.fix:
-                share = max(before.share, named.share)
-                fields = {"share": share, "ceilings": before.ceilings}
-                causes[causes.index(before)] = structs.replace(named, **fields)
-            else:
+            named = _name_cause(course.arm, level, helping, left)
+            twin = next((c for c in causes if c.cause == cause and not (c.fix and named.fix)), None)
+            if twin is not None and named.fix:
+                # A fix of what only a ceiling has shown so far.
+                causes.remove(twin)
+                share = max(twin.share, named.share)
+                named = structs.replace(named, share=share, ceilings=twin.ceilings)
+            if named.fix or not twin:
                 causes.append(named)
         left *= math.exp(-level.pick.size) if level.pick else 1.0
     return causes
 
 
-def _name_cause(level: Level, helping: Sequence[Judged], left: float) -> result.Named:
+def _name_cause(arm: str, level: Level, helping: Sequence[Judged], left: float) -> result.Named:
     """One cause by what helps against it; ``left`` is the share of the unchanged script's time that the fixes
     before have left."""
     best = max(helping, key=lambda tried: tried.size)
     fix = next((tried for tried in helping if tried.change.kind == "fix"), None)
-    least = fix.size if fix else math.log(NAMED)
     ceilings = [
         tried
         for tried in sorted(level.tries, key=lambda tried: tried.size)
         if (tried.change.kind, tried.change.cause) == ("ceiling", best.change.cause)
-        and tried.size >= least
+        and tried.size >= (fix.size if fix else math.log(NAMED))
     ]
     return result.Named(
         cause=best.change.cause,
-        arm=best.key.arm,
+        arm=arm,
         line=(fix or best).change.line,
         share=left * (1 - math.exp(-best.size)),
-        fix=result.Fix(**_describe(fix, result.Fix), training=fix.made) if fix else None,
-        ceilings=tuple(result.Ceiling(**_describe(t, result.Ceiling)) for t in ceilings),
+        fix=_describe(fix) if fix else None,
+        ceilings=tuple(map(_describe, ceilings)),
         on=level.on,
     )
 
 
-def _describe(tried: Judged, struct: type[Any]) -> dict[str, Any]:
-    fields = share_fields(tried.change, struct) | {"gain": tried.gain and _tell(tried.gain.wall)}
-    return {name: value for name, value in fields.items() if name != "training"}
+def _describe(tried: Judged) -> result.Change:
+    training = tried.made if tried.change.kind == "fix" else None
+    told: dict[str, object] = {"gain": tried.gain and _tell(tried.gain.wall), "training": training}
+    return result.Change(**share_fields(tried.change, result.Change) | told)
 
 
 def _tell(found: Estimate) -> Estimate:
-    """What a reader gets of it: the value, its interval and the pairs."""
-    if found.low and found.high and found.high > WIDEST * found.low:
-        return Estimate(value=found.value, low=None, high=None, n=found.n)
-    return Estimate(value=found.value, low=found.low, high=found.high, n=found.n)
+    """What a reader gets of it: the value and the pairs, and from three of these on its interval."""
+    low, high = found.low, found.high
+    if found.n < FEWEST or not low or not high or high > WIDEST * low:
+        low = high = None
+    return Estimate(value=found.value, low=low, high=high, n=found.n)
 
 
 def _compare(base: Sequence[float], other: Sequence[float]) -> Estimate:
@@ -167,8 +156,9 @@ def _name_device(slow: Course, fast: Course) -> Iterator[result.Named]:
         text=f"ARMS={fast.arm}",
         training="distribution",
     )
-    training = compare_training(change, fast.base, slow.base, gain.value) or change.training
-    fix = result.Fix(name=change.name, text=change.text, gain=gain, training=training)
+    training = compare_training(change, fast.select(), slow.select(), gain.value)
+    told = {"gain": gain, "training": training or change.training}
+    fix = result.Change(**share_fields(change, result.Change) | told)
     yield result.Named(cause="device", arm=slow.arm, line=None, share=1 - 1 / gain.value, fix=fix)
 
 
@@ -188,8 +178,7 @@ def _describe_arm(
         runs=len(course.runs),
         spent_s=math.fsum(map(container_seconds, documents)),
     )
-    watched = course.watched
-    first = next(iter(course.base), watched)
+    first = next(iter(course.select()), course.watched)
     if first is None or first.seconds is None:
         failed = next(iter(course.runs), None)
         reason = failed.reason if failed else loaded.campaign.not_run.get(arm.name, "no-run")
@@ -197,7 +186,7 @@ def _describe_arm(
     seconds = course.seconds or [first.seconds]
     told, step = first.evidence, estimate(seconds)
     epoch_s = told.get("epoch_steps", 0.0) * step.value
-    seen = (watched and watched.notes.watched) or Watched(clock="")
+    seen = (course.watched and course.watched.notes.watched) or Watched(clock="")
     reached = [int(name.removeprefix("norm.")) for name in ROUNDING if name in told]
     return structs.replace(
         bare,
@@ -223,80 +212,57 @@ def _find_standing(course: Course, causes: Sequence[result.Named]) -> result.Sta
         return "failed"
     if course.simulated or causes:
         return "simulated" if course.simulated else "named"
-    level = course.levels[-1]
-    if level.missing:
+    if course.levels[-1].missing:
         return "undecided"
-    if any(tried.is_blind and tried.gain.wall.most > HIDDEN for tried in level.tries if tried.gain):
+    tries = course.levels[-1].tries
+    if any(t.gain and t.gain.work is None and t.gain.wall.most > HIDDEN for t in tries):
         return "noisy"
-    if all(
-        tried.standing in {"no gain", "no effect", "failed", "otherwise"} for tried in level.tries
-    ):
+    if {t.standing for t in tries} <= {"no gain", "no effect", "failed", "otherwise"}:
         return "nothing"
     return "noisy" if max(course.seconds) > NOISY * min(course.seconds) else "undecided"
 
 
-def _compare_batches(courses: Mapping[bool, Course]) -> dict[int, Estimate]:
-    """By examples a step the GPU's time over the CPU's, where both had three runs of it."""
-    if len(courses) < 2:
-        return {}
-    cpu, gpu = (_list_batches(courses[on_gpu]) for on_gpu in (False, True))
-    ratios = {batch: _compare(cpu[batch], gpu[batch]) for batch in sorted(cpu.keys() & gpu.keys())}
-    return {batch: ratio for batch, ratio in ratios.items() if ratio.n >= FEWEST}
-
-
 def _list_batches(course: Course) -> dict[int, list[float]]:
-    """By examples a step the seconds that the work of one step of the unchanged script takes."""
-    batches, batch = {1.0: course.seconds}, _find_batch(course)
-    for change in course.tries:
-        if change.scale > 1:
-            runs = course.select(change.name)
-            batches[change.scale] = [run.seconds for run in runs if run.seconds and run.applied]
-    return {round(batch * scale): of for scale, of in batches.items() if of} if batch else {}
+    """By examples a step the seconds that the work of one step of the unchanged script takes, where three
+    runs tell."""
+    scales = {change.name: change.scale for change in course.tries if change.scale > 1}
+    cases = {1.0: course.select()}
+    cases |= {of: [r for r in course.select(name) if r.applied] for name, of in scales.items()}
+    batch = _find_batch(course)
+    return {
+        round(batch * scale): [run.seconds for run in runs if run.seconds]
+        for scale, runs in cases.items()
+        if batch and len(runs) >= FEWEST
+    }
 
 
 def _find_batch(course: Course) -> int | None:
     """The examples of a step: where a larger batch would be set, or as they were seen anywhere."""
     seen = course.watched and course.watched.notes.watched
     counts = seen.counts if seen else {}
-    places = [
-        *(f"batch:{change.line}" for change in course.tries if change.scale > 1),
-        "batch",
-        *counts,
-    ]
-    found = (counts[name] for name in places if name in counts and name.startswith("batch"))
-    return round(next(found, 0.0)) or None
-
-
-def _find_winning(by_batch: Mapping[int, Estimate]) -> int | None:
-    """The batch from which on the GPU is the faster one at all that are known."""
-    winning = None
-    for batch in sorted(by_batch, reverse=True):
-        if by_batch[batch].most >= 1:
-            break
-        winning = batch
-    return winning
+    places = [f"batch:{change.line}" for change in course.tries if change.scale > 1]
+    names = [name for name in (*places, "batch", *counts) if name in counts]
+    return next((round(counts[name]) for name in names if name.startswith("batch")), None)
 
 
 # --- Tries --------------------------------------------------------------------------------------------
 
 
 def _list_tried(course: Course) -> Iterator[result.Tried]:
-    for number, level in enumerate(course.levels):
+    """All that applies, in the order in which it was tried."""
+    for level in course.levels:
         for tried in level.tries:
-            standing = tried.standing
+            standing, gain = tried.standing, tried.gain
             if level.pick and tried is not level.pick and standing in {"undecided", "helps"}:
                 standing = "superseded"
-            if standing == "not tried" and number:
+            if standing == "not tried" and level.on:
                 continue
             of_change = share_fields(tried.change, result.Tried)
             of_try = {
                 "arm": course.arm,
-                "on": level.on,
                 "standing": standing,
-                "promised": tried.change.training,
-                "gain": tried.gain and _tell(tried.gain.wall),
-                "cpu_gain": tried.gain.cpu.value if tried.gain and tried.gain.cpu else None,
-                "reason": OUT_OF_TIME if standing == "not tried" else tried.reason,
+                "gain": gain and _tell(gain.wall),
+                "cpu_gain": gain and gain.cpu.value,
             }
             yield result.Tried(**of_change | share_fields(tried, result.Tried) | of_try)
 
@@ -305,14 +271,11 @@ def _find_together(courses: Sequence[Course]) -> Iterator[tuple[str, result.Toge
     """What the fixes that were kept give at once, where enough pairs show it."""
     for course in courses:
         kept = [level.pick for level in course.levels if level.pick]
-        gain = course.gains.get(Key(course.arm, (), course.levels[-1].on))
-        if kept and gain and gain.wall.n >= FEWEST:
-            yield (
-                course.arm,
-                result.Together(
-                    tries=course.levels[-1].on,
-                    gain=_tell(gain.wall),
-                    training=max((tried.made for tried in kept), key=ORDER.index),
-                    step=estimate(course.seconds).value / gain.wall.value,
-                ),
+        if kept and (gain := course.together) and gain.wall.n >= FEWEST:
+            together = result.Together(
+                tries=course.levels[-1].on,
+                gain=_tell(gain.wall),
+                training=max((tried.made for tried in kept), key=ORDER.index),
+                step=estimate(course.seconds).value / gain.wall.value,
             )
+            yield course.arm, together

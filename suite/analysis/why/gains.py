@@ -7,35 +7,42 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from suite.analysis.compare import find_common_ratios
 from suite.analysis.result.numbers import Estimate
 from suite.analysis.why.runs import Run
 
+Case = tuple[str, ...]
+"""The names of the tries that a run has."""
+
 
 class Key(NamedTuple):
     """On an arm, runs with these tries beside runs with those that they are ``on`` top of."""
 
     arm: str
-    on: tuple[str, ...]
-    tries: tuple[str, ...]
+    on: Case
+    tries: Case
 
 
 class Gain(NamedTuple):
-    """The time before over the time after: by wall time the interval holds for all that is tried together,
-    by CPU seconds of the process (None: they are unknown, or blind) for this one.  ``agreed``: these see
-    at least half of it, in logarithms."""
+    """The time before over the time after: by ``wall`` time the interval holds for all that is tried
+    together, by ``cpu`` seconds of the process for this one.  ``blind``: these say nothing of it."""
 
     wall: Estimate
-    cpu: Estimate | None
-    agreed: bool = False
+    cpu: Estimate
+    blind: bool
 
     @property
-    def is_seen(self) -> bool:
-        """Whether CPU seconds say that a change helps."""
-        return self.cpu is not None and self.cpu.low is not None and self.cpu.low > 1
+    def work(self) -> Estimate | None:
+        """What CPU seconds say of it; None: nothing."""
+        return None if self.blind else self.cpu
+
+    @property
+    def agreed(self) -> bool:
+        """Whether CPU seconds see at least half of it, in logarithms."""
+        return self.work is not None and self.work.value**2 >= self.wall.value
 
 
 Pair = tuple[Run, Run]
@@ -51,11 +58,8 @@ def find_pairs(runs: Iterable[Run]) -> dict[Key, list[Pair]]:
     pairs: dict[Key, list[Pair]] = {}
     for run in counted:
         for on in dict.fromkeys([run.tries[:-1], ()]) if run.tries else ():
-            beside = [
-                other
-                for other in counted
-                if (other.arm, other.block, other.tries) == (run.arm, run.block, on)
-            ]
+            wanted = (run.arm, run.block, on)
+            beside = [other for other in counted if (other.arm, other.block, other.tries) == wanted]
             if beside:
                 nearest = min(beside, key=lambda other: abs(other.number - run.number))
                 pairs.setdefault(Key(run.arm, on, run.tries), []).append((nearest, run))
@@ -63,47 +67,46 @@ def find_pairs(runs: Iterable[Run]) -> dict[Key, list[Pair]]:
 
 
 def find_gains(
-    pairs: Mapping[Key, Sequence[Pair]], *, comparisons: int, is_blind: Callable[[Key], bool]
+    pairs: Mapping[Key, Sequence[Pair]], *, comparisons: int, blind: Collection[str]
 ) -> dict[Key, Gain]:
-    """By key what the change gives; ``is_blind``: CPU seconds say nothing of it.
+    """By key what the change gives, all on one arm; of those that are ``blind`` CPU seconds say nothing.
 
-    The noise is that of an arm, and of what the changes are on top of: shorter steps make more of it.
+    The noise is that of all pairs, and of equal runs of a round, whatever they are on top of: three pairs
+    alone know little of theirs.
     """
-    gains: dict[Key, Gain] = {}
-    for arm, on in dict.fromkeys(key[:2] for key in pairs):
-        family = {key: of for key, of in pairs.items() if key[:2] == (arm, on)}
-        before = {run.number: run for of in family.values() for run, _ in of}.values()
-        ratios = {
-            key: [log(base.seconds) - log(run.seconds) for base, run in of]
-            for key, of in family.items()
-        }
-        alike = _group((run.block, log(run.seconds)) for run in before)
-        plain, robust = (
-            find_common_ratios(ratios, alike.values(), comparisons=comparisons, robust=robust)
-            for robust in (False, True)
-        )
-        # CPU seconds depend little on when a run was: all runs without the change in the round count.
-        cpu = _group((run.block, log(run.cpu_s)) for run in before if run.cpu_s)
-        by_cpu = {
-            key: [statistics.fmean(cpu[run.block]) - log(run.cpu_s) for _, run in of]
-            for key, of in family.items()
-            if all(run.cpu_s and run.block in cpu for _, run in of)
-        }
-        clocks = find_common_ratios(by_cpu, cpu.values(), comparisons=1)
-        for key in family:
-            wall, cpu_gain = robust[key], clocks.get(key)
-            agreed = cpu_gain is not None and cpu_gain.value**2 >= wall.value and not is_blind(key)
-            gains[key] = Gain(wall if agreed else plain[key], cpu_gain, agreed)
+    runs = {run.number: run for of in pairs.values() for pair in of for run in pair}.values()
+    wall, cpu = _group(runs, lambda run: run.seconds), _group(runs, lambda run: run.cpu_s)
+    ratios = {
+        key: [log(base.seconds) - log(run.seconds) for base, run in of] for key, of in pairs.items()
+    }
+    # CPU seconds depend little on when a run was: all runs without the change in the round count.
+    by_cpu = {
+        key: [statistics.fmean(cpu[run.block, key.on]) - log(run.cpu_s) for _, run in of]
+        for key, of in pairs.items()
+    }
+    plain, robust = (
+        find_common_ratios(ratios, wall.values(), comparisons=comparisons, robust=robust)
+        for robust in (False, True)
+    )
+    clocks = find_common_ratios(by_cpu, cpu.values(), comparisons=1)
+    gains = {}
+    for key in pairs:
+        unseen = any(name in blind for name in key.tries[len(key.on) :])
+        gain = Gain(robust[key], clocks[key], unseen)
+        gains[key] = gain if gain.agreed else gain._replace(wall=plain[key])
     return gains
+
+
+def _group(
+    runs: Iterable[Run], clock: Callable[[Run], float | None]
+) -> dict[tuple[int, Case], list[float]]:
+    """Logarithms by round and by what the runs have."""
+    groups: dict[tuple[int, Case], list[float]] = {}
+    for run in runs:
+        groups.setdefault((run.block, run.tries), []).append(log(clock(run)))
+    return groups
 
 
 def log(seconds: float | None) -> float:
     """The logarithm of a time that is known."""
     return math.log(seconds or math.nan)
-
-
-def _group(values: Iterable[tuple[int, float]]) -> dict[int, list[float]]:
-    groups: dict[int, list[float]] = {}
-    for block, value in values:
-        groups.setdefault(block, []).append(value)
-    return groups

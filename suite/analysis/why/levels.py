@@ -14,7 +14,7 @@ from functools import cached_property
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.numbers import FEWEST
 from suite.analysis.result.why import TryStanding
-from suite.analysis.why.gains import Gain, Key, find_gains, find_pairs
+from suite.analysis.why.gains import Case, Gain, Key, find_gains, find_pairs
 from suite.analysis.why.runs import Run, read_runs
 from suite.analysis.why.training import ORDER, compare_training
 from suite.model.why import BASE, Inquiry, Training, Try
@@ -22,13 +22,20 @@ from suite.model.why import BASE, Inquiry, Training, Try
 NAMED = 1.10
 """A gain is one where its interval lies above this: a tenth of the time as it stands."""
 
-ANOTHER = 2.0
-"""The same of what trains otherwise: a larger batch saves something in nearly every script, and is another
-training."""
+SMALL = 1 - 1 / NAMED
+"""The share of the time as it stands that such a gain takes away."""
 
-PROMISING, PROMISING_WAIT, PROMISING_ALONE = 1.07, 1.05, 1.25
-"""What is looked at again: by CPU seconds, or by wall time where they agree; by wall time of what is about
-waiting; and of what is not said to be, since a neighbour makes some such gain in many a run."""
+LEAST = 0.03
+"""A cause takes at least this share of the unchanged script's time: where a fix has left little, a tenth of
+that is nothing that anybody would notice."""
+
+ANOTHER = 2.0
+"""What trains otherwise is a gain above this: a larger batch saves something in nearly every script, and is
+another training."""
+
+PROMISING, PROMISING_ALONE = 1.07, 1.25
+"""What is looked at again: by CPU seconds, or by wall time where they agree or can't see it; and by wall time
+alone, since a neighbour makes some such gain in many a run."""
 
 AGREES = 1.02
 """What CPU seconds have to say at the least where wall time says much more."""
@@ -36,11 +43,14 @@ AGREES = 1.02
 PER_TRY = 2
 """Each try is looked at alone, and on top of what helps more: so many comparisons are there at the most."""
 
-MOST_PAIRS, HOPELESS = 8, 3
-"""Pairs at the most; what would take so many times as many is given up."""
-
 FEWEST_ALONE = 5
 """Pairs where wall time has to show it alone: what CPU seconds don't see is waiting."""
+
+LADDER = (FEWEST, FEWEST_ALONE, 8)
+"""So many pairs decide, or else so many, or else so many."""
+
+HOPELESS = 24
+"""What would take more pairs than this is given up."""
 
 AS_MUCH = 0.7
 """A fix gives about as much as a ceiling where it reaches this share of it, in logarithms."""
@@ -54,20 +64,21 @@ UNSEEN = 0.08
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What came of one try on top of some fixes.
-
-    ``asked`` is how often its runs were asked for.  ``is_blind``: CPU seconds say nothing of it.
-    """
+    """What came of one try on top of the fixes ``on``; ``asked`` is how often its runs were asked for."""
 
     change: Try
-    key: Key
+    on: Case
     asked: int
     standing: TryStanding = "not tried"
     gain: Gain | None = None
     training: Training | None = None
     applied: int = 0
-    reason: str = ""
-    is_blind: bool = False
+    reason: str = "budget"
+
+    @property
+    def case(self) -> Case:
+        """That of its runs."""
+        return (*self.on, self.change.name)
 
     @property
     def pairs(self) -> int:
@@ -79,15 +90,15 @@ class Judged:
         """The gain's logarithm, by the clock that knows it best so far."""
         if self.gain is None:
             return 0.0
-        wall, cpu = self.gain.wall, self.gain.cpu
-        by_cpu = cpu and self.pairs < FEWEST and not self.is_blind and cpu.value > PROMISING
-        return math.log(cpu.value if cpu and by_cpu else wall.value)
+        work = self.gain.work
+        by_cpu = work and self.pairs < FEWEST and work.value > PROMISING
+        return math.log(work.value if work and by_cpu else self.gain.wall.value)
 
     @property
     def most(self) -> float:
-        """What it may give, as far as its runs have shown; a logarithm, too."""
-        cpu = self.gain.cpu if self.gain and not self.is_blind else None
-        return math.log(cpu.high) if cpu and cpu.high else self.size + UNSEEN
+        """The largest share of the time that it may take away, as far as its runs have shown."""
+        work = self.gain.work if self.gain else None
+        return 1 - 1 / (work.most if work and work.high else math.exp(self.size + UNSEEN))
 
     @property
     def made(self) -> Training:
@@ -106,47 +117,30 @@ class Judged:
         return self.change.cause == other.change.cause and (alike or reached)
 
     @property
+    def needed(self) -> int:
+        """The pairs in all that should decide it; as many as there are where no reasonable number would."""
+        more = next((pairs for pairs in LADDER if pairs > self.pairs), self.pairs)
+        if self.gain is None or self.pairs < FEWEST:
+            return more
+        wall = self.gain.wall
+        beyond = math.log(wall.value / find_least(self.change))
+        # Below it, it helps by CPU seconds alone.
+        reach = math.log(wall.value / wall.low) / beyond if wall.low and beyond > 0 else 0.0
+        hopeless = wall.low is None or self.pairs * reach**2 > HOPELESS
+        return self.pairs if hopeless else more
+
+    @property
     def is_open(self) -> bool:
         """Whether more pairs should decide it."""
         return self.standing == "undecided" and self.needed > self.pairs and self.asked < MOST_ASKED
-
-    @property
-    def may_help(self) -> bool:
-        """Whether it helps, or more pairs may show that it does."""
-        return self.standing == "helps" or self.is_open
-
-    @property
-    def needed(self) -> int:
-        """The pairs in all that should decide it; as many as there are where no reasonable number would."""
-        if self.gain is None or self.pairs < FEWEST:
-            return FEWEST
-        if self.pairs < FEWEST_ALONE and not self.gain.agreed:
-            return FEWEST_ALONE
-        wall = self.gain.wall
-        beyond = math.log(
-            wall.value / (NAMED if self.keeps or self.change.kind == "ceiling" else ANOTHER)
-        )
-        if self.pairs >= MOST_PAIRS or wall.low is None:
-            return self.pairs
-        if beyond <= 0:
-            # By CPU seconds alone it helps.
-            return min(MOST_PAIRS, self.pairs + 2)
-        needed = math.ceil(self.pairs * (math.log(wall.value / wall.low) / beyond) ** 2)
-        most = min(MOST_PAIRS, max(needed, self.pairs + 1))
-        return self.pairs if needed > HOPELESS * MOST_PAIRS else most
 
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
     """What was tried on top of the fixes ``on``, in the order of the tries."""
 
-    on: tuple[str, ...]
+    on: Case
     tries: Sequence[Judged]
-
-    @property
-    def missing(self) -> list[Judged]:
-        """What has had no run yet."""
-        return [tried for tried in self.tries if tried.standing == "not tried"]
 
     @cached_property
     def queue(self) -> list[Judged]:
@@ -154,7 +148,8 @@ class Level:
         as much, and of such fixes what changes it least.  Of each cause there is one of a kind, and no
         ceiling that a fix reaches.  A change that trains otherwise is last of all: by the example a larger
         batch thins everything."""
-        helping = sorted((t for t in self.tries if t.may_help), key=lambda tried: -tried.size)
+        helping = [tried for tried in self.tries if tried.standing == "helps" or tried.is_open]
+        helping.sort(key=lambda tried: -tried.size)
         helping = [t for t in helping if t.keeps or t.change.kind == "ceiling"] or helping
         queue: list[Judged] = []
         while helping:
@@ -165,24 +160,34 @@ class Level:
         return queue
 
     @property
+    def best(self) -> Judged | None:
+        """The first line to write that keeps the training."""
+        return next((tried for tried in self.queue if tried.keeps), None)
+
+    @property
+    def missing(self) -> list[Judged]:
+        """What has had no run yet."""
+        return [tried for tried in self.tries if tried.standing == "not tried"]
+
+    @property
     def open(self) -> list[Judged]:
         """What has to be decided next: up to the first fix that would be kept."""
-        keeping = [tried.keeps for tried in self.queue]
-        last = keeping.index(True) + 1 if True in keeping else len(keeping)
-        return [tried for tried in self.queue[:last] if tried.is_open]
+        return [tried for tried in self._list_until(self.best) if tried.is_open]
 
     @property
     def pick(self) -> Judged | None:
         """The fix that is kept; None: nothing, or not yet."""
-        best = next((tried for tried in self.queue if tried.keeps), None)
-        done = best is not None and not self.missing and not self.open
-        return best if best and done and best.standing == "helps" else None
+        best = self.best
+        done = best and best.standing == "helps" and not self.missing and not self.open
+        return best if done else None
 
     @property
     def helping(self) -> list[Judged]:
         """What was shown to help, as far as was looked before a fix was kept."""
-        last = self.queue.index(self.pick) + 1 if self.pick else len(self.queue)
-        return [tried for tried in self.queue[:last] if tried.standing == "helps"]
+        return [tried for tried in self._list_until(self.pick) if tried.standing == "helps"]
+
+    def _list_until(self, last: Judged | None) -> list[Judged]:
+        return self.queue[: self.queue.index(last) + 1] if last else self.queue
 
 
 class Course:
@@ -196,7 +201,7 @@ class Course:
         self.gains = find_gains(
             find_pairs(self.runs),
             comparisons=PER_TRY * max(1, sum(map(len, plan.tries.values()))),
-            is_blind=self._is_blind,
+            blind={change.name for change in self.tries if self.gpu or change.waits},
         )
 
     @cached_property
@@ -209,27 +214,18 @@ class Course:
         """Whether the GPU's driver is a stand-in."""
         return any(run.simulated for run in self.runs)
 
-    @property
-    def base(self) -> list[Run]:
-        """The runs of the unchanged script that came through and were not watched."""
-        return [run for run in self.select() if run.seconds]
+    def select(self, *tries: str) -> list[Run]:
+        """The runs of a case that came through, but for those that were watched."""
+        return [run for run in self.runs if run.tries == tries and run.counts]
 
     @property
     def seconds(self) -> list[float]:
-        """Theirs, for a step."""
-        return [run.seconds for run in self.base if run.seconds]
-
-    def select(self, *tries: str) -> list[Run]:
-        """The runs of a case, but for those that were watched."""
-        return [run for run in self.runs if run.tries == tries and run.notes.watched is None]
+        """Those of a step of the unchanged script."""
+        return [run.seconds for run in self.select() if run.seconds]
 
     def count_asked(self, *tries: str) -> int:
         """How often a case was asked for, whether or not it came back."""
         return self.asked["+".join(tries) or BASE]
-
-    def _is_blind(self, key: Key) -> bool:
-        added = key.tries[len(key.on) :]
-        return self.gpu or any(change.waits for change in self.tries if change.name in added)
 
     @cached_property
     def levels(self) -> list[Level]:
@@ -241,21 +237,26 @@ class Course:
             levels.append(Level(on=on, tries=[self.judge(on, change) for change in worth]))
         return levels
 
-    def judge(self, on: tuple[str, ...], change: Try) -> Judged:
+    @property
+    def together(self) -> Gain | None:
+        """What the fixes that were kept give at once."""
+        return self.gains.get(Key(self.arm, (), self.levels[-1].on))
+
+    def judge(self, on: Case, change: Try) -> Judged:
         """What came of a try on top of these fixes."""
-        key = Key(self.arm, on, (*on, change.name))
-        judged = Judged(change=change, key=key, asked=self.count_asked(*key.tries))
-        runs, gain = self.select(*key.tries), self.gains.get(key)
-        sound = [run for run in runs if run.seconds is not None]
+        case = (*on, change.name)
+        judged = Judged(change=change, on=on, asked=self.count_asked(*case))
+        runs = [run for run in self.runs if run.tries == case]
+        gain = self.gains.get(Key(self.arm, on, case))
+        sound = [run for run in runs if run.counts]
         if sound and not any(run.applied for run in sound):
-            return replace(judged, standing="no effect")
+            return replace(judged, standing="no effect", reason="")
         if gain is None:
-            reason = runs[-1].reason if runs else "lost"
-            reason = "unpaired" if sound else reason
-            failed = replace(judged, standing="failed", reason=reason)
-            return failed if judged.asked > 1 or (runs and not sound) else judged
+            reason = "unpaired" if sound else runs[-1].reason if runs else "lost"
+            failed = judged.asked > 1 or (runs and not sound)
+            return replace(judged, standing="failed", reason=reason) if failed else judged
         training = compare_training(change, sound, self.select(*on), gain.wall.value)
-        standing = _decide(change, gain, wall_alone=self.gpu)
+        standing = _decide(change, gain)
         worst = max(ORDER.index(change.training), ORDER.index("rounding"))
         otherwise = change.kind == "fix" and ORDER.index(training or "unchanged") > worst
         return replace(
@@ -264,7 +265,7 @@ class Course:
             gain=gain,
             training=training,
             applied=max(run.applied for run in sound),
-            is_blind=self._is_blind(key),
+            reason="",
         )
 
 
@@ -280,40 +281,44 @@ def follow(loaded: LoadedCampaign) -> dict[str, Course]:
     return {arm: Course(plan, arm, runs) for arm in plan.arms}
 
 
+def find_least(change: Try) -> float:
+    """What a gain has to exceed."""
+    return ANOTHER if (change.kind, change.training) == ("fix", "otherwise") else NAMED
+
+
 def is_worth(change: Try, levels: Sequence[Level]) -> bool:
-    """Whether a try can give enough on top of the fixes that were kept, and goes with them."""
-    scale = 1.0
+    """Whether a try can be a cause on top of the fixes that were kept, and goes with them."""
+    left = 1.0
     for level, kept in ((level, level.pick) for level in levels if level.pick):
-        other, scale = kept.change, scale * math.exp(kept.size)
-        same_line = (other.cause, other.line) == (change.cause, change.line)
-        if same_line or (other.intervention == change.intervention and not change.line):
-            return False
+        left *= math.exp(-kept.size)
         judged = next((tried for tried in level.tries if tried.change == change), None)
-        if judged and judged.standing in {"failed", "no effect", "withdrawn"}:
+        same_line = (kept.change.cause, kept.change.line) == (change.cause, change.line)
+        same = kept.change.intervention == change.intervention and not change.line
+        if judged is None or same_line or same:
             return False
-        if judged and judged.standing == "helps" and not judged.keeps:
+        if judged.standing not in {"no gain", "otherwise", "undecided", "helps"}:
+            return False
+        if judged.standing == "helps" and not judged.keeps:
             return False
         # What is a small share of the time as it was is a larger one of what is left.
-        if judged and scale * (1 - math.exp(-judged.most)) < 1 - 1 / NAMED:
+        if min(judged.most, left) < max(LEAST, SMALL * left):
             return False
     return True
 
 
-def _decide(change: Try, gain: Gain, *, wall_alone: bool) -> TryStanding:
-    """Whether a try helps, gives nothing, or is still open; ``wall_alone``: CPU seconds say nothing there."""
-    wall, cpu = gain.wall, None if wall_alone else gain.cpu
-    least = PROMISING if cpu and cpu.value > AGREES else PROMISING_ALONE
-    if change.waits or cpu is None:
-        least = PROMISING_WAIT
-    if wall.value <= least and (cpu is None or cpu.value <= PROMISING):
+def _decide(change: Try, gain: Gain) -> TryStanding:
+    """Whether a try helps, gives nothing, or is still open."""
+    wall, work = gain.wall, gain.work
+    least = PROMISING if work is None or work.value > AGREES else PROMISING_ALONE
+    if wall.value <= least and (work is None or work.value <= PROMISING):
         return "no gain"
-    another = change.kind == "fix" and change.training == "otherwise"
-    if another and max(wall.value, cpu.value if cpu else 1.0) <= ANOTHER:
+    named = find_least(change)
+    if named == ANOTHER and max(wall.value, work.value if work else 1.0) <= ANOTHER:
         return "otherwise"
     if wall.n < FEWEST:
         return "undecided"
-    if wall.low is None or wall.low <= (ANOTHER if another else NAMED):
-        seen = cpu is not None and cpu.least > NAMED
-        return "undecided" if seen or wall.value > NAMED else "no gain"
-    seen = wall_alone or (cpu is not None and gain.is_seen and gain.agreed)
-    return "helps" if seen or wall.n >= FEWEST_ALONE else "undecided"
+    if wall.low is None or wall.low <= named:
+        return "undecided" if wall.value > NAMED or (work and work.least > NAMED) else "no gain"
+    # What only wall time shows is waiting; on a GPU it is all that there is.
+    shown = gain.agreed and gain.cpu.least > 1 if work else not change.waits
+    return "helps" if shown or wall.n >= FEWEST_ALONE else "undecided"

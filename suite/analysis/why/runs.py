@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 
 import msgspec
 
@@ -27,8 +25,8 @@ class Run:
 
     ``number`` counts all runs of the campaign in their order, ``block`` is the round.  ``seconds`` and
     ``cpu_s`` are wall and CPU seconds for the work of a step of the unchanged script (None: it failed, for
-    the ``reason``; or it does not count, since it is ``unproven`` to be the GPU's); so many ``steps`` of it
-    are in the window.  ``spent_s`` is what the run took in all.
+    the ``reason``; or it does not count, since it is ``unproven`` to be the GPU's); ``first_step_s`` are
+    those of its first step.  ``spent_s`` is what the run took in all.
     """
 
     arm: str
@@ -38,13 +36,12 @@ class Run:
     seconds: float | None
     cpu_s: float | None
     spent_s: float
-    steps: int = 0
-    first_step_s: float | None = None
-    reason: str = ""
-    unproven: Evidence | None = None
-    simulated: bool = False
-    evidence: Mapping[str, float] = field(default_factory=dict)
-    notes: RunNotes = field(default_factory=RunNotes)
+    first_step_s: float | None
+    reason: str
+    unproven: Evidence | None
+    simulated: bool
+    evidence: Mapping[str, float]
+    notes: RunNotes
 
     @property
     def counts(self) -> bool:
@@ -65,41 +62,37 @@ def read_runs(loaded: LoadedCampaign) -> list[Run]:
     """
     runs = []
     for arm, by_block in counted_documents(loaded).items():
-        read = partial(_read_run, loaded.campaign.arm(arm))
+        steps = 0
         for document in by_block.values():
-            runs += [read(document, cell) for cell in document.cells if cell.outcome != "pending"]
-    runs.sort(key=lambda run: run.number)
-    return [_refuse_short(run, runs) for run in runs]
+            for cell in document.cells:
+                # What the end of the budget has cut off was not tried.
+                if cell.outcome not in {"pending", "skipped"}:
+                    runs.append(_read_run(loaded.campaign.arm(arm), document, cell, steps))
+                    # The first run is the base's, which fixes the window of all others.
+                    steps = steps or cell.calls_per_sample or 0
+    return sorted(runs, key=lambda run: run.number)
 
 
-def _refuse_short(run: Run, runs: list[Run]) -> Run:
-    """The run without its time where the script came to its end long before the base's window did."""
-    steps = next((base.steps for base in runs if base.arm == run.arm and base.steps), 0)
-    if run.seconds is None or not run.evidence.get("ended") or run.steps > SHORTEST * steps:
-        return run
-    return replace(run, seconds=None, cpu_s=None, reason="early")
-
-
-def _read_run(arm: Arm, document: Document, cell: CellResult) -> Run:
+def _read_run(arm: Arm, document: Document, cell: CellResult, steps: int) -> Run:
+    """``steps`` are in the window (0: nobody knows yet)."""
     facts = facts_of(document, cell.container)
     unproven, simulated = None, arm.gpu and is_simulated(document)
     if arm.gpu and not simulated and cell.outcome == "measured":
         unproven = find_unproven(facts, uuid=arm.uuid, posted=True)
     evidence = {name: value for name, value in cell.evidence.items() if value is not None}
-    reason = cell.reason or ("no-time" if not cell.samples_s else "")
+    early = evidence.get("ended") and (cell.calls_per_sample or 0) <= SHORTEST * steps
+    timed = cell.samples_s and evidence.get("cpu_s")
+    reason = cell.reason or ("no-time" if not timed else "early" if early else "")
     sound = cell.outcome == "measured" and not reason and unproven is None
-    spent_s = math.fsum(cell.spent_s.values())
-    if cell.started and cell.ended:
-        spent_s = (cell.ended - cell.started).total_seconds()
+    ends = (cell.started, cell.ended)
     return Run(
         arm=arm.name,
         block=document.invocation.block,
         number=int(cell.params["run"]),
         tries=() if cell.case == BASE else tuple(cell.case.split("+")),
         seconds=cell.samples_s[0] if sound else None,
-        cpu_s=evidence.get("cpu_s") if sound else None,
-        spent_s=spent_s,
-        steps=cell.calls_per_sample or 0,
+        cpu_s=evidence["cpu_s"] if sound else None,
+        spent_s=(ends[1] - ends[0]).total_seconds() if ends[0] and ends[1] else 0.0,
         first_step_s=cell.first_call_s,
         reason=reason,
         unproven=unproven,

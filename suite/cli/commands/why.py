@@ -9,10 +9,11 @@ from suite.analysis.documents.read import load_campaign
 from suite.analysis.why.decide import next_round
 from suite.cli.run_campaign import conclude, start_campaign
 from suite.errors import UsageError
+from suite.host.campaign.arms import Arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.recorder import Means
 from suite.host.gpu.choice import ALL_GPUS
-from suite.host.why.inquiry import Advice, InquiryRunner, plan_inquiry
+from suite.host.why.inquiry import InquiryRunner, plan_inquiry
 from suite.host.why.script import bring
 from suite.model import Campaign
 from suite.model.why import Inquiry, Try, Watched
@@ -35,23 +36,22 @@ def run_why(options: Options) -> int:
         )
     brought = bring(options)
 
-    def make_runner(drawn: Campaign, means: Means) -> InquiryRunner:
+    def measure(drawn: Campaign, means: Means) -> None:
         if brought.note:
             means.listener.say(brought.note)
-        store = means.store
-        advice = Advice(
-            propose=_propose,
-            next_round=lambda left_s: next_round(load_campaign(store.folder), left_s),
-        )
-        return InquiryRunner(cast("Inquiry", drawn), means, brought, advice)
+        folder = means.store.folder
+        InquiryRunner(
+            cast("Inquiry", drawn),
+            means,
+            brought,
+            _propose,
+            lambda left_s: next_round(load_campaign(folder), left_s),
+        ).run()
 
-    return conclude(
-        start_campaign(
-            options,
-            lambda settled, arms: plan_inquiry(settled, arms, brought.script),
-            make_runner,
-        )
-    )
+    def draw(settled: Options, arms: Arms) -> Inquiry:
+        return plan_inquiry(settled, arms, brought.script)
+
+    return conclude(start_campaign(options, draw, measure))
 
 
 def _propose(watched: Watched, gpu: bool) -> Sequence[Try]:

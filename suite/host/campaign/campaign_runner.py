@@ -24,7 +24,6 @@ from suite.host.campaign.listener import (
     format_wait,
 )
 from suite.host.campaign.recorder import Means, Recorder
-from suite.host.engine import Volume
 from suite.host.provision.resources import campaign_volumes
 from suite.model import Campaign, Document, InterimLook, container_seconds
 
@@ -45,22 +44,38 @@ def ask_cells(campaign: Campaign, arm: str, block: int) -> Ask:
     )
 
 
-class CampaignRunner(Recorder):
+class CampaignRunner:
     """Runs a campaign that has been planned, or the rest of one; ``hooks`` read what was measured by then."""
 
     def __init__(self, campaign: Campaign, means: Means, hooks: AnalysisHooks) -> None:
-        super().__init__(campaign, means)
-        self.hooks = hooks
+        self.recorder = Recorder(campaign, means)
+        self.budget, self.write_plan = self.recorder.budget, self.recorder.write_plan
+        self.listener, self.hooks = means.listener, hooks
+        self.arms = [*campaign.arms, *plan.control_arms(campaign)]
         self.documents: dict[tuple[str, int], Document] = {}
         self.fresh = True
 
     @property
-    def volumes(self) -> tuple[Volume, ...]:
-        """See `Recorder`."""
-        return campaign_volumes(self.campaign, self.campaign.cells)
+    def campaign(self) -> Campaign:
+        """The plan as it is by now."""
+        return self.recorder.campaign
 
-    def run_blocks(self, resumed: Sequence[Document]) -> None:
-        """See `Recorder`; an arm whose calibration is refused is left out."""
+    def run(self, resumed: Sequence[Document] = ()) -> Campaign:
+        """Runs every invocation that ``resumed`` does not hold complete; writes as it goes.
+
+        An arm whose calibration is refused is left out.
+
+        Returns:
+            the plan as it is at the end.
+
+        Raises:
+            GpuError, EngineError, UnsoundError: as `Recorder.end_with`.
+        """
+        with self.recorder.end_with(campaign_volumes(self.campaign, self.campaign.cells)):
+            self._run_blocks(resumed)
+        return self.campaign
+
+    def _run_blocks(self, resumed: Sequence[Document]) -> None:
         complete = [document for document in resumed if is_complete(document, self.campaign)]
         self.budget.resume(complete)
         self.documents |= {(d.invocation.arm, d.invocation.block): d for d in complete}
@@ -94,7 +109,7 @@ class CampaignRunner(Recorder):
             left = [name for name in self.arms if name not in sharing]
             if not set(left) & set(self.campaign.arms):
                 raise
-            self.arms, self.refused = left, error
+            self.arms, self.recorder.refused = left, error
             missed = dict.fromkeys(compared, error.what)
             self.write_plan(not_run={**self.campaign.not_run, **missed})
             self.listener.say(describe_refused(error))
@@ -115,7 +130,7 @@ class CampaignRunner(Recorder):
         barred = self.budget.bars_repeat(document)
         self.listener.say(describe_compiled(arm, barred=barred))
         if not barred:
-            document = self.documents[arm, 0] = self.record(arm, 0, 1)
+            document = self.documents[arm, 0] = self._record(arm, 0, 1)
             self.write_plan()
         return document
 
@@ -164,7 +179,7 @@ class CampaignRunner(Recorder):
             if block == 0 or first > last or self.hooks.disturbed(resumed) is None:
                 return resumed
         for repeat in range(first, last + 1):
-            document = self.record(arm, block, repeat)
+            document = self._record(arm, block, repeat)
             # The calibration's samples do not count, and K comes from its fastest calls.
             reason = self.hooks.disturbed(document) if block else None
             if reason is None or repeat == last:
@@ -177,16 +192,13 @@ class CampaignRunner(Recorder):
         self.write_plan()
         return document
 
-    def ask(self, arm: str, block: int) -> Ask:
-        """See `Recorder`."""
-        return ask_cells(self.campaign, arm, block)
+    def _record(self, arm: str, block: int, repeat: int) -> Document:
+        ask = ask_cells(self.campaign, arm, block)
+        return self.recorder.record(arm, block, ask, self._left_after, repeat=repeat)
 
-    def show(self, document: Document, in_flight: str | None) -> None:
-        """See `Recorder`."""
+    def _left_after(self, document: Document) -> float | None:
         left_s = self._left_s()
-        if left_s is not None:
-            left_s = max(0.0, left_s - container_seconds(document))
-        self.listener.show(document, in_flight, self.campaign.blocks, left_s)
+        return None if left_s is None else max(0.0, left_s - container_seconds(document))
 
     def _missing(self, blocks: Iterable[int]) -> list[str]:
         """The arms of the invocations that have not been run in these blocks."""

@@ -4,7 +4,8 @@ goes, and the plan holds what it took.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,67 +41,54 @@ class Means:
 
 
 class Recorder:
-    """A campaign that has been planned, and how its invocations are run and kept.
-
-    A kind of campaign says which there are (`run_blocks`), what is asked of their containers (`ask`), how to
-    `show` one under way, and which ``volumes`` go with the campaign.
-    """
+    """A campaign that has been planned, and how its invocations are run and kept; whoever has it says which
+    there are, and what is asked of their containers."""
 
     def __init__(self, campaign: Campaign, means: Means) -> None:
-        self.engine, self.store, self.means = means.engine, means.store, means
+        self.means = means
         self.campaign = plan.forget_versions(campaign, means.images)
-        self.arms = [*campaign.arms, *plan.control_arms(campaign)]
-        self.cpus = allow_cpus(self.engine, means.cpus)
-        self.memory_bytes = allow_memory(self.engine)
+        self.cpus = allow_cpus(means.engine, means.cpus)
+        self.memory_bytes = allow_memory(means.engine)
         self.budget = Budget(means.budget_s)
-        self.listener = means.listener
         self.refused: GpuError | None = None
+        """Why an arm was left out; the others go on."""
 
-    def run(self, resumed: Sequence[Document] = ()) -> Campaign:
-        """Runs every invocation that ``resumed`` does not hold complete; writes as it goes.
-
-        Returns:
-            the plan as it is at the end.
+    @contextlib.contextmanager
+    def end_with(self, volumes: Iterable[Volume]) -> Iterator[None]:
+        """Within it, invocations are run; at the end these volumes go, and the plan says why it was early.
 
         Raises:
             GpuError, EngineError, UnsoundError: as engine, worker or first look refuse; what was measured
                 is kept.  An arm that is left out since it was refused raises after the others.
         """
         try:
-            self.run_blocks(resumed)
+            yield
         except (GpuError, UnsoundError) as error:
             # The report then says why there is no more; who goes on with it begins with that arm again.
             self.write_plan(stopped=error.what)
             raise
         finally:
-            for volume in self.volumes:
-                self.engine.remove_volume(volume)
+            for volume in volumes:
+                self.means.engine.remove_volume(volume)
         if self.refused is not None:
             raise self.refused
-        return self.campaign
 
-    def run_blocks(self, resumed: Sequence[Document]) -> None:
-        """Runs the invocations; raises as `run`."""
-        raise NotImplementedError
+    def record(
+        self,
+        name: str,
+        block: int,
+        ask: Ask,
+        left_s: Callable[[Document], float | None],
+        *,
+        repeat: int = 0,
+    ) -> Document:
+        """One invocation; its document and its log are written as it goes.
 
-    @property
-    def volumes(self) -> tuple[Volume, ...]:
-        """Those that go with the campaign."""
-        raise NotImplementedError
-
-    def ask(self, arm: str, block: int) -> Ask:
-        """What is asked of the containers of an invocation."""
-        raise NotImplementedError
-
-    def show(self, document: Document, in_flight: str | None) -> None:
-        """An invocation is further on."""
-        raise NotImplementedError
-
-    def record(self, name: str, block: int, repeat: int = 0) -> Document:
-        """One invocation; its document and its log are written as it goes."""
+        ``left_s`` is what the campaign should take from a document of it on (None: nobody knows yet).
+        """
         arm, means = self.campaign.arm(name), self.means
         builder = DocumentBuilder(
-            self.engine,
+            means.engine,
             self.campaign,
             arm,
             block,
@@ -109,15 +97,17 @@ class Recorder:
             gpu=means.arms.gpus[arm.device] if arm.gpu else None,
             cpus=self.cpus,
             memory_bytes=self.memory_bytes,
-            keep=self.store.write_document,
-            show=self.show,
+            keep=means.store.write_document,
+            show=lambda document, in_flight: means.listener.show(
+                document, in_flight, self.campaign.blocks, left_s(document)
+            ),
         )
-        runner = InvocationRunner(self.engine, builder, means.observe, self.ask(name, block))
+        runner = InvocationRunner(means.engine, builder, means.observe, ask)
         try:
             document = runner.run()
         finally:
             for container, text in runner.stderr:
-                self.store.append_log(name_invocation(name, block), f"--- {container}\n{text}")
+                means.store.append_log(name_invocation(name, block), f"--- {container}\n{text}")
         self.budget.book(document)
         if document.facts.get(SIMULATED) is True and not self.campaign.simulated:
             self.write_plan(simulated=True)
@@ -128,4 +118,4 @@ class Recorder:
         campaign = replace(self.campaign, **changes)
         prediction = replace(campaign.prediction, actual_s=self.budget.spent_s)
         self.campaign = replace(campaign, prediction=prediction)
-        self.store.write_plan(self.campaign)
+        self.means.store.write_plan(self.campaign)

@@ -1,6 +1,6 @@
 """Why a script is slow, under way: round by round, each a block in which the arms take turns.
 
-Which changes apply, and what is run next, others decide from what was seen (`Advice`).
+Which changes apply, and what is run next, others decide from what was seen.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from typing import cast
 
 import msgspec
 
@@ -43,14 +43,11 @@ LONG_RUNS, LONG_RUN_S = 3.0, 20.0
 """A run with a change may take so many times as long as the unchanged one, and so much besides: compiling by
 XLA takes up to 17 s, and a change can make it slower."""
 
+Propose = Callable[[Watched, bool], Sequence[Try]]
+"""The changes that apply to what was watched, on an arm with a GPU or without."""
 
-@dataclass(frozen=True, kw_only=True)
-class Advice:
-    """Who decides: ``propose`` gives the changes that apply to what was watched, on an arm with a GPU or
-    without; ``next_round`` takes how many seconds there are left, and reads what was measured."""
-
-    propose: Callable[[Watched, bool], Sequence[Try]]
-    next_round: Callable[[float], Round | None]
+NextRound = Callable[[float], Round | None]
+"""What is run next, where so many seconds are left, by what was measured; None: nothing."""
 
 
 def plan_inquiry(options: Options, arms: Arms, script: Script) -> Inquiry:
@@ -71,14 +68,19 @@ def plan_inquiry(options: Options, arms: Arms, script: Script) -> Inquiry:
     )
 
 
-class InquiryRunner(Recorder):
+class InquiryRunner:
     """Runs an inquiry that has been planned."""
 
-    campaign: Inquiry
-
-    def __init__(self, inquiry: Inquiry, means: Means, brought: Brought, advice: Advice) -> None:
-        super().__init__(inquiry, means)
-        self.brought, self.advice = brought, advice
+    def __init__(
+        self,
+        inquiry: Inquiry,
+        means: Means,
+        brought: Brought,
+        propose: Propose,
+        next_round: NextRound,
+    ) -> None:
+        self.recorder, self.means, self.brought = Recorder(inquiry, means), means, brought
+        self.propose, self.next_round = propose, next_round
         self.folder = Volume(
             name=name_volume(inquiry, "script"),
             target="/script",
@@ -86,101 +88,94 @@ class InquiryRunner(Recorder):
             purpose="script",
             read_only=True,
         )
-        data = () if brought.data is None else (mount_data(brought.data, self.engine),)
-        self.mounts = (self.folder, *data)
+        self.data = () if brought.data is None else (mount_data(brought.data, means.engine),)
         self.bases: dict[str, CellResult] = {}
         """Of each arm on which the unchanged script ran, that run."""
-        self.failed: tuple[str, str | None] = ("no arm was run", None)
+        self.failed = ScriptError("no arm was run")
         self.began = time.monotonic()
 
     @property
-    def volumes(self) -> tuple[Volume, ...]:
-        """See `Recorder`."""
-        return (self.folder,)
+    def campaign(self) -> Inquiry:
+        """The plan as it is by now."""
+        return cast("Inquiry", self.recorder.campaign)
 
-    def run_blocks(self, resumed: Sequence[Document]) -> None:  # noqa: ARG002  as the others
-        """See `Recorder`.
+    def run(self) -> Inquiry:
+        """Runs round by round; writes as it goes.
+
+        Returns:
+            the plan as it is at the end.
 
         Raises:
             ScriptError: the script fails on every arm, or trains nothing.
+            GpuError, EngineError: as `Recorder.end_with`.
         """
-        self.began = time.monotonic()
-        self.write_plan()
-        image = next(iter(self.means.images.values()))
-        self.engine.fill(self.folder, self.brought.archive, image)
-        self._run_round()
-        if not self.bases:
-            raise self.refused or self._explain()
-        while (round_ := self._decide()) is not None:
-            rounds = [*self.campaign.rounds, round_]
-            self.write_plan(rounds=rounds, blocks=len(rounds), cells=list_runs(rounds))
-            self.listener.say(_describe(len(rounds), round_))
+        recorder, means = self.recorder, self.means
+        with recorder.end_with([self.folder]):
+            recorder.write_plan()
+            means.engine.fill(self.folder, self.brought.archive, next(iter(means.images.values())))
             self._run_round()
+            if not self.bases:
+                raise recorder.refused or self.failed
+            while (following := self._decide()) is not None:
+                rounds = [*self.campaign.rounds, following]
+                recorder.write_plan(rounds=rounds, blocks=len(rounds), cells=list_runs(rounds))
+                means.listener.say(_describe(len(rounds), following))
+                self._run_round()
+        return self.campaign
 
     def _decide(self) -> Round | None:
         """The next round, on the arms that can run it; None: there is none."""
         left_s = self._left_s()
         if left_s <= 0 or len(self.campaign.rounds) >= RANGES["blocks"].most:
             return None
-        round_ = self.advice.next_round(left_s)
-        if round_ is None:
-            return None
-        runs = {arm: runs for arm, runs in round_.runs.items() if runs and arm in self.bases}
-        return replace(round_, runs=runs) if runs else None
+        following = self.next_round(left_s)
+        runs = following.runs.items() if following else ()
+        possible = {arm: cases for arm, cases in runs if cases and arm in self.bases}
+        return Round(runs=possible) if possible else None
 
     def _run_round(self) -> None:
         block = len(self.campaign.rounds)
         for arm in plan.order_arms(self.campaign, block):
-            if not self.campaign.runs_of(arm, block):
-                continue
-            try:
-                document = self.record(arm, block)
-            except GpuError as error:
-                self.refused = error
-                self.bases.pop(arm, None)
-                not_run = {**self.campaign.not_run, arm: error.what}
-                self.write_plan(not_run=not_run)
-                self.listener.say(describe_refused(error))
-                continue
-            self.write_plan()
-            if block == 1:
-                self._look_at_base(arm, document)
+            if self.campaign.runs_of(arm, block):
+                self._take_turn(arm, block)
+
+    def _take_turn(self, arm: str, block: int) -> None:
+        recorder = self.recorder
+        ask = Ask(
+            arguments=lambda cells: self._list_arguments(arm, cells),
+            volumes=lambda _: (self.folder, *self.data),
+            limit_s=lambda _: self._limit_s(arm) + GRACE_S,
+            until=self.began + OVERTIME * self.campaign.budget_s,
+        )
+        try:
+            document = recorder.record(arm, block, ask, lambda _: max(0.0, self._left_s()))
+        except GpuError as error:
+            recorder.refused = error
+            self.bases.pop(arm, None)
+            recorder.write_plan(not_run={**self.campaign.not_run, arm: error.what})
+            self.means.listener.say(describe_refused(error))
+            return
+        recorder.write_plan()
+        if block == 1:
+            self._look_at_base(arm, document)
 
     def _look_at_base(self, arm: str, document: Document) -> None:
         """Takes from the run of the unchanged script what all others are run by."""
-        base, notes = document.cells[0], read_notes(document, document.cells[0])
-        if base.outcome != "measured" or notes is None or notes.watched is None:
+        base, say = document.cells[0], self.means.listener.say
+        notes = read_notes(document, base)
+        if base.outcome != "measured" or notes.watched is None:
             reason = (base.reason or "nothing was seen of it").strip().splitlines()[-1]
-            self.failed = f"{arm}: {reason}", notes.error if notes else None
-            self.listener.say(f"{arm}: {reason}")
+            self.failed = _explain(self.campaign.script.name, f"{arm}: {reason}", notes.error or "")
+            say(f"{arm}: {reason}")
             return
         self.bases[arm] = base
-        tries = self.advice.propose(notes.watched, self.campaign.arm(arm).gpu)
-        self.write_plan(tries={**self.campaign.tries, arm: list(tries)})
-        run_s, left_s = _last_s(base), max(0.0, self._left_s())
-        arms = len(self.campaign.rounds[0].runs)
-        self.listener.say(
+        tries = list(self.propose(notes.watched, self.campaign.arm(arm).gpu))
+        self.recorder.write_plan(tries={**self.campaign.tries, arm: tries})
+        fit = self._left_s() / len(self.campaign.rounds[0].runs) / _last_s(base)
+        say(
             f"{arm}: a step takes {_format(base.samples_s[0])}; the set-up takes "
             f"{_format(base.evidence.get('setup_s') or 0.0)}; with this budget some "
-            f"{left_s / arms / run_s:.0f} more runs fit; changes that apply: {len(tries)}"
-        )
-
-    def _explain(self) -> ScriptError:
-        reason, error = self.failed
-        name = self.campaign.script.name
-        if error and error.startswith("Traceback"):
-            return ScriptError(f"{name} fails by itself:\n{error}", "mend the script, or its ARGS")
-        return ScriptError(
-            f"{name} could not be measured: {reason}", "docs/why.md says what it takes"
-        )
-
-    def ask(self, arm: str, block: int) -> Ask:  # noqa: ARG002  as the others
-        """See `Recorder`."""
-        return Ask(
-            arguments=lambda cells: self._list_arguments(arm, cells),
-            volumes=lambda _: self.mounts,
-            limit_s=lambda _: self._limit_s(arm) + GRACE_S,
-            until=self.began + OVERTIME * self.campaign.budget_s,
+            f"{max(0.0, fit):.0f} more runs fit; changes that apply: {len(tries)}"
         )
 
     def _list_arguments(self, arm: str, cells: Sequence[Cell]) -> tuple[str, ...]:
@@ -216,21 +211,23 @@ class InquiryRunner(Recorder):
     def _left_s(self) -> float:
         return self.campaign.budget_s - (time.monotonic() - self.began)
 
-    def show(self, document: Document, in_flight: str | None) -> None:
-        """See `Recorder`."""
-        self.listener.show(document, in_flight, self.campaign.blocks, max(0.0, self._left_s()))
+
+def read_notes(document: Document, run: CellResult) -> RunNotes:
+    """What a run told besides its times."""
+    text = facts_of(document, run.container).get(f"notes.{run.id}", "{}")
+    return msgspec.convert(codec.parse_json(str(text)), RunNotes)
 
 
-def read_notes(document: Document, run: CellResult) -> RunNotes | None:
-    """What a run told besides its times; None: nothing."""
-    text = facts_of(document, run.container).get(f"notes.{run.id}")
-    return None if text is None else msgspec.convert(codec.parse_json(str(text)), RunNotes)
+def _explain(name: str, reason: str, error: str) -> ScriptError:
+    if error.startswith("Traceback"):
+        return ScriptError(f"{name} fails by itself:\n{error}", "mend the script, or its ARGS")
+    return ScriptError(f"{name} could not be measured: {reason}", "docs/why.md says what it takes")
 
 
-def _describe(number: int, round_: Round) -> str:
+def _describe(number: int, following: Round) -> str:
     """What a round runs: ``round 2: cpu: 4 runs: cache:30, xla``."""
     arms = []
-    for arm, runs in round_.runs.items():
+    for arm, runs in following.runs.items():
         cases = ", ".join(dict.fromkeys(case for case in runs if case != BASE)) or "unchanged"
         arms.append(f"{arm}: {len(runs)} runs: {cases}")
     return f"round {number}: {'; '.join(arms)}"

@@ -10,12 +10,13 @@ import io
 import json
 import os
 import re
-import stat
 import tarfile
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from suite.errors import UsageError
 from suite.host.campaign.options import Options
@@ -33,10 +34,6 @@ MOST_FILES = 20_000
 
 SMALL_BYTES = 2**20
 """What lies beside a script in a folder for everything comes in up to this size."""
-
-_BRING_BY_DATA = (
-    "name the folder of the data: DATA=…, which is read where it is; or move the script"
-)
 
 _LEFT_OUT = ("__pycache__", "node_modules")
 """Folders that no training reads, beside hidden ones, environments and campaigns."""
@@ -78,20 +75,17 @@ def bring(options: Options) -> Brought:
         raise UsageError(f"DATA={data}: there is no such folder", "name a folder")
     asked, data = _name_whole(asked), data and _name_whole(data)
     path = asked.resolve()
-    beside = data and _find_beside(asked, data)
-    name, content = path.name, path.read_bytes()
+    content = path.read_bytes()
     if path.suffix == ".ipynb":
-        name, content = f"{name}.py", _join_cells(content, asked)
+        path, content = path.with_name(f"{path.name}.py"), _join_cells(content, asked)
     if options.include_script and len(content) > LONGEST_TEXT:
         raise UsageError(
             f"INCLUDE_SCRIPT: {asked} has {len(content)} bytes; {LONGEST_TEXT} is the most",
             "leave INCLUDE_SCRIPT out: its hash is kept in any case",
         )
-    crowded = _is_crowded(path.parent)
-    links = {str(beside): str(data)} if beside else {}
-    archive = _pack(path, name, content, links, crowded=crowded)
+    archive = _pack(path, content, data and _find_beside(asked, data), data)
     script = Script(
-        name=name,
+        name=path.name,
         arguments=list(options.args),
         content=hashlib.sha256(content).hexdigest(),
         folder=hashlib.sha256(archive).hexdigest(),
@@ -103,7 +97,8 @@ def bring(options: Options) -> Brought:
         f"{asked.name} lies in a folder for everything: only what lies right beside it came in, up to "
         f"{SMALL_BYTES >> 20} MB a file; a folder of its own comes in whole"
     )
-    return Brought(script=script, archive=archive, data=data, note=note if crowded else "")
+    note = note if _is_crowded(path.parent) else ""
+    return Brought(script=script, archive=archive, data=data, note=note)
 
 
 def _join_cells(content: bytes, asked: Path) -> bytes:
@@ -132,10 +127,8 @@ def _judge_lock(lock: Path) -> str:
             f"REQUIREMENTS={lock} has no hashes",
             f"`uv pip compile --generate-hashes {lock.name} -o lock.txt`, then REQUIREMENTS=lock.txt",
         )
-    names = {
-        re.sub("[-_.]+", "-", n).lower() for n in re.findall(r"^(\w[\w.-]*)", text, re.MULTILINE)
-    }
-    if given := sorted(names & set(_GIVEN)):
+    names = map(canonicalize_name, re.findall(r"^(\w[\w.-]*)", text, re.MULTILINE))
+    if given := sorted({*names} & {*_GIVEN}):
         raise UsageError(
             f"REQUIREMENTS={lock} brings {' and '.join(given)}, which the arm itself has",
             "remove these from the lock; CUDA_IMAGE or LOCAL_PYTHON take another TensorFlow",
@@ -187,69 +180,62 @@ def _name_whole(path: Path) -> Path:
 
 
 def _find_beside(script: Path, data: Path) -> Path | None:
-    """Where the data are by the script's folder, by the name or by what it stands for; None: elsewhere."""
-    by_name, by_place = (data, script), (data.resolve(), script.resolve())
-    for place, file in (by_name, by_place):
+    """Where the data are in the script's folder, by the name or by what it stands for; None: elsewhere."""
+    for place, file in ((data, script), (data.resolve(), script.resolve())):
         if file.parent in place.parents:
-            return place.relative_to(file.parent)
+            return script.resolve().parent / place.relative_to(file.parent)
     return None
 
 
-def _pack(
-    path: Path, name: str, content: bytes, links: Mapping[str, str], *, crowded: bool
-) -> bytes:
-    """The script's folder as an uncompressed tar: sorted, with fixed times and owners; ``links`` are by where
-    they lie in it, in the place of what is there.
+def _pack(script: Path, content: bytes, beside: Path | None, data: Path | None) -> bytes:
+    """The script's folder as an uncompressed tar, with fixed times and owners: the script has this content,
+    and what is ``beside`` it is a link to the data.
 
     Raises:
         UsageError: it is too large, or a file can't be read.
     """
-    folder, size, files = path.parent, 0, {}
-    for file in _list_files(folder, links, crowded=crowded):
-        size += file.stat().st_size
-        files[file.relative_to(folder).as_posix()] = file
-        if size > MOST_BYTES or len(files) > MOST_FILES:
-            raise UsageError(
-                f"the script's folder {folder} holds more than {MOST_BYTES >> 20} MB or {MOST_FILES} files; "
-                f"the last one looked at was {file.relative_to(folder)}",
-                _BRING_BY_DATA,
-            )
-    buffer = io.BytesIO()
+    folder, buffer = script.parent, io.BytesIO()
+    files = {*_list_files(folder, beside), script}
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for inside in sorted({*files, name}):
+        for number, file in enumerate(sorted(files)):
+            inside = file.relative_to(folder).as_posix()
+            entry = tarfile.TarInfo(inside)
+            entry.size = len(content) if file == script else file.stat().st_size
+            entry.mode = 0o755 if os.access(file, os.X_OK) else 0o644
+            if number >= MOST_FILES or buffer.tell() + entry.size > MOST_BYTES:
+                raise UsageError(
+                    f"the script's folder {folder} holds more than {MOST_BYTES >> 20} MB or {MOST_FILES} "
+                    f"files; the last one looked at was {inside}",
+                    "name the folder of the data: DATA=…, which is read where it is; or move the script",
+                )
             try:
-                of = content if inside == name else files[inside].read_bytes()
+                with io.BytesIO(content) if file == script else file.open("rb") as stream:
+                    tar.addfile(entry, stream)
             except OSError as error:
-                what = f"{files[inside]} in the script's folder can't be read: {error.strerror}"
+                what = f"{file} in the script's folder can't be read: {error.strerror or error}"
                 raise UsageError(what, "allow it, or move it away") from error
-            entry = tarfile.TarInfo(inside)
-            entry.size, entry.mode = len(of), 0o644
-            if inside in files and files[inside].stat().st_mode & stat.S_IXUSR:
-                entry.mode = 0o755
-            tar.addfile(entry, io.BytesIO(of))
-        for inside, to in links.items():
-            entry = tarfile.TarInfo(inside)
-            entry.type, entry.linkname = tarfile.SYMTYPE, to
+        if beside is not None:
+            entry = tarfile.TarInfo(beside.relative_to(folder).as_posix())
+            entry.type, entry.linkname = tarfile.SYMTYPE, str(data)
             tar.addfile(entry)
     return buffer.getvalue()
 
 
-def _list_files(folder: Path, links: Collection[str], *, crowded: bool) -> Iterator[Path]:
-    """The regular files that come in, links to such among them."""
-    linked = [folder / place for place in links]
+def _list_files(folder: Path, beside: Path | None) -> Iterator[Path]:
+    """The regular files that come in, links to such among them; of a folder for everything, what lies right
+    in it, is small, and can be read."""
+    crowded = _is_crowded(folder)
     for place, folders, names in os.walk(folder):
-        here = Path(place)
-        inner = [here / name for name in folders if not crowded]
-        folders[:] = [f.name for f in inner if f not in linked and _comes_in(f)]
-        for file in map(here.joinpath, names):
+        inner = [Path(place, name) for name in folders if not crowded]
+        folders[:] = [f.name for f in inner if f != beside and _comes_in(f)]
+        for file in (Path(place, name) for name in names):
             if file.is_file() and not (crowded and _is_strange(file)):
                 yield file
 
 
 def _comes_in(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name in _LEFT_OUT:
-        return False
-    return not any((folder / name).exists() for name in _ENVIRONMENTS)
+    left_out = folder.name.startswith(".") or folder.name in _LEFT_OUT
+    return not left_out and not any((folder / name).exists() for name in _ENVIRONMENTS)
 
 
 def _is_strange(file: Path) -> bool:

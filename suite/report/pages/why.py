@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from suite.analysis.result.receipt import TryReceipt, Turn
-from suite.analysis.result.why import Answer, ArmSpeed, Fix, Tried
+from suite.analysis.result.why import Answer, ArmSpeed, Change, Tried
 from suite.report.pictures.why import depict_why
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.opening import name_machine
@@ -41,7 +41,7 @@ _MOST = 4
 def compose_why(answer: Answer, undrawn: str | None = None) -> Page:
     """``why.md`` and ``why.html``; ``undrawn`` is why there is no picture."""
     page = _begin(answer)
-    page.bullets((Strong(_decide(answer, arm)),) for arm in answer.arms)
+    page.bullets((Strong(_describe_end(answer, arm)),) for arm in answer.arms)
     page.table(_WORDS["causes"], _list_causes(answer))
     _write_rest(page, answer, room=len(answer.tried))
     picture = depict_why(answer)
@@ -60,6 +60,7 @@ def compose_why(answer: Answer, undrawn: str | None = None) -> Page:
     page.code(f"make report RUN={SOMEWHERE}/{answer.folder}")
     page.paragraph(_WORDS["evidence"])
     page.code(f"make defend RUN={SOMEWHERE}/{answer.folder} CELL=try")
+    page.paragraph(_WORDS["lines" if answer.text is None else "text"])
     return page
 
 
@@ -68,7 +69,7 @@ def compose_why_screen(answer: Answer) -> Page:
     page = _begin(answer)
     for arm, speed in answer.arms.items():
         if speed.standing != "named":
-            page.paragraph(Strong(_decide(answer, arm)))
+            page.paragraph(Strong(_describe_end(answer, arm)))
     for row in _list_causes(answer):
         why, *rest = (text for text in row.values() if text != NO_NUMBER)
         page.paragraph(Strong(f"{why}. {'; '.join(map(str, rest))}"))
@@ -123,25 +124,6 @@ def _show_run(number: int, turn: Turn) -> Row:
     }
 
 
-def _show_time(seconds: Known | None) -> str:
-    return show_seconds(seconds) if seconds else NO_NUMBER
-
-
-def name_arm(answer: Answer, arm: str) -> str:
-    """``the CPU`` or ``the GPU``; the arm's own name where several are of that kind."""
-    gpu = answer.arms[arm].gpu
-    alone = [speed.gpu for speed in answer.arms.values()].count(gpu) == 1
-    return f"the {'GPU' if gpu else 'CPU'}" if alone else arm
-
-
-def word_training(speed: ArmSpeed, training: str | None) -> str:
-    """What a change makes of the training, and after how many steps the weights were compared."""
-    if training is None:
-        return NO_NUMBER
-    after = f" after {show_things(speed.compared_after, 'step')}" if speed.compared_after else ""
-    return TEXTS["why-training"][training].format(after=after)
-
-
 def _begin(answer: Answer) -> Page:
     page = Page(name_banners(answer.flags), whole="why.md")
     page.title(_WORDS["title"].format(script=answer.script))
@@ -155,62 +137,35 @@ def _write_rest(page: Page, answer: Answer, room: int) -> None:
     )
 
 
-def _describe_times(answer: Answer) -> Iterator[str]:
-    """How long a step takes on each arm of this machine, and what comes besides."""
-    speeds = answer.arms.items()
-    timed = {arm: speed for arm, speed in speeds if speed.step and speed.standing != "simulated"}
-    versions = dict.fromkeys(speed.tensorflow for _, speed in speeds if speed.tensorflow)
-    machine = "; ".join([name_machine(answer.machine), *(f"TensorFlow {v}" for v in versions)])
-    steps = [
-        _WORDS["each-step"].format(
-            step=_show_time(speed.step),
-            arm=name_arm(answer, arm),
-            setup=_show_time(speed.setup_s),
-            first=_show_time(speed.first_step_s),
-        )
-        for arm, speed in timed.items()
-    ]
-    yield _WORDS["step" if steps else "machine"].format(machine=machine, steps="; ".join(steps))
-    base = next(iter(answer.arms))
-    for arm, ratio in answer.ratios.items():
-        if {arm, base} <= timed.keys():
-            names = {"arm": name_arm(answer, arm), "base": name_arm(answer, base)}
-            yield _WORDS["ratio"].format(gain=show_relative(ratio), **names)
+# --- Words for an arm, a time, a change ---------------------------------------------------------------
 
 
-def _decide(answer: Answer, arm: str) -> str:
-    """How the question ended on an arm."""
-    speed = answer.arms[arm]
-    named = [
-        f"{show_percent(cause.share)} to {_CAUSES[cause.cause]}"
-        for cause in answer.find_causes(arm)
-    ]
-    faster = [name_arm(answer, other) for other in answer.arms if _is_faster(answer, other, arm)]
-    code: str = speed.standing
-    if code == "nothing" and faster:
-        code = "nothing-slower"
-    elif code == "nothing" and ("otherwise", arm) in {(t.standing, t.arm) for t in answer.tried}:
-        code = "nothing-same"
-    reason = TEXTS["why-reasons"].get(speed.reason, speed.reason).rstrip(".")
-    if speed.unproven is not None:
-        code, reason = "unproven", word_evidence(speed.unproven)
-    return TEXTS["why-standing"][code].format(
-        arm=name_arm(answer, arm),
-        named=", then ".join(named),
-        faster="".join(faster[:1]),
-        times="" if speed.repeats is None else show_times(speed.repeats),
-        reason=reason,
-    )
+def _name_arm(answer: Answer, arm: str) -> str:
+    """``the CPU`` or ``the GPU``; the arm's own name where several are of that kind."""
+    gpu = answer.arms[arm].gpu
+    alone = [speed.gpu for speed in answer.arms.values()].count(gpu) == 1
+    return f"the {'GPU' if gpu else 'CPU'}" if alone else arm
 
 
-def _is_faster(answer: Answer, arm: str, other: str) -> bool:
-    """Whether an arm is shown to be faster than another; ratios are to the first."""
-    base = next(iter(answer.arms))
-    if "simulated" in {answer.arms[name].standing for name in (arm, other)}:
-        return False
-    if other == base:
-        return arm in answer.ratios and answer.ratios[arm].most < 1
-    return arm == base and other in answer.ratios and answer.ratios[other].least > 1
+def _show_time(seconds: Known | None) -> str:
+    return show_seconds(seconds) if seconds else NO_NUMBER
+
+
+def _word_reason(reason: str) -> str:
+    """Why nothing is known: by its code, or as a run had it."""
+    return TEXTS["why-reasons"].get(reason, reason)
+
+
+def _word_training(speed: ArmSpeed, training: str | None) -> str:
+    """What a change makes of the training, and after how many steps the weights were compared."""
+    if training is None:
+        return NO_NUMBER
+    after = f" after {show_things(speed.compared_after, 'step')}" if speed.compared_after else ""
+    return TEXTS["why-training"][training].format(after=after)
+
+
+def _describe_change(change: Change | Tried) -> str:
+    return change.text + (f" (needs {change.needs})" if change.needs else "")
 
 
 def _number(answer: Answer, arm: str, tries: Sequence[str]) -> str:
@@ -223,30 +178,72 @@ def _number(answer: Answer, arm: str, tries: Sequence[str]) -> str:
     return join_words([rows.get(name, name) for name in tries])
 
 
+# --- What came out ------------------------------------------------------------------------------------
+
+
+def _describe_times(answer: Answer) -> Iterator[str]:
+    """How long a step takes on each arm of this machine, and what comes besides."""
+    speeds = answer.arms.items()
+    timed = {arm: speed for arm, speed in speeds if speed.step and speed.standing != "simulated"}
+    versions = dict.fromkeys(speed.tensorflow for _, speed in speeds if speed.tensorflow)
+    machine = "; ".join([name_machine(answer.machine), *(f"TensorFlow {v}" for v in versions)])
+    steps = [
+        _WORDS["each-step"].format(
+            step=_show_time(speed.step),
+            arm=_name_arm(answer, arm),
+            setup=_show_time(speed.setup_s),
+            first=_show_time(speed.first_step_s),
+        )
+        for arm, speed in timed.items()
+    ]
+    yield _WORDS["step" if steps else "machine"].format(machine=machine, steps="; ".join(steps))
+    base = _name_arm(answer, next(iter(answer.arms)))
+    for arm, ratio in answer.ratios.items():
+        name = _name_arm(answer, arm)
+        yield _WORDS["ratio"].format(gain=show_relative(ratio), arm=name, base=base)
+
+
+def _describe_end(answer: Answer, arm: str) -> str:
+    """How the question ended on an arm."""
+    speed, causes = answer.arms[arm], answer.find_causes(arm)
+    named = [f"{show_percent(cause.share)} to {_CAUSES[cause.cause]}" for cause in causes]
+    other = [cause.fix.name.removeprefix("arm:") for cause in causes if cause.fix]
+    code: str = speed.standing
+    # Where nothing helps, the one cause that is left is that another arm is faster.
+    if code == "nothing" and causes:
+        code = "nothing-slower"
+    elif code == "nothing" and ("otherwise", arm) in {(t.standing, t.arm) for t in answer.tried}:
+        code = "nothing-same"
+    reason = _word_reason(speed.reason).rstrip(".")
+    if speed.unproven is not None:
+        code, reason = "unproven", word_evidence(speed.unproven)
+    return TEXTS["why-standing"][code].format(
+        arm=_name_arm(answer, arm),
+        named=", then ".join(named),
+        faster="".join(_name_arm(answer, arm) for arm in other if code == "nothing-slower"),
+        times="" if speed.repeats is None else show_times(speed.repeats),
+        reason=reason,
+    )
+
+
 def _list_causes(answer: Answer) -> Iterator[Row]:
     """A row a cause, the heaviest first: what to write, what it gives, and what becomes of the training."""
     for number, cause in enumerate(answer.causes, 1):
-        fix = cause.fix or next(iter(cause.ceilings), None)
-        line = fix.line if isinstance(fix, Fix) else cause.line
-        row = {
-            "why": f"{number}. {cause.cause}, {show_percent(cause.share)} on "
-            f"{name_arm(answer, cause.arm)}",
-            "write": ("" if line is None else f"Line {line}: ")
-            + (_tell_change(fix) if isinstance(fix, Fix) else _WORDS["no-line"]),
-            "gives": NO_NUMBER if fix is None else show_gain(fix.gain),
-            "the training": NO_NUMBER,
-        }
-        if isinstance(fix, Fix):
+        fix, gives, training = cause.fix, NO_NUMBER, None
+        line, write = cause.line, _WORDS["no-line"]
+        if fix is not None:
+            line, write, training = fix.line, _describe_change(fix), fix.training
             on = f" on top of {_number(answer, cause.arm, cause.on)}" if cause.on else ""
-            row["gives"] += on
-            row["the training"] = word_training(answer.arms[cause.arm], fix.training)
-        elif fix is not None:
-            row["gives"] = f"at most {row['gives']}"
-        yield row
-
-
-def _tell_change(change: Fix | Tried) -> str:
-    return change.text + (f" (needs {change.needs})" if change.needs else "")
+            gives = f"{show_gain(fix.gain)}{on}"
+        elif cause.ceilings:
+            gives = f"at most {show_gain(cause.ceilings[0].gain)}"
+        share, arm = show_percent(cause.share), _name_arm(answer, cause.arm)
+        yield {
+            "why": f"{number}. {cause.cause}, {share} on {arm}",
+            "write": write if line is None else f"Line {line}: {write}",
+            "gives": gives,
+            "the training": _word_training(answer.arms[cause.arm], training),
+        }
 
 
 def _describe_rest(answer: Answer, room: int) -> Iterator[tuple[str, str]]:
@@ -256,7 +253,7 @@ def _describe_rest(answer: Answer, room: int) -> Iterator[tuple[str, str]]:
         _WORDS["ceiling"].format(
             gain=show_gain(ceiling.gain),
             cause=cause.cause,
-            arm=name_arm(answer, cause.arm),
+            arm=_name_arm(answer, cause.arm),
             text=ceiling.text,
         )
         for cause in answer.causes
@@ -269,9 +266,9 @@ def _describe_rest(answer: Answer, room: int) -> Iterator[tuple[str, str]]:
     yield "CPU or GPU", _describe_batches(answer)
     yield "Cost", _describe_cost(answer)
     for standing, topic in TEXTS["why-tried"].items():
-        yield topic, _list_standing(answer, standing, room)
+        yield topic, join_first(room, list(_list_standing(answer, standing)))
     rest = [
-        f"{show_percent(speed.unknown)} of the time on {name_arm(answer, arm)}"
+        f"{show_percent(speed.unknown)} of the time on {_name_arm(answer, arm)}"
         for arm, speed in answer.arms.items()
         if speed.unknown and speed.standing == "named"
     ]
@@ -288,8 +285,8 @@ def _describe_together(answer: Answer) -> Iterator[str]:
                 tries=_number(answer, arm, together.tries),
                 gain=show_gain(together.gain),
                 step=show_seconds(together.step),
-                arm=name_arm(answer, arm),
-                training=word_training(answer.arms[arm], together.training),
+                arm=_name_arm(answer, arm),
+                training=_word_training(answer.arms[arm], together.training),
             )
 
 
@@ -305,7 +302,7 @@ def _describe_cost(answer: Answer) -> str:
     if (price := answer.price) is None:
         return ""
     costs = [
-        f"{show_money(speed.epoch_cost, price.currency)} on {name_arm(answer, arm)}"
+        f"{show_money(speed.epoch_cost, price.currency)} on {_name_arm(answer, arm)}"
         for arm, speed in answer.arms.items()
         if speed.epoch_cost and speed.standing != "simulated"
     ]
@@ -314,32 +311,21 @@ def _describe_cost(answer: Answer) -> str:
     )
 
 
-def _list_standing(answer: Answer, standing: str, room: int) -> str:
-    """The tries of a standing by name, each with what there is to say of it; not those that a cause names."""
+def _list_standing(answer: Answer, standing: str) -> Iterator[str]:
+    """The tries of a standing by name, each with its gain or its reason; not those that a cause names."""
     named = {(cause.arm, cause.fix.name) for cause in answer.causes if cause.fix}
-    texts = [
-        tried.name
-        + (f" on {tried.arm}" if len(answer.arms) > 1 else "")
-        + (f" on top of {join_words(tried.on)}" if tried.on else "")
-        + _tell_try(answer, tried)
-        for tried in answer.tried
-        if tried.standing == standing
-        and (tried.arm, tried.name) not in named
-        and (tried.kind == "fix" or standing != "helps")
-    ]
-    return join_first(room, texts)
+    for tried in answer.tried:
+        told = (tried.arm, tried.name) in named or (tried.kind, standing) == ("ceiling", "helps")
+        if tried.standing == standing and not told:
+            timed = answer.arms[tried.arm].standing != "simulated"
+            reason = f" ({_word_reason(tried.reason)})" if tried.reason else ""
+            where = f" on {tried.arm}" if len(answer.arms) > 1 else ""
+            where += f" on top of {join_words(tried.on)}" if tried.on else ""
+            gain = f" {show_gain(tried.gain)}" if tried.gain and timed else reason
+            yield f"{tried.name}{where}{gain}"
 
 
-def _tell_try(answer: Answer, tried: Tried) -> str:
-    timed = answer.arms[tried.arm].standing != "simulated"
-    if timed and tried.gain and tried.standing in {"helps", "no gain", "undecided"}:
-        return f" {show_gain(tried.gain)}"
-    return _word_reason(tried)
-
-
-def _word_reason(tried: Tried) -> str:
-    """Why nothing is known of it, in brackets: by its code, or as the run had it."""
-    return f" ({TEXTS['why-reasons'].get(tried.reason, tried.reason)})" if tried.reason else ""
+# --- Tables -------------------------------------------------------------------------------------------
 
 
 def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
@@ -347,17 +333,18 @@ def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
         gain = tried.gain
         unreal = answer.arms[tried.arm].standing == "simulated" and gain is not None
         notes = (TEXTS["why-standing"]["no-time"],) if unreal else ()
+        reason = f" ({_word_reason(tried.reason)})" if tried.reason else ""
         yield {
             "try": tried.name,
             "arm": tried.arm,
             "line": NO_NUMBER if tried.line is None else show_whole(tried.line),
-            "what it changes": _tell_change(tried),
+            "what it changes": _describe_change(tried),
             "on top of": join_words(tried.on) if tried.on else "",
             "wall time": Cell(show_gain(gain) if gain else NO_NUMBER, notes, struck=unreal),
             "pairs": show_whole(gain.n) if gain else NO_NUMBER,
             "CPU time": NO_NUMBER if tried.cpu_gain is None else show_gain(tried.cpu_gain),
-            "the training": word_training(answer.arms[tried.arm], tried.training),
-            "came out": f"{tried.kind}: {tried.standing}{_word_reason(tried)}",
+            "the training": _word_training(answer.arms[tried.arm], tried.training),
+            "came out": f"{tried.kind}: {tried.standing}{reason}",
         }
 
 

@@ -69,23 +69,21 @@ def _divide(step: Estimate, gain: Estimate) -> Mark:
 
 def _name_best(answer: Answer, timed: Mapping[str, Estimate]) -> str:
     """What to see: the largest gain that changes give together, or one alone."""
-    best = {
-        arm: (together.gain, join_words(together.tries))
-        for arm, together in answer.together.items()
-    }
-    for cause in answer.causes:
-        if cause.fix and not cause.on:
-            best.setdefault(cause.arm, (cause.fix.gain, cause.fix.name))
-    best = {arm: of for arm, of in best.items() if arm in timed}
+    best = [(of.gain.value, arm, join_words(of.tries)) for arm, of in answer.together.items()]
+    best += [
+        (cause.fix.gain.value, cause.arm, cause.fix.name)
+        for cause in answer.causes
+        if cause.fix and not cause.on
+    ]
+    best = [(gain, arm, what) for gain, arm, what in best if arm in timed]
     if not best:
         nothing = all(speed.standing == "nothing" for speed in answer.arms.values())
         return _WORDS["nothing" if nothing else "open"].format(script=answer.script)
-    arm, (gain, what) = max(best.items(), key=lambda item: item[1][0].value)
-    before, after = timed[arm].value, timed[arm].value / gain.value
+    gain, arm, what = max(best)
     return _WORDS["better"].format(
         script=answer.script,
-        before=show_seconds(before),
+        before=show_seconds(timed[arm].value),
         arm=arm,
-        after=show_seconds(after),
+        after=show_seconds(timed[arm].value / gain),
         what=what,
     )

@@ -16,7 +16,7 @@ from suite.host.campaign.options import Options
 from suite.host.campaign.recorder import Means
 from suite.host.campaign.store import Store
 from suite.host.why import inquiry as inquiries
-from suite.host.why.inquiry import ARM_BUDGET_S, Advice, InquiryRunner, plan_inquiry
+from suite.host.why.inquiry import ARM_BUDGET_S, InquiryRunner, plan_inquiry
 from suite.host.why.script import bring
 from suite.model import Document, SuiteIdentity, name_invocation
 from suite.model.why import BASE, Inquiry, Round, Try, Watched, list_runs
@@ -80,10 +80,7 @@ class Asking:
             listener=self,
             observe=lambda *_: "nobody watches a scripted engine",
         )
-        advice = Advice(propose=self.propose, next_round=self.next_round)
-        ended = InquiryRunner(drawn, means, brought, advice).run()
-        assert isinstance(ended, Inquiry)
-        return ended
+        return InquiryRunner(drawn, means, brought, self.propose, self.next_round).run()
 
     def propose(self, watched: Watched, gpu: bool) -> Sequence[Try]:
         self.proposed.append((watched.clock, gpu))
