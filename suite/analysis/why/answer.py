@@ -105,13 +105,15 @@ def _name_cause(arm: str, level: Level, helping: Sequence[Judged], left: float) 
     """One cause by what helps against it; ``left`` is the share of the unchanged script's time that the fixes
     before have left."""
     best = max(helping, key=lambda tried: tried.size)
-    fix = next((tried for tried in helping if tried.change.kind == "fix"), None)
+    fix = next((tried for tried in helping if tried.kind == "fix"), None)
     ceilings = [
         tried
         for tried in sorted(level.tries, key=lambda tried: tried.size)
-        if (tried.change.kind, tried.change.cause) == ("ceiling", best.change.cause)
+        if (tried.kind, tried.change.cause) == ("ceiling", best.change.cause)
         and tried.size >= (fix.size if fix else math.log(NAMED))
     ]
+    # What trains otherwise than it should shows a cause where nothing else does.
+    ceilings = [tried for tried in ceilings if not tried.withdrawn] or ceilings
     return result.Named(
         cause=best.change.cause,
         arm=arm,
@@ -124,7 +126,7 @@ def _name_cause(arm: str, level: Level, helping: Sequence[Judged], left: float) 
 
 
 def _describe(tried: Judged) -> result.Change:
-    training = tried.made if tried.change.kind == "fix" else None
+    training = tried.made if tried.kind == "fix" else None
     told: dict[str, object] = {"gain": tried.gain and _tell(tried.gain.wall), "training": training}
     return result.Change(**share_fields(tried.change, result.Change) | told)
 
@@ -217,7 +219,8 @@ def _find_standing(course: Course, causes: Sequence[result.Named]) -> result.Sta
     tries = course.levels[-1].tries
     if any(t.gain and t.gain.work is None and t.gain.wall.most > HIDDEN for t in tries):
         return "noisy"
-    if {t.standing for t in tries} <= {"no gain", "no effect", "failed", "otherwise"}:
+    standings = {tried.standing for tried in tries}
+    if standings <= {"no gain", "no effect", "failed", "otherwise"} and standings != {"failed"}:
         return "nothing"
     return "noisy" if max(course.seconds) > NOISY * min(course.seconds) else "undecided"
 
@@ -255,6 +258,8 @@ def _list_tried(course: Course) -> Iterator[result.Tried]:
             standing, gain = tried.standing, tried.gain
             if level.pick and tried is not level.pick and standing in {"undecided", "helps"}:
                 standing = "superseded"
+            if tried.withdrawn and standing != "no gain":
+                standing = "withdrawn"
             if standing == "not tried" and level.on:
                 continue
             of_change = share_fields(tried.change, result.Tried)

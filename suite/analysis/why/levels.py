@@ -17,7 +17,7 @@ from suite.analysis.result.why import TryStanding
 from suite.analysis.why.gains import Case, Gain, Key, find_gains, find_pairs
 from suite.analysis.why.runs import Run, read_runs
 from suite.analysis.why.training import ORDER, compare_training
-from suite.model.why import BASE, Inquiry, Training, Try
+from suite.model.why import BASE, Inquiry, Kind, Training, Try
 
 NAMED = 1.10
 """A gain is one where its interval lies above this: a tenth of the time as it stands."""
@@ -64,7 +64,10 @@ UNSEEN = 0.08
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What came of one try on top of the fixes ``on``; ``asked`` is how often its runs were asked for."""
+    """What came of one try on top of the fixes ``on``; ``asked`` is how often its runs were asked for.
+
+    ``withdrawn``: it trains otherwise than it should, so that its gain shows a cause, and is no fix.
+    """
 
     change: Try
     on: Case
@@ -73,6 +76,7 @@ class Judged:
     gain: Gain | None = None
     training: Training | None = None
     applied: int = 0
+    withdrawn: bool = False
     reason: str = "budget"
 
     @property
@@ -106,14 +110,19 @@ class Judged:
         return self.training or self.change.training
 
     @property
+    def kind(self) -> Kind:
+        """What it is, as far as was seen."""
+        return "ceiling" if self.withdrawn else self.change.kind
+
+    @property
     def keeps(self) -> bool:
         """Whether it is a line to write that keeps the training, if not its random numbers."""
-        return self.change.kind == "fix" and self.made != "otherwise"
+        return self.kind == "fix" and self.made != "otherwise"
 
     def stands_for(self, other: Judged) -> bool:
         """Whether nothing is left to be decided of another try where this one helps."""
-        alike = (self.change.kind, self.keeps) == (other.change.kind, other.keeps)
-        reached = other.change.kind == "ceiling" and self.size >= AS_MUCH * other.size
+        alike = (self.kind, self.keeps) == (other.kind, other.keeps)
+        reached = other.kind == "ceiling" and self.size >= AS_MUCH * other.size
         return self.change.cause == other.change.cause and (alike or reached)
 
     @property
@@ -150,7 +159,7 @@ class Level:
         batch thins everything."""
         helping = [tried for tried in self.tries if tried.standing == "helps" or tried.is_open]
         helping.sort(key=lambda tried: -tried.size)
-        helping = [t for t in helping if t.keeps or t.change.kind == "ceiling"] or helping
+        helping = [t for t in helping if t.keeps or t.kind == "ceiling"] or helping
         queue: list[Judged] = []
         while helping:
             near = [t for t in helping if t.keeps and t.size >= AS_MUCH * helping[0].size]
@@ -258,10 +267,10 @@ class Course:
         training = compare_training(change, sound, self.select(*on), gain.wall.value)
         standing = _decide(change, gain)
         worst = max(ORDER.index(change.training), ORDER.index("rounding"))
-        otherwise = change.kind == "fix" and ORDER.index(training or "unchanged") > worst
         return replace(
             judged,
-            standing="withdrawn" if otherwise and standing != "no gain" else standing,
+            standing=standing,
+            withdrawn=change.kind == "fix" and ORDER.index(training or "unchanged") > worst,
             gain=gain,
             training=training,
             applied=max(run.applied for run in sound),
@@ -298,7 +307,7 @@ def is_worth(change: Try, levels: Sequence[Level]) -> bool:
             return False
         if judged.standing not in {"no gain", "otherwise", "undecided", "helps"}:
             return False
-        if judged.standing == "helps" and not judged.keeps:
+        if judged.withdrawn or (judged.standing == "helps" and not judged.keeps):
             return False
         # What is a small share of the time as it was is a larger one of what is left.
         if min(judged.most, left) < max(LEAST, SMALL * left):

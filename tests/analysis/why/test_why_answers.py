@@ -247,6 +247,23 @@ def test_a_withdrawn_fix_leaves_the_ceiling_of_its_cause() -> None:
     assert cause.ceilings[0].name == "memory"
 
 
+def test_a_withdrawn_fix_names_its_cause_where_nothing_else_shows_it() -> None:
+    numbers = plant("retrace:f", "retracing", leaves={"retracing": 0.0}, norm=4e-2)
+    larger = plant("batch:8", "overhead", leaves={"retracing": 0.1}, training="otherwise", scale=8)
+    found = ask(make_script(retracing=0.6, tries=[numbers, larger]))
+    (cause,) = found.causes
+    assert (cause.cause, cause.fix) == ("retracing", None)
+    assert [ceiling.name for ceiling in cause.ceilings] == ["retrace:f"]
+    assert find(found, "retrace:f").standing == "withdrawn"
+    assert found.together == {}
+
+
+def test_nothing_is_not_said_where_no_try_came_through() -> None:
+    fails = plant("cache:30", "input", fail="the container ended: killed")
+    assert ask(make_script(tries=[fails])).arms["cpu"].standing == "undecided"
+    assert ask(make_script(tries=[fails, *only("jit")])).arms["cpu"].standing == "nothing"
+
+
 TRAININGS: dict[str, tuple[dict[str, Any], float, Training | None]] = {
     "equal": ({}, 0.0, "unchanged"),
     "rounding": ({"norm": 1e-5}, 0.0, "rounding"),
