@@ -94,11 +94,9 @@ def leave_writers(_tell: server.Tell) -> None:
 def test_how_a_process_ends_is_told(
     action: Callable[[server.Tell], object], limit_s: float, told: dict[str, Any], end: str
 ) -> None:
-    began = time.monotonic()
     result, _, _, ended = server._listen(action, limit_s)
     assert result == told
     assert end in ended
-    assert time.monotonic() - began < 20
 
 
 @pytest.mark.processes
