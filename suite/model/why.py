@@ -220,8 +220,11 @@ class CallbackSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A statement of the loop around the training step; ``is_step``: it holds the step, or the step needs
-    it; ``makes``: it makes what the step takes, without a model."""
+    """A statement of the loop around the training step.
+
+    ``is_step``: it holds the step, or the step needs it; ``makes``: it makes what the step takes, without a
+    model.  ``changes``: it gives variables other values, and is training, too.
+    """
 
     line: Count
     end_line: Count
@@ -231,6 +234,7 @@ class Statement:
     seconds: Seconds
     is_step: bool
     makes: bool = False
+    changes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

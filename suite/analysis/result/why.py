@@ -101,12 +101,15 @@ class Tried(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Together(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The best fixes of an arm made at once, against the unchanged script; ``step`` is its seconds then."""
+    """The best fixes of an arm made at once, against the unchanged script; ``step`` is its seconds then.
+
+    ``training`` is what that which changes it most makes of it (None: not seen of one of them).
+    """
 
     tries: tuple[str, ...]
     gain: Estimate
-    training: Training
     step: float
+    training: Training | None = None
 
 
 class ArmSpeed(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -82,10 +82,11 @@ def answer(loaded: LoadedCampaign) -> result.Answer:
 def _name_causes(course: Course) -> list[result.Named]:
     """What time is lost to on an arm, however little: none where a try that applies had no run."""
     causes: list[result.Named] = []
-    left = 1.0
+    left, lefts = 1.0, dict[tuple[str, ...], float]()
     for level in () if course.simulated else course.levels:
         if level.missing:
             break
+        lefts[level.on] = left
         for cause in dict.fromkeys(tried.change.cause for tried in level.helping):
             helping = [tried for tried in level.helping if tried.change.cause == cause]
             named = _name_cause(course.arm, level, helping, left)
@@ -95,6 +96,11 @@ def _name_causes(course: Course) -> list[result.Named]:
                 causes.remove(twin)
                 share = max(twin.share, named.share)
                 named = structs.replace(named, share=share, ceilings=twin.ceilings)
+            for at, first in enumerate(causes):
+                if first.cause == cause and first.fix and named.fix:
+                    # What the first fix takes away of it; the next row has the next one's.
+                    share = lefts[first.on] * (1 - 1 / first.fix.gain.value)
+                    causes[at] = structs.replace(first, share=min(share, first.share))
             if named.fix or not twin:
                 causes.append(named)
         left *= math.exp(-level.pick.size) if level.pick else 1.0
@@ -126,7 +132,7 @@ def _name_cause(arm: str, level: Level, helping: Sequence[Judged], left: float) 
 
 
 def _describe(tried: Judged) -> result.Change:
-    training = tried.made if tried.kind == "fix" else None
+    training = tried.training if tried.kind == "fix" else None
     told: dict[str, object] = {"gain": tried.gain and _tell(tried.gain.wall), "training": training}
     return result.Change(**share_fields(tried.change, result.Change) | told)
 
@@ -277,10 +283,11 @@ def _find_together(courses: Sequence[Course]) -> Iterator[tuple[str, result.Toge
     for course in courses:
         kept = [level.pick for level in course.levels if level.pick]
         if kept and (gain := course.together) and gain.wall.n >= FEWEST:
+            made = [tried.training for tried in kept if tried.training]
             together = result.Together(
                 tries=course.levels[-1].on,
                 gain=_tell(gain.wall),
-                training=max((tried.made for tried in kept), key=ORDER.index),
+                training=max(made, key=ORDER.index) if len(made) == len(kept) else None,
                 step=estimate(course.seconds).value / gain.wall.value,
             )
             yield course.arm, together

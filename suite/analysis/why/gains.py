@@ -74,7 +74,8 @@ def find_gains(
     The noise is that of all pairs, and of equal runs of a round, whatever they are on top of: three pairs
     alone know little of theirs.
     """
-    runs = {run.number: run for of in pairs.values() for pair in of for run in pair}.values()
+    # Those with a change are in the pairs already.
+    runs = {base.number: base for of in pairs.values() for base, _ in of}.values()
     wall, cpu = _group(runs, lambda run: run.seconds), _group(runs, lambda run: run.cpu_s)
     ratios = {
         key: [log(base.seconds) - log(run.seconds) for base, run in of] for key, of in pairs.items()

@@ -16,7 +16,7 @@ from suite.analysis.result.numbers import FEWEST
 from suite.analysis.result.why import TryStanding
 from suite.analysis.why.gains import Case, Gain, Key, find_gains, find_pairs
 from suite.analysis.why.runs import Run, read_runs
-from suite.analysis.why.training import ORDER, compare_training
+from suite.analysis.why.training import ORDER, RARER, compare_training
 from suite.model.why import BASE, Inquiry, Kind, Training, Try
 
 NAMED = 1.10
@@ -267,10 +267,14 @@ class Course:
         training = compare_training(change, sound, self.select(*on), gain.wall.value)
         standing = _decide(change, gain)
         worst = max(ORDER.index(change.training), ORDER.index("rounding"))
+        withdrawn = change.kind == "fix" and ORDER.index(training or "unchanged") > worst
+        if withdrawn and standing != "no gain" and change.cause in RARER:
+            # What is done less often then was a part of the training, and no time lost.
+            standing = "withdrawn"
         return replace(
             judged,
             standing=standing,
-            withdrawn=change.kind == "fix" and ORDER.index(training or "unchanged") > worst,
+            withdrawn=withdrawn,
             gain=gain,
             training=training,
             applied=max(run.applied for run in sound),
@@ -299,7 +303,7 @@ def is_worth(change: Try, levels: Sequence[Level]) -> bool:
     """Whether a try can be a cause on top of the fixes that were kept, and goes with them."""
     left = 1.0
     for level, kept in ((level, level.pick) for level in levels if level.pick):
-        left *= math.exp(-kept.size)
+        before, left = left, left * math.exp(-kept.size)
         judged = next((tried for tried in level.tries if tried.change == change), None)
         same_line = (kept.change.cause, kept.change.line) == (change.cause, change.line)
         same = kept.change.intervention == change.intervention and not change.line
@@ -310,7 +314,7 @@ def is_worth(change: Try, levels: Sequence[Level]) -> bool:
         if judged.withdrawn or (judged.standing == "helps" and not judged.keeps):
             return False
         # What is a small share of the time as it was is a larger one of what is left.
-        if min(judged.most, left) < max(LEAST, SMALL * left):
+        if min(before * judged.most, left) < max(LEAST, SMALL * left):
             return False
     return True
 

@@ -31,7 +31,7 @@ PRINTED = 1e-3
 
 
 RARER = ("fetch", "callback", "validation")
-"""Causes against which something besides the training is done less often."""
+"""Causes against which something besides the training is left out, or done less often."""
 
 
 def compare_training(
@@ -44,14 +44,25 @@ def compare_training(
     if change.training == "otherwise":
         return "otherwise"
     found = [_compare_norms(name, limit, runs, others) for name, limit in ROUNDING.items()]
-    # What is done less often has less to print, and older numbers.
-    if change.cause not in RARER or not any(found):
-        found += _compare_printed(runs, others, abs(math.log(gain)))
+    found += _compare_printed(runs, others, abs(math.log(gain)))
     ranks = [ORDER.index(training) for training in found if training]
     if not ranks:
         return None
     worst = ORDER[max(ranks)]
-    return "distribution" if (worst, change.training) == ("otherwise", "distribution") else worst
+    if worst == "otherwise" and change.training == "distribution" and _updates_alike(runs, others):
+        return "distribution"
+    return worst
+
+
+def _updates_alike(runs: Sequence[Run], others: Sequence[Run]) -> bool:
+    """Whether optimizers did as many updates, after as many steps."""
+    found = {
+        (name, count)
+        for run in (*runs, *others)
+        for name, count in run.evidence.items()
+        if name.startswith("updates.")
+    }
+    return len(found) == len({name for name, _ in found})
 
 
 def _compare_norms(
@@ -75,11 +86,15 @@ def _compare_printed(
     lists = [run.notes.printed for run in (*others, *runs)]
     if len(others) < 2 or len(set(map(len, lists))) != 1:
         return
+    # What is done less often may print a number again that it printed before.
+    before = {number for run in others for number in run.notes.printed}
     for column in zip(*lists, strict=True):
-        usual, ours = column[0], column[len(others) :]
+        usual = column[0]
+        ours = [n for n in column[len(others) :] if n == usual or n not in before]
         if len(set(column[: len(others)])) > 1:
             continue
-        apart = max(abs(number - usual) for number in ours) / max(abs(usual), sys.float_info.min)
+        apart = max((abs(number - usual) for number in ours), default=0.0)
+        apart /= max(abs(usual), sys.float_info.min)
         # A time or a rate that is printed changes about as much as the speed does.
         times = [abs(math.log(number / usual)) for number in ours if number * usual > 0]
         is_time = times and log_gain > LIKE_TIME and max(times) > log_gain / 2

@@ -158,10 +158,8 @@ def _word_reason(reason: str) -> str:
 
 def _word_training(speed: ArmSpeed, training: str | None) -> str:
     """What a change makes of the training, and after how many steps the weights were compared."""
-    if training is None:
-        return NO_NUMBER
     after = f" after {show_things(speed.compared_after, 'step')}" if speed.compared_after else ""
-    return TEXTS["why-training"][training].format(after=after)
+    return TEXTS["why-training"][training or "unseen"].format(after=after)
 
 
 def _describe_change(change: Change | Tried) -> str:
@@ -229,10 +227,11 @@ def _describe_end(answer: Answer, arm: str) -> str:
 def _list_causes(answer: Answer) -> Iterator[Row]:
     """A row a cause, the heaviest first: what to write, what it gives, and what becomes of the training."""
     for number, cause in enumerate(answer.causes, 1):
-        fix, gives, training = cause.fix, NO_NUMBER, None
+        fix, gives, training = cause.fix, NO_NUMBER, NO_NUMBER
         line, write = cause.line, _WORDS["no-line"]
         if fix is not None:
-            line, write, training = fix.line, _describe_change(fix), fix.training
+            line, write = fix.line, _describe_change(fix)
+            training = _word_training(answer.arms[cause.arm], fix.training)
             on = f" on top of {_number(answer, cause.arm, cause.on)}" if cause.on else ""
             gives = f"{show_gain(fix.gain)}{on}"
         elif cause.ceilings:
@@ -242,7 +241,7 @@ def _list_causes(answer: Answer) -> Iterator[Row]:
             "why": f"{number}. {cause.cause}, {share} on {arm}",
             "write": write if line is None else f"Line {line}: {write}",
             "gives": gives,
-            "the training": _word_training(answer.arms[cause.arm], training),
+            "the training": training,
         }
 
 
@@ -343,7 +342,9 @@ def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
             "wall time": Cell(show_gain(gain) if gain else NO_NUMBER, notes, struck=unreal),
             "pairs": show_whole(gain.n) if gain else NO_NUMBER,
             "CPU time": NO_NUMBER if tried.cpu_gain is None else show_gain(tried.cpu_gain),
-            "the training": _word_training(answer.arms[tried.arm], tried.training),
+            "the training": _word_training(answer.arms[tried.arm], tried.training)
+            if tried.training
+            else NO_NUMBER,
             "came out": f"{tried.kind}: {tried.standing}{reason}",
         }
 

@@ -74,6 +74,9 @@ class ScriptRun:
     line: int | None = None
     """What progress is counted by, and where in the script that is."""
 
+    count_updates: Callable[[], int] = int
+    """How many updates the optimizers have made so far."""
+
     def __post_init__(self) -> None:
         self.gpu = self.place.gpu
         os.environ["TMPDIR"] = tempfile.tempdir = str(self.temporary)
@@ -185,6 +188,7 @@ class ScriptRun:
         if steps in NORMS_AT and self.variables:
             with self.pause():
                 self._norms[f"norm.{steps}"] = same.find_norm(self.variables.values())
+                self._norms[f"updates.{steps}"] = float(self.count_updates())
 
     def _fence(self) -> None:
         if self.gpu:

@@ -49,6 +49,10 @@ class NoNetwork(socket.gaierror):
         self.url = url
 
 
+NOTEBOOK = ("run_line_magic", "run_cell_magic", "magic", "system", "getoutput")
+"""What a converted notebook calls of ``get_ipython()``."""
+
+
 class Notebook:
     """What ``get_ipython()`` gives: it runs the code in magics, and leaves out the rest."""
 
@@ -60,7 +64,9 @@ class Notebook:
         return False
 
     def __getattr__(self, name: str) -> Callable[..., list[Any]]:
-        """Any of its methods; the last argument of a magic may be code."""
+        """A method by which notebooks are converted; the last argument of a magic may be code."""
+        if name not in NOTEBOOK:
+            raise AttributeError(f"there is no notebook here, and no get_ipython().{name}")
 
         def method(*words: Any) -> list[Any]:
             line, code = self._run.user_line() or 1, ""
@@ -85,7 +91,10 @@ def install(run: ScriptRun) -> None:
 
     builtins.input = answer
     shell = {"display": print, "get_ipython": lambda: Notebook(run)}
-    builtins.__dict__.update(shell)
+    is_converted = any(f"get_ipython().{name}(".encode() in run.tree.source for name in NOTEBOOK)
+    # Where it is missing, a script sees that it is none.
+    names = shell if is_converted else ["display"]
+    builtins.__dict__.update({name: shell[name] for name in names})
     for name in ("IPython", "IPython.display") if not importlib.util.find_spec("IPython") else ():
         sys.modules[name] = module = types.ModuleType(name)
         module.__dict__.update(

@@ -130,7 +130,9 @@ class Steps:
                 logs = self.whole(function, *arguments, **more)
                 # With the one before it: a GAN's two models train in turn, and a fold's new one follows.
                 self.keep(model, model.trainable_variables, most=2)
-                self.end(int(model.optimizer.iterations) - before if several else 1)
+                done = int(model.optimizer.iterations) - before if several else 1
+                # A model that trains by other optimizers leaves this one where it is.
+                self.end(done or model.steps_per_execution)
                 return logs
 
             ours.add(call)
@@ -202,6 +204,7 @@ class Steps:
 def install(run: ScriptRun) -> None:
     """Has every training step of this process told to the run's clock."""
     steps = Steps(run)
+    run.count_updates = steps.count_updates
     run.patch("make_train_function", steps.watch_train_function)
     run.patch("fit", steps.watch_fit)
     run.patch("function.call", steps.watch_function)

@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import importlib.util
+import io
 import linecache
 import re
 import sys
@@ -33,6 +34,9 @@ _TRAINS = {
     *("apply_gradients", "apply", "minimize", "get_gradients", "stateless_apply"),
 }
 """Names by which a step of training is taken; what mentions one may hold the step."""
+
+_CHANGES = {"assign", "assign_add", "assign_sub", "set_weights", "load_weights"}
+"""Names by which variables get other values."""
 
 _NOT_TRAINING = {"tensorflow", "keras", "tf_keras", "numpy", *sys.stdlib_module_names}
 """Modules of which a function that is imported by name takes no step."""
@@ -121,7 +125,7 @@ class Tree(ast.NodeTransformer):
             text, left = leave_out(text)
             self.notes += [describe_left_out(*each) for each in left]
             tree = ast.parse(text, self.filename)
-        self._lines = text.splitlines(keepends=True)
+        self._lines = io.StringIO(text).readlines()
         # For AutoGraph, which reads functions again.
         linecache.cache[self.filename] = (len(text), None, self._lines, self.filename)
         return tree
@@ -136,6 +140,7 @@ class Tree(ast.NodeTransformer):
         # What trains is looked for in the tree as it was written.
         self._training = _find_training_loops([*ast.walk(self.tree), *ast.walk(tree)])
         functions = [node for node in ast.walk(self.tree) if isinstance(node, _Function)]
+        self._changing = _follow(_CHANGES, [({each.name}, _names(each)) for each in functions])
         self._free = [(_find_free(function), {function.name}) for function in functions]
         setattr(builtins, _HOOKS, self)
         return compile(self.visit(tree), self.filename, "exec", dont_inherit=True)
@@ -188,6 +193,7 @@ class Tree(ast.NodeTransformer):
                         seconds=each.seconds + (now - loop.since if each is loop.running else 0),
                         is_step=each in needed,
                         makes=each in makes,
+                        changes=not _names(each.node).isdisjoint(self._changing),
                     )
                 )
         return sorted(result, key=lambda statement: (statement.line, -statement.end_line))

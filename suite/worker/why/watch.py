@@ -91,7 +91,8 @@ class Watch:
             ("gradient", self.note_gradient),
             ("run_functions_eagerly", self.note_eager),
             ("device", self.note_device),
-            ("layer.call", self.note_layer),
+            ("layer.call", self.note_model_call),
+            ("function.call", self.note_model_call),
             ("function.init", self.note_function),
         ):
             calls.intercept(run, note, name)
@@ -151,7 +152,8 @@ class Watch:
         x: Any = arguments.get("x")
         self.data.given = x
         if hasattr(x, "max_queue_size"):
-            self.settings["workers"] = str(x.workers)
+            kind = "processes" if x.use_multiprocessing else "threads"
+            self.settings["workers"] = f"{x.workers} {kind}"
         steps, examples = arguments.get("steps_per_epoch") or 0, calls.count_examples(x)
         if examples:
             batch = arguments.get("batch_size") or 32
@@ -182,9 +184,9 @@ class Watch:
 
     # --- Functions ------------------------------------------------------------------------------------
 
-    def note_layer(self, _arguments: calls.Arguments) -> None:
-        """A statement calls a model, unless it was traced before."""
-        if self.is_looking:
+    def note_model_call(self, _arguments: calls.Arguments) -> None:
+        """A statement calls a model, or a graph that may hold one."""
+        if self.is_looking and not self.tracing:
             self.run.tree.call_model()
 
     def note_function(self, arguments: calls.Arguments) -> None:
@@ -288,6 +290,8 @@ class Watch:
             if isinstance(what, str):
                 counts |= {what: float(timer.calls), f"{what}_s": timer.seconds}
         lines = {what[1]: t.seconds for what, t in self.timers.items() if what[0] == "convert"}
+        # In a thread of TensorFlow's it is no line's.
+        lines.pop(None, None)
         if lines:
             self.lines["convert"] = max(lines, key=lambda line: lines[line])
         if self.drawn != _count_draws():

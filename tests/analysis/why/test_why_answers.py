@@ -14,7 +14,9 @@ from suite.analysis.result.why import Answer, Tried
 from suite.analysis.why.answer import answer
 from suite.analysis.why.decide import next_round
 from suite.analysis.why.levels import NAMED
-from suite.model.why import Training
+from suite.analysis.why.runs import Run
+from suite.analysis.why.training import compare_training
+from suite.model.why import RunNotes, Training
 from tests.analysis.why.made_up_scripts import (
     IDLE,
     QUIET,
@@ -289,9 +291,45 @@ def test_what_a_change_makes_of_the_training(name: str) -> None:
 
 
 def test_what_is_done_less_often_may_print_older_numbers() -> None:
-    planted = plant("statement:30:50", "fetch", leaves={"fetch": 0.1}, printed=0.5)
-    found = ask(make_script(fetch=0.12, tries=swap(planted)))
-    assert find(found, "statement:30:50").training == "unchanged"
+    for printed, training in ((0.51 / 0.42 - 1, "unchanged"), (0.5, "otherwise")):
+        planted = plant("statement:30:50", "fetch", leaves={"fetch": 0.1}, printed=printed)
+        found = ask(make_script(fetch=0.12, tries=swap(planted)))
+        assert find(found, "statement:30:50").training == training
+
+
+def test_what_is_a_part_of_the_training_is_no_time_lost() -> None:
+    planted = plant("statement:30:50", "fetch", leaves={"fetch": 0.1}, norm=4e-2)
+    found = ask(make_script(fetch=0.12, tries=[planted]))
+    assert found.causes == ()
+    assert find(found, "statement:30:50").standing == "withdrawn"
+
+
+@pytest.mark.parametrize(
+    ("updates", "training"), [([20.0, 20.0], "distribution"), ([20.0, 16.0], "otherwise")]
+)
+def test_other_random_numbers_leave_as_many_updates(
+    updates: list[float], training: Training
+) -> None:
+    base, other = (
+        [
+            Run(
+                **dict.fromkeys(("seconds", "cpu_s", "spent_s", "first_step_s"), 1.0),
+                arm="cpu",
+                block=1,
+                number=number,
+                tries=(),
+                reason="",
+                unproven=None,
+                simulated=False,
+                evidence={"norm.20": norm, "updates.20": count},
+                notes=RunNotes(),
+            )
+            for number in (1, 2)
+        ]
+        for norm, count in zip((1.0, 2.0), updates, strict=True)
+    )
+    change = plant("eager:1", "eager", training="distribution").change
+    assert compare_training(change, other, base, 2.0) == training
 
 
 def test_a_printed_time_is_no_number_of_the_training() -> None:

@@ -175,13 +175,14 @@ def test_python_of_the_data_is_input_and_python_in_the_model_a_fallback() -> Non
 @pytest.mark.parametrize(
     ("kind", "workers", "seconds", "tried"),
     [
-        ("generator", "1", 1.0, True),
-        ("generator", "0", 1.0, True),
-        # Several as it is; no `PyDataset`; next to nothing.
-        ("generator", "2", 1.0, False),
+        ("generator", "1 threads", 1.0, True),
+        ("generator", "0 threads", 1.0, True),
+        # Several as it is, or a process; no `PyDataset`; next to nothing.
+        ("generator", "2 threads", 1.0, False),
+        ("generator", "1 processes", 1.0, False),
         ("generator", None, 1.0, False),
-        ("from_generator", "1", 1.0, False),
-        ("generator", "1", 0.4, False),
+        ("from_generator", "1 threads", 1.0, False),
+        ("generator", "1 threads", 0.4, False),
     ],
 )
 def test_a_pydataset_that_takes_time_is_given_workers(
@@ -197,7 +198,7 @@ def test_a_pydataset_that_takes_time_is_given_workers(
     )
     assert [(e.name, e.line, e.waits, e.training, e.text) for e in propose(PYDATASET, seen)] == [
         (
-            *("workers", 12, True, "distribution"),
+            *("workers", 12, True, "unchanged"),
             "super().__init__(workers=4, use_multiprocessing=False, max_queue_size=10) in Slices",
         )
     ] * tried

@@ -93,6 +93,11 @@ SCRIPTS["draws"] = """\
 def noisy(a, b): return step(a + tf.random.normal(a.shape), b)
 for i in range(99): noisy(x[:32], y[:32])
 """
+SCRIPTS["python"] = """\
+def make(i): return np.ones(x[:32].shape, "float32")
+def look(i): return tf.ensure_shape(tf.py_function(make, [i], tf.float32), x[:32].shape), y[:32]
+for a, b in tf.data.Dataset.range(999).map(look): step(a, b)
+"""
 SCRIPTS["shapes"] = """\
 @tf.function
 def any_shape(a, b): print(4.5); return step(a, b)
@@ -134,6 +139,7 @@ TRIES: dict[str, list[str]] = {
     "by hand": ["eager:11"],
     "numbers": ["retrace:weighted:number:w", "jit:11"],
     "draws": [],
+    "python": [],
     "shapes": ["retrace:any_shape:shape"],
     "anew": ["retrace:step:anew"],
     "dataset": ["batch:11:8", "copies"],
@@ -321,6 +327,9 @@ def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:
     assert watched["functions"]["settings"]["run_functions_eagerly"] == "True"
     assert watched["eager"]["settings"]["run_eagerly"] == "True"
     assert watched["numbers"]["lines"]["step.function"] == 11
+    # Arrays that come in by a thread of TensorFlow's are no line's.
+    lines = [line for each in watched.values() for line in each["lines"].values()]
+    assert all(isinstance(line, int) for line in lines)
     random = {script for script, each in watched.items() if "random" in each["settings"]}
     assert random == {"draws"}
     assert watched["dataset"]["counts"]["batch:11"] == 4

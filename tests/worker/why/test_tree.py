@@ -445,6 +445,25 @@ for i in range(3):
     assert [s.line for s in tree.statements() if s.is_step] == [6, 7, 8]
 
 
+def test_a_statement_that_gives_variables_other_values_is_training_too() -> None:
+    source = """\
+def follow(target): target.assign(1)
+class Agent:
+    def learn(self, how): count(); self.steps.append(1)
+    def copy(self): follow(self.target)
+agent = Agent()
+agent.target, agent.steps = Target(), []
+for turn in range(3):
+    agent.learn(fit)
+    agent.copy()
+    print(len(agent.steps), end="")
+"""
+    tree = Tree(source.encode(), "agent.py")
+    tree.time_statements()
+    run(tree, fit=0, count=tree.step, Target=lambda: SimpleNamespace(assign=print))
+    assert [s.line for s in tree.statements() if s.changes] == [9]
+
+
 def test_timers_cost_less_than_a_microsecond_a_statement() -> None:
     source = b"for i in range(20000):\n" + b"    fit\n" * 10
     loops = [Tree(source, "s.py") for _ in range(5)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from suite.model.why import Watched
@@ -38,7 +37,7 @@ def _install(run: ScriptRun, target: str) -> None:
     import tensorflow as tf
     from keras import Model
 
-    to_graph = functools.cache(tf.function)
+    graphs: dict[int, Any] = {}
 
     def stay_off(arguments: Arguments) -> None:
         arguments["run_eagerly"] = False
@@ -52,7 +51,8 @@ def _install(run: ScriptRun, target: str) -> None:
         if not isinstance(arguments["self"], Model) or not tf.executing_eagerly():
             return None
         run.applied()
-        return to_graph
+        # Each of its own: what a first call builds, another's graph can't.
+        return lambda original: graphs.setdefault(id(arguments["self"]), tf.function(original))
 
     if target == "compile":
         configure(run, "run_eagerly", False)

@@ -67,7 +67,10 @@ def _install(run: ScriptRun, target: str) -> None:
 def _tell_apart(function: Any) -> Any:
     """What two functions made of the same lines have in common, if they do the same."""
     python = inspect.unwrap(function.python_function)
-    return python.__code__, tuple(id(cell.cell_contents) for cell in python.__closure__ or ())
+    owner, code = getattr(python, "__self__", None), python.__code__
+    held = [cell.cell_contents for cell in python.__closure__ or ()]
+    held += [python.__globals__.get(name) for name in code.co_names]
+    return code, id(owner), *map(id, held)
 
 
 RETRACE = Intervention("retrace", "retracing", _find, _install, training="rounding")

@@ -29,7 +29,7 @@ def _find(watched: Watched) -> Offers:
             "training": "otherwise",
         }
     for each in worth:
-        if each.is_step:
+        if each.is_step or each.changes:
             continue
         number = re.search(r"%\s*(\d+)", each.text)
         rare = int(number[1]) if number else 1

@@ -15,7 +15,7 @@ WORKERS = 4
 def _find(watched: Watched) -> Offers:
     calls = [each for each in watched.python_calls if each.kind == "generator"]
     heaviest = max(calls, key=lambda call: call.seconds, default=None)
-    alone = watched.settings.get("workers") in ("0", "1")
+    alone = watched.settings.get("workers") in ("0 threads", "1 threads")
     if heaviest and alone and is_worth(watched, heaviest.seconds):
         more = f"workers={WORKERS}, use_multiprocessing=False, max_queue_size=10"
         text = f"super().__init__({more}) in {heaviest.name}"
@@ -26,11 +26,11 @@ def _install(run: ScriptRun, _target: str) -> None:
     def change(arguments: Arguments) -> None:
         data: Any = arguments.get("x")
         if hasattr(data, "max_queue_size") and data.workers <= 1:
-            data.workers = WORKERS
+            data.workers, data.max_queue_size = WORKERS, 10
             run.applied()
 
     intercept(run, change, "fit")
 
 
-# The order of batches stays; what is random in them is drawn by whichever thread comes first.
-PYDATASET = Intervention("workers", "input", _find, _install, waits=True, training="distribution")
+# The order of batches stays; where threads disturb each other, it is another training.
+PYDATASET = Intervention("workers", "input", _find, _install, waits=True)
