@@ -171,7 +171,7 @@ def test_python_in_the_model_and_around_the_step_is_told_from_that_of_the_data(r
         "Batches": ("generator", 12, True),
         "examples": ("from_generator", 8, True),
     }
-    assert base["settings"]["workers"] == "1"
+    assert base["settings"]["workers"] == "1 threads"
 
 
 def test_a_cache_makes_each_element_once_and_leaves_the_training_as_it_is(run: Run) -> None:
@@ -204,7 +204,7 @@ def test_batches_from_memory_are_made_once(run: Run, body: str, function: str, m
 def test_workers_make_the_same_batches_in_the_same_order(run: Run) -> None:
     found = run(SEQUENCE)
     assert found["workers"]["applied"] == 1
-    assert found["workers"]["settings"]["workers"] == "4"
+    assert found["workers"]["settings"]["workers"] == "4 threads"
     assert norms(found["workers"]) == norms(found["base"])
 
 
