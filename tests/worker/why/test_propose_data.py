@@ -67,7 +67,9 @@ def propose(intervention: Any, seen: Watched) -> list[Try]:
         ([SLICES, FLIP, MAP, BATCH], None),
         ([SLICES, UNSEEN, BATCH], None),
         ([("zip", {"random": True}), MAP, BATCH], None),
-        ([SLICES, ("shuffle", {"random": True, "key": "", "line": None}), MAP], None),
+        # `list_files` mixes by itself; what is always the same mix stays.
+        ([SLICES, ("shuffle", {"random": True, "key": "", "line": None}), MAP], "3.map,"),
+        ([SLICES, ("shuffle", {}), ("skip", {}), MAP], "4.map"),
         # Cached as it is.
         ([SLICES, MAP, ("cache", {}), SHUFFLE, BATCH], None),
         ([SLICES, ("cache", {}), MAP, BATCH], "3.map"),

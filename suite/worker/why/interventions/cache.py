@@ -14,8 +14,9 @@ MOST_BYTES = 2**32
 """What takes more memory is not offered."""
 
 _WORK = ("map", "filter", "flat_map", "interleave", "from_generator")
-_MOVE = ("shuffle", "repeat")
-"""Stages that may stand behind the cache as well as before the work."""
+MIXED = 1024
+"""So many elements are mixed where nobody knows how many there are."""
+
 _PASS = ("map", "filter", "prefetch")
 """Stages that give the same in distribution on either side of those."""
 
@@ -27,7 +28,8 @@ def find_place(chain: Sequence[Stage]) -> tuple[Stage, list[Stage]] | None:
     moved: list[Stage] = []
     cached = max((n for n, each in enumerate(chain, 1) if each.method == "cache"), default=0)
     for stage in chain[cached:]:
-        if stage.method in _MOVE and stage.key:
+        mixes = stage.method == "shuffle" and stage.random is not False
+        if mixes or (stage.method == "repeat" and stage.key):
             moved.append(stage)
         elif stage.random is not False or (moved and stage.method not in _PASS):
             break
@@ -41,14 +43,16 @@ def _find(watched: Watched) -> Offers:
     keys = [{each.key for each in chain} for chain in chains]
     names = set[str]()
     for stage, moved in filter(None, map(find_place, chains)):
-        away = {each.key for each in moved}
+        away = {each.key for each in moved if each.key}
         # A stage that is moved must find its way back in every chain that it is in.
         lost = any(away & each and stage.key not in each for each in keys)
         name, size = f"cache:{stage.line}", stage.bytes
         if lost or name in names or (size or 0) > MOST_BYTES:
             continue
         names.add(name)
-        behind = ", ".join(f".{each.method}(…) of line {each.line}" for each in moved)
+        # `list_files` mixes by itself.
+        of = [f" of line {each.line}" if each.key else "" for each in moved]
+        behind = ", ".join(f".{each.method}(…){at}" for each, at in zip(moved, of, strict=True))
         elements = "memory for its elements"
         memory = elements if size is None else f"{max(1, size // 2**20)} MB of memory"
         yield {
@@ -76,6 +80,8 @@ def _install(run: ScriptRun, target: str) -> None:
         if call.key != place:
             return make()
         dataset = make().cache()
+        if "" in moved:
+            dataset = dataset.shuffle(max(int(dataset.cardinality()), 0) or MIXED)
         for stage in [stage for each in call.inputs for stage in chains.trace(each)]:
             if id(stage.dataset) in put_off:
                 dataset = put_off[id(stage.dataset)].make(dataset)

@@ -9,7 +9,7 @@ from typing import Any
 from suite.model.why import Watched
 from suite.worker.why.calls import Arguments, intercept
 from suite.worker.why.chains import gives_batches, size_of
-from suite.worker.why.intervention import Intervention, Offers
+from suite.worker.why.intervention import Intervention, Offers, split_chains
 from suite.worker.why.run import ScriptRun
 
 MOST_BYTES = 2**30
@@ -28,9 +28,11 @@ def heaviest_line(watched: Watched) -> int | None:
     calls = [each for each in watched.python_calls if each.of_data and each.line]
     if calls:
         return max(calls, key=lambda call: call.seconds).line
-    stages = [each for each in watched.stages if each.line]
-    work = [each.line for each in stages if each.method in _WORK]
-    return work[-1] if work else stages[0].line if stages else watched.line
+    chains = [[each for each in chain if each.line] for chain in split_chains(watched)]
+    # Of the first that works: what is trained on comes before what validates.
+    works = ([stage.line for stage in chain if stage.method in _WORK] for chain in chains)
+    stages = [stage.line for chain in chains for stage in chain]
+    return next(filter(None, works), stages[:1] or [watched.line])[-1]
 
 
 def _find(watched: Watched) -> Offers:
