@@ -114,12 +114,12 @@ def test_the_report_is_simulated_and_has_no_number_of_the_gpu(campaign: Path) ->
 
 
 def test_why_says_which_times_are_none(rented: Rented, tmp_path: Path) -> None:
-    script = SCRIPTS / "map_and_callback.py"
+    script = SCRIPTS / "trainer_class.py"  # a stand-in has no convolutions
     done = rented.make(
         "why", SCRIPT=str(script), ARMS="cpu cuda", BUDGET="90s", RESULTS=str(tmp_path)
     )
+    assert done.returncode == 0, done.stderr[-2000:]
     folder = find_folder(tmp_path)
-    check_ended_well(done, folder)
     answer = load(folder, "why.json")
     assert {arm: speed["gpu"] for arm, speed in answer["arms"].items()} == {
         "cpu": False,
@@ -128,7 +128,7 @@ def test_why_says_which_times_are_none(rented: Rented, tmp_path: Path) -> None:
     assert answer["arms"]["cuda"]["standing"] == "simulated"
     assert {tried["arm"] for tried in answer["tried"] if tried.get("gain")} == {"cpu", "cuda"}
     assert {cause["arm"] for cause in answer["causes"]} <= {"cpu"}
-    assert answer["ratios"] == {}
+    assert "ratios" not in answer
     page = (folder / "why.md").read_text()
     assert "SIMULATED" in page.splitlines()[0]
     assert rented.left() == []
