@@ -78,7 +78,7 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
             printed=same.find_numbers(out),
             watched=result.get("watched"),
             error=result.get("error"),
-            output=(out + err)[-2000:] if result.get("reason") else "",
+            output="" if "seconds" in result else (out + err)[-2000:],
         )
         told[f"notes.{task.id}"] = json.dumps(codec.plain(notes), ensure_ascii=True)
         send("facts", facts=told, seconds=0.0)

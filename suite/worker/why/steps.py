@@ -12,6 +12,10 @@ from suite.worker.why.clock import FIT
 from suite.worker.why.run import NORMS_AT, ScriptRun
 
 
+MOST_UPDATES = 10_000
+"""More than these, optimizers don't make in one call."""
+
+
 class Steps:
     """What is known of the step that is under way.
 
@@ -107,7 +111,9 @@ class Steps:
             self.end(self.updates[function] or 1)
         else:
             # The second call: of the first, which traces, nobody knew what it would update.
-            self.updates[function] = updates = max(1, self.count_updates() - before)
+            updates = self.count_updates() - before
+            # Memory of a GPU that computes nothing may hold any number.
+            self.updates[function] = updates = updates if 0 < updates < MOST_UPDATES else 1
             self.end(2 * updates - 1)
 
     # --- What is patched ------------------------------------------------------------------------------
