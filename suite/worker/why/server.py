@@ -48,6 +48,9 @@ _SUBREAPER = 36
 
 _POLL_S = 0.05
 
+REST_S = 2.0
+"""So long what an ended process has written is read, whoever goes on writing."""
+
 
 def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, Scalar]) -> None:
     """Makes the runs in their order, and sends what came of each.
@@ -169,7 +172,7 @@ def _listen(
         for text, (read, write) in zip(texts, pipes, strict=True):
             os.close(write)
             selector.register(read, selectors.EVENT_READ, text)
-        while status is None or (is_open and selector.get_map()):
+        while status is None or (is_open and selector.get_map() and time.monotonic() < deadline):
             ready = selector.select(_POLL_S)
             is_open = bool(ready)
             for key, _ in ready:
@@ -183,6 +186,7 @@ def _listen(
                 if ended:
                     # What it wrote last is still to be read.
                     status, is_open = code, True
+                    deadline = time.monotonic() + REST_S
                     _end_left(process)
                 elif time.monotonic() > deadline:
                     end = f"it was ended after {limit_s:.0f} s"

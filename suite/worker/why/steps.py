@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary, WeakSet
 from suite.worker.why.clock import FIT
 from suite.worker.why.run import NORMS_AT, ScriptRun
 
-
 MOST_UPDATES = 10_000
 """More than these, optimizers don't make in one call."""
 
