@@ -71,8 +71,8 @@ def find_gains(
 ) -> dict[Key, Gain]:
     """By key what the change gives, all on one arm; of those that are ``blind`` CPU seconds say nothing.
 
-    The noise is that of all pairs, and of equal runs of a round, whatever they are on top of: three pairs
-    alone know little of theirs.
+    The noise is that of all pairs, and of the runs without a change in a round, whatever they are on top of:
+    three pairs alone know little of theirs.
     """
     # Those with a change are in the pairs already.
     runs = {base.number: base for of in pairs.values() for base, _ in of}.values()

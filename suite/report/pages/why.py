@@ -156,6 +156,11 @@ def _word_reason(reason: str) -> str:
     return TEXTS["why-reasons"].get(reason, reason)
 
 
+def _add_reason(tried: Tried) -> str:
+    """Why nothing is known of a try, in brackets behind its name; empty: something is."""
+    return f" ({_word_reason(tried.reason)})" if tried.reason else ""
+
+
 def _word_training(speed: ArmSpeed, training: str | None) -> str:
     """What a change makes of the training, and after how many steps the weights were compared."""
     after = f" after {show_things(speed.compared_after, 'step')}" if speed.compared_after else ""
@@ -317,10 +322,9 @@ def _list_standing(answer: Answer, standing: str) -> Iterator[str]:
         told = (tried.arm, tried.name) in named or (tried.kind, standing) == ("ceiling", "helps")
         if tried.standing == standing and not told:
             timed = answer.arms[tried.arm].standing != "simulated"
-            reason = f" ({_word_reason(tried.reason)})" if tried.reason else ""
             where = f" on {tried.arm}" if len(answer.arms) > 1 else ""
             where += f" on top of {join_words(tried.on)}" if tried.on else ""
-            gain = f" {show_gain(tried.gain)}" if tried.gain and timed else reason
+            gain = f" {show_gain(tried.gain)}" if tried.gain and timed else _add_reason(tried)
             yield f"{tried.name}{where}{gain}"
 
 
@@ -332,7 +336,6 @@ def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
         gain = tried.gain
         unreal = answer.arms[tried.arm].standing == "simulated" and gain is not None
         notes = (TEXTS["why-standing"]["no-time"],) if unreal else ()
-        reason = f" ({_word_reason(tried.reason)})" if tried.reason else ""
         yield {
             "try": tried.name,
             "arm": tried.arm,
@@ -345,7 +348,7 @@ def _list_tries(answer: Answer, tries: Iterable[Tried]) -> Iterator[Row]:
             "the training": _word_training(answer.arms[tried.arm], tried.training)
             if tried.training
             else NO_NUMBER,
-            "came out": f"{tried.kind}: {tried.standing}{reason}",
+            "came out": f"{tried.kind}: {tried.standing}{_add_reason(tried)}",
         }
 
 

@@ -19,6 +19,7 @@ from suite.worker.why.names import NAMES
 from suite.worker.why.run import ScriptRun
 
 NO_STAGES = ("dataset.__iter__", "dataset.apply")
+"""Names that are patched, and make no data set of their own."""
 
 
 @dataclass(eq=False)

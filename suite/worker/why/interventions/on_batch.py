@@ -16,13 +16,13 @@ SIBLINGS = {"fit": "train_on_batch", "evaluate": "test_on_batch", "predict": "pr
 def _find(watched: Watched) -> Offers:
     for method, sibling in SIBLINGS.items():
         if is_worth(watched, watched.counts.get(f"single.{method}_s", 0.0)):
-            text, line = (
-                f"{sibling}(…) instead of {method}(…)",
-                watched.lines.get(f"single.{method}"),
-            )
-            offer = {"text": text, "line": line, "target": method}
             in_callback = watched.settings.get(f"single.{method}") == "callback"
-            yield offer | ({"cause": "callback"} if in_callback else {})
+            yield {
+                "text": f"{sibling}(…) instead of {method}(…)",
+                "line": watched.lines.get(f"single.{method}"),
+                "target": method,
+                "cause": "callback" if in_callback else "overhead",
+            }
 
 
 def _install(run: ScriptRun, target: str) -> None:

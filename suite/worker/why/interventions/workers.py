@@ -9,7 +9,7 @@ from suite.worker.why.calls import Arguments, intercept
 from suite.worker.why.intervention import Intervention, Offers, is_worth
 from suite.worker.why.run import ScriptRun
 
-WORKERS = 4
+WORKERS, QUEUE = 4, 10
 
 
 def _find(watched: Watched) -> Offers:
@@ -17,7 +17,7 @@ def _find(watched: Watched) -> Offers:
     heaviest = max(calls, key=lambda call: call.seconds, default=None)
     alone = watched.settings.get("workers") in ("0 threads", "1 threads")
     if heaviest and alone and is_worth(watched, heaviest.seconds):
-        more = f"workers={WORKERS}, use_multiprocessing=False, max_queue_size=10"
+        more = f"workers={WORKERS}, use_multiprocessing=False, max_queue_size={QUEUE}"
         text = f"super().__init__({more}) in {heaviest.name}"
         yield {"text": text, "line": heaviest.line}
 
@@ -26,7 +26,7 @@ def _install(run: ScriptRun, _target: str) -> None:
     def change(arguments: Arguments) -> None:
         data: Any = arguments.get("x")
         if hasattr(data, "max_queue_size") and data.workers <= 1:
-            data.workers, data.max_queue_size = WORKERS, 10
+            data.workers, data.max_queue_size = WORKERS, QUEUE
             run.applied()
 
     intercept(run, change, "fit")
