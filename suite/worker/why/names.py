@@ -13,7 +13,8 @@ _TRAINER = "keras.src.backend.tensorflow.trainer:TensorFlowTrainer."
 _KERAS_FILES = "keras.src.utils.file_utils:"
 _GRAPHS = "tensorflow.python.eager.polymorphic_function."
 _FUNCTION = f"{_GRAPHS}polymorphic_function:Function."
-_VARIABLE = "tensorflow.python.ops.resource_variable_ops:ResourceVariable."
+_VARIABLES = "tensorflow.python.ops.resource_variable_ops:"
+_VARIABLE = f"{_VARIABLES}ResourceVariable."
 _DATASET = "tensorflow.python.data.ops.dataset_ops:DatasetV2."
 
 NAMES: Mapping[str, str] = {
@@ -32,6 +33,7 @@ NAMES: Mapping[str, str] = {
     "validate_file": f"{_KERAS_FILES}validate_file",
     "keras_home": "keras.src.backend.config:keras_home",
     **{f"variable.{name}": _VARIABLE + name for name in ("assign", "assign_add", "assign_sub")},
+    "variable.read": f"{_VARIABLES}BaseResourceVariable._read_variable_op",
     # Graphs.
     "function.init": f"{_FUNCTION}__init__",
     "function.call": f"{_FUNCTION}__call__",

@@ -91,12 +91,13 @@ class Watch:
             ("gradient", self.note_gradient),
             ("run_functions_eagerly", self.note_eager),
             ("device", self.note_device),
-            ("layer.call", self.note_model_call),
+            ("layer.call", self.note_layer_call),
             ("function.call", self.note_model_call),
             ("function.init", self.note_function),
         ):
             calls.intercept(run, note, name)
         run.patch("function.trace", self.watch_traces)
+        run.patch("variable.read", self.watch_reads)
         run.patch("convert", self.watch_conversions)
         calls.wrap_callbacks(run, self.time_callback)
         run.tree.time_statements()
@@ -188,6 +189,25 @@ class Watch:
         """A statement calls a model, or a graph that may hold one."""
         if self.is_looking and not self.tracing:
             self.run.tree.call_model()
+
+    def watch_reads(self, original: Any) -> Any:
+        """A statement that reads what is trained calls a model, one of no layers, too."""
+
+        def read(variable: Any, *words: Any, **named: Any) -> Any:
+            if variable.trainable:
+                self.note_model_call({})
+            return original(variable, *words, **named)
+
+        return read
+
+    def note_layer_call(self, arguments: calls.Arguments) -> Any:
+        """As `note_model_call`; what times the layer by the script's line, where it runs eagerly."""
+        import tensorflow as tf
+
+        self.note_model_call(arguments)
+        if self.is_looking and tf.executing_eagerly():
+            return self.timers["layer", self.run.user_line()].time
+        return None
 
     def note_function(self, arguments: calls.Arguments) -> None:
         """Counts how often a function of the script is made a `tf.function`."""
@@ -289,11 +309,12 @@ class Watch:
         for what, timer in self.timers.items():
             if isinstance(what, str):
                 counts |= {what: float(timer.calls), f"{what}_s": timer.seconds}
-        lines = {what[1]: t.seconds for what, t in self.timers.items() if what[0] == "convert"}
-        # In a thread of TensorFlow's it is no line's.
-        lines.pop(None, None)
-        if lines:
-            self.lines["convert"] = max(lines, key=lambda line: lines[line])
+        for kind in ("convert", "layer"):
+            lines = {what[1]: t.seconds for what, t in self.timers.items() if what[0] == kind}
+            # In a thread of TensorFlow's it is no line's.
+            lines.pop(None, None)
+            if lines:
+                self.lines[kind] = max(lines, key=lambda line: lines[line])
         if self.drawn != _count_draws():
             self.settings["random"] = "True"
         counts |= {"arrays": len(self.arrays), "seconds": time.perf_counter() - self.began}

@@ -56,6 +56,24 @@ for i in range(99):
     with tf.GradientTape() as tape: loss = tf.reduce_mean((m(x[:32], training=True) - y[:32]) ** 2)
     opt.apply_gradients(zip(tape.gradient(loss, m.trainable_variables), m.trainable_variables))
 """
+SCRIPTS["acts"] = """\
+net, grown = tf.Variable(tf.ones((4, 1))), make()
+for i in range(99):
+    rows = x[:32] * np.float32(1 + i % 2)
+    for row in rows: action = float(tf.reduce_sum(row[None] @ net)) + float(tf.reduce_sum(m(row[None])))
+    b = tf.constant(action) * y[:32]
+    with tf.GradientTape() as tape: loss = tf.reduce_mean((m(rows) - b) ** 2)
+    grads = tape.gradient(loss, m.trainable_variables)
+    opt.apply_gradients(zip(grads, m.trainable_variables))
+"""
+SCRIPTS["module"] = """\
+net = tf.Variable(tf.ones((4, 1)))
+for i in range(99):
+    rows = x[:32] * np.float32(1 + i % 2)
+    b = tf.matmul(rows, net)
+    with tf.GradientTape() as tape: loss = tf.reduce_mean((tf.matmul(rows, net) - b) ** 2)
+    opt.apply_gradients([(tape.gradient(loss, net), net)])
+"""
 SCRIPTS["nested"] = """\
 def slope():
     with tf.GradientTape() as tape: tape.watch(points); height = m(points) ** 2
@@ -134,6 +152,8 @@ TRIES: dict[str, list[str]] = {
     "functions": ["eager:functions"],
     "tape": ["eager:7", "statement:13:5", "placement"],
     "bare": ["eager:model", "convert"],
+    "acts": [],
+    "module": [],
     "nested": ["eager:14"],
     "two": ["eager:12"],
     "by hand": ["eager:11"],
@@ -338,3 +358,8 @@ def test_lines_of_what_could_be_changed_are_seen(runs: dict[str, Any]) -> None:
     assert min(singles[f"single.{method}"] for method in ("fit", "predict", "evaluate")) > 15
     statements = {each["line"]: each["is_step"] for each in watched["tape"]["statements"]}
     assert statements == {12: True, 13: False}
+    # The line at which layers take longest is that of the loop, not that of the tape.
+    assert watched["acts"]["lines"]["layer"] == 14
+    # A network of no layers is no data, either.
+    made = {each["line"]: each["makes"] for each in watched["module"]["statements"]}
+    assert (made[13], made[14]) == (True, False)

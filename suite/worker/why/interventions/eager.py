@@ -15,7 +15,7 @@ _CHANGES = {
     "tape.function": ("", "@tf.function above this def"),
     "tape": (
         "model",
-        "graph = tf.function(model) before the loop, and graph(…) for model(…) under the tape",
+        "graph = tf.function(model) before the loop, and graph(…) wherever it calls model(…)",
     ),
 }
 """By what is named by its line: the target, where that isn't the line itself, and the text."""
@@ -30,6 +30,8 @@ def _find(watched: Watched) -> Offers:
     elif watched.clock != "tape":
         return
     (target, text), line = _CHANGES[what], watched.lines.get(what)
+    if target == "model":
+        line = watched.lines.get("layer", line)
     yield {"text": text, "line": line, "target": target or f"{line}"}
 
 
