@@ -40,7 +40,9 @@ def climb(
     def last(cell: Cell, _: str) -> float:
         if cell.params["part"] == "input":
             return STEP_S / (cell.cpus or 1)
-        return STEP_S * (slower.get(cell.cpus or 0, 1.0) if cell.params["part"] == "together" else 1)
+        return STEP_S * (
+            slower.get(cell.cpus or 0, 1.0) if cell.params["part"] == "together" else 1
+        )
 
     cells = [cell for cell in fit_cells(LADDER, cpus) if (cell.cpus or 0) <= (most or cpus)]
     campaign = synthetic.make_campaign(arms=arms, blocks=blocks, cells=cells, profile="full")
@@ -141,7 +143,9 @@ def test_a_number_that_is_missing_is_no_number_of_cpus_that_is_enough() -> None:
     gone = [synthetic.lose_cell(d, lost, "failed", "its container died") for d in documents]
     analysis = study(campaign, gone)
     assert tell(analysis) == (cite("feed-between", cpus=8, short=2, between=("4",)),)
-    assert "the step alone or the step behind its pipeline has no number" in render_markdown(analysis)
+    assert "the step alone or the step behind its pipeline has no number" in render_markdown(
+        analysis
+    )
 
 
 def test_a_process_with_other_cpus_than_were_asked_for_has_no_number() -> None:
