@@ -257,7 +257,7 @@ def prepare_fed(*, device: str, cpus: Param, part: str, batch: int) -> Prepared:
 FEED = Scenario(
     family="tfdata",
     case="feed",
-    question="How many CPUs feed a step? With {cpus}, elements a second at batch {batch}: {part}.",
+    question="How many elements a second at batch {batch}, on {cpus} of the CPUs: {part}?",
     points=cross(cpus=LADDER, part=FED, batch=BATCH),
     work=work,
     prepare=prepare_fed,
