@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.campaign.summarise import CellSummary
@@ -116,7 +115,8 @@ def _find_fewest(rungs: Sequence[Rung], arm: str, *, gpu: bool, cpus: int) -> Fi
     between = tuple(str(rung.cpus) for rung in rungs[bound + 1 : enough])
     known: dict[str, Value] = {"between": between} if between else {}
     every = most == cpus
-    low, verdict, value = 0.0, cast(Fed, "from"), None
+    low, value = 0.0, None
+    verdict: Fed = "from"
     if enough < len(rungs):
         value = rungs[enough].cpus
         low = float(rungs[bound].cpus) if bound >= 0 else 0.0

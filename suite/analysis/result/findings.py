@@ -81,8 +81,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
       ``together``), both on the ``beside`` first CPUs; the share is what it loses by that, and the verdict
       ``input`` (bound), ``compute`` (not), or none.  Its interval holds with those of all other numbers of
       CPUs.  ``input alone``, ``step alone``, ``step``: seconds a step of these.
-    - ``feeding``: from how many CPUs on no step is input-bound: a ``value`` that is enough, over the ``low``
-      end, which is not, or of which nobody knows (0: with the fewest that were measured it is none).
+    - ``feeding``: from how many CPUs on a step is not input-bound: its value is enough, and the low end of
+      that is shown to be too few (0: none is).
     - ``break-even``: after how many steps the GPU's longer first call is amortized; ``beside`` it what
       each step saves, in seconds (negative: loses).
     - ``cost``: what a million steps or examples (``of``) cost; ``price-ratio``: the GPU is cheaper as long as
