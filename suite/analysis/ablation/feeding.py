@@ -54,7 +54,7 @@ def find_feeding(index: CellIndex, gpus: Collection[str], cpus: int) -> Iterator
         if any(any(rung.parts.values()) for rung in rungs):
             for rung in rungs:
                 yield from _describe(rung, arm)
-            yield _find_fewest(rungs, arm, gpu=arm in gpus, cpus=cpus)
+            yield find_fewest(rungs, arm, gpu=arm in gpus, cpus=cpus)
 
 
 def _climb(index: CellIndex, arm: str) -> list[Rung]:
@@ -67,12 +67,17 @@ def _climb(index: CellIndex, arm: str) -> list[Rung]:
     rungs = []
     for cpus, of in ladder.items():
         parts = {part: index.steps(of.get(part), arm) for part in PARTS}
-        whole, alone = parts["step"], parts["step alone"]
-        logs = [math.log(whole[block] / alone[block]) for block in sorted(whole) if block in alone]
-        level = 1 - (1 - CONFIDENCE) / len(ladder)
-        ratio = exponentiate(find_moments(logs), len(logs), level) if logs else None
+        ratio = find_ratio(parts["step"], parts["step alone"], len(ladder))
         rungs.append(Rung(cpus=cpus, cell=of["step"].cell.id, parts=parts, ratio=ratio))
     return rungs
+
+
+def find_ratio(whole: Values, alone: Values, rungs: int) -> Estimate | None:
+    """The ratio of the two by block, with an interval that holds with those of so many in all (Bonferroni);
+    None: no block has both."""
+    logs = [math.log(whole[block] / alone[block]) for block in sorted(whole) if block in alone]
+    level = 1 - (1 - CONFIDENCE) / rungs
+    return exponentiate(find_moments(logs), len(logs), level) if logs else None
 
 
 def _name_part(summary: CellSummary) -> str:
@@ -100,7 +105,7 @@ def _count(cpus: int) -> Estimate:
     return Estimate(value=cpus, low=None, high=None, n=1)
 
 
-def _find_fewest(rungs: Sequence[Rung], arm: str, *, gpu: bool, cpus: int) -> Finding:
+def find_fewest(rungs: Sequence[Rung], arm: str, *, gpu: bool, cpus: int) -> Finding:
     """From how many CPUs on the step is not input-bound on any number of them that was measured.
 
     That more CPUs feed it better is not taken for granted: where it is not so, the evidence says it.

@@ -69,15 +69,20 @@ def write_pipelines(page: Page, analysis: Analysis) -> None:
     )
 
 
+def describe_feeding(analysis: Analysis) -> list[str]:
+    """From how many CPUs on a step is not input-bound, a sentence for each arm on which it was measured."""
+    fewest = analysis.find("feeding")
+    return [f"{finding.arm}: {word_evidence(*finding.evidence)}." for finding in fewest]
+
+
 def write_feeding(page: Page, analysis: Analysis) -> None:
     """The section on how many CPUs feed a step; absent where they were not measured apart."""
-    if not analysis.find("feeding"):
+    answers = describe_feeding(analysis)
+    if not answers:
         return
     page.heading("How many CPUs feed a step?")
     page.paragraph(TEXTS["about"]["feeding"].format(near=show_percent(NEAR)))
-    page.bullets(
-        [f"{fewest.arm}: {word_evidence(*fewest.evidence)}." for fewest in analysis.find("feeding")]
-    )
+    page.bullets(answers)
     columns: Columns = {
         "CPUs": lambda row: show_count(row[0].beside or 0.0),
         "arm": lambda row: row[0].arm,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from suite.analysis.ablation.feeding import Rung, find_fewest, find_ratio
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
 from suite.host.campaign.plan import fit_cells
 from suite.model import Document
+from suite.report.pages.brief import compose_screen
+from suite.report.render.terminal import render_lines
 from suite.worker import scenarios
 from tests import synthetic
 from tests.fakes.hosts import QUIET
@@ -130,6 +134,35 @@ def test_the_interval_holds_for_all_numbers_of_cpus_at_once() -> None:
     assert one_of_five.high / one_of_five.low > alone.high / alone.low
 
 
+TRUTHS: Sequence[Slower] = (
+    {1: 1.11, 2: 1.11, 4: 1.11, 8: 1.11, 16: 1.11},
+    {1: 1.09, 2: 1.09, 4: 1.09, 8: 1.09, 16: 1.09},
+    {1: 3.0, 2: 1.3, 4: 1.12, 8: 1.08, 16: 1.0},
+    {1: 1.0, 2: 1.0, 4: 1.15, 8: 1.0, 16: 1.11},
+)
+
+
+@pytest.mark.parametrize("truth", TRUTHS, ids=range(len(TRUTHS)))
+def test_what_is_said_of_a_whole_ladder_is_false_in_one_of_twenty_at_most(truth: Slower) -> None:
+    draw, false, runs = random.Random(34), 0, 300
+    bound = [cpus for cpus, ratio in truth.items() if ratio > 1.1]
+    for _ in range(runs):
+        rungs = []
+        for cpus, ratio in truth.items():
+            alone = {block: draw.lognormvariate(0.0, 0.03) for block in range(5)}
+            whole = {
+                block: ratio * s * draw.lognormvariate(0.0, 0.03) for block, s in alone.items()
+            }
+            found = find_ratio(whole, alone, len(truth))
+            rungs.append(Rung(cpus=cpus, cell=f"{cpus}", parts={}, ratio=found))
+        fewest = find_fewest(rungs, "cuda", gpu=True, cpus=16)
+        if fewest.value is not None:
+            false += any(cpus >= fewest.value.value for cpus in bound)
+            false += bool(fewest.value.low) and fewest.value.low not in bound
+        false += fewest.verdict == "not here" and 16 not in bound
+    assert false <= 0.05 * runs
+
+
 def test_two_blocks_decide_nothing_and_it_is_said_why() -> None:
     assert tell(study(*climb(2, {1: 9.0}, blocks=2))) == (
         cite("feed-undecided", cpus=2),
@@ -178,6 +211,8 @@ def test_the_report_says_it_in_a_sentence_and_a_table() -> None:
     row = next(line for line in said.splitlines() if line.startswith("| 2 ") and "cuda" in line)
     assert "input-bound" in row
     assert "| 50.1 % |" in row
+    screen = render_lines(compose_screen(study(*climb(2, {1: 2.0}))))
+    assert "CPUs that feed a step: cuda: from 2 CPUs on a step is not input-bound" in screen
     never = render_markdown(study(*climb(2, EVERY)))
     assert "cuda: not with what there is here: with 2 CPUs, which is all, a step is still" in never
     one = render_markdown(study(*climb(2, {})))
