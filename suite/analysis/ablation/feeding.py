@@ -17,15 +17,15 @@ from suite.analysis.result.findings import NEAR, Fed, Finding, Meaning
 from suite.analysis.result.numbers import FEWEST, Estimate, Evidence, Value, cite
 from suite.analysis.statistics.estimate import CONFIDENCE, estimate, exponentiate, find_moments
 
-PARTS = ("input alone", "step alone", "step")
-"""What is measured on the same CPUs; the last is both together."""
+PARTS = ("input alone", "step alone", "together")
+"""What is measured on the same CPUs: the pipeline, the step on a batch at hand, the step behind the pipeline."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rung:
     """What was measured on so many CPUs on an arm: seconds a step of each of `PARTS`, by block.
 
-    ``ratio`` is that of the step to the step alone, whose interval holds with those of all rungs; None: no
+    ``ratio`` is that of both together to the step alone, whose interval holds with those of all rungs; None: no
     block has both.
     """
 
@@ -67,8 +67,8 @@ def _climb(index: CellIndex, arm: str) -> list[Rung]:
     rungs = []
     for cpus, of in ladder.items():
         parts = {part: index.steps(of.get(part), arm) for part in PARTS}
-        ratio = find_ratio(parts["step"], parts["step alone"], len(ladder))
-        rungs.append(Rung(cpus=cpus, cell=of["step"].cell.id, parts=parts, ratio=ratio))
+        ratio = find_ratio(parts["together"], parts["step alone"], len(ladder))
+        rungs.append(Rung(cpus=cpus, cell=of["together"].cell.id, parts=parts, ratio=ratio))
     return rungs
 
 
@@ -83,14 +83,14 @@ def find_ratio(whole: Values, alone: Values, rungs: int) -> Estimate | None:
 def _name_part(summary: CellSummary) -> str:
     if summary.cell.on_cpu:
         return "input alone"
-    return "step alone" if summary.cell.data == "host" else "step"
+    return "step alone" if summary.cell.data == "host" else "together"
 
 
 def _describe(rung: Rung, arm: str) -> Iterator[Finding]:
     verdicts: dict[bool | None, Meaning] = {True: "input", False: "compute", None: ""}
     find = partial(Finding, tag="fed", arm=arm, cell=rung.cell, beside=_count(rung.cpus))
     yield find(
-        of="together",
+        of="ratio",
         value=rung.ratio,
         share=None if rung.ratio is None else max(0.0, 1 - 1 / rung.ratio.value),
         verdict=verdicts[rung.bound],

@@ -77,10 +77,10 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
       nobody can tell is in another one or in the rest, which can be negative by noise.
     - ``pipeline``: seconds a step ``of`` a pipeline and the model behind it, each alone and together.  The
       share is that of the shorter one that runs behind the longer one, the verdict what the step waits for.
-    - ``fed``: how many times as long a step behind its pipeline takes as on a batch at hand (``of``:
-      ``together``), both on the ``beside`` first CPUs; the share is what it loses by that, and the verdict
-      ``input`` (bound), ``compute`` (not), or none.  Its interval holds with those of all other numbers of
-      CPUs.  ``input alone``, ``step alone``, ``step``: seconds a step of these.
+    - ``fed``: seconds a step ``of`` a pipeline and the model behind it on ``beside`` CPUs, each alone and
+      together; and the ``ratio`` of both together to the step alone, with an interval that holds with those
+      of all other numbers of CPUs.  Its share is what a step loses by its pipeline, and the verdict
+      ``input`` (bound), ``compute`` (not), or none.
     - ``feeding``: from how many CPUs on a step is not input-bound: its value is enough, and the low end of
       that is shown to be too few (0: none is).
     - ``break-even``: after how many steps the GPU's longer first call is amortized; ``beside`` it what

@@ -88,10 +88,10 @@ def write_feeding(page: Page, analysis: Analysis) -> None:
         "arm": lambda row: row[0].arm,
         **{
             part: show_number("fed", of=part, missing=_NOT_ALONE)
-            for part in ("input alone", "step alone", "step")
+            for part in ("input alone", "step alone", "together")
         },
-        "times as long": show_number("fed", of="together"),
-        "lost": show_number("fed", of="together", form=format_share),
+        "times as long": show_number("fed", of="ratio"),
+        "lost": show_number("fed", of="ratio", form=format_share),
         "the step is": lambda row: TEXTS["fed"][row[0].verdict or "unknown"],
     }
     write_findings(

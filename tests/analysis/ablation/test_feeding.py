@@ -97,7 +97,7 @@ def test_from_how_many_cpus_on_a_step_is_fed(name: str) -> None:
         assert fewest.number.low == expected.values.get("short", 0)
     else:
         assert fewest.value is None
-    rungs = {row.beside.value: row for row in analysis.find("fed", of="together") if row.beside}
+    rungs = {row.beside.value: row for row in analysis.find("fed", of="ratio") if row.beside}
     counts = [1, 2, 4, 8, 16]
     assert list(rungs) == [n for n in counts if n <= cpus] + ([cpus] if cpus not in counts else [])
     for n, row in rungs.items():
@@ -121,10 +121,10 @@ def test_fewer_than_there_are_say_nothing_of_the_rest() -> None:
 
 def test_the_interval_holds_for_all_numbers_of_cpus_at_once() -> None:
     alone, many = (
-        study(*climb(cpus, {}, most=1)).find("fed", of="together")[0].number for cpus in (1, 16)
+        study(*climb(cpus, {}, most=1)).find("fed", of="ratio")[0].number for cpus in (1, 16)
     )
     assert (alone.low, alone.high) == (many.low, many.high)
-    one_of_five = study(*climb(16, {})).find("fed", of="together")[0].number
+    one_of_five = study(*climb(16, {})).find("fed", of="ratio")[0].number
     assert one_of_five.value == pytest.approx(alone.value, rel=0.01)
     assert one_of_five.low is not None
     assert one_of_five.high is not None
