@@ -18,15 +18,15 @@ from suite.analysis.result.numbers import FEWEST, Estimate, Evidence, Value, cit
 from suite.analysis.statistics.estimate import CONFIDENCE, estimate, exponentiate, find_moments
 
 PARTS = ("input alone", "step alone", "together")
-"""What is measured on the same CPUs: the pipeline, the step on a batch at hand, the step behind the pipeline."""
+"""What is measured on the same CPUs: a pipeline, a step on a batch at hand, and that behind the pipeline."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rung:
     """What was measured on so many CPUs on an arm: seconds a step of each of `PARTS`, by block.
 
-    ``ratio`` is that of both together to the step alone, whose interval holds with those of all rungs; None: no
-    block has both.
+    ``ratio`` is that of both together to the step alone, whose interval holds with those of all rungs;
+    None: no block has both.
     """
 
     cpus: int

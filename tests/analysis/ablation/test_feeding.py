@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from suite.analysis.result.numbers import Evidence, cite
 from suite.cells.cell import Cell
 from suite.host.campaign.plan import fit_cells
 from suite.model import Document
+from suite.report.exports.summary import render_json
 from suite.report.pages.brief import compose_screen
 from suite.report.render.terminal import render_lines
 from suite.worker import scenarios
@@ -217,6 +219,15 @@ def test_the_report_says_it_in_a_sentence_and_a_table() -> None:
     assert "cuda: not with what there is here: with 2 CPUs, which is all, a step is still" in never
     one = render_markdown(study(*climb(2, {})))
     assert "cuda: one CPU is enough: a step is input-bound with no number of CPUs" in one
+
+
+def test_programs_read_it_as_any_finding() -> None:
+    content = json.loads(render_json(study(*climb(2, {1: 2.0}))))
+    found = [row for row in content["findings"] if row["tag"] in {"fed", "feeding"}]
+    assert [row["of"] for row in found[:4]] == ["ratio", "input alone", "step alone", "together"]
+    (fewest,) = (row for row in found if row["tag"] == "feeding")
+    assert (fewest["value"]["value"], fewest["value"]["low"], fewest["unit"]) == (2, 1, "CPU")
+    assert fewest["evidence"][0]["text"].startswith("from 2 CPUs on")
 
 
 def test_nothing_is_said_where_it_was_not_measured() -> None:
