@@ -125,9 +125,10 @@ def find_fewest(rungs: Sequence[Rung], arm: str, *, gpu: bool, cpus: int) -> Fin
     if enough < len(rungs):
         value = rungs[enough].cpus
         low = float(rungs[bound].cpus) if bound >= 0 else 0.0
-        least = "feed-between" if between else "feed-from"
-        code = least if short else "feed-at-most" if between else "feed-fewest"
-        said = cite(code, cpus=value, **short, **known)
+        if short:
+            said = cite("feed-between" if between else "feed-from", cpus=value, **short, **known)
+        else:
+            said = cite("feed-at-most" if between else "feed-fewest", cpus=value, **known)
     elif states[-1]:
         verdict = "not here"
         said = cite("feed-never" if every else "feed-not-yet", cpus=most)
