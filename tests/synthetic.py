@@ -253,12 +253,15 @@ def make_document(
     container = f"{arm}-{block}-a"
     instant = started + timedelta(seconds=6)
     cells = []
+    bound: dict[str, dict[str, Scalar]] = {container: {}}
     for cell in campaign.cells:
         if cell.needs_gpu and not declared.gpu:
             continue
         seconds = truth(cell, real) * math.exp(host.drift * (block - (campaign.blocks + 1) / 2))
         counts = (1, 0) if cell.one_shot else (samples, warmup)
-        spot = (container, instant)
+        inside = f"{container}-{cell.process}" if cell.cpus else container
+        bound[inside] = {"cpu.usable": cell.cpus} if cell.cpus else {}
+        spot = (inside, instant)
         result = _measure(cell, real, draw, spot, seconds=seconds, host=host, counts=counts)
         cells.append(result)
         instant = result.ended or instant
@@ -278,8 +281,14 @@ def make_document(
             limits={"cpus": "0-3", "memory_bytes": None},
             containers=[
                 Container(
-                    id=container, started=started, ended=ended, status="exit code 0", start_s=0.8
+                    id=inside,
+                    started=started,
+                    ended=ended,
+                    status="exit code 0",
+                    start_s=0.8,
+                    facts=facts,
                 )
+                for inside, facts in bound.items()
             ],
             started=started,
             status="complete",

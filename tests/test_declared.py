@@ -14,7 +14,7 @@ CELLS = scenarios.cells()
 
 QUESTIONS = {
     *("n", "net", "width", "model", "products", "bytes", "direction"),
-    *("stage", "epoch", "on", "part", "varies"),
+    *("stage", "epoch", "on", "part", "varies", "cpus"),
 }
 """Axes that nobody who writes a script chooses: how large the work is, of what, and what of it is timed."""
 

@@ -12,6 +12,7 @@ from msgspec import structs
 from suite import __version__
 from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.ablation.cost import find_costs, find_price
+from suite.analysis.ablation.feeding import find_feeding
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
@@ -215,6 +216,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             *find_naive_gaps(waterfalls, index),
             *decompose_steps(index),
             *find_pipelines(index),
+            *find_feeding(index, campaign.gpu_arms, _count_cpus(everything)),
             *find_break_evens(index),
             *limits,
             *find_costs(index, price),
@@ -278,6 +280,12 @@ def _analyse_sweeps(summary: Summary) -> list[SweepAnalysis]:
         )
         for sweep in sweeps
     ]
+
+
+def _count_cpus(documents: Iterable[Document]) -> int:
+    """The CPUs that the invocations had; 0: none says."""
+    counts = (document.invocation.limits.get("cpu_count") for document in documents)
+    return max((count for count in counts if isinstance(count, int)), default=0)
 
 
 def _is_troubled(summary: Summary) -> bool:

@@ -15,8 +15,9 @@ from suite.analysis.result.receipt import Receipt, TryReceipt, Turn
 from suite.analysis.result.why import Answer
 from suite.analysis.why.gains import find_pairs
 from suite.analysis.why.runs import read_runs
+from suite.cells.cell import Cell
 from suite.manifest import hash_content
-from suite.model import CellResult, Document
+from suite.model import CellResult, Document, facts_of
 from suite.model.why import BASE, Inquiry
 from suite.safe_folder import Folder
 
@@ -52,7 +53,8 @@ def _find_cells(
         Receipt(
             cell=planned.id,
             question=planned.question,
-            scripted=planned.process is not None,
+            scripted=planned.scripted,
+            cpus=_list_cpus(documents, planned),
             turns=tuple(
                 _find_turn(document, cell, digests[document.name], last=document.name in last)
                 for document in documents
@@ -64,6 +66,17 @@ def _find_cells(
         if planned.id in chosen
     ]
     return receipts, ids
+
+
+def _list_cpus(documents: Sequence[Document], planned: Cell) -> str:
+    """The CPUs that a cell's process could use the last time that it said so; empty: its invocation's."""
+    seen = [
+        facts_of(document, cell.container).get("cpu.set")
+        for document in documents
+        for cell in document.cells
+        if cell.id == planned.id and planned.cpus is not None
+    ]
+    return str(next(filter(None, reversed(seen)), ""))
 
 
 def _find_tries(

@@ -19,6 +19,9 @@ from suite.cells.traits import (
     Role,
 )
 
+ALL_CPUS = 0
+"""Stands for a number of CPUs that only the machine knows."""
+
 Param = str | int | float
 """The value of one axis of a cell; numbers stay numbers."""
 
@@ -128,8 +131,10 @@ class Cell:
     ``long_budget`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
-    ``process``: the cell is measured by a script in a fresh process that does nothing else, which cells of
-    equal name share; None: in the invocation's common process.
+    ``process``: the cell is measured in a fresh process, which cells of equal name share: by a script that
+    does nothing else, or with so many ``cpus``; None: in the invocation's common process.
+    ``cpus``: of the campaign's CPUs that process has so many; `ALL_CPUS`: as many as there are, until a plan
+    says how many those are; None: the cell has what its process has.
 
     The rest is what the analysis asks, in the words of `suite.cells.traits`.  Cells of equal ``work_key``
     (``kind/of what``) do the same work.  ``larger`` are the axes along which it can be had in larger
@@ -154,6 +159,7 @@ class Cell:
     by_host: bool = False
     reads_files: bool = False
     process: str | None = None
+    cpus: int | None = None
     role: Role = "work"
     work_key: str = ""
     headline: Headline | None = None
@@ -175,6 +181,16 @@ class Cell:
     def needs_gpu(self) -> bool:
         """Whether it has a meaning only on an arm with a GPU."""
         return bool(self.arms)
+
+    @property
+    def scripted(self) -> bool:
+        """Whether a script measures it, which is all that its process does."""
+        return self.process is not None and self.cpus is None
+
+    @property
+    def on_request(self) -> bool:
+        """Whether any profile has it that is asked for its case by name."""
+        return self.cpus is not None
 
     @property
     def name(self) -> str:

@@ -112,8 +112,9 @@ class Scenario:
     call gets done.  ``prepare`` takes ``device`` (``/CPU:0`` or ``/GPU:0``, the arm's) and the axes
     as keywords; None: the host measures it, or the start-up sequence, whose stage is ``startup`` or,
     without it, the one that the axis ``stage`` names.
-    ``script`` takes the place of ``prepare`` in cells with a ``process``: it takes ``device`` and ``asked``,
-    the axes of every cell asked for, and returns a `suite.worker.scenario.scenario.Printed` of each.
+    ``script`` takes the place of ``prepare`` in cells with a ``process`` and no ``cpus``: it takes
+    ``device`` and ``asked``, the axes of every cell asked for, and returns a
+    `suite.worker.scenario.scenario.Printed` of each.
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
     ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
@@ -141,7 +142,8 @@ class Scenario:
     by_host: bool = False
     startup: str | None = None
     reads_files: bool = False
-    process: str | None = None
+    process: Declared[str | None] = None
+    cpus: Declared[int | None] = None
     script: Callable[..., Sequence[Any]] | None = None
     precision: Declared[Precision] = "fp32"
     device: Declared[Device] = "arm"
@@ -195,7 +197,17 @@ class Scenario:
 
 
 _TRAITS = (
-    *("case", "long_budget", "sweep", "headline", "one_shot", "by_host", "reads_files", "process"),
+    *(
+        "case",
+        "long_budget",
+        "sweep",
+        "headline",
+        "one_shot",
+        "by_host",
+        "reads_files",
+        "process",
+        "cpus",
+    ),
     *("work", "role", "precision", "device", "data", "dispatch", "price", "priced", "control"),
     *("extra_work", "way"),
 )

@@ -43,6 +43,7 @@ from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, te
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
 from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.options import Options
+from suite.host.campaign.plan import is_in
 from suite.host.campaign.store import Store
 from suite.host.docker.connection import docker_endpoint
 from suite.host.docker.engine import DockerEngine
@@ -92,12 +93,12 @@ def why(**given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="as JSON")
 def list_(profile: ProfileName | None, only: str | None, as_json: bool) -> int:
     """Every cell: id, profiles, work, the question it answers."""
-    globs = (only or "").split() or ["*"]
+    globs = (only or "").split()
     chosen = [
         cell
         for cell in scenarios.cells()
-        if (profile is None or profile in cell.profiles)
-        and any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs)
+        if (profile is None or is_in(cell, profile, globs))
+        and any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs or ["*"])
     ]
     if not chosen:
         raise UsageError(f"no cell matches {only!r}", "`make list` shows all of them")
@@ -117,6 +118,7 @@ _HEADERS = ("cell", "first in", "work per call", "question")
 
 def _row(cell: Cell) -> tuple[str, ...]:
     first = cell.profiles[0] + (", beside a GPU only" if cell.needs_gpu else "")
+    first += f", or ONLY='{cell.name}*'" if cell.on_request else ""
     return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
 
 

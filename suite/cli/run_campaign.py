@@ -27,6 +27,7 @@ from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.identity import read_salt
 from suite.host.provision.images import lock_identity
+from suite.host.provision.resources import count_bindable
 from suite.host.provision.sbom import name_bill, write_bill
 from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image, name_kind
@@ -154,7 +155,8 @@ def start_campaign(
             say("this machine shows one GPU, so that GPU=all is an ordinary campaign")
             # So that it goes on, and is repeated, as the campaign of that GPU.
             options = options.give(gpu=next(iter(gpus)))
-        arms = resolve_arms(engine, options.arms, options.gpu)
+        cpus = count_bindable(engine, options.cpus)
+        arms = replace(resolve_arms(engine, options.arms, options.gpu), cpus=cpus)
         options = settle_gpu(options, engine, say) if arms.gpus else options
         options = settle_custom(options, engine, [arm.image for arm in arms.run], say)
         drawn = draw_plan(options, arms)

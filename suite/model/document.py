@@ -169,7 +169,7 @@ class Container:
 
     ``start_s`` is the time from asking the engine to start it to its first word.  ``facts`` are its
     own; as written, those alone that differ from the document's, the last container's that ran no script.
-    ``process``: that of the cells whose script was all that it ran.
+    ``process``: that of the cells that were all that it ran.
     """
 
     id: Filled

@@ -238,13 +238,13 @@ def _requests(parser: argparse.ArgumentParser, options: argparse.Namespace) -> l
             scenario, cell = scenarios.find(identity)
         except KeyError as error:
             parser.error(str(error.args[0]))
-        if cell.by_host or (cell.process is None) == (options.command == "script"):
+        if cell.by_host or cell.scripted != (options.command == "script"):
             parser.error(f"{identity} is not measured by the command `{options.command}`")
         if calls and (not calls.isdigit() or int(calls) < 1):
             parser.error(f"{word}: K is a whole number from 1")
         requests.append(Request(scenario=scenario, cell=cell, calls=int(calls) if calls else None))
     if len({request.cell.process for request in requests}) > 1:
-        parser.error("these cells are not all of one script")
+        parser.error("these cells are not all of one process")
     return requests
 
 

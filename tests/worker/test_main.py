@@ -22,6 +22,7 @@ from tests.fakes.device import FakeTensorFlow
 
 FENCE = "overhead.fence"
 SCRIPT = "asked.slices/stage=script/on=arm"
+FED = "tfdata.feed/cpus=1/part=step/batch=512"
 OTHER_SCRIPT = "asked.clone/stage=script/on=arm"
 STAGES = ["overhead.startup/stage=import", "overhead.startup/stage=step"]
 ON_GPU = ("measure", "--gpu", *STAGES)
@@ -44,7 +45,9 @@ ON_GPU = ("measure", "--gpu", *STAGES)
         (("measure", "overhead.eager-op"), "overhead.eager-op; did you mean overhead.eager_op"),
         (("measure", SCRIPT), "not measured by the command `measure`"),
         (("script", FENCE), "not measured by the command `script`"),
-        (("script", SCRIPT, OTHER_SCRIPT), "not all of one script"),
+        (("script", SCRIPT, OTHER_SCRIPT), "not all of one process"),
+        (("measure", FENCE, FED), "not all of one process"),
+        (("script", FED), "not measured by the command `script`"),
         # One wrong cell keeps all of them from running.
         (("measure", FENCE, f"{FENCE}@7", "zzz"), "no cell zzz"),
     ],

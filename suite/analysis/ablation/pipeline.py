@@ -10,9 +10,6 @@ from suite.analysis.ablation.cell_index import CellIndex, Values, divide, find_b
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.numbers import Evidence, cite
 
-NEAR = 0.10
-"""A step that takes at most so much longer than one of its parts alone takes as long as the part."""
-
 NO_FASTER = 0.05
 """A trivial model that saves at most so much is no faster than the full one."""
 

@@ -12,10 +12,10 @@ from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
-from suite.analysis.ablation.pipeline import NEAR, NO_FASTER, Pipeline, find_pipeline
+from suite.analysis.ablation.pipeline import NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import find_paired_ratio
-from suite.analysis.result.findings import PARTS, Finding, Meaning, PartName
+from suite.analysis.result.findings import NEAR, PARTS, Finding, Meaning, PartName
 from suite.analysis.result.numbers import Estimate, Evidence, cite
 from suite.analysis.statistics.estimate import estimate
 

@@ -1,7 +1,8 @@
-"""What a document has to show before its numbers may stand under a GPU's name; pure.
+"""What a document has to show before its numbers may stand under a GPU's name, or a number of CPUs; pure.
 
-The worker proves its GPU, and refuses where it can't.  This is the second lock, for documents of
-another worker or of somebody's hand: what is not shown here has no number at all.
+The worker proves its GPU, and refuses where it can't; the host holds its CPUs against those asked for.  This
+is the second lock, for documents of another worker or of somebody's hand: what is not shown here has no
+number at all.
 """
 
 from __future__ import annotations
@@ -78,10 +79,11 @@ def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
 
 
 def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str, Cell]) -> Document:
-    """The document without the numbers that it does not prove; the same one on an arm without a GPU.
+    """The document without the numbers that it does not prove.
 
     ``cells`` are the plan's, by id.
     """
+    document = _withhold_misbound(document, cells)
     if not arm.gpu:
         return document
     simulated = is_simulated(document)
@@ -100,10 +102,27 @@ def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str,
         if simulated:
             return _withhold(cell, "skipped", cite("stand-in-driver"))
         planned = cells[cell.id]
-        why = unproven[cell.container, planned.process is not None] or find_misplaced(cell, planned)
+        why = unproven[cell.container, planned.scripted] or find_misplaced(cell, planned)
         return _withhold(cell, "failed", why) if why else cell
 
     return replace(document, cells=list(map(prove, document.cells)))
+
+
+def _withhold_misbound(document: Document, cells: Mapping[str, Cell]) -> Document:
+    """The document without the numbers of cells whose process had other than so many CPUs; the same one where
+    there are none."""
+    misbound: dict[str, Evidence] = {}
+    for cell in document.cells:
+        asked = cells[cell.id].cpus if cell.outcome == "measured" else None
+        usable = facts_of(document, cell.container).get("cpu.usable")
+        if asked not in {None, usable}:
+            misbound[cell.id] = cite("misbound", asked=asked or 0, usable=repr(usable))
+    if not misbound:
+        return document
+    every = [
+        _withhold(c, "failed", misbound[c.id]) if c.id in misbound else c for c in document.cells
+    ]
+    return replace(document, cells=every)
 
 
 def is_simulated(document: Document) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from suite.cells.cell import Cell
 from suite.model import (
     PLAN,
     Arm,
@@ -34,19 +35,24 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     cells = [cell.id for cell in plan.cells]
     yield from judge_repeated("$.cells[{}].id", cells)
     for index, cell in enumerate(plan.cells):
-        path = f"$.cells[{index}]"
-        yield from judge_name(path, cell)
-        yield from judge_work(f"{path}.work", cell.work)
-        if cell.sweep is not None and cell.sweep not in cell.params:
-            yield f"{path}.sweep", f"{cell.sweep!r} is not an axis of this cell"
-        for axis in cell.choices.keys() - cell.params.keys():
-            yield f"{path}.choices.{axis}", "is not an axis of this cell"
+        yield from _judge_cell(f"$.cells[{index}]", cell)
     for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
         for arm, of_cells in by_arm.items():
             yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
             for name in of_cells.keys() - set(cells):
                 yield f"$.{field}.{arm}.{name}", "is not a cell of this plan"
     yield from _judge_again(plan, arms)
+
+
+def _judge_cell(path: str, cell: Cell) -> Iterator[Complaint]:
+    yield from judge_name(path, cell)
+    yield from judge_work(f"{path}.work", cell.work)
+    if cell.sweep is not None and cell.sweep not in cell.params:
+        yield f"{path}.sweep", f"{cell.sweep!r} is not an axis of this cell"
+    if cell.cpus is not None and cell.cpus < 1:
+        yield f"{path}.cpus", f"{cell.cpus} is not a number of CPUs"
+    for axis in cell.choices.keys() - cell.params.keys():
+        yield f"{path}.choices.{axis}", "is not an axis of this cell"
 
 
 def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:

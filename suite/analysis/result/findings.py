@@ -27,6 +27,9 @@ PartName = Literal["input", "transfer", "dispatch", "compute"]
 
 PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
 
+NEAR = 0.10
+"""A step that takes at most so much longer than one of its parts alone takes as long as the part."""
+
 Tag = Literal[
     "best",
     "published",
@@ -36,6 +39,8 @@ Tag = Literal[
     "step",
     "part",
     "pipeline",
+    "fed",
+    "feeding",
     "break-even",
     "cost",
     "price-ratio",
@@ -48,8 +53,9 @@ Tag = Literal[
 
 Gap = Literal["wrong-winner", "invented", "unjudged", "off-by", "alike"]
 Repaid = Literal["after", "at once", "never", "not shown"]
+Fed = Literal["from", "not here", "undecided"]
 Shown = Literal["faster", "slower", ""]
-Meaning = Literal[Shown, Band, Gap, Repaid, "input", "compute", "both", "unexplained"]
+Meaning = Literal[Shown, Band, Gap, Repaid, Fed, "input", "compute", "both", "unexplained"]
 """What a finding means, by its tag; empty: nothing is shown, or there is nothing to decide."""
 
 
@@ -71,6 +77,12 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
       nobody can tell is in another one or in the rest, which can be negative by noise.
     - ``pipeline``: seconds a step ``of`` a pipeline and the model behind it, each alone and together.  The
       share is that of the shorter one that runs behind the longer one, the verdict what the step waits for.
+    - ``fed``: seconds a step ``of`` a pipeline and the model behind it on ``beside`` CPUs, each alone and
+      together; and the ``ratio`` of both together to the step alone, with an interval that holds with those
+      of all other numbers of CPUs.  Its share is what a step loses by its pipeline, and the verdict
+      ``input`` (bound), ``compute`` (not), or none.
+    - ``feeding``: from how many CPUs on a step is not input-bound: its value is enough, and the low end of
+      that is shown to be too few (0: none is).
     - ``break-even``: after how many steps the GPU's longer first call is amortized; ``beside`` it what
       each step saves, in seconds (negative: loses).
     - ``cost``: what a million steps or examples (``of``) cost; ``price-ratio``: the GPU is cheaper as long as

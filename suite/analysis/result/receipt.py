@@ -46,11 +46,13 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Receipt(Struct, frozen=True, kw_only=True):
     """A cell with its question, and its turns in the order of arms and blocks; ``scripted``: it is a
-    script, which has a process of its own."""
+    script, which has a process of its own; ``cpus``: those that its process could use, where they were not
+    all."""
 
     cell: str
     question: str
     scripted: bool
+    cpus: str
     turns: tuple[Turn, ...]
 
 

@@ -39,12 +39,14 @@ def known_arms() -> Known:
 class Arms:
     """The arms that will run, how those with a GPU are given it, and why others are left out.
 
-    ``gpus`` are by `Arm.device`: of a campaign with one GPU the only request stands under None.
+    ``gpus`` are by `Arm.device`: of a campaign with one GPU the only request stands under None.  ``cpus`` is
+    how many CPUs there are to bind their processes to; 0: none can be bound to fewer than all.
     """
 
     run: tuple[Arm, ...]
     gpus: Mapping[str | None, GpuRequest] = field(default_factory=dict)
     not_run: Mapping[str, str] = field(default_factory=dict)
+    cpus: int = 0
 
 
 def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:

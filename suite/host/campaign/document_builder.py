@@ -199,9 +199,14 @@ class DocumentBuilder:
 
     def _end_cell(self, result: CellResult) -> None:
         """The cell in flight has its outcome."""
-        if self.in_flight is None or self.in_flight.id != result.id:
+        cell = self.in_flight
+        if cell is None or cell.id != result.id:
             raise ValueError(f"the outcome of {result.id} came out of turn")
         _demand_sense(result)
+        usable = self.containers[-1].facts.get("cpu.usable")
+        if cell.cpus not in {None, usable} and result.outcome == "measured":
+            asked = f"its process could use {usable} CPUs; asked for: {cell.cpus}"
+            result = replace(make_pending(cell), outcome="failed", reason=asked)
         result = self._place(replace(result, container=self.containers[-1].id))
         if self.arm.gpu and result.outcome == "failed" and result.reason:
             result = replace(result, reason=explain_failure(result.reason))
@@ -336,11 +341,17 @@ class DocumentBuilder:
         )
 
     def _choose_facts(self) -> dict[str, Scalar]:
-        """What the last container said of itself that ran no script, which configures nothing; or else the
-        last that said anything."""
+        """What the last container said of itself that ran no script, which configures nothing, and had all
+        CPUs; or else of those that said anything the last with the most."""
         with_facts = [container for container in self.containers if container.facts]
         usual = [container for container in with_facts if container.process is None]
-        return (usual or with_facts)[-1].facts if with_facts else {}
+        said = sorted((container.facts for container in usual or with_facts), key=_count_cpus)
+        return said[-1] if said else {}
+
+
+def _count_cpus(facts: Mapping[str, Scalar]) -> int:
+    usable = facts.get("cpu.usable")
+    return usable if isinstance(usable, int) else 0
 
 
 def _measure_start(

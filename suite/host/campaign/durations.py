@@ -43,8 +43,8 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     """What an invocation should take, in seconds, before anything ran."""
     cells = [cell for cell in cells_of(campaign, arm) if not cell.by_host]
     timed = math.fsum(0.0 if c.one_shot else campaign.warmup_s + campaign.measure_s for c in cells)
-    scripts = {cell.process for cell in cells if cell.process is not None}
-    return START_GUESS_S * (1 + len(scripts)) + timed + CELL_GUESS_S * len(cells)
+    processes = {cell.process for cell in cells if cell.process is not None}
+    return START_GUESS_S * (1 + len(processes)) + timed + CELL_GUESS_S * len(cells)
 
 
 def predict_before(campaign: Campaign) -> Campaign:

@@ -1,7 +1,8 @@
 """One invocation from the host's side: starts containers until every cell has an outcome.
 
 A container that dies costs the cell in flight; a fresh one takes the rest.  Each script has a container to
-itself, after that of all other cells.  Knows no docker and writes no file itself.
+itself, and so have the cells of each number of CPUs, after that of all other cells.  Knows no docker and
+writes no file itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from suite.host.campaign import durations, plan
 from suite.host.campaign.document_builder import ArmRefused, DocumentBuilder
 from suite.host.engine import LABEL, Ending, Engine, Job, Running, Volume
 from suite.host.gpu.remedies import explain_failure, explain_worker
-from suite.host.provision.resources import choose_environment, choose_lasting
+from suite.host.provision.resources import choose_cpus, choose_environment, choose_lasting
 from suite.host.telemetry.observer import Observe, Sampled
 from suite.model import AT_END, Document, InvocationStatus
 
@@ -195,7 +196,7 @@ class InvocationRunner:
         return Job(
             image=builder.image,
             arguments=self._ask.arguments(cells),
-            cpus=builder.cpus,
+            cpus=choose_cpus(self._engine, builder.cpus, cells[0].cpus),
             memory_bytes=builder.memory_bytes,
             gpu=builder.gpu,
             environment=choose_environment(builder.gpu),
@@ -218,8 +219,9 @@ class InvocationRunner:
         """The cell in flight when its container died, and if it is a script's, all that remain of that:
         a script is one whole."""
         builder = self._builder
-        process = in_flight.process
-        lost = [c for c in builder.remaining if c.process == process] if process else [in_flight]
+        lost = [in_flight]
+        if in_flight.scripted:
+            lost = [cell for cell in builder.remaining if cell.process == in_flight.process]
         for cell in lost:
             self._tries[cell.id] = self._tries.get(cell.id, 0) + 1
         if builder.block == 0:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from suite.cells.cell import Cell
+from suite.cells.cell import ALL_CPUS, Cell
 from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_VERDICTS, ProfileName
 from suite.errors import UsageError
 from suite.model import (
@@ -57,27 +57,53 @@ how fast things are."""
 
 
 def choose_cells(
-    cells: Iterable[Cell], profile: ProfileName, arms: Sequence[Arm], only: Sequence[str]
+    cells: Iterable[Cell],
+    profile: ProfileName,
+    arms: Sequence[Arm],
+    only: Sequence[str],
+    *,
+    cpus: int = 0,
 ) -> list[Cell]:
-    """The cells of a profile that at least one arm can run, by the globs of ``only`` if any.
+    """The cells of a profile that at least one arm can run, by the globs of ``only`` if any; ``cpus`` are
+    those that a process may be bound to, as `fit_cells` has it.
 
     Raises:
         UsageError: a glob matches nothing.
     """
     of_profile = [
         cell
-        for cell in cells
-        if profile in cell.profiles and any(means_something(cell, arm) for arm in arms)
+        for cell in fit_cells(cells, cpus)
+        if is_in(cell, profile, only) and any(means_something(cell, arm) for arm in arms)
     ]
     for glob in only:
         if not any(fnmatch.fnmatchcase(cell.id, glob) for cell in of_profile):
             raise UsageError(
                 f"ONLY={glob!r} matches no cell of the profile {profile}",
-                "`make list` shows the ids; PROFILE=full has all of them",
+                "`make list` shows the ids; PROFILE=full has all of them"
+                + (f" that {cpus} CPUs are enough for" if cpus else ""),
             )
     if not only:
         return of_profile
     return [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
+
+
+def is_in(cell: Cell, profile: ProfileName, only: Iterable[str] = ()) -> bool:
+    """Whether a profile has the cell; of those that it has on request, where a glob begins with the name of
+    its case."""
+    asked = cell.on_request and any(glob.startswith(cell.name) for glob in only)
+    return asked or profile in cell.profiles
+
+
+def fit_cells(cells: Iterable[Cell], cpus: int) -> list[Cell]:
+    """The cells that so many CPUs are enough for (0: no process can be bound to some of them); a cell that is
+    to have all of them says how many these are, and is left out where another one has as many."""
+    cells = list(cells)
+    counts = {ALL_CPUS, *(cell.cpus for cell in cells)}
+    return [
+        replace(cell, cpus=cpus) if cell.cpus == ALL_CPUS else cell
+        for cell in cells
+        if cell.cpus is None or (cpus not in counts if cell.cpus == ALL_CPUS else cell.cpus <= cpus)
+    ]
 
 
 def means_something(cell: Cell, arm: Arm) -> bool:
@@ -174,7 +200,7 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
 def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -> tuple[str, ...]:
     """The worker's arguments for these cells, of one process: with K where the calibration has found it."""
     gpu = ("--gpu",) if campaign.arm(arm).gpu else ()
-    if cells[0].process is not None:
+    if cells[0].scripted:
         return ("script", *gpu, *(cell.id for cell in cells))
     share = CALIBRATION_SHARE if block == 0 else 1.0
     calls = campaign.calls.get(campaign.calibrating_arm(arm), {}) if block > 0 else {}
@@ -190,11 +216,11 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
 
 def next_process(campaign: Campaign, remaining: Sequence[Cell]) -> list[Cell]:
     """Those of the remaining cells that the next container runs: first all that have no process of their
-    own, then those of one script after the other, in the plan's order, which is the script's."""
+    own, then those of one process after the other; of a script in the plan's order, which is the script's."""
     names = [cell.process for cell in remaining]
     process = None if None in names else names[0]
     chosen = [cell for cell in remaining if cell.process == process]
-    if process is None:
+    if not chosen[0].scripted:
         return chosen
     return [cell for cell in campaign.cells if cell in chosen]
 

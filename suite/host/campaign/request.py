@@ -32,7 +32,7 @@ def plan_campaign(
         UsageError: the options do not fit together.
     """
     profile = plan.PROFILES[options.profile]
-    chosen = plan.choose_cells(cells, options.profile, arms.run, options.only)
+    chosen = plan.choose_cells(cells, options.profile, arms.run, options.only, cpus=arms.cpus)
     for arm in arms.run:
         if not any(not cell.by_host and plan.means_something(cell, arm) for cell in chosen):
             raise UsageError(

@@ -32,8 +32,7 @@ NOBODYS = SuiteIdentity(version=__version__, commit=None, content="")
 
 def check_cpu(probe: Probe) -> Finding:
     """What the CPU arm gets: CPUs, cores, sockets, memory nodes; or a quota in its way."""
-    machine, engine = probe.machine, probe.try_engine()
-    cpus = machine.cpus() if engine is None else engine.cpus()
+    machine, engine, cpus = probe.machine, probe.try_engine(), _list_cpus(probe)
     if engine is None and not cpus:
         raise Unknown("there is no engine to ask, and this process sees no CPU")
     if probe.is_elsewhere():
@@ -59,6 +58,11 @@ def check_cpu(probe: Probe) -> Finding:
         quota=quota.value,
         **facts,
     )
+
+
+def _list_cpus(probe: Probe) -> tuple[int, ...]:
+    engine = probe.try_engine()
+    return probe.machine.cpus() if engine is None else engine.cpus()
 
 
 _ISOLATED = "take `isolcpus` out of the kernel's command line (`cat /proc/cmdline`) and reboot"
@@ -143,7 +147,7 @@ def check_duration(probe: Probe) -> Finding:
     except CrossoverError:
         arms = probe.named_arms() or auto_arms(gpu=probe.shows_gpu())
         once = "; once an engine answers"
-    run = Arms(run=arms)
+    run = Arms(run=arms, cpus=len(_list_cpus(probe)))
     plans = {
         name: plan_campaign(Options(profile=name), run, probe.question.cells, suite=NOBODYS)
         for name in PROFILES

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.engine import Engine, GpuRequest, Volume
+from suite.host.machine.machine import find_cores
 from suite.host.provision.images import identify_packages
 from suite.model import Campaign, Image
 from suite.procfs import write_cpus
@@ -34,6 +35,25 @@ def allow_cpus(engine: Engine, wanted: tuple[int, ...] | None) -> tuple[int, ...
             "name some of those, or leave CPUS out",
         )
     return wanted or available
+
+
+def count_bindable(engine: Engine, wanted: tuple[int, ...] | None) -> int:
+    """How many CPUs there are to bind a run to; 0 where the engine would drop the binding in silence.
+
+    Raises:
+        UsageError: as `allow_cpus`.
+    """
+    cpus = allow_cpus(engine, wanted)
+    return 0 if engine.describe().get("binds.cpus") is False else len(cpus)
+
+
+def choose_cpus(engine: Engine, cpus: tuple[int, ...], count: int | None) -> tuple[int, ...]:
+    """The first ``count`` of these CPUs (None: all), core by core with all threads of each, as a smaller
+    machine of the kind has them; in the order of their numbers where the engine's machine can't be seen."""
+    if count is None:
+        return cpus
+    cores = find_cores(cpus) if engine.is_here else [cpus]
+    return tuple(sorted([cpu for core in cores for cpu in core][:count]))
 
 
 def allow_memory(engine: Engine) -> int | None:

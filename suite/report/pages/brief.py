@@ -21,6 +21,7 @@ from suite.report.sections.opening import (
     judge_soundness,
     warn,
 )
+from suite.report.sections.steps import describe_feeding
 from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
 from suite.report.text.crossovers import describe_common
@@ -80,6 +81,7 @@ def write_brief(
         "GPUs:": [
             tell_comparison(view, other) for view in analysis.by_gpu for other in view.others
         ],
+        "CPUs that feed a step:": describe_feeding(analysis),
         "Scripts:": list(describe_naive_gaps(analysis)),
         # Of arms that differ in it a warning tells.
         "Software:": [] if analysis.software_differs else describe_builds(analysis),
@@ -99,6 +101,8 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
         heads = ("who wins at which sizes", analysis.base, other, "neither")
         columns = zip(*(row.values() for row in rows), strict=True)
         page.columns("", zip(heads, columns, strict=True))
+    for answer in describe_feeding(analysis):
+        page.paragraph(f"CPUs that feed a step: {answer}")
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
     # Why a command that measured ends with another exit status than 0.
     cells = len(analysis.cells)

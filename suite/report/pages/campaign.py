@@ -30,7 +30,12 @@ from suite.report.sections.limits import (
     write_uses,
 )
 from suite.report.sections.opening import describe_machine, name_devices
-from suite.report.sections.steps import write_break_evens, write_parts, write_pipelines
+from suite.report.sections.steps import (
+    write_break_evens,
+    write_feeding,
+    write_parts,
+    write_pipelines,
+)
 from suite.report.sections.tables.cells import (
     write_first_calls,
     write_marks,
@@ -55,6 +60,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_advice(page, analysis)
     write_gaps(page, analysis)
     write_pipelines(page, analysis)
+    write_feeding(page, analysis)
     write_pictures(page, analysis, undrawn)
     page.heading("Tables")
     defend = Code("make defend RUN=folder CELL=receipt")

@@ -193,7 +193,7 @@ def _write_docker(analysis: Analysis, receipt: Receipt, arm: str) -> str | None:
     images = analysis.arms[arm].image.get("id", ())
     if not images or not turns or turns[0].isolation != "container":
         return None
-    cpus = analysis.arms[arm].facts.get("limits.cpus", (None,))[0]
+    cpus = receipt.cpus or analysis.arms[arm].facts.get("limits.cpus", (None,))[0]
     calls = next((turn.calls for turn in reversed(turns) if turn.calls), None)
     gpu = analysis.arms[arm].gpu
     campaign = analysis.campaign

@@ -6,13 +6,13 @@ Words only.
 from __future__ import annotations
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import PARTS, Finding
+from suite.analysis.result.findings import NEAR, PARTS, Finding
 from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import Columns, format_share, show_number, write_findings
 from suite.report.text.names import name_cells
 from suite.report.text.page import Page
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import Quantity, show_count, show_seconds
+from suite.report.text.units import Quantity, show_count, show_percent, show_seconds
 
 _NOT_ALONE = "not measured on its own in this campaign"
 
@@ -64,6 +64,40 @@ def write_pipelines(page: Page, analysis: Analysis) -> None:
         page,
         TEXTS["captions"]["pipelines"],
         pipelines,
+        columns,
+        by=lambda part: (part.cell, part.arm),
+    )
+
+
+def describe_feeding(analysis: Analysis) -> list[str]:
+    """From how many CPUs on a step is not input-bound, a sentence for each arm on which it was measured."""
+    fewest = analysis.find("feeding")
+    return [f"{finding.arm}: {word_evidence(*finding.evidence)}." for finding in fewest]
+
+
+def write_feeding(page: Page, analysis: Analysis) -> None:
+    """The section on how many CPUs feed a step; absent where they were not measured apart."""
+    answers = describe_feeding(analysis)
+    if not answers:
+        return
+    page.heading("How many CPUs feed a step?")
+    page.paragraph(TEXTS["about"]["feeding"].format(near=show_percent(NEAR)))
+    page.bullets(answers)
+    columns: Columns = {
+        "CPUs": lambda row: show_count(row[0].beside or 0.0),
+        "arm": lambda row: row[0].arm,
+        **{
+            part: show_number("fed", of=part, missing=_NOT_ALONE)
+            for part in ("input alone", "step alone", "together")
+        },
+        "times as long": show_number("fed", of="ratio"),
+        "lost": show_number("fed", of="ratio", form=format_share),
+        "the step is": lambda row: TEXTS["fed"][row[0].verdict or "unknown"],
+    }
+    write_findings(
+        page,
+        TEXTS["captions"]["feeding"],
+        analysis.find("fed"),
         columns,
         by=lambda part: (part.cell, part.arm),
     )

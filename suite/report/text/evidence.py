@@ -17,6 +17,7 @@ from suite.report.text.units import (
     show_rate,
     show_seconds,
     show_share,
+    show_things,
 )
 
 Shown = Mapping[str, Callable[[Any], str]]
@@ -28,6 +29,8 @@ _SHOWN: Shown = {
     "percent": show_percent,
     "p": show_p,
     "count": show_count,
+    "cpus": lambda number: show_things(number, "CPU"),
+    "enough": lambda number: "one CPU is enough" if number == 1 else f"{number} CPUs are enough",
     "calls": lambda number: "a call" if number == 1 else f"{number:,.0f} calls",
     "names": lambda names: ", ".join(names) or "none",
     "changes": name_changes,

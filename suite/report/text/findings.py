@@ -30,9 +30,10 @@ _RATIOS: Mapping[str, Callable[[Known], Quantity]] = {
     "gain": show_gain,
     "change": show_gain,
     "gap": show_relative,
+    "fed": show_times,
     "price-ratio": show_times,
 }
-_UNITS = {"s": show_seconds, "step": show_count}
+_UNITS = {"s": show_seconds, "step": show_count, "CPU": show_count}
 
 
 def write_findings(

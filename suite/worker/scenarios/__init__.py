@@ -31,6 +31,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     read.READ,
     *triple.TRIPLE,
     triple.TO_DEVICE,
+    triple.FEED,
     *overhead.SCENARIOS,
 )
 

@@ -221,6 +221,7 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     (in_arm(3, "uuid", value="x"), "$.every_arm[3].of: 'cuda' is not an arm with the same"),
     (in_arm(4, "gpu", value=True), "$.every_arm[4].gpu: is true, but the arm hides"),
     (set_at("cells", 0, "sweep", value="depth"), "$.cells[0].sweep: 'depth' is not an axis"),
+    (set_at("cells", 0, "cpus", value=0), "$.cells[0].cpus: 0 is not a number of CPUs"),
     (
         set_at("cells", 0, "choices", value={"depth": {"effect": "script"}}),
         "$.cells[0].choices.depth: is not an axis",

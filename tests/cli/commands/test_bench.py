@@ -263,3 +263,41 @@ def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_g
     assert loaded.campaign.seed == 5
     assert heard.out.splitlines()[-1] == str(shell.folder())
     assert_honest(shell)
+
+
+FEED = "tfdata.feed*"
+
+
+def see_cpus(job: Job) -> Life:
+    """A well-behaved worker, which sees the CPUs that it is given."""
+    worker = Worker()
+    hello, start, _, *rest = worker.words(job)
+    return Life(words=[hello, start, worker.tell(**{"cpu.usable": len(job.cpus)}), *rest])
+
+
+class Unbinding(FakeEngine):
+    """An engine that would drop a set of CPUs in silence, as a rootless one without cpusets."""
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "binds.cpus": False}
+
+
+@pytest.mark.parametrize(
+    ("words", "given"), [((), {1: (0,), 2: (0, 1)}), (("--cpus", "1"), {1: (1,)})]
+)
+def test_a_campaign_has_the_cells_that_its_cpus_are_enough_for(
+    words: tuple[str, ...], given: dict[int, tuple[int, ...]], shell: Shell
+) -> None:
+    engine = FakeEngine(otherwise=see_cpus)
+    heard = well(shell.bench("--only", FEED, *words, engine=engine))
+    assert {cell.cpus for cell in shell.plan().cells} == set(given)
+    assert {len(job.cpus): job.cpus for job in engine.jobs} == given
+    assert "CPUs that feed a step: cpu: undecided" in heard.out
+
+
+def test_an_engine_that_can_not_bind_has_none_of_them(shell: Shell) -> None:
+    heard = shell.bench("--only", FEED, engine=Unbinding())
+    assert "matches no cell of the profile smoke" in complaint(heard, 2)
+    assert "tfdata.feed" not in shell.run("list", "--profile", "smoke").out
+    listed = well(shell.run("list", "--profile", "smoke", "--only", FEED)).out
+    assert "full, or ONLY='tfdata.feed*'" in listed

@@ -161,3 +161,18 @@ def test_a_cell_that_is_not_there_is_a_usage_error_with_those_that_are(
     heard = shell.run("defend", str(honest), cell)
     assert f"CELL={cell}: no cell of this campaign" in complaint(heard, 2)
     assert (CELL in heard.err) == (cell != "nope")
+
+
+def test_a_cell_on_some_cpus_is_measured_again_on_these(tmp_path: Path, shell: Shell) -> None:
+    cells = [cell for cell in scenarios.cells() if cell.cpus in {1, 2}]
+    campaign = synthetic.make_campaign(arms=["cpu"], cells=cells, blocks=1)
+    documents = synthetic.make_documents(campaign)
+    for document in documents:
+        for container in document.invocation.containers[1:]:
+            container.facts["cpu.set"] = "0,4" if container.facts["cpu.usable"] == 2 else "0"
+    folder = synthetic.write_campaign(tmp_path / "feed", campaign, documents)
+    for cpus, on in ((1, "0"), (2, "0,4")):
+        cell = next(c.id for c in cells if c.cpus == cpus and c.params["part"] == "step")
+        page = shell.run("defend", str(folder), cell).out
+        assert f"--cpuset-cpus={on} " in page
+        assert f" measure --warmup=0.3 --measure=0.7 {cell}@10" in page

@@ -15,11 +15,12 @@ from suite.host.campaign.arms import known_arms
 from suite.host.campaign.document_builder import is_complete
 from suite.host.engine import LABEL, Job
 from suite.host.machine.identity import describe_machine
-from suite.host.machine.machine import describe_binding
+from suite.host.machine.machine import describe_binding, find_cores
+from suite.host.provision import resources
 from suite.model import Document, Excluded, Telemetry
 from suite.worker.scenarios.overhead import STAGES
 from tests import synthetic
-from tests.fakes.engine import Life, asked_arm, asked_cells, fake_image, record
+from tests.fakes.engine import Life, Script, asked_arm, asked_cells, fake_image, record
 from tests.host.campaign.flow import START, Flow, make_cells, result, unmeasured
 
 STOPPED = [("start", "fake-1"), ("abandon", "fake-1")]
@@ -362,3 +363,71 @@ def test_a_script_that_dies_costs_all_of_its_cells_and_no_other(tmp_path: Path, 
     assert sum(x1 in asked for asked in flow.asked) == (2 if block == 0 else 1)
     (death, *_) = find_deaths([document])
     assert death.replaced == (block == 0)
+
+
+def bind(folder: Path, **fields: Any) -> Flow:
+    """An ordinary cell, and one each with one CPU, two, and the three that there are."""
+    usual, *some = make_cells("usual", "one", "two", "three")
+    bound = [replace(c, process=f"cpus={n}", cpus=n) for n, c in enumerate(some, start=1)]
+    return Flow(folder, cells=[usual, *bound], **fields)
+
+
+def see_cpus(flow: Flow, *, usable: int | None = None) -> Script:
+    """A worker that sees what it is given, or always so many CPUs."""
+
+    def life(job: Job) -> Life:
+        hello, start, _, *cells = flow.worker.words(job)
+        seen = len(job.cpus) if usable is None else usable
+        facts = record("facts", facts={"cpu.usable": seen}, seconds=0.1)
+        return Life(words=[hello, start, facts, *cells])
+
+    return life
+
+
+@pytest.mark.parametrize(
+    ("here", "siblings", "two"),
+    [(True, {0: "0,3", 1: "1", 3: "0,3"}, (0, 3)), (True, {}, (0, 1)), (False, {0: "0,3"}, (0, 1))],
+)
+def test_a_process_has_the_first_of_the_cpus_core_by_core(
+    here: bool,
+    siblings: dict[int, str],
+    two: tuple[int, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    root = tmp_path / "root"
+    for cpu, listed in siblings.items():
+        folder = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(listed, encoding="utf-8")
+    monkeypatch.setattr(resources, "find_cores", lambda cpus: find_cores(cpus, root))
+    flow = bind(tmp_path / "flow")
+    document = flow.run(otherwise=see_cpus(flow), here=here)
+    assert unmeasured(document) == {}
+    given = {flow.asked[place][0]: job.cpus for place, job in enumerate(flow.engine.jobs)}
+    assert given == {
+        "made.usual": (0, 1, 3),
+        "made.one": (0,),
+        "made.two": two,
+        "made.three": (0, 1, 3),
+    }
+    # What a document says of the machine is of the process that had all of it.
+    assert document.facts["cpu.usable"] == 3
+    seen = {c.process: c.facts.get("cpu.usable", 3) for c in document.invocation.containers}
+    assert seen == {None: 3, "cpus=1": 1, "cpus=2": 2, "cpus=3": 3}
+
+
+def test_a_process_that_sees_other_cpus_has_no_number(tmp_path: Path) -> None:
+    flow = bind(tmp_path)
+    document = flow.run(otherwise=see_cpus(flow, usable=3))
+    assert unmeasured(document) == {"made.one": "failed", "made.two": "failed"}
+    reason = "its process could use 3 CPUs; asked for: 1"
+    assert result(document, "made.one").reason == reason
+    assert result(document, "made.one").samples_s == []
+
+
+def test_a_cell_that_dies_on_some_cpus_takes_no_other_with_it(tmp_path: Path) -> None:
+    first, second = (replace(c, process="cpus=1", cpus=1) for c in make_cells("x", "y"))
+    flow = Flow(tmp_path, cells=[first, second])
+    dies = flow.worker.dies_in(flow.order[0])
+    assert unmeasured(flow.run(dies, otherwise=see_cpus(flow))) == {flow.order[0]: "failed"}

@@ -24,7 +24,8 @@ def test_a_profile_holds_its_own_cells_only() -> None:
     assert chosen == [cell for cell in CELLS if "smoke" in cell.profiles]
     usual = [cell for cell in plan.choose_cells(CELLS, "smoke", CPU, ()) if cell.process is None]
     assert 10 <= len(usual) <= 16
-    assert plan.choose_cells(CELLS, "full", BOTH, ()) == CELLS
+    everything = plan.choose_cells(CELLS, "full", BOTH, (), cpus=999)
+    assert [cell.id for cell in everything] == [cell.id for cell in CELLS]
 
 
 def test_globs_choose_and_may_overlap() -> None:
@@ -151,3 +152,55 @@ def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
     document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
     calls, _ = plan.freeze(document)
     assert calls == {slow.id: 6, cold.id: 1, quick.id: 9}
+
+
+FEED = [cell for cell in CELLS if cell.cpus is not None]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "counts"),
+    [
+        (0, {}),
+        (1, {"1": 1}),
+        (2, {"1": 1, "2": 2}),
+        (6, {"1": 1, "2": 2, "4": 4, "all": 6}),
+        (16, {"1": 1, "2": 2, "4": 4, "8": 8, "16": 16}),
+        (384, {**{str(2**n): 2**n for n in range(8)}, "all": 384}),
+    ],
+)
+def test_a_machine_has_the_cells_that_its_cpus_are_enough_for(
+    cpus: int, counts: dict[str, int]
+) -> None:
+    chosen = plan.choose_cells(CELLS, "full", CPU, (), cpus=cpus)
+    assert [cell for cell in chosen if cell.cpus is None] == [
+        cell for cell in CELLS if cell.cpus is None and not cell.needs_gpu
+    ]
+    bound = [cell for cell in chosen if cell.cpus is not None]
+    assert {str(cell.params["cpus"]): cell.cpus for cell in bound} == counts
+    assert len(bound) == 3 * len(counts)
+
+
+def test_any_profile_has_a_cell_that_is_asked_for_by_the_name_of_its_case() -> None:
+    (name,) = {cell.name for cell in FEED}
+    for glob in (f"{name}*", f"{name}/cpus=2/*"):
+        chosen = plan.choose_cells(CELLS, "smoke", CPU, [glob], cpus=4)
+        assert {cell.name for cell in chosen} == {name}
+    family = plan.choose_cells(CELLS, "smoke", CPU, [f"{name.partition('.')[0]}.*"], cpus=4)
+    assert all("smoke" in cell.profiles for cell in family)
+    assert not any(plan.is_in(cell, "standard", ()) for cell in FEED)
+    with pytest.raises(UsageError, match="matches no cell") as caught:
+        plan.choose_cells(CELLS, "smoke", CPU, [f"{name}/cpus=8/*"], cpus=4)
+    assert "4 CPUs are enough" in str(caught.value.remedy)
+
+
+def test_cells_of_a_number_of_cpus_share_a_process_in_their_own_order() -> None:
+    usual = make_cells("usual")
+    made = make_campaign(cells=[*plan.fit_cells(FEED, 2), *usual])
+    remaining, groups = plan.order_cells(made, "cpu", 1), []
+    while remaining:
+        groups.append(plan.next_process(made, remaining))
+        assert plan.arguments(made, "cpu", 1, groups[-1])[0] == "measure"
+        assert groups[-1] == [cell for cell in remaining if cell in groups[-1]]
+        remaining = [cell for cell in remaining if cell not in groups[-1]]
+    assert groups[0] == usual
+    assert sorted({cell.cpus for cell in group} for group in groups[1:]) == [{1}, {2}]

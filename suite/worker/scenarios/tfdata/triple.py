@@ -1,6 +1,7 @@
 """tfdata: the input pipeline and a model that takes from it, apart and together: who waits for whom.
 
-The third of the triple, the compute alone, is ``mlp.train`` of network A with its data on the device.
+The third of the triple, the compute alone, is ``mlp.train`` of network A with its data on the device; on
+some of the CPUs it has a cell of its own (``feed``).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.cells.cell import Param, Work
+from suite.cells.cell import ALL_CPUS, Param, Work
 from suite.cells.changes import CHOICES
 from suite.cells.scenario import Links, Proof, Scenario, Target, cross, vary
 from suite.cells.traits import FULL, NOT_QUICK, QUICK, STANDARD, LinkName, Profiles
@@ -232,6 +233,42 @@ TRIPLE = tuple(
         },
     )
     for part, words in PARTS.items()
+)
+
+LADDER: tuple[Param, ...] = (1, 2, 4, 8, 16, 32, 64, 128, "all")
+
+FED = ("input", "step", "together")
+"""The pipeline alone, network A trained on one batch, and on the pipeline's."""
+
+
+def prepare_fed(*, device: str, cpus: Param, part: str, batch: int) -> Prepared:  # noqa: ARG001  by the host
+    """The pipeline as it should be, and what takes from it; its ``step`` alone has every time the same batch,
+    where the pipeline has its batches: in the host's memory.
+    """
+    if part != "step":
+        return prepare(device=device, pipeline="parallel", part=part, batch=batch)
+    source = make_pipeline("parallel", batch)
+    take, close = source.start()
+    given = take()
+    close()
+    return _train(source, ((lambda: given), (lambda: None)), device)
+
+
+FEED = Scenario(
+    family="tfdata",
+    case="feed",
+    question="How many elements a second at batch {batch}, on {cpus} of the CPUs: {part}?",
+    points=cross(cpus=LADDER, part=FED, batch=BATCH),
+    work=work,
+    prepare=prepare_fed,
+    role="input",
+    work_key=lambda part, **_: f"fed/{part}",
+    proof=lambda part, **_: PROOFS.get(part, TRAINING_PROOF),
+    device=lambda part, **_: "cpu" if part == "input" else "arm",
+    data=lambda part, **_: "host" if part == "step" else "prefetched",
+    dispatch=lambda part, **_: None if part == "input" else "graph",
+    process=lambda cpus, **_: f"cpus={cpus}",
+    cpus=lambda cpus, **_: cpus if isinstance(cpus, int) else ALL_CPUS,
 )
 
 TO_DEVICE = Scenario(
