@@ -426,6 +426,7 @@ def test_the_json_holds_what_the_report_says() -> None:
         "gain",
         "published",
         "of-peak",
+        "posted",
     }
     for finding in content["findings"]:
         assert all(each["text"] for each in finding.get("evidence", ()))
