@@ -37,7 +37,9 @@ class Loop(Scopes):
     learns: float = 0.02
     forgets: float = 0.0
     answer: float | None = None
-    masks: Iterator[float] = field(default_factory=lambda: itertools.cycle((1e-4, 2e-4, 3e-4)))
+    masks: Iterator[float] = field(
+        default_factory=lambda: itertools.cycle((1e-4, 2e-4, 3e-4, 4e-4))
+    )
 
     def constant(self, array: Any) -> Any:
         return SimpleNamespace(array=array, shape=array.shape, device=self.scopes[-1])
@@ -157,7 +159,7 @@ def test_an_epoch_has_every_example_once_in_an_order_of_its_own() -> None:
     [
         ({}, math.nan, "not finite"),
         ({"answer": math.log(2)}, 0.5, "where NumPy's reference is"),
-        ({"learns": 0.0}, 0.5, "did not fall"),
+        ({"learns": 0.0, "masks": itertools.count(0.0, 1e-4)}, 0.5, "did not fall"),
         ({"learns": math.nan}, 0.5, "not finite"),
         ({"masks": itertools.repeat(0.0)}, 0.5, "no dropout"),
         ({"forgets": 0.03}, 0.5, "did not lower the loss"),
