@@ -17,7 +17,11 @@ from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
-from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
+from suite.analysis.ablation.waterfall import (
+    build_waterfalls,
+    find_naive_gaps,
+    find_posted,
+)
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
     describe_arm,
@@ -34,6 +38,7 @@ from suite.analysis.campaign.time_spent import add_up, find_deaths
 from suite.analysis.campaign.verdicts import find_excess, find_floor
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
+from suite.analysis.documents.elsewhere import read_elsewhere
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
@@ -180,7 +185,8 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     summary = summarise(loaded)
     index = index_cells(summary)
     cases = explain(index)
-    waterfalls = build_waterfalls(index)
+    waterfalls, published = build_waterfalls(index), read_elsewhere()
+    posted = tuple(find_posted(waterfalls, index, published))
     campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(index, summary.places)
@@ -214,6 +220,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         findings=(
             *find_improvements(index),
             *find_naive_gaps(waterfalls, index),
+            *posted,
             *decompose_steps(index),
             *find_pipelines(index),
             *find_feeding(index, campaign.gpu_arms, _count_cpus(everything)),
@@ -222,6 +229,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             *find_costs(index, price),
         ),
         waterfalls=tuple(waterfalls),
+        elsewhere=tuple(row for row in published if row.script in {own.of for own in posted}),
         limits=tuple(flag_limits(index, summary.places, limits)),
         hardware=tuple(find_hardware(summary, index)),
         price=price,

@@ -16,10 +16,10 @@ import numpy as np
 from suite.cells.cell import Cell
 from suite.worker import scenarios
 from suite.worker.scenarios.mlp import train as mlp
-from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, Network, weights
+from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, C, Network, weights
 from suite.worker.scenarios.mlp.networks import examples as draw_examples
 from suite.worker.scenarios.mlp.training import CHECK_STEPS, REFERENCES, name_training
-from suite.worker.scenarios.scripts import loops
+from suite.worker.scenarios.scripts import dropout, loops
 from suite.worker.scenarios.tfdata import triple
 from suite.worker.scenarios.tfdata.pipelines import Pipeline, normalise_in_numpy
 
@@ -135,6 +135,10 @@ def find_run(cell: Cell) -> Run | None:
     elif case == "asked.dataset":
         network, batch = B, loops.BATCH
         inputs, labels = examples(B, B.examples)
+    elif case == "asked.dropout" and cell.process is None:
+        network, batch, steps = C, dropout.count_batch(str(params["stage"])), 1
+        inputs, _ = examples(C, C.examples)
+        inputs, labels = dropout.FAR * inputs, dropout.teach(inputs)
     elif case == "tfdata.to_device" or (case == "tfdata.triple" and params["part"] == "together"):
         source = Pipeline(batch=batch, prefetch="on")
         if case == "tfdata.triple":

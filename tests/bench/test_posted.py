@@ -42,6 +42,7 @@ NUMBERS = {
         f"asked.fit/stage=script/epoch={epoch}/batch=512/prefetch=on/on=arm" for epoch in (1, 2, 3)
     ],
     "clone": ["asked.clone/stage=script/on=arm"],
+    "dropout": [f"asked.dropout/stage={stage}/on=arm" for stage in ("script", "epoch-2")],
     "matmul": [f"asked.matmul/n={n}/stage=script/on=arm" for n in (1, 10, 100, 500, 1000, 2000)],
 }
 """What each prints, in its order, and the cells that are to say the same."""

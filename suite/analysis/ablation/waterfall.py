@@ -15,7 +15,15 @@ from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
 from suite.analysis.observations import LARGEST, values_by_block
-from suite.analysis.result.findings import Finding, Meaning, Spot, Step, Total, Waterfall
+from suite.analysis.result.findings import (
+    Elsewhere,
+    Finding,
+    Meaning,
+    Spot,
+    Step,
+    Total,
+    Waterfall,
+)
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Verdict, cite
 from suite.analysis.statistics.estimate import estimate, estimate_difference
 from suite.cells.cell import Ladder
@@ -202,6 +210,39 @@ def _measure_shrinkage(before: Values, after: Values) -> float:
         return 0.0
     shrinkage = estimate_difference(away)
     return shrinkage.value if shrinkage.least > 0 or shrinkage.most < 0 else 0.0
+
+
+def find_posted(
+    waterfalls: Iterable[Waterfall], index: CellIndex, published: Iterable[Elsewhere]
+) -> Iterator[Finding]:
+    """What a script took here that others published times of: where it printed its fair number itself, as
+    that of its later epochs."""
+    epochs = {row.script: row.epochs for row in published}
+    for waterfall in waterfalls:
+        ends = [waterfall.steps[end].cell for end in _find_ends(waterfall)]
+        if waterfall.name not in epochs or len({*ends}) < 2:
+            continue
+        script, later = (index.cells[cell] for cell in ends)
+        if script.cell.process is None or script.cell.process != later.cell.process:
+            continue
+        arm = waterfall.spot.arm
+        first, next_ones = index.values(script, arm), index.values(later, arm)
+        times = epochs[waterfall.name] - 1
+        whole = {
+            block: seconds
+            for block, once in first.items()
+            if block in next_ones and (seconds := once + times * next_ones[block]) < LARGEST
+        }
+        if whole and (steps := index.steps(later, arm)):
+            yield Finding(
+                tag="posted",
+                arm=arm,
+                cell=later.cell.id,
+                of=waterfall.name,
+                value=estimate(list(steps.values())),
+                unit="s",
+                beside=estimate(list(whole.values())),
+            )
 
 
 def find_break_even(index: CellIndex, summary: CellSummary, arm: str) -> Evidence | None:

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from suite.analysis.result.arms import ArmAnalysis, Death, Machine, Spent, Watching
 from suite.analysis.result.cells import ArmResult, CellAnalysis
-from suite.analysis.result.findings import Finding, Tag, Waterfall
+from suite.analysis.result.findings import Elsewhere, Finding, Tag, Waterfall
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.cells.cell import Param
@@ -207,8 +207,9 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
     intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
-    measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is None where none was
-    given, and no finding is a cost then.
+    measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``elsewhere`` is what others
+    published of scripts that were measured here.  ``price`` is None where none was given, and no finding is a
+    cost then.
     Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is faster than the first.
     """
 
@@ -235,6 +236,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     deaths: tuple[Death, ...] = ()
     findings: tuple[Finding, ...] = ()
     waterfalls: tuple[Waterfall, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
     limits: tuple[Flag, ...] = ()
     hardware: tuple[Flag, ...] = ()
     price: Price | None = None

@@ -48,6 +48,7 @@ Tag = Literal[
     "gain",
     "gap",
     "gone",
+    "posted",
 ]
 
 
@@ -93,6 +94,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     - ``gap``: a script's ratio of two places, the fair one ``beside`` it; against the same arm: against the
       CPU beside the GPU.  Its second evidence are the kinds of the changes between the two.  ``gone``: the
       share of the gap between them that changes make beyond doubt.
+    - ``posted``: seconds a step of a script (``of``) in an epoch once warm, and ``beside`` it those of all
+      the epochs that others made: of its first one, and that one so many times.
     """
 
     tag: Tag
@@ -226,3 +229,16 @@ class Waterfall(Struct, frozen=True, kw_only=True, omit_defaults=True):
         timing = [total for total in self.totals if "timing" in total.effects]
         alone = len(timing) == 1 and timing[0].effects == ("timing",)
         return timing[0].factor if self.fair and alone else None
+
+
+class Elsewhere(Struct, frozen=True, kw_only=True):
+    """What somebody published of a script on another machine: seconds a step, and of so many ``epochs``."""
+
+    script: str
+    machine: str
+    software: str
+    epochs: int
+    step_s: float
+    whole_s: float
+    source: str
+    date: str

@@ -11,7 +11,13 @@ from suite.report.text.findings import Columns, format_number, write_findings
 from suite.report.text.names import list_values, name_effects, name_fixed, name_place
 from suite.report.text.page import Code, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import Quantity, show_gain, show_relative, show_seconds, show_shorter
+from suite.report.text.units import (
+    Quantity,
+    show_gain,
+    show_relative,
+    show_seconds,
+    show_shorter,
+)
 
 WARM = "as asked, in a warm process"
 """What was not measured by the script itself, in a process that had done nothing before."""
@@ -37,16 +43,64 @@ def write_gaps(page: Page, analysis: Analysis) -> None:
     if analysis.gpu is None and posted:
         on_gpu = Code("tf.device('/GPU:0')")
         page.paragraph("Where there is no GPU, ", on_gpu, TEXTS["about"]["no-gpu"])
-    if not analysis.find("gap"):
+    if analysis.find("gap"):
+        for posted, said in ((True, "the script says"), (False, WARM)):
+            here = {
+                waterfall.steps[0].cell: waterfall
+                for waterfall in analysis.waterfalls
+                if waterfall.posted == posted
+            }
+            _write_gaps(page, analysis, here, said=said)
+    else:
         _write_steps(page, analysis)
-        return
-    for posted, said in ((True, "the script says"), (False, WARM)):
-        here = {
-            waterfall.steps[0].cell: waterfall
-            for waterfall in analysis.waterfalls
-            if waterfall.posted == posted
-        }
-        _write_gaps(page, analysis, here, said=said)
+    for script in dict.fromkeys(row.script for row in analysis.elsewhere):
+        _write_elsewhere(page, analysis, script)
+
+
+def _write_elsewhere(page: Page, analysis: Analysis, script: str) -> None:
+    """What a script took on the arms, and under it what others published of it."""
+    published = [row for row in analysis.elsewhere if row.script == script]
+    epochs = published[0].epochs
+    rows: list[tuple[str | Quantity, ...]] = [
+        (
+            f"{own.arm}: {_name_device(analysis, own.arm)}",
+            _name_tensorflow(analysis, own.arm),
+            show_seconds(own.number),
+            str(epochs),
+            show_seconds(own.beside) if own.beside else "",
+            "this campaign",
+        )
+        for own in analysis.find("posted", of=script)
+    ]
+    rows += [
+        (
+            row.machine,
+            row.software,
+            show_seconds(row.step_s),
+            str(row.epochs),
+            show_seconds(row.whole_s),
+            f"{row.source}, {row.date}",
+        )
+        for row in published
+    ]
+    heads = ("where", "software", "a step", "epochs", "in all", "source")
+    page.table(
+        TEXTS["captions"]["elsewhere"].format(script=script, others=epochs - 1),
+        [dict(zip(heads, row, strict=True)) for row in rows],
+    )
+
+
+def _name_tensorflow(analysis: Analysis, arm: str) -> str:
+    build = analysis.arms[arm].build
+    version = build.versions.get("TensorFlow") if build else None
+    return f"TensorFlow {version}" if version else "version not recorded"
+
+
+def _name_device(analysis: Analysis, arm: str) -> str:
+    """What an arm ran on, as far as its documents say."""
+    details = analysis.arms[arm]
+    (gpu, *_) = details.facts.get("gpu.0.name") or (None,)
+    return str((gpu if details.gpu else analysis.machine.cpu) or "name not recorded")
 
 
 def _has_tf32(analysis: Analysis) -> bool:

@@ -429,6 +429,7 @@ def test_the_json_holds_what_the_report_says() -> None:
         # Of cells that are in no profile of these (tests/analysis/ablation/test_feeding.py).
         "fed",
         "feeding",
+        "posted",
     }
     for finding in content["findings"]:
         assert all(each["text"] for each in finding.get("evidence", ()))

@@ -11,12 +11,16 @@ from suite.cells.cell import Step
 from suite.cells.changes import find_effect
 from suite.cells.traits import EFFECTS
 from suite.worker import scenarios
-from suite.worker.scenarios.scripts import clones, fit, loops, products
+from suite.worker.scenarios.scripts import clones, dropout, fit, loops, products
 from suite.worker.scenarios.scripts.waterfall import Waterfall
 
-WATERFALLS = (products.WATERFALL, clones.WATERFALL, loops.SLICES, loops.DATASET, fit.WATERFALL)
+WATERFALLS = (
+    *(products.WATERFALL, clones.WATERFALL, loops.SLICES, loops.DATASET, fit.WATERFALL),
+    dropout.WATERFALL,
+)
 CASES = {one.case: one.stages for one in WATERFALLS}
 ASKED = [cell for cell in scenarios.cells() if cell.scenario == "asked"]
+BY_ID = {cell.id: cell for cell in scenarios.cells()}
 AMOUNTS = {cell.id: cell.work.amount for cell in scenarios.cells()}
 
 
@@ -68,19 +72,21 @@ def test_what_happens_once_in_a_process_has_one_sample() -> None:
         *(("dataset", stage) for stage in ("traced", "placed")),
         *(("fit", stage) for stage in ("script", "trained", "placed")),
         *(("fit", f"epoch-{epoch}") for epoch in (1, 2, 3)),
+        *(("dropout", stage) for stage in ("script", "epoch-2")),
     }
 
 
 def test_each_case_begins_with_its_script_in_a_process_of_its_own() -> None:
     scripts = [cell for cell in ASKED if cell.process is not None]
-    assert scripts == [cell for cell in ASKED if cell.params["stage"] == "script"]
+    printed = {waterfall.case: waterfall.printed for waterfall in WATERFALLS}
+    assert scripts == [cell for cell in ASKED if cell.params["stage"] in printed[cell.case]]
     for cell in scripts:
         assert cell.process == cell.name
         assert cell.one_shot
         # Of three epochs the first is where the way begins.
         assert (cell.way is None) == (cell.params.get("epoch", 1) > 1)
         if cell.way is not None:
-            assert cell.way.stages[0].cell == cell.id
+            assert BY_ID[cell.way.stages[0].cell or ""].params["stage"] == "script"
             assert cell.way.stages[0].change == "as asked"
 
 
@@ -90,6 +96,10 @@ def test_the_work_of_a_waterfall_can_be_compared() -> None:
             continue
         amounts = {AMOUNTS[one.cell] for one in cell.way.stages if one.cell is not None}
         # An example's seconds tell: the loop over slices ends at a batch of 512, of which there is one, and
-        # that over a dataset at steps instead of an epoch.
-        mixed = {"slices": {1000.0, 512.0}, "dataset": {100_000.0, 32.0}}
+        # those of epochs at steps instead of an epoch.
+        mixed = {
+            "slices": {1000.0, 512.0},
+            "dataset": {100_000.0, 32.0},
+            "dropout": {250_000.0, 500.0, 5000.0},
+        }
         assert amounts == mixed.get(cell.case, {cell.work.amount})

@@ -2,7 +2,8 @@
 
 A: 128 → 256 relu → 128 relu → 1 sigmoid, binary cross-entropy, 10,000 examples.
 B: 100 → 128 relu → 10 classes, sparse categorical cross-entropy, 1,000 or 100,000 examples.
-Both with Adam.  Weights come from NumPy, so that every arm starts from the same bits.
+C: 4 → ten times 128 relu with dropout → 1 sigmoid, smoothed binary cross-entropy, 250,000 examples.
+All with Adam.  Weights come from NumPy, so that every arm starts from the same bits.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ MATMUL = (
 class Network:
     """A stack of dense layers: (units, activation) each; ``classes`` 2 means one sigmoid.
 
-    ``name``, one letter, seeds its data and weights.
+    ``name``, one letter, seeds its data and weights.  ``dropout`` is the rate behind each hidden layer,
+    ``smoothing`` that of the labels of a sigmoid.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Network:
     classes: int
     learning_rate: float
     examples: int
+    dropout: float = 0.0
+    smoothing: float = 0.0
 
     @property
     def kernels(self) -> list[tuple[int, int]]:
@@ -70,6 +74,18 @@ B = Network(
     examples=100_000,
 )
 NETWORKS = {network.name: network for network in (A, B)}
+
+C = Network(
+    name="C",
+    inputs=4,
+    layers=((128, "relu"),) * 10 + ((1, "sigmoid"),),
+    classes=2,
+    learning_rate=1e-3,
+    examples=250_000,
+    dropout=0.1,
+    smoothing=0.05,
+)
+"""Of one script alone."""
 
 DEEP = Network(
     name="D",
@@ -129,9 +145,14 @@ def _list_layers(network: Network, precision: str) -> list[Any]:
     """
     import tensorflow as tf
 
-    if precision != "bf16":
-        return [tf.keras.layers.Dense(units, activation=each) for units, each in network.layers]
     *hidden, (units, activation) = network.layers
+    if precision != "bf16":
+        layers = []
+        for count, each in hidden:
+            layers.append(tf.keras.layers.Dense(count, activation=each))
+            if network.dropout:
+                layers.append(tf.keras.layers.Dropout(network.dropout))
+        return [*layers, tf.keras.layers.Dense(units, activation=activation)]
     mixed = "mixed_bfloat16"
     return [
         *(tf.keras.layers.Dense(count, activation=each, dtype=mixed) for count, each in hidden),
@@ -145,5 +166,5 @@ def loss_of(network: Network) -> Any:
     import tensorflow as tf
 
     if network.classes == 2:
-        return tf.keras.losses.BinaryCrossentropy()
+        return tf.keras.losses.BinaryCrossentropy(label_smoothing=network.smoothing)
     return tf.keras.losses.SparseCategoricalCrossentropy()

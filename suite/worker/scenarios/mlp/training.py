@@ -90,6 +90,7 @@ class Trainer:
     ``before`` is put between the inputs and the model, inside the step.  Unless ``built``, the optimizer
     makes its variables in the first trace, which is then traced again.  ``handed``: the step's function
     closes over nothing, so that TensorFlow looks at model, optimizer and loss as arguments in each call.
+    ``metric`` is a Keras metric that the step updates by its labels and answers.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Trainer:
         before: Callable[[Any], Any] | None = None,
         built: bool = True,
         handed: bool = False,
+        metric: Any = None,
     ) -> None:
         import tensorflow as tf
 
@@ -118,7 +120,10 @@ class Trainer:
         def differentiate(inputs: Any, labels: Any) -> tuple[Any, Any]:
             inputs = inputs if before is None else before(inputs)
             with tf.GradientTape() as tape:
-                value = loss(labels, model(inputs, training=True))
+                answers = model(inputs, training=True)
+                value = loss(labels, answers)
+            if metric is not None:
+                metric.update_state(labels, answers)
             return value, tape.gradient(value, model.trainable_variables)
 
         def step(inputs: Any, labels: Any) -> Any:

@@ -90,7 +90,8 @@ class Settings:
     on a dataset that is there.
 
     Of ``Model.fit``: with its progress ``bar``; which ``epoch`` of a fresh model is timed; 0: those once
-    warm, one after the other.
+    warm, one after the other.  Or a ``loop`` of one's own, with a ``metric`` or without; ``at_once``: so many
+    of the script's batches are one.
     """
 
     process: Literal["fresh", "warm"] = "fresh"
@@ -109,6 +110,9 @@ class Settings:
     timed: Literal["tracing and epoch", "epoch", "step"] = "tracing and epoch"
     bar: bool = True
     epoch: int = 1
+    loop: Literal["fit", "own"] = "fit"
+    metric: bool = True
+    at_once: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +122,8 @@ class Waterfall:
     ``title`` says what people do, in a few words; times are given a ``unit``, of the work or ``by_call``.
     What is timed happens once in a process until the stage
     ``warm``, so it has one sample an invocation.
-    ``started`` is the stage that the start-up sequence measures.
+    ``printed`` are the stages whose numbers the script itself prints, ``started`` is the one that the
+    start-up sequence measures.
     ``axes`` are in the order of the ids; a stage can lack one.  ``over`` are those whose values have a ladder
     each.  ``make_points`` gives a stage's points; ``fair``, by these axes and ``on``, the cell of another
     case that ends the ladder where the last stage has none.
@@ -128,6 +133,7 @@ class Waterfall:
     title: str
     stages: tuple[Stage, ...]
     warm: str
+    printed: Sequence[str] = (SCRIPT,)
     started: str | None = None
     unit: str = "example"
     by_call: bool = False
@@ -175,10 +181,10 @@ class Waterfall:
                     "profiles": stage.profiles,
                     "arms": lambda on, **_: ARMS_OF[on],
                     "long_budget": True,
-                    "prepare": None if stage.name in {SCRIPT, self.started} else prepare,
+                    "prepare": None if stage.name in {*self.printed, self.started} else prepare,
                     "startup": self.case if stage.name == self.started else None,
-                    "script": script if stage.name == SCRIPT else None,
-                    "process": f"asked.{self.case}" if stage.name == SCRIPT else None,
+                    "script": script if stage.name in self.printed else None,
+                    "process": f"asked.{self.case}" if stage.name in self.printed else None,
                     "role": lambda on, **_: "reference" if on == "cpu" else "work",
                     "device": lambda on, **_: on,
                     "one_shot": self.is_cold(stage.name),
