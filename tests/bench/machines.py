@@ -198,7 +198,7 @@ def _card(draw: Draw) -> Machine:
 
 
 def _count_old(draw: Draw) -> dict[str, Scalar]:
-    """What a sound card may have counted in its life, of its link meanwhile, and of an application's faults."""
+    """What a sound card may have counted in its life, and heard of while it was watched."""
     counted = {
         "corrected_errors_ever": int(draw.choice([0, 0, 12])),
         "memory_errors_ever": int(draw.choice([0, 0, 2])),

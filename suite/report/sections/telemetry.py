@@ -136,7 +136,7 @@ def describe_health(health: Health) -> str:
 
 _COUNTED = {
     "errors that ECC could not correct": ("memory_errors",),
-    "errors that it corrected": ("corrected_errors",),
+    "errors that ECC corrected": ("corrected_errors",),
     "bad rows or pages replaced": ("rows_remapped", "pages_retired"),
     "packets repeated on the PCIe link": ("pcie_replays",),
 }

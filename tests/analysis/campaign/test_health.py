@@ -106,7 +106,7 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         {"corrected_errors": (7, 7, 7, 7, 2, 2), "pcie_replays": (9, 9, 0, 0, 0, 0)},
         None,
         False,
-        "2 errors that it corrected; 0 packets repeated on the PCIe link",
+        "2 errors that ECC corrected; 0 packets repeated on the PCIe link",
     ),
     "rows": (
         {"rows_remapped": (1, 1, 1, 2, 2, 2)},
@@ -219,7 +219,7 @@ def test_what_a_driver_does_not_tell_is_unknown_and_no_fault(told: Told) -> None
     assert health is not None
     assert health.xids is None
     report = read_words(compose(analysis))
-    unknown = "errors that it corrected, bad rows or pages replaced, packets repeated on the PCIe link, XIDs."
+    unknown = "errors that ECC corrected, bad rows or pages replaced, packets repeated on the PCIe link, XIDs."
     assert f"0 errors that ECC could not correct; unknown: {unknown}" in report
     # It is not among what was looked for in vain as well.
     assert "gpu.pages_retired" not in report
