@@ -111,7 +111,7 @@ def _find_faults(where: Where, health: Health) -> Iterator[Flag]:
         )
     )
     failed, worn = (health.states.get(name, False) for name in ("remapping_failed", "sram_worn"))
-    if (many := max(errors.first, errors.last, errors.grown)) or failed or worn:
+    if (many := max(0.0, errors.first, errors.last, errors.grown)) or failed or worn:
         more: dict[str, Any] = {"worn": worn} if worn else {}
         more |= _tell_growth(errors) if errors.grown else {}
         yield raise_flag("memory-errors", where, errors=many, failed=failed, **more)
@@ -132,11 +132,15 @@ def _find_faults(where: Where, health: Health) -> Iterator[Flag]:
     if health.replays is not None and health.replays > most + 1:
         rate = health.replays
         yield raise_flag("link-replays", where, rate=rate, most=most, **_tell_growth(replays))
-    for code, numbers in (("xid-card", CARDS), ("xid", WATCHED)):
-        if heard := [
-            [n, list(blocks)] for n, blocks in (health.xids or {}).items() if n in numbers
-        ]:
-            yield raise_flag(code, where, xids=heard)
+    if heard := _pick_xids(health, CARDS):
+        yield raise_flag("xid-card", where, xids=heard)
+    if heard := _pick_xids(health, WATCHED):
+        yield raise_flag("xid", where, xids=heard)
+
+
+def _pick_xids(health: Health, numbers: frozenset[int]) -> list[list[Any]]:
+    """Those of the driver's messages that have one of these numbers, with their blocks."""
+    return [[n, list(blocks)] for n, blocks in (health.xids or {}).items() if n in numbers]
 
 
 def _tell_growth(count: Count) -> dict[str, Any]:
