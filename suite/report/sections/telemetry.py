@@ -120,7 +120,7 @@ def describe_health(health: Health) -> str:
             continue
         ever = health.counts.get(f"{names[0]}_ever")
         of = f" ({ever.last:,.0f} ever)" if ever and ever.last > count.last else ""
-        new = f", {count.grown:,.0f} of them {describe_growth(count.within, count.before)}"
+        new = f", grown by {count.grown:,.0f} {describe_growth(count.within, count.before)}"
         known.append(f"{what}: {count.last:,.0f}{of}{new if count.grown else ''}")
     if health.xids is None:
         unknown.append("XIDs")

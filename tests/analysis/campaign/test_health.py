@@ -136,7 +136,7 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         {"pcie_replays": (0, 0, 0, 120, 120, 120)},
         None,
         False,
-        "PCIe link: 120, 120 of them in block 1;",
+        "PCIe link: 120, grown by 120 in block 1;",
     ),
     "too many replays": (
         {"pcie_replays": (5, 5, 5, 305, 305, 305)},
