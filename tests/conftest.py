@@ -45,6 +45,7 @@ FOLDERS = {
 """By folder the marker of all its tests: most are sessions of their own."""
 FILES = {
     **dict.fromkeys(("test_page", "test_structure", "test_tasks")),
+    "test_nvml_binding": None,
     "test_gpu_containers": "gpu_containers",
     "test_gpu_containers_failing": "gpu_containers",
 }

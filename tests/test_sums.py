@@ -22,7 +22,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     ),
     "analysis/statistics/stopping.py": ("precise",),
     "analysis/causes/plain_cell.py": ("labelled",),
-    "host/gpu/nvml.py": ("for i in",),
+    "host/gpu/nvml.py": ("for i in", "nvmlDeviceGetRemappedRows"),
     "host/telemetry/sampler.py": ("counts",),
     "report/pages/why.py": ("speed.runs for speed",),
     "worker/why/watch_data.py": ("size_of, dataset.take",),

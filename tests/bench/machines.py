@@ -190,10 +190,25 @@ def _card(draw: Draw) -> Machine:
         facts={
             "gpu.memory_errors": 0,
             "gpu.remapping_failed": False,
+            **_count_old(draw),
             # Of a container's or a job's the bus says nothing.
             "gpu.on_bus": gpus if draw.random() < 0.5 else None,
         },
     )
+
+
+def _count_old(draw: Draw) -> dict[str, Scalar]:
+    """What a sound card may have counted in its life, and heard of while it was watched."""
+    counted = {
+        "corrected_errors_ever": int(draw.choice([0, 0, 12])),
+        "memory_errors_ever": int(draw.choice([0, 0, 2])),
+        "rows_remapped": int(draw.choice([0, 0, 1])),
+        "pcie_replays": int(draw.choice([0, 6])),
+    }
+    facts: dict[str, Scalar] = {"gpu.xids": str(draw.choice(["none", "13,43", "31"]))}
+    for name, count in counted.items():
+        facts |= {f"gpu.{name}": count, f"gpu.at_end.{name}": count}
+    return facts | {"gpu.at_end.pcie_replays": counted["pcie_replays"] + int(draw.integers(0, 9))}
 
 
 def _raised(draw: Draw) -> Machine:
@@ -322,12 +337,18 @@ def _set_quota(machine: Machine, draw: Draw) -> Planted:
 def _spoil_memory(machine: Machine, draw: Draw) -> Planted | None:
     if "gpu.memory_errors" not in machine.facts:
         return None
-    bad: dict[str, Scalar] = (
-        {"gpu.memory_errors": int(draw.integers(1, 99))}
-        if draw.random() < 0.5
-        else {"gpu.remapping_failed": True}
-    )
-    return replace(machine, facts={**machine.facts, **bad}), "errors that ECC could not correct"
+    errors = int(draw.integers(1, 99))
+    ways: list[tuple[dict[str, Scalar], str]] = [
+        ({"gpu.memory_errors": errors}, "that ECC could not correct"),
+        ({"gpu.at_end.memory_errors": errors}, f"{errors} of them in the calibration"),
+        ({"gpu.remapping_failed": True}, "no spare rows are left"),
+        ({"gpu.remapping_pending": True}, "the GPU has to be reset"),
+        ({"gpu.at_end.retirement_pending": True}, "the GPU has to be reset"),
+        ({"gpu.xids": "31,79"}, "the GPU has fallen off the bus"),
+        ({"gpu.xids": "48"}, "by NVIDIA's Xid catalog the card"),
+    ]
+    bad, words = ways[draw.integers(len(ways))]
+    return replace(machine, facts={**machine.facts, **bad}), words
 
 
 def _hold(machine: Machine, draw: Draw) -> Planted | None:

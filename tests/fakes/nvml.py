@@ -5,6 +5,7 @@ The profiles are made up in the shape of what real GPUs say; no GPU stands behin
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -22,9 +23,12 @@ class NVMLError(Exception):
 
     def __init__(self, value: int) -> None:
         super().__init__(
-            {3: "Not Supported", 4: "Insufficient Permissions", 15: "GPU is lost"}.get(
-                value, "Unknown Error"
-            )
+            {
+                3: "Not Supported",
+                4: "Insufficient Permissions",
+                10: "Timeout",
+                15: "GPU is lost",
+            }.get(value, "Unknown Error")
         )
         self.value = value
 
@@ -37,6 +41,8 @@ class Profile:
     processes that compute on the first GPU and on the second.  With ``mig`` the first GPU is cut into
     instances of these numbers, and ``here`` is the first of them, ``beside`` the others.  ``reset``:
     what is counted began anew.  ``license_states`` are those of the features that need a licence.
+    ``errors`` are those that ECC corrected and that it could not, ``rows`` what is said of remapped ones,
+    ``pages`` are retired for single errors and for double ones; ``xids`` come as soon as it behaves so.
     """
 
     clock_sm_mhz: int = 1980
@@ -56,8 +62,14 @@ class Profile:
     reset: bool = False
     virtualization: int = 1
     license_states: tuple[int, ...] = ()
-    memory_errors: int = 0
-    remapping_failed: bool = False
+    errors: tuple[int, int] = (0, 0)
+    errors_ever: tuple[int, int] = (0, 0)
+    rows: tuple[int, int, int, int] = (0, 0, 0, 0)
+    pages: tuple[int, int] = (0, 0)
+    retirement_pending: bool = False
+    sram_worn: bool = False
+    replays: int = 0
+    xids: tuple[int, ...] = ()
     names: tuple[str, str] = ("NVIDIA Made-Up 100", "NVIDIA Made-Up 100")
 
 
@@ -85,7 +97,8 @@ OF_THE_CARD = (
     *("PowerManagementDefaultLimit", "PowerManagementLimitConstraints", "Temperature"),
     *("CurrentClocksThrottleReasons", "TotalEnergyConsumption", "ViolationStatus", "EccMode"),
     *("CurrPcieLinkGeneration", "CurrPcieLinkWidth", "MaxPcieLinkGeneration", "MaxPcieLinkWidth"),
-    *("TotalEccErrors", "RemappedRows", "MigMode"),
+    *("TotalEccErrors", "RemappedRows", "MigMode", "RetiredPages", "RetiredPagesPendingStatus"),
+    *("SramEccErrorStatus", "PcieReplayCounter"),
 )
 LOST = replace(HEALTHY, failing=fail(15, *UNDER_LOAD))
 """As a GPU that has fallen off the bus."""
@@ -97,6 +110,9 @@ SLICED = replace(
     failing=fail(3, *OF_THE_CARD),
 )
 """A vGPU, whose driver says nothing of the card that it is a slice of."""
+BEFORE_AMPERE = replace(HEALTHY, failing=fail(3, "RemappedRows", "SramEccErrorStatus"))
+"""A T4 or a V100: it retires pages, and has no spare rows."""
+AFTER_VOLTA = replace(HEALTHY, failing=fail(3, "RetiredPages", "RetiredPagesPendingStatus"))
 DUMB = replace(
     HEALTHY,
     failing=fail(
@@ -128,6 +144,12 @@ ALWAYS: Mapping[str, Any] = {
 """The functions that answer the same of every GPU, whatever its profile."""
 
 
+class SramStatus(ctypes.Structure):
+    """As much of the library's structure as is read."""
+
+    _fields_ = (("bThresholdExceeded", ctypes.c_uint),)
+
+
 class FakeNvml:
     """The library as a module would be."""
 
@@ -136,8 +158,14 @@ class FakeNvml:
     NVML_CLOCK_SM = 1
     NVML_CLOCK_MEM = 2
     NVML_TEMPERATURE_GPU = 0
+    NVML_MEMORY_ERROR_TYPE_CORRECTED = 0
     NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1
     NVML_VOLATILE_ECC = 0
+    NVML_AGGREGATE_ECC = 1
+    NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS = 0
+    NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR = 1
+    nvmlEventTypeXidCriticalError = 8  # noqa: N815
+    c_nvmlEccSramErrorStatus_v1_t = SramStatus  # noqa: N815
     NVML_PERF_POLICY_POWER = 0
     NVML_PERF_POLICY_THERMAL = 1
 
@@ -155,6 +183,7 @@ class FakeNvml:
         self.clock = clock
         self.changes_s = clock() + after_s
         self.calls: list[str] = []
+        self.heard: dict[int, int] = {}
 
     @property
     def profile(self) -> Profile:
@@ -167,7 +196,7 @@ class FakeNvml:
         self.first = profile
 
     def __getattribute__(self, name: str) -> Any:
-        if not name.startswith("nvml"):
+        if not name.startswith("nvml") or name == "nvmlEventTypeXidCriticalError":
             return object.__getattribute__(self, name)
         if name in self.profile.missing:
             raise AttributeError(f"module 'pynvml' has no attribute {name!r}")
@@ -257,11 +286,40 @@ class FakeNvml:
         )
 
     def nvmlDeviceGetTotalEccErrors(self, _: int, kind: int, since: int) -> int:  # noqa: N802
-        asked = (self.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, self.NVML_VOLATILE_ECC)
-        return self.profile.memory_errors if (kind, since) == asked else 10**6
+        counts = (
+            self.profile.errors if since == self.NVML_VOLATILE_ECC else self.profile.errors_ever
+        )
+        return counts[kind]
 
     def nvmlDeviceGetRemappedRows(self, _: int) -> tuple[int, int, int, int]:  # noqa: N802
-        return (3, 1, 1, int(self.profile.remapping_failed))
+        return self.profile.rows
+
+    def nvmlDeviceGetRetiredPages(self, _: int, cause: int) -> list[int]:  # noqa: N802
+        return [4096 * page for page in range(self.profile.pages[cause])]
+
+    def nvmlDeviceGetRetiredPagesPendingStatus(self, _: int) -> int:  # noqa: N802
+        return int(self.profile.retirement_pending)
+
+    def nvmlDeviceGetSramEccErrorStatus(self, _: int, status: Any) -> None:  # noqa: N802
+        status._obj.bThresholdExceeded = self.profile.sram_worn
+
+    def nvmlDeviceGetPcieReplayCounter(self, _: int) -> int:  # noqa: N802
+        return self.profile.replays
+
+    def nvmlEventSetCreate(self) -> list[int]:  # noqa: N802
+        return []
+
+    def nvmlDeviceRegisterEvents(self, gpu: int, kinds: int, events: list[int]) -> None:  # noqa: N802
+        assert kinds == self.nvmlEventTypeXidCriticalError
+        events.append(gpu)
+
+    def nvmlEventSetWait(self, events: list[int], wait_ms: int) -> Any:  # noqa: N802
+        assert (len(events), wait_ms) == (1, 0)
+        told = self.heard.get(id(self.profile), 0)
+        if told == len(self.profile.xids):
+            raise NVMLError(10)
+        self.heard[id(self.profile)] = told + 1
+        return SimpleNamespace(eventData=self.profile.xids[told])
 
     def nvmlDeviceGetPowerUsage(self, _: int) -> float:  # noqa: N802
         return self.profile.power_w * 1e3

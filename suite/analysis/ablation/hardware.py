@@ -11,10 +11,12 @@ from typing import Any
 
 from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.limits import BELOW
+from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.telemetry import sum_up
-from suite.analysis.result.arms import WatchedGpu
+from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.result.arms import Count, Health, WatchedGpu
 from suite.analysis.result.numbers import derive_rate
 from suite.flags import Flag, Severity, raise_flag
 from suite.slices import read_virtual_gpu
@@ -36,11 +38,35 @@ link than there is, 42 %."""
 LEAST_COPY = 2**20
 """Bytes of a copy that shows a link's rate, and not what it takes to begin a copy."""
 
+HOUR_S, MINUTE_S = 3600.0, 60.0
+
+NOTHING = Count(first=0.0, last=0.0)
+
+BIT_ERRORS = 1e-12
+"""The largest share of a link's bits that may be wrong by the PCI-SIG's base specifications, each of which
+has its packet repeated; NVIDIA's DCGM (4.6) has its limit from there, too.  Generation 3 with 16 lanes may
+so repeat 7.6 packets in a minute in which it is busy."""
+
+ASSUMED_LINK = (3, 16)
+"""The link of a card that does not tell it: DCGM's limit was that of this one for all, 8 a minute."""
+
+CARDS = frozenset({46, 48, 54, 62, 64, 74, 79, 94, 95, 140, 143, 156, 158, 171, 172})
+"""XIDs that say that the card, its memory, its power or its links failed: errors of memory that could not be
+corrected or repaired (48, 64, 94, 95, 140, 156, 171, 172), a microcontroller or a whole GPU that stopped (46,
+62, 143, 158), no auxiliary power (54), NVLink (74) and PCIe (79).  For these NVIDIA's Xid catalog (2025) asks
+for a reset, a reboot, or a look at the card, but for 94, an error of memory that hit one application."""
+
+WATCHED = frozenset({63, 92, 93, 110, 119, 120, 121, 136, 157})
+"""XIDs that tell of wear (63, 92, 93, 157), or of a fault that may as well be the driver's (110, 119, 120) or
+a link's (121, 136).  The most frequent ones, 13, 31, 43 and 45, are applications', and what is in neither
+list is named and no more."""
+
 Where = Mapping[str, str]
 
 
 def find_hardware(summary: Summary, index: CellIndex) -> Iterator[Flag]:
     """What there is to say of the GPU of every arm that has one, by its counted documents."""
+    yield from find_faults(summary.loaded)
     for arm, by_block in summary.counted.items():
         place = summary.places[arm]
         if not place.is_gpu:
@@ -48,9 +74,21 @@ def find_hardware(summary: Summary, index: CellIndex) -> Iterator[Flag]:
         where, gpu = {"arm": arm}, sum_up(list(by_block.values())).gpu
         yield from _find_slice(where, place, gpu)
         if gpu is not None:
-            yield from _find_faults(where, gpu)
+            if gpu.silent and gpu.count:
+                yield raise_flag("gpus-silent", where, silent=gpu.silent, gpus=gpu.count)
             yield from _find_settings(where, gpu)
             yield from _find_link(where, gpu, index)
+
+
+def find_faults(loaded: LoadedCampaign) -> Iterator[Flag]:
+    """What befell the GPUs and their memory over all of a campaign, by their drivers' counters and messages;
+    of one that several arms have, once."""
+    told: list[Health] = []
+    health = find_health(loaded)
+    for arm in loaded.campaign.arms:
+        if arm in health and not any(health[arm] is other for other in told):
+            told.append(health[arm])
+            yield from _find_faults({"arm": arm}, health[arm])
 
 
 def _find_slice(where: Where, place: Place, gpu: WatchedGpu | None) -> Iterator[Flag]:
@@ -64,12 +102,49 @@ def _find_slice(where: Where, place: Place, gpu: WatchedGpu | None) -> Iterator[
         yield raise_flag("unlicensed", where)
 
 
-def _find_faults(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
-    if gpu.memory_errors or gpu.remapping_failed:
-        errors, failed = gpu.memory_errors or 0.0, bool(gpu.remapping_failed)
-        yield raise_flag("memory-errors", where, errors=errors, failed=failed)
-    if gpu.silent and gpu.count:
-        yield raise_flag("gpus-silent", where, silent=gpu.silent, gpus=gpu.count)
+def _find_faults(where: Where, health: Health) -> Iterator[Flag]:
+    errors, corrected, rows, pages, replays = (
+        health.counts.get(name, NOTHING)
+        for name in (
+            *("memory_errors", "corrected_errors", "rows_remapped", "pages_retired"),
+            "pcie_replays",
+        )
+    )
+    failed, worn = (health.states.get(name, False) for name in ("remapping_failed", "sram_worn"))
+    if (many := max(0.0, errors.first, errors.last, errors.grown)) or failed or worn:
+        more: dict[str, Any] = {"worn": worn} if worn else {}
+        more |= _tell_growth(errors) if errors.grown else {}
+        yield raise_flag("memory-errors", where, errors=many, failed=failed, **more)
+    pending = [
+        name for name in ("remapping_pending", "retirement_pending") if health.states.get(name)
+    ]
+    if pending:
+        yield raise_flag("memory-pending", where, pending=pending)
+    if corrected.grown:
+        hours = health.watched_s / HOUR_S
+        growth = _tell_growth(corrected) | _drop(rate=corrected.grown / hours if hours else None)
+        yield raise_flag("errors-corrected", where, **growth)
+    for replaced in (rows, pages):
+        if replaced.grown:
+            yield raise_flag("memory-replaced", where, **_tell_growth(replaced))
+    generation, lanes = health.link or ASSUMED_LINK
+    most = LANE.get(generation, math.inf) * 8 * lanes * BIT_ERRORS * MINUTE_S
+    if health.replays is not None and health.replays > most + 1:
+        rate = health.replays
+        yield raise_flag("link-replays", where, rate=rate, most=most, **_tell_growth(replays))
+    if heard := _pick_xids(health, CARDS):
+        yield raise_flag("xid-card", where, xids=heard)
+    if heard := _pick_xids(health, WATCHED):
+        yield raise_flag("xid", where, xids=heard)
+
+
+def _pick_xids(health: Health, numbers: frozenset[int]) -> list[list[Any]]:
+    """Those of the driver's messages that have one of these numbers, with their blocks."""
+    return [[n, list(blocks)] for n, blocks in (health.xids or {}).items() if n in numbers]
+
+
+def _tell_growth(count: Count) -> dict[str, Any]:
+    return {"grown": count.grown, "when": [list(count.within), list(count.before)]}
 
 
 def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:

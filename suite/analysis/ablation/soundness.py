@@ -6,12 +6,12 @@ Here stands all for which ``STOP_IF=unsound`` ends a campaign, each with the rea
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from suite.analysis.ablation.cell_index import index_cells
-from suite.analysis.ablation.hardware import find_hardware, is_under
+from suite.analysis.ablation.hardware import find_faults, find_hardware, is_under
 from suite.analysis.ablation.limits import BELOW, FAR, find_limits, flag_limits
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
@@ -37,6 +37,10 @@ LASTING: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "unlicensed": lambda _: True,
     # Rows that failed are replaced when the driver is loaded, by spare ones as long as there are any.
     "memory-errors": lambda _: True,
+    # They are used until the GPU is reset, which no campaign does.
+    "memory-pending": lambda _: True,
+    # What the driver says so of a card is none of a block's.
+    "xid-card": lambda _: True,
 }
 """What is told of the hardware and lasts, and from where on; all else that is told ends nothing.  A link does
 not: half of its lanes is how the slots of whole families of rented machines are made."""
@@ -57,9 +61,11 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
 
 
 def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
-    """What speaks against the machine of a campaign that has its calibration and no block yet."""
+    """What speaks against the machine of a campaign that has its calibration and no block yet; later, what
+    befell its GPUs and their memory."""
     first = take_calibration(loaded)
     if first is None:
+        yield from _keep_lasting(find_faults(loaded))
         return
     for arm, why in loaded.campaign.not_run.items():
         # The GPU could not be had, was another one, or its worker had only the CPU.
@@ -71,7 +77,11 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
             yield from _judge({"arm": arm}, document)
     index = index_cells(summary)
     limits = flag_limits(index, summary.places, find_limits(index, summary.places))
-    for flag in (*summary.flags, *find_hardware(summary, index), *limits):
+    yield from _keep_lasting((*summary.flags, *find_hardware(summary, index), *limits))
+
+
+def _keep_lasting(flags: Iterable[Flag]) -> Iterator[Flag]:
+    for flag in flags:
         if flag.code in LASTING and LASTING[flag.code](flag.values):
             yield replace(flag, severity="caution", scope="machine")
 

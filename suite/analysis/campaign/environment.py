@@ -18,6 +18,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from suite.analysis.campaign.consistency import tell_apart
+from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import read_text, take_first
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.telemetry import sum_up
@@ -127,6 +128,7 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
         facts=_gather(map(_list_facts, documents)),
         build=build,
         watched=sum_up(list(counted.values())),
+        health=find_health(summary.loaded).get(arm),
         timing=find_timing_costs(summary.campaign.cells, counted.values()),
         placement=_find_placement(cells),
         elsewhere=_find_elsewhere(cells),
@@ -142,8 +144,12 @@ def _list_facts(document: Document) -> Mapping[str, Scalar]:
         **{f"limits.{name}": value for name, value in invocation.limits.items()},
         **{f"engine.{name}": value for name, value in invocation.engine.items()},
         "isolation": invocation.isolation,
-        # The sampler's own cost stands elsewhere.
-        **{f"outside.{n}": v for n, v in outside.items() if not n.startswith("sampler.")},
+        # The sampler's own cost stands elsewhere, and what became of the GPU's health.
+        **{
+            f"outside.{name}": value
+            for name, value in outside.items()
+            if not name.startswith(("sampler.", "gpu.at_end."))
+        },
     }
 
 

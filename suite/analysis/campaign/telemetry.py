@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 
+from suite.analysis.campaign.health import FACTS
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.documents.telemetry import IS_NAMED, find_window, pick, read_number
 from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
@@ -23,7 +24,8 @@ def sum_up(documents: Sequence[Document]) -> Watched:
         return Watched(blocks=0, reasons=tuple(filter(None, reasons)))
     missing: dict[str, str] = {}
     for telemetry in _telemetries(watched):
-        missing.update(telemetry.absent)
+        # What its health is known by stands there.
+        missing.update({name: why for name, why in telemetry.absent.items() if name not in FACTS})
     return Watched(
         blocks=len(watched),
         gpu=_sum_up_gpu(watched),
@@ -107,8 +109,6 @@ def _sum_up_gpu(watched: Sequence[Document]) -> WatchedGpu | None:
         virtualization=None if mode is None else str(mode),
         # A licence can be had at any time, and lost.
         licensed=False if False in licences else (True if True in licences else None),
-        memory_errors=read_number(facts.get("gpu.memory_errors")),
-        remapping_failed=facts.get("gpu.remapping_failed") is True or None,
         count=None if count is None else count + unlisted,
         silent=silent + unlisted if silent is not None else unlisted or None,
     )

@@ -94,10 +94,38 @@ class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     named: bool = True
     virtualization: str | None = None
     licensed: bool | None = None
-    memory_errors: float | None = None
-    remapping_failed: bool | None = None
     count: float | None = None
     silent: float | None = None
+
+
+class Count(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A counter at the first look and at the last, and by how much it grew in between: ``within`` the
+    invocations of these blocks, or since the look ``before`` those of these (0 is the calibration).  A
+    counter that falls began anew, and has not grown by that."""
+
+    first: float
+    last: float
+    grown: float = 0.0
+    within: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+
+
+class Health(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a GPU's driver counted of its memory and its link in ``watched_s``, from the first look at it to
+    the last, over all invocations of a campaign on it.
+
+    ``counts`` are counters by name, ``states`` whether something was so at any look; what the driver does not
+    tell is in neither.  ``xids`` are the driver's messages by their number, with the blocks that had them
+    (None: it does not tell).  ``replays`` are the packets that its link repeated in a minute, in the
+    invocation with most, and ``link`` the highest generation and lanes at any sample.
+    """
+
+    watched_s: float
+    counts: Mapping[str, Count] = field(default_factory=dict)
+    states: Mapping[str, bool] = field(default_factory=dict)
+    xids: Mapping[int, tuple[int, ...]] | None = None
+    replays: float | None = None
+    link: tuple[float, float] | None = None
 
 
 class Watched(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -147,7 +175,8 @@ class ArmAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``without_gpu`` what the same without its GPU is called. ``blocks`` are those that count, with how each
     ended. ``image`` and ``facts`` hold by name every value that some document has; what identifies a machine
     or a person is a hash. ``timing`` is by cell the largest share of a sample that an empty fence took.
-    ``elsewhere`` is by cell what was not on its own device.
+    ``elsewhere`` is by cell what was not on its own device.  ``health`` is that of its GPU, which other arms
+    may have as well (None: nobody watched it, or there is none).
     """
 
     gpu: bool
@@ -162,6 +191,7 @@ class ArmAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     build: Build | None = None
     watched: Watched
+    health: Health | None = None
     timing: Mapping[str, float] = field(default_factory=dict)
     placement: Mapping[str, Placed] = field(default_factory=dict)
     elsewhere: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

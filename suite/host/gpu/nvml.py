@@ -7,6 +7,7 @@ Does not import CUDA, so that it can't disturb who measures.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ from suite.host.engine import Card, Slice
 from suite.model import Scalar
 
 NO_PERMISSION = 4
+TIMEOUT = 10
 
 SLICED = 2
 MODES = {0: "none", 1: "passthrough", SLICED: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
@@ -56,6 +58,29 @@ def _is_licensed(library: Any, handle: Any) -> bool | None:
     return any(known) if known and features.isGridLicenseSupported else None
 
 
+def _count_ecc(library: Any, handle: Any, kind: str, since: str) -> int:
+    """How many errors ECC met: ``CORRECTED`` or ``UNCORRECTED``, ``VOLATILE`` (since the driver was loaded)
+    or ``AGGREGATE`` (ever)."""
+    which = getattr(library, f"NVML_MEMORY_ERROR_TYPE_{kind}")
+    return int(
+        library.nvmlDeviceGetTotalEccErrors(handle, which, getattr(library, f"NVML_{since}_ECC"))
+    )
+
+
+def _count_retired(library: Any, handle: Any) -> int:
+    """Pages of memory that are retired, or will be; cards before Ampere have these in the place of rows."""
+    names = ("MULTIPLE_SINGLE_BIT_ECC_ERRORS", "DOUBLE_BIT_ECC_ERROR")
+    causes = [getattr(library, f"NVML_PAGE_RETIREMENT_CAUSE_{name}") for name in names]
+    return sum(len(library.nvmlDeviceGetRetiredPages(handle, cause)) for cause in causes)
+
+
+def _is_sram_worn(library: Any, handle: Any) -> bool:
+    """Whether the caches and registers had more errors than NVIDIA lets pass."""
+    status = library.c_nvmlEccSramErrorStatus_v1_t()
+    library.nvmlDeviceGetSramEccErrorStatus(handle, ctypes.byref(status))
+    return bool(status.bThresholdExceeded)
+
+
 def _cuda(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
@@ -86,7 +111,35 @@ SERIES: Mapping[str, Read] = {
 """What is sampled; the last part of a name is its unit.  ``energy_j`` and ``held_by_*_s`` count from
 when the driver was loaded, so that nothing between two samples is missed."""
 
-FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
+Ask = Callable[[Any, Any], Any]
+"""One question, given the library and the GPU's handle."""
+
+HEALTH: Mapping[str, Ask] = {
+    "gpu.memory_errors": lambda n, gpu: _count_ecc(n, gpu, "UNCORRECTED", "VOLATILE"),
+    "gpu.memory_errors_ever": lambda n, gpu: _count_ecc(n, gpu, "UNCORRECTED", "AGGREGATE"),
+    "gpu.corrected_errors": lambda n, gpu: _count_ecc(n, gpu, "CORRECTED", "VOLATILE"),
+    "gpu.corrected_errors_ever": lambda n, gpu: _count_ecc(n, gpu, "CORRECTED", "AGGREGATE"),
+    "gpu.rows_remapped": lambda n, gpu: sum(n.nvmlDeviceGetRemappedRows(gpu)[:2]),
+    "gpu.remapping_pending": lambda n, gpu: bool(n.nvmlDeviceGetRemappedRows(gpu)[2]),
+    "gpu.remapping_failed": lambda n, gpu: bool(n.nvmlDeviceGetRemappedRows(gpu)[3]),
+    "gpu.pages_retired": _count_retired,
+    "gpu.retirement_pending": lambda n, gpu: bool(n.nvmlDeviceGetRetiredPagesPendingStatus(gpu)),
+    "gpu.sram_worn": _is_sram_worn,
+    "gpu.pcie_replays": lambda n, gpu: n.nvmlDeviceGetPcieReplayCounter(gpu),
+}
+"""What is read at the first look and again at the last, so that growth shows.
+
+Of ECC's errors those that it could not correct (``memory_errors``) and those that it did, since the driver
+was loaded and ``ever``; rows that spare ones took the place of, on cards before Ampere pages that were
+retired; ``pending`` wait for a reset of the GPU, ``remapping_failed`` says that no spare rows are left."""
+
+XIDS = "gpu.xids"
+"""The numbers of the driver's messages on the GPU that came meanwhile, in their order, or ``none``."""
+
+_MOST_EVENTS = 64
+"""No more of them are taken at one look; a driver that sends them without end must not hold it up."""
+
+FACTS: Mapping[str, Ask] = {
     "driver.version": lambda n, _: read_text(n.nvmlSystemGetDriverVersion()),
     "driver.cuda": lambda n, _: _cuda(n.nvmlSystemGetCudaDriverVersion()),
     "gpu.count": lambda n, _: n.nvmlDeviceGetCount(),
@@ -117,16 +170,12 @@ FACTS: Mapping[str, Callable[[Any, Any], Any]] = {
     "gpu.compute_mode": lambda n, gpu: int(n.nvmlDeviceGetComputeMode(gpu)),
     "gpu.virtualization": lambda n, gpu: MODES.get(n.nvmlDeviceGetVirtualizationMode(gpu)),
     "gpu.licensed": _is_licensed,
-    "gpu.memory_errors": lambda n, gpu: n.nvmlDeviceGetTotalEccErrors(
-        gpu, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, n.NVML_VOLATILE_ECC
-    ),
-    "gpu.remapping_failed": lambda n, gpu: bool(n.nvmlDeviceGetRemappedRows(gpu)[3]),
+    **HEALTH,
 }
-"""What does not change while it is looked at.  No serial number; the UUID as a hash.
+"""What does not change while it is looked at, and ``HEALTH`` at the first look.  No serial number; the UUID
+as a hash.
 
-``gpu.silent`` are the GPUs that the driver counts and that do not answer; ``gpu.memory_errors`` those
-that ECC could not correct since the driver was loaded, and ``gpu.remapping_failed`` says that no spare rows
-are left to take their place."""
+``gpu.silent`` are the GPUs that the driver counts and that do not answer."""
 
 
 Owner = Callable[[int], bool | None]
@@ -244,17 +293,41 @@ class Gpu:
         if self._slice is not None:
             self._given_up |= OF_THE_WHOLE
             self.absent |= dict.fromkeys(OF_THE_WHOLE, WHOLE)
+        # Only what comes after is recorded.
+        self._events = self._ask(XIDS, _register)
+        if self._events is None:
+            self._given_up.add(XIDS)
+        self._xids: dict[int, None] = {}
 
     def facts(self) -> dict[str, Scalar]:
-        """What does not change; None where it is not available."""
+        """What does not change, and its health now; None where it is not available."""
         return {name: self._ask(name, read) for name, read in FACTS.items()}
+
+    def last_facts(self) -> dict[str, Scalar]:
+        """Its health once more, ``gpu.at_end.…``, and the driver's messages since it was found."""
+        self._hear()
+        last = {
+            name.replace("gpu.", "gpu.at_end.", 1): self._ask(name, read)
+            for name, read in HEALTH.items()
+        }
+        heard = ",".join(map(str, self._xids)) or "none"
+        return {**last, XIDS: None if XIDS in self._given_up else heard}
 
     def sample(self, is_own: Owner) -> dict[str, float | None]:
         """Every series' value now."""
+        self._hear()
         values = {name: self._ask(name, read) for name, read in SERIES.items()}
         return {**values, **self._count_processes(is_own)}
 
-    def _ask(self, name: str, read: Callable[[Any, Any], Any]) -> Any:
+    def _hear(self) -> None:
+        """Takes the driver's messages that have come, without waiting for any."""
+        for _ in range(_MOST_EVENTS):
+            message = self._ask(XIDS, lambda n, _gpu: _take_message(n, self._events))
+            if message is None:
+                return
+            self._xids[message] = None
+
+    def _ask(self, name: str, read: Ask) -> Any:
         if name in self._given_up:
             return None
         part = self._slice is not None and name in OF_THE_SLICE
@@ -298,6 +371,23 @@ class Gpu:
             # The whole GPU's list holds those of all its instances.
             found += max(0, self._owners(library, self._handle, is_own)[0] - own)
         return found
+
+
+def _register(library: Any, handle: Any) -> Any:
+    """A set of events that gets the driver's messages on a GPU from now on."""
+    events = library.nvmlEventSetCreate()
+    library.nvmlDeviceRegisterEvents(handle, library.nvmlEventTypeXidCriticalError, events)
+    return events
+
+
+def _take_message(library: Any, events: Any) -> int | None:
+    """The number of the next message; None: there is none yet."""
+    try:
+        return int(library.nvmlEventSetWait(events, 0).eventData)
+    except library.NVMLError as error:
+        if getattr(error, "value", None) == TIMEOUT:
+            return None
+        raise
 
 
 def _open(library: Any, name: str) -> tuple[Any, Any | None]:

@@ -208,7 +208,7 @@ def sample_until_told(
     on_bus: int | None = None,
     clock: Clock = time.monotonic,
 ) -> None:
-    """Writes one line of facts, one a sample, and a last one about itself.
+    """Writes one line of facts, one a sample, and a last one of what has become of them and about itself.
 
     The first says by ``clock`` when it began: the campaign's process reads the same clock, and knows what day
     it was then.  ``on_bus`` is how many GPUs the driver should list (None: not known).
@@ -236,13 +236,14 @@ def sample_until_told(
                 break
     # Counters are wanted on both sides of the last cell, too.
     look()
+    last = {**host.facts(), **({} if gpu is None else gpu.last_facts())}
     used = os.times()
     missing = {**absent, **host.absent, **({} if gpu is None else gpu.absent)}
     own = {
         "sampler.cpu_s": round(used.user + used.system, 4),
         "sampler.wall_s": round(clock() - began, 4),
     }
-    _write(out, {"facts": {**host.facts(), **own}, "absent": missing})
+    _write(out, {"facts": {**last, **own}, "absent": missing})
 
 
 def _write(out: IO[str], line: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.deciding import MOST_CELLS, write_deciding, write_means
 from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
 from suite.report.sections.opening import (
+    UNSOUND,
     account,
     count_outcomes,
     describe_machine,
@@ -129,7 +130,8 @@ def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str
     invalid = f" {NO_FINDING}" if analysis.invalid else ""
     page.paragraph(Strong(end_sentence(soundness).rstrip(".")), f": {why}.{invalid}")
     for flag in analysis.flags:
-        for banner in name_banners([flag]) if flag.severity != "invalid" else ():
+        is_said = flag.severity == "invalid" or (flag.scope == "machine" and soundness == UNSOUND)
+        for banner in () if is_said else name_banners([flag]):
             page.paragraph(Strong(f"{banner}."), f" {word(flag)}.")
     # What makes it invalid is said already.
     warnings = [warning for warning in warn(analysis) if NO_FINDING not in warning]

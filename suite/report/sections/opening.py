@@ -77,6 +77,9 @@ def name_devices(analysis: Analysis) -> str:
     return f"GPUs: {'; '.join(named)}. Causes and improvements are about {analysis.gpu}."
 
 
+UNSOUND = "UNSOUND"
+
+
 def judge_soundness(analysis: Analysis) -> tuple[str, str]:
     """Whether the campaign is ``sound``, in a word, and why."""
     if analysis.invalid:
@@ -94,7 +97,7 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
         *(["impossible numbers"] if describe_impossible(analysis) else []),
     ]
     if unsound:
-        return "UNSOUND", "; ".join(unsound)
+        return UNSOUND, "; ".join(unsound)
     doubts = [
         *(["simulated"] if _is_simulated(analysis) else []),
         *(

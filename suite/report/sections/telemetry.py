@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from suite.analysis.result.arms import Share, Span, Watched, WatchedGpu, WatchEffect, Watching
+from suite.analysis.result.arms import (
+    Health,
+    Share,
+    Span,
+    Watched,
+    WatchedGpu,
+    WatchEffect,
+    Watching,
+)
 from suite.analysis.result.campaign import Analysis
 from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Code, Page, Row, Runs
@@ -21,6 +29,7 @@ from suite.report.text.units import (
     show_rate,
     show_things,
 )
+from suite.report.text.wording import describe_growth, name_xid
 
 _LISTED = 12
 """No list of what is missing is longer; the rest is counted."""
@@ -54,6 +63,8 @@ def _describe_arm(analysis: Analysis, arm: str) -> Iterator[str]:
         yield f": {blind} of {blocks} blocks unwatched."
     if watched.gpu:
         yield f": {'; '.join(_describe_gpu(watched.gpu))}."
+    if details.health:
+        yield f": memory health: {describe_health(details.health)}."
     yield f": {'; '.join(_describe_cpu(watched))}."
     absent, card = watched.absent, list[str]()
     if any(flag.code == "sliced" and flag.where["arm"] == arm for flag in analysis.hardware):
@@ -96,6 +107,40 @@ def _describe_gpu(gpu: WatchedGpu) -> Iterator[str]:
     yield other if shared else "other processes on the GPU unknown"
     if not gpu.named:
         yield "whether this is the worker's GPU can't be verified from outside"
+
+
+def describe_health(health: Health) -> str:
+    """What the driver counted of the GPU's memory and link, and what it does not tell."""
+    known: list[str] = []
+    unknown: list[str] = []
+    for what, names in _COUNTED.items():
+        count = next((health.counts[name] for name in names if name in health.counts), None)
+        if count is None:
+            unknown.append(what)
+            continue
+        ever = health.counts.get(f"{names[0]}_ever")
+        of = f" ({ever.last:,.0f} ever)" if ever and ever.last > count.last else ""
+        new = f", grown by {count.grown:,.0f} {describe_growth(count.within, count.before)}"
+        known.append(f"{what}: {count.last:,.0f}{of}{new if count.grown else ''}")
+    if health.xids is None:
+        unknown.append("XIDs")
+    else:
+        heard = [name_xid(number, blocks) for number, blocks in health.xids.items()]
+        known.append(", ".join(heard) or "no XID")
+    waits = [name for name, is_so in health.states.items() if is_so and name in TEXTS["pending"]]
+    known += [TEXTS["pending"][name] for name in waits]
+    if not known:
+        return "unknown, as the driver tells nothing of it"
+    return "; ".join([*known, *([f"unknown: {', '.join(unknown)}"] if unknown else [])])
+
+
+_COUNTED = {
+    "errors that ECC could not correct": ("memory_errors",),
+    "errors that ECC corrected": ("corrected_errors",),
+    "bad rows or pages replaced": ("rows_remapped", "pages_retired"),
+    "packets repeated on the PCIe link": ("pcie_replays",),
+}
+"""What is said of a GPU's counters, and those that tell it, of which a card has one."""
 
 
 def _describe_cpu(watched: Watched) -> Iterator[str]:

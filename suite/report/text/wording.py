@@ -118,6 +118,29 @@ def name_blocks(blocks: Sequence[int]) -> str:
     return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
 
 
+def describe_growth(within: Sequence[int], before: Sequence[int]) -> str:
+    """``in block 3 and between measurements, before block 4``."""
+    parts = [f"in {_name_invocations(within)}"] if within else []
+    parts += [f"between measurements, before {_name_invocations(before)}"] if before else []
+    return " and ".join(parts)
+
+
+def name_xid(number: int, blocks: Sequence[int]) -> str:
+    """``XID 79 (the GPU has fallen off the bus) in block 3``."""
+    meaning = TEXTS["xids"].get(str(number))
+    return f"XID {number}{f' ({meaning})' if meaning else ''} in {_name_invocations(blocks)}"
+
+
+def _name_invocations(blocks: Sequence[int]) -> str:
+    """``the calibration and blocks 3, 4``."""
+    counted = [block for block in blocks if block]
+    parts = [
+        *(["the calibration"] if 0 in blocks else []),
+        *([name_blocks(counted)] if counted else []),
+    ]
+    return " and ".join(parts)
+
+
 def _word_reason(reason: str | Evidence | Mapping[str, Any] | None) -> str:
     if isinstance(reason, Mapping):
         # As it comes out of a file.
@@ -157,6 +180,11 @@ _SHOWN: Shown = {
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
     "sharing": TEXTS["sharing"].__getitem__,
     "remapping": lambda failed: ", and no spare rows are left for them" if failed else "",
+    "worn": lambda _: ", and its caches had more errors than NVIDIA lets pass",
+    "pending": lambda names: " and ".join(TEXTS["pending"][name] for name in names),
+    "errors": lambda count: "1 error" if count == 1 else f"{count:,.0f} errors",
+    "when": lambda when: describe_growth(*when),
+    "xids": lambda xids: " and ".join(name_xid(*heard) for heard in xids),
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }
 """What the placeholders of flags can ask for beside what all can."""

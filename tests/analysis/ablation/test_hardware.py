@@ -75,6 +75,19 @@ def watch(facts: Mapping[str, Scalar] | None = None, **series: Sequence[float | 
     return changes.watch({**CARD, **(facts or {})}, {**SEEN, **others})
 
 
+def twice(**counts: int | None) -> dict[str, Scalar]:
+    """These counters at both looks."""
+    names = ("gpu.", "gpu.at_end.")
+    return {name + counter: count for name in names for counter, count in counts.items()}
+
+
+def grow(**by: int) -> dict[str, Scalar]:
+    """These counters, of which there were 5 at the first look or, of errors that were not corrected, none."""
+    first = {name: 0 if name == "memory_errors" else 5 for name in by}
+    last = {f"gpu.at_end.{name}": first[name] + more for name, more in by.items()}
+    return {**{f"gpu.{name}": count for name, count in first.items()}, **last}
+
+
 def limit(watts: float, default: float | None = 350.0, most: float | None = None) -> Change:
     names = ("gpu.power_limit_w", "gpu.power_limit_default_w", "gpu.power_limit_most_w")
     return watch(dict(zip(names, (watts, default, most), strict=True)))
@@ -154,6 +167,8 @@ def study_first(loaded: LoadedCampaign) -> Analysis:
     return analyse(first)
 
 
+BEFELL = {"memory-errors", "memory-pending", "xid-card"}
+
 GPU: Mapping[str, tuple[Change, str | None, str | None]] = {
     "as it should be": (keep, None, None),
     "nobody watched": (unwatch, None, None),
@@ -179,6 +194,41 @@ GPU: Mapping[str, tuple[Change, str | None, str | None]] = {
     "bad memory": (watch({"gpu.memory_errors": 1}), "memory-errors", "memory-errors"),
     "no rows left": (watch({"gpu.remapping_failed": True}), "memory-errors", "memory-errors"),
     "good memory": (watch({"gpu.memory_errors": 0, "gpu.remapping_failed": False}), None, None),
+    "worn caches": (watch({"gpu.sram_worn": True}), "memory-errors", "memory-errors"),
+    "rows to be replaced": (
+        watch({"gpu.remapping_pending": True}),
+        "memory-pending",
+        "memory-pending",
+    ),
+    "pages to be retired": (
+        watch({"gpu.at_end.retirement_pending": True}),
+        "memory-pending",
+        "memory-pending",
+    ),
+    "nothing to be replaced": (
+        watch({"gpu.remapping_pending": False, "gpu.retirement_pending": None}),
+        None,
+        None,
+    ),
+    "rows replaced long ago": (watch(twice(rows_remapped=3, pages_retired=None)), None, None),
+    "errors of long ago": (
+        watch(twice(memory_errors_ever=2, corrected_errors_ever=12)),
+        None,
+        None,
+    ),
+    "new errors": (watch(grow(memory_errors=1)), "memory-errors", "memory-errors"),
+    "new corrected errors": (watch(grow(corrected_errors=4)), "errors-corrected", None),
+    "more rows": (watch(grow(rows_remapped=1)), "memory-replaced", None),
+    "more pages": (watch(grow(pages_retired=1)), "memory-replaced", None),
+    "a reset": (watch(grow(corrected_errors=-4, memory_errors_ever=-1)), None, None),
+    "some repeated packets": (watch(grow(pcie_replays=200)), None, None),
+    "many repeated packets": (watch(grow(pcie_replays=300)), "link-replays", None),
+    "off the bus": (watch({"gpu.xids": "45,79"}), "xid-card", "xid-card"),
+    "an error of memory": (watch({"gpu.xids": "48"}), "xid-card", "xid-card"),
+    "an application's fault": (watch({"gpu.xids": "13,31,43,45,68,109"}), None, None),
+    "wear": (watch({"gpu.xids": "63"}), "xid", None),
+    "no message": (watch({"gpu.xids": "none"}), None, None),
+    "a message unlike any": (watch({"gpu.xids": "9999,x,,99999999"}), None, None),
     "a dead one beside it": (watch({"gpu.count": 8, "gpu.silent": 1}), "gpus-silent", None),
     "one not listed": (watch({"gpu.count": 7, "gpu.on_bus": 8}), "gpus-silent", None),
     "all of the bus": (watch({"gpu.count": 8, "gpu.on_bus": 8}), None, None),
@@ -229,9 +279,10 @@ def test_what_is_told_of_a_gpu_and_makes_it_unsound(name: str) -> None:
     check_unsound(loaded, "cuda", unsound)
     first = study_first(loaded)
     assert codes(first.hardware) == ([code] if code else [])
-    # None of it is by itself a reason to call a campaign anything.
+    # None of it is by itself a reason to call a campaign anything, but what befell the GPU or its memory.
     assert codes(first.flags)[:1] == ["simulated"]
-    assert not {code} & set(codes(first.flags))
+    befell = [code] if code and code == unsound and code in BEFELL else []
+    assert codes(flag for flag in first.flags if flag.scope == "machine") == befell
     report = read_words(compose_brief(first))
     for flag in first.hardware:
         assert flag.where == {"arm": "cuda"}

@@ -15,6 +15,8 @@ from suite.host.telemetry.sampler import HostSensors
 from tests.fakes.clock import Time
 from tests.fakes.groups import GROUPS, unified
 from tests.fakes.nvml import (
+    AFTER_VOLTA,
+    BEFORE_AMPERE,
     BRAKED,
     CAPPED,
     CUT,
@@ -22,8 +24,10 @@ from tests.fakes.nvml import (
     ELSEWHERE,
     HEALTHY,
     HOT,
+    LOST,
     SHARED,
     SLICE_UUIDS,
+    SLICED,
     UUIDS,
     FakeNvml,
     NVMLError,
@@ -98,6 +102,81 @@ def test_what_is_not_supported_is_null_with_its_reason_and_not_asked_again(tmp_p
     found = watch(tmp_path, DUMB)
     assert "gpu.energy_j" not in found.series
     assert found.absent["gpu.energy_j"] == "Not Supported"
+
+
+HEALTH_NAMES = ("corrected_errors", "memory_errors", "rows_remapped", "pcie_replays")
+
+
+def test_a_gpus_health_is_read_at_both_ends_and_its_messages_in_between(tmp_path: Path) -> None:
+    first = replace(HEALTHY, errors=(2, 0), errors_ever=(9, 1), rows=(1, 1, 0, 0), pages=(3, 4))
+    later = replace(
+        first, errors=(5, 1), rows=(1, 2, 1, 1), replays=7, sram_worn=True, xids=(31, 79, 31)
+    )
+    facts = watch(tmp_path, first, later=later, after_s=1.0).facts
+    assert [facts[f"gpu.{name}"] for name in HEALTH_NAMES] == [2, 0, 2, 0]
+    assert [facts[f"gpu.at_end.{name}"] for name in HEALTH_NAMES] == [5, 1, 3, 7]
+    assert (facts["gpu.corrected_errors_ever"], facts["gpu.memory_errors_ever"]) == (9, 1)
+    assert facts["gpu.pages_retired"] == facts["gpu.at_end.pages_retired"] == 7
+    for name in ("remapping_pending", "remapping_failed", "sram_worn"):
+        assert (facts[f"gpu.{name}"], facts[f"gpu.at_end.{name}"]) == (False, True)
+    assert facts["gpu.retirement_pending"] is facts["gpu.at_end.retirement_pending"] is False
+    assert facts["gpu.xids"] == "31,79"
+    assert watch(tmp_path, first).facts["gpu.xids"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("profile", "unknown"),
+    [
+        (BEFORE_AMPERE, {"rows_remapped", "remapping_pending", "remapping_failed", "sram_worn"}),
+        (AFTER_VOLTA, {"pages_retired", "retirement_pending"}),
+        (SLICED, {name.removeprefix("gpu.") for name in nvml.HEALTH}),
+        (LOST, set()),
+    ],
+)
+def test_what_a_card_does_not_count_is_unknown_and_asked_once(
+    profile: Profile, unknown: set[str], tmp_path: Path
+) -> None:
+    facts = watch(tmp_path, profile).facts
+    for name in nvml.HEALTH:
+        is_unknown = name.removeprefix("gpu.") in unknown
+        assert (facts[name] is None) is is_unknown
+        assert (facts[name.replace("gpu.", "gpu.at_end.")] is None) is is_unknown
+    library = FakeNvml(profile)
+    gpu = nvml.Gpu(library, "0")
+    gpu.facts()
+    gpu.last_facts()
+    assert {name for name in gpu.absent if name in nvml.HEALTH} == {f"gpu.{n}" for n in unknown}
+    for name, call in (("sram_worn", "SramEccErrorStatus"), ("pcie_replays", "PcieReplayCounter")):
+        asked = library.calls.count(f"nvmlDeviceGet{call}")
+        assert asked == (1 if name in unknown else 2)
+
+
+@pytest.mark.parametrize(
+    ("failing", "value", "heard", "calls"),
+    [
+        ("nvmlDeviceRegisterEvents", 3, None, 0),
+        ("nvmlEventSetCreate", 999, None, 0),
+        ("nvmlEventSetWait", 13, None, 1),
+        # A GPU that is lost may yet say why.
+        ("nvmlEventSetWait", 15, "none", 4),
+    ],
+)
+def test_a_driver_without_messages_is_not_asked_for_them(
+    failing: str, value: int, heard: str | None, calls: int
+) -> None:
+    library = FakeNvml(replace(HEALTHY, failing={failing: value}, xids=(48,)))
+    gpu = nvml.Gpu(library, "0")
+    for _ in range(3):
+        gpu.sample(lambda _pid: True)
+    assert gpu.last_facts()["gpu.xids"] == heard
+    assert library.calls.count("nvmlEventSetWait") == calls
+    assert "gpu.xids" in gpu.absent
+
+
+def test_messages_without_end_do_not_hold_it_up() -> None:
+    gpu = nvml.Gpu(FakeNvml(replace(HEALTHY, xids=tuple(range(1, 1000)))), "0")
+    gpu.sample(lambda _pid: True)
+    assert str(gpu.last_facts()["gpu.xids"]).count(",") < 200
 
 
 def test_a_library_that_is_not_there_or_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

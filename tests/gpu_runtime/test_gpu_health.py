@@ -1,0 +1,59 @@
+"""Planted in the driver's stand-in: memory that fails, waits for a reset or wears, and the driver's messages;
+what a whole campaign says of each on its first screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from suite.host.machine.lock import PLACE
+from tests.gpu_runtime.machine import GpuMachine, drop_compiled
+
+SOUND: Mapping[str, object] = {
+    **dict.fromkeys(("memory_errors", "memory_errors_ever", "corrected_errors"), 0),
+    "corrected_errors_ever": 12,
+    **dict.fromkeys(("rows_remapped", "remapping_pending", "remapping_failed", "pcie_replays"), 0),
+}
+
+PLANTED: Mapping[str, tuple[Mapping[str, object], str, bool]] = {
+    "nothing": ({}, "", False),
+    "an error in each invocation": (
+        {"memory_errors_later": 2},
+        "4 of them in the calibration and block 1",
+        True,
+    ),
+    "a pending remapping": ({"remapping_pending_later": 1}, "row remapping pending", True),
+    "a T4's page": ({"pages_retired": 1, "retirement_pending": 1}, "page retirement pending", True),
+    "off the bus": ({"xids": "79"}, "XID 79 (the GPU has fallen off the bus)", True),
+    "a double error": ({"xids": "48"}, "XID 48 (an error of memory", True),
+    "a page fault": ({"xids": "31"}, "", False),
+    "errors that are corrected": ({"corrected_errors_later": 5}, "ECC corrected 10 errors", False),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> Iterator[None]:
+    yield
+    drop_compiled()
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_campaign_tells_what_befalls_its_gpu(
+    name: str, machine: GpuMachine, tmp_path: Path
+) -> None:
+    plants, said, is_unsound = PLANTED[name]
+    machine.plant(**{**SOUND, **plants})
+    results = tmp_path / "results"
+    words = ("--engine", "local", "--arms", "cuda", "--profile", "smoke", "--blocks", "1")
+    words += ("--only", "overhead.eager_op", "--results", str(results))
+    done = machine.suite("bench", *words, **{PLACE: str(tmp_path)})
+    assert done.returncode == 0, done.stderr[-2000:]
+    (page,) = results.glob("*/brief.md")
+    brief = " ".join(page.read_text(encoding="utf-8").split())
+    assert said in brief
+    assert ("UNSOUND MACHINE" in brief.partition("Campaign")[0]) is is_unsound
+    summary = json.loads((page.parent / "summary.json").read_text())
+    assert (summary["arms"]["cuda"]["health"]["xids"] == {}) is ("xids" not in plants)
