@@ -52,7 +52,7 @@ def _find_cells(
         Receipt(
             cell=planned.id,
             question=planned.question,
-            scripted=planned.process is not None,
+            scripted=planned.posted,
             turns=tuple(
                 _find_turn(document, cell, digests[document.name], last=document.name in last)
                 for document in documents

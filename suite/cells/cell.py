@@ -122,14 +122,14 @@ class Ladder:
 class Cell:
     """One case with its parameters, as declared: what may be asked of every arm.
 
-    ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` where it has a meaning only on
-    arms with a GPU (empty: on all).  ``sweep`` is the axis along which calibration climbs before it dares
-    the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
-    ``long_budget`` cells are people's own cases and have four times the budget.
+    ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` or ``cpu`` where it has a meaning
+    only on arms with a GPU, or without (empty: on all).  ``sweep`` is the axis along which calibration climbs
+    before it dares the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no
+    warm-up.  ``long_budget`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
-    ``process``: the cell is measured by a script in a fresh process that does nothing else, which cells of
-    equal name share; None: in the invocation's common process.
+    ``process``: the cell is measured in a fresh process that does nothing else, which cells of equal name
+    share, those of a script or one that is kept going; None: in the invocation's common process.
 
     The rest is what the analysis asks, in the words of `suite.cells.traits`.  Cells of equal ``work_key``
     (``kind/of what``) do the same work.  ``larger`` are the axes along which it can be had in larger
@@ -174,7 +174,16 @@ class Cell:
     @property
     def needs_gpu(self) -> bool:
         """Whether it has a meaning only on an arm with a GPU."""
-        return bool(self.arms)
+        return "gpu" in self.arms
+
+    def suits(self, *, gpu: bool) -> bool:
+        """Whether it has a meaning on an arm with a GPU, or without."""
+        return not self.arms or ("gpu" if gpu else "cpu") in self.arms
+
+    @property
+    def posted(self) -> bool:
+        """Whether a script measures it as people post them, with a process to itself."""
+        return self.process is not None and self.role != "sustained"
 
     @property
     def name(self) -> str:

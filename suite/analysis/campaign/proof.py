@@ -69,7 +69,7 @@ class Withheld(CellResult):
 def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
     plan = loaded.campaign
-    cells = {cell.id: cell for cell in plan.cells}
+    cells = {cell.id: cell for cell in plan.every_cell}
     return loaded.change(
         lambda document: withhold_unproven_document(
             document, plan.arm(document.invocation.arm), cells
@@ -100,7 +100,7 @@ def withhold_unproven_document(document: Document, arm: Arm, cells: Mapping[str,
         if simulated:
             return _withhold(cell, "skipped", cite("stand-in-driver"))
         planned = cells[cell.id]
-        why = unproven[cell.container, planned.process is not None] or find_misplaced(cell, planned)
+        why = unproven[cell.container, planned.posted] or find_misplaced(cell, planned)
         return _withhold(cell, "failed", why) if why else cell
 
     return replace(document, cells=list(map(prove, document.cells)))

@@ -31,10 +31,14 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
         if name not in arms:
             yield f"$.arms[{index}]", f"{name!r} is not an arm of $.every_arm ({', '.join(arms)})"
     yield from _judge_arms(plan)
-    cells = [cell.id for cell in plan.cells]
+    cells = [cell.id for cell in plan.every_cell]
     yield from judge_repeated("$.cells[{}].id", cells)
-    for index, cell in enumerate(plan.cells):
-        path = f"$.cells[{index}]"
+    kept = plan.sustained.cells if plan.sustained else []
+    placed = [
+        *((f"$.cells[{index}]", cell) for index, cell in enumerate(plan.cells)),
+        *((f"$.sustained.cells[{index}]", cell) for index, cell in enumerate(kept)),
+    ]
+    for path, cell in placed:
         yield from judge_name(path, cell)
         yield from judge_work(f"{path}.work", cell.work)
         if cell.sweep is not None and cell.sweep not in cell.params:
@@ -57,7 +61,7 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
             yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
     arms = [arm.name for arm in plan.every_arm]
     yield from _judge_reference("$.invocation.arm", document.invocation.arm, arms)
-    planned = {cell.id for cell in plan.cells}
+    planned = {cell.id for cell in plan.every_cell}
     for index, cell in enumerate(document.cells):
         if cell.id not in planned:
             yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"

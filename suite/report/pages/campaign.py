@@ -31,6 +31,7 @@ from suite.report.sections.limits import (
 )
 from suite.report.sections.opening import describe_machine, name_devices
 from suite.report.sections.steps import write_break_evens, write_parts, write_pipelines
+from suite.report.sections.sustained import describe_sustained, write_sustained
 from suite.report.sections.tables.cells import (
     write_first_calls,
     write_marks,
@@ -65,6 +66,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_crossovers(page, analysis)
     write_tables(page, analysis)
     write_limits(page, analysis)
+    write_sustained(page, analysis)
     write_costs(page, analysis)
     page.heading("Validity")
     write_limit_flags(page, analysis)
@@ -109,6 +111,7 @@ def compose_first(analysis: Analysis) -> Page:
             *describe_impossible(analysis),
             *describe_hardware(analysis),
             *describe_limits(analysis),
+            *describe_sustained(analysis),
             *(unsound or ["Nothing was found that makes it unsound."]),
         ]
     )

@@ -118,6 +118,11 @@ def name_blocks(blocks: Sequence[int]) -> str:
     return f"block{'s' if len(blocks) > 1 else ''} {', '.join(map(str, blocks))}"
 
 
+def word_held(held: Iterable[Evidence | Mapping[str, Any]]) -> str:
+    """What held work back, as it was found or as it comes out of a file."""
+    return word_evidence(*(Evidence(**e) if isinstance(e, Mapping) else e for e in held))
+
+
 def _word_reason(reason: str | Evidence | Mapping[str, Any] | None) -> str:
     if isinstance(reason, Mapping):
         # As it comes out of a file.
@@ -157,6 +162,8 @@ _SHOWN: Shown = {
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
     "sharing": TEXTS["sharing"].__getitem__,
     "remapping": lambda failed: ", and no spare rows are left for them" if failed else "",
+    "kept": TEXTS["kept-going"].__getitem__,
+    "held": word_held,
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }
 """What the placeholders of flags can ask for beside what all can."""
