@@ -25,8 +25,8 @@ from suite.model import CellResult, Document
 
 PIECE_S = 2.0
 """Neighbouring samples are alike, so that what varies is seen between pieces of so many seconds (batch means:
-Law, Simulation Modeling and Analysis, section 9.5.3).  The first one's rate is what bursts reach; a dip that
-is over sooner is in no rate."""
+Law, Simulation Modeling and Analysis, 2015, section 9.5.3).  The first one's rate is what bursts reach; a dip
+that is over sooner is in no rate."""
 
 END_S, END_LEAST, END_MOST = 10.0, 0.1, 0.25
 """The rate when hot is that of the last seconds, but of no less than a tenth and no more than a quarter."""
@@ -36,6 +36,10 @@ FALLEN = 0.97
 
 FAR_FALLEN = 0.9
 """One that keeps less is told before everything else."""
+
+ASTRAY = 0.1
+"""A larger share of pieces on the other side of the middle between beginning and end, before a fall or after
+it, makes it none."""
 
 HELD, MOST_HELD = 0.05, 0.5
 """A share of the time in which something held a GPU counts where it grew by so much, or is so large: a
@@ -157,7 +161,7 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
     hot = logs[-max(1, late) :]
     split = _find_fall(logs)
     left = _compare(logs, split, len(hot))
-    shape = _judge(left)
+    shape = _judge(left, lasts=_lasts(logs, split, len(hot)))
     told: dict[str, Any] = {}
     if shape == "fell":
         fell_s = run.ends[pieces[split - 1][1] - 1]
@@ -174,7 +178,7 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
         unit=run.unit,
         seconds=run.whole,
         begin=math.exp(logs[0]),
-        end=math.exp(statistics.fmean(hot)),
+        end=math.exp(statistics.median(hot)),
         end_s=end_s,
         left=left,
         shape=shape,
@@ -197,7 +201,7 @@ def _compare(logs: Sequence[float], split: int, hot: int) -> Estimate:
     spread = _NORMAL * statistics.median(off)
     freedom = _EFFICIENCY * (len(logs) - len(levels))
     moments = Moments(
-        mean=statistics.fmean(logs[-hot:]) - logs[0],
+        mean=statistics.median(logs[-hot:]) - logs[0],
         error=spread * math.sqrt(1 + 1 / hot),
         freedom=max(freedom, 1.0),
     )
@@ -210,12 +214,24 @@ _NORMAL, _EFFICIENCY = 1.4826, 0.37
 freedom that leaves (Rousseeuw and Croux, Journal of the American Statistical Association 88, 1993)."""
 
 
-def _judge(left: Estimate) -> Shape:
+def _lasts(logs: Sequence[float], split: int, hot: int) -> bool:
+    """Whether the rate was mostly nearer to its beginning before the split and nearer to its end after it, to
+    the last: what goes down and comes back, as beside a neighbour who comes and goes, may do so again."""
+    end = statistics.median(logs[-hot:])
+    middle, down = (logs[0] + end) / 2, end < logs[0]
+    sides = [(log < middle) == down for log in logs]
+    early, late = sides[:split], sides[split:]
+    if len(late) < hot or not late:
+        return False
+    return max(early.count(True) / len(early), late.count(False) / len(late)) <= ASTRAY
+
+
+def _judge(left: Estimate, *, lasts: bool) -> Shape:
     if left.low is None:
         return "unclear"
-    if left.most < 1 and left.value < FALLEN:
+    if lasts and left.most < 1 and left.value < FALLEN:
         return "fell"
-    if left.least > 1 and left.value > 1 / FALLEN:
+    if lasts and left.least > 1 and left.value > 1 / FALLEN:
         return "rose"
     near = left.least >= 1 - EQUIVALENCE and left.most <= 1 + EQUIVALENCE
     return "kept" if near else "unclear"

@@ -11,7 +11,7 @@ from suite.flags import Flag
 from suite.model import OutcomeName
 
 Shape = Literal["kept", "fell", "rose", "unclear"]
-"""Kept: what is left lies within 5 % with its whole interval.  Unclear: the interval is too wide to tell."""
+"""Kept: what is left lies within 5 % with its whole interval.  Unclear: it goes to and fro too much."""
 
 
 class Ends(Struct, frozen=True, kw_only=True, omit_defaults=True):
