@@ -282,27 +282,35 @@ def _find_held_gpu(
 def _find_held_cpu(
     run: _Run, before: dict[str, float | None], after: dict[str, float | None]
 ) -> Iterator[Evidence]:
-    """By what was seen from outside, from the fall on; by what the worker saw, of its whole run."""
-    seen = {name: value or 0.0 for name, value in run.result.evidence.items()}
-    rises = {
-        name: (after[name] or 0.0) - (before.get(name) or 0.0) for name in after.keys() & _COUNTED
-    }
+    """By what was seen from outside, from the fall on; what nobody told there, as the worker saw it, of its
+    whole run."""
+    seen = run.result.evidence
     if after.get("cpu.throttle_events", seen.get("thermal_events")):
         yield cite("hot-cpu")
-    if max(rises.get("cpu.quota_share", 0.0), quota := seen.get("throttled_share", 0.0)) >= QUOTA:
-        yield cite("hot-quota", cpus=max(after.get("cpu.quota_share") or 0.0, quota))
+    quota, more = _find_rise("cpu.quota_share", before, after, seen.get("throttled_share"))
+    if more >= QUOTA:
+        yield cite("hot-quota", cpus=quota)
     cpus = run.document.invocation.limits.get("cpu_count")
-    if "cpu.stolen" in rises and isinstance(cpus, int):
-        stolen, share = rises["cpu.stolen"] / cpus, (after["cpu.stolen"] or 0.0) / cpus
-    else:
-        stolen = share = seen.get("steal_share", 0.0)
-    if stolen >= STOLEN:
-        yield cite("hot-stolen", share=share)
-    if (others := seen.get("foreign_cpus", 0.0)) >= OTHERS:
+    each = cpus if isinstance(cpus, int) and cpus > 0 else 1
+    share = seen.get("steal_share")
+    stolen, more = _find_rise("cpu.stolen", before, after, share and share * each)
+    if more >= STOLEN * each:
+        yield cite("hot-stolen", share=stolen / each)
+    if (others := seen.get("foreign_cpus") or 0.0) >= OTHERS:
         yield cite("hot-others", cpus=others)
 
 
-_COUNTED = frozenset({"cpu.quota_share", "cpu.stolen"})
+def _find_rise(
+    name: str,
+    before: dict[str, float | None],
+    after: dict[str, float | None],
+    throughout: float | None,
+) -> tuple[float, float]:
+    """What something took after the fall, and by how much more than before; not told, ``throughout``."""
+    now = after.get(name)
+    if now is None:
+        return throughout or 0.0, throughout or 0.0
+    return now, now - (before.get(name) or 0.0)
 
 
 def _read_ends(run: _Run, sensor: str, begin_s: float, end_s: float) -> Ends:

@@ -56,7 +56,8 @@ SUSTAIN_S = 120.0
 machine's credits for bursts last longer."""
 
 SAMPLE_S = 0.25
-"""What a sample of such a cell takes at least: some are in the first two seconds, and an hour's are few."""
+"""What a sample of such a cell takes at least: some are in the first two seconds, and a document holds
+those of half an hour."""
 
 MOST_REST_S = 30.0
 """At most so long it waits before, with all ready, and a quarter of its own time: a chip is cool again."""

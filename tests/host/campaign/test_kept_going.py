@@ -45,7 +45,7 @@ def kept(campaign: Campaign) -> Sequence[str]:
         ({"profile": "full", "sustain": "30s"}, 30.0),
         ({"profile": "standard", "sustain": "2m"}, 120.0),
         ({"profile": "smoke", "sustain": "10"}, 10.0),
-        ({"profile": "smoke", "sustain": "1h", "only": "sustain.* *.fence"}, 3600.0),
+        ({"profile": "smoke", "sustain": "30m", "only": "sustain.* *.fence"}, 1800.0),
         ({"profile": "standard"}, None),
         ({"profile": "full", "only": "matmul.*"}, None),
     ],
@@ -60,7 +60,7 @@ def test_full_has_them_and_every_profile_by_request(
     assert not set(kept(campaign)) & set(campaign.controls)
 
 
-@pytest.mark.parametrize("text", ["9s", "0.5", "61m", "2h", "soon", "", "-20s", "nan", "1e3"])
+@pytest.mark.parametrize("text", ["9s", "0.5", "31m", "2h", "soon", "", "-20s", "nan", "1e3"])
 def test_a_length_that_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"SUSTAIN|duration") as refused:
         Options.parse({"sustain": text})
@@ -119,8 +119,8 @@ def test_the_worker_is_asked_for_long_samples_after_a_rest_and_no_warm_up() -> N
     assert durations.cell_deadline_s(campaign, cell) > 2 * (parsed.rest + parsed.measure)
     short = draw(sustain="20s")
     assert arguments().parse_args(plan.arguments(short, "cuda", 0, [cell])).rest == 5.0
-    # An hour's samples are no more than a document may have.
-    assert RANGES["sustain"].most / plan.SAMPLE_S < LENGTHS["samples_s"]
+    # The most samples are no more than a document may have, also where they get shorter.
+    assert 1.2 * RANGES["sustain"].most / plan.SAMPLE_S < LENGTHS["samples_s"]
 
 
 def test_the_plan_predicts_them_and_the_blocks_do_not() -> None:
