@@ -60,6 +60,7 @@ RANGES: Mapping[str, Range] = {
     "seconds": Range(0, 1e9),  # 31 years; a larger number is a unit gone wrong
     "seed": Range(0, 2**31 - 1),
     "share": Range(0, 1),
+    "sustain": Range(10, 1800),  # seconds
     "tolerance": Range(0, float("inf")),
 }
 """By what is counted: an option and the fields of documents that are of one kind share a row."""
@@ -68,7 +69,7 @@ LENGTHS: Mapping[str, int] = {
     "at_s": 200_000,  # two days, an instant a second
     "cells": 500,  # the analysis looks from each at all others
     "facts": 5000,
-    "samples_s": 10_000,  # one takes ten milliseconds, and all of them a second or two
+    "samples_s": 10_000,  # one takes 10 ms, and all of them a second; or 250, and half an hour
     "warmup_s": 10_000,
 }
 """The most values in a list or an object, by its field's name; some times what a campaign has."""

@@ -37,6 +37,8 @@ from tests.changes import (
     tell,
     watch,
 )
+from tests.kept import GPU_WELL, make_kept
+from tests.kept import drop as fall
 from tests.rendering import load
 
 STEP, START = "mlp.train/net=A/batch=8/data=device/precision=fp32", "overhead.startup/stage=import"
@@ -240,6 +242,7 @@ def make_campaigns() -> list[LoadedCampaign]:
         make(cells=[COPY], change=narrow),
         make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),
         make(change=invoke(engine={"cores": 8, "cores_withheld": 7})),
+        load(*make_kept({"cuda": {"product": replace(GPU_WELL, share=fall(40.0, 1.0, 0.6))}})),
     ]
 
 

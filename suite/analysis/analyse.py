@@ -17,6 +17,7 @@ from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
+from suite.analysis.ablation.sustained import find_sustained
 from suite.analysis.ablation.waterfall import (
     build_waterfalls,
     find_naive_gaps,
@@ -168,7 +169,8 @@ def look_first(folder: Path) -> Analysis | None:
     first = take_calibration(loaded)
     if first is None:
         return None
-    return structs.replace(analyse(first), flags=tuple(find_unsound(loaded)))
+    flags, sustained = tuple(find_unsound(loaded)), tuple(find_sustained(loaded))
+    return hand_over(structs.replace(analyse(first), flags=flags, sustained=sustained))
 
 
 def analyse(loaded: LoadedCampaign) -> Analysis:
@@ -192,6 +194,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     price, limits = find_price(campaign), find_limits(index, summary.places)
     arms = {arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms}
     cells = tuple(_analyse_cell(cell, cases.get(cell.cell.id)) for cell in summary.cells)
+    sustained = tuple(find_sustained(loaded))
     by_arm: dict[str, list[Document]] = {arm: [] for arm in campaign.arms}
     for document in everything:
         by_arm.setdefault(document.invocation.arm, []).append(document)
@@ -205,7 +208,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         cpu=index.cpu,
         gpu=index.gpu,
         flags=(*summary.flags, *find_unsound(loaded)),
-        troubled=_is_troubled(summary),
+        troubled=_is_troubled(summary) or any(kept.outcome == "failed" for kept in sustained),
         margin=summary.margin,
         noise_floor=find_floor(twins),
         noise_unexplained=find_excess(twins),
@@ -233,6 +236,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         limits=tuple(flag_limits(index, summary.places, limits)),
         hardware=tuple(find_hardware(summary, index)),
         price=price,
+        sustained=sustained,
     )
     return hand_over(compare_gpus(analysis, campaign))
 

@@ -125,14 +125,14 @@ class Ladder:
 class Cell:
     """One case with its parameters, as declared: what may be asked of every arm.
 
-    ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` where it has a meaning only on
-    arms with a GPU (empty: on all).  ``sweep`` is the axis along which calibration climbs before it dares
-    the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no warm-up.
-    ``long_budget`` cells are people's own cases and have four times the budget.
+    ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` or ``cpu`` where it has a meaning
+    only on arms with a GPU, or without (empty: on all).  ``sweep`` is the axis along which calibration climbs
+    before it dares the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no
+    warm-up.  ``long_budget`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
     ``process``: the cell is measured in a fresh process, which cells of equal name share: by a script that
-    does nothing else, or with so many ``cpus``; None: in the invocation's common process.
+    does nothing else, kept going, or with so many ``cpus``; None: in the invocation's common process.
     ``cpus``: of the campaign's CPUs that process has so many; `ALL_CPUS`: as many as there are, until a plan
     says how many those are; None: the cell has what its process has.
 
@@ -180,12 +180,16 @@ class Cell:
     @property
     def needs_gpu(self) -> bool:
         """Whether it has a meaning only on an arm with a GPU."""
-        return bool(self.arms)
+        return "gpu" in self.arms
+
+    def suits(self, *, gpu: bool) -> bool:
+        """Whether it has a meaning on an arm with a GPU, or without."""
+        return not self.arms or ("gpu" if gpu else "cpu") in self.arms
 
     @property
     def scripted(self) -> bool:
         """Whether a script measures it, which is all that its process does."""
-        return self.process is not None and self.cpus is None
+        return self.process is not None and self.cpus is None and self.role != "sustained"
 
     @property
     def on_request(self) -> bool:

@@ -116,7 +116,8 @@ class Scenario:
     ``device`` and ``asked``, the axes of every cell asked for, and returns a
     `suite.worker.scenario.scenario.Printed` of each.
     ``reads_files``: it keeps its data in the scratch space (`suite.worker.scenario.scratch`).
-    ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU; none named: all).
+    ``arms``: those on which a cell has a meaning (``gpu``: those with a GPU, ``cpu``: those without; none
+    named: all).
     What a field of the rest means is said at `Cell`; one that depends on the axes is a function of them.
     ``choices`` are names of `suite.cells.changes.CHOICES`, by axis.  ``work_key`` is the case unless it is
     said.  ``proof`` serves the worker as it does whoever reads its records.

@@ -20,10 +20,11 @@ FULL: Profiles = ("full",)
 NOT_QUICK: Profiles = ("smoke", "standard", "full")
 """Of what the smoke profile has only so that every path runs."""
 
-Role = Literal["work", "input", "overhead", "control", "reference"]
+Role = Literal["work", "input", "overhead", "control", "reference", "sustained"]
 """What a cell is in the suite for: ``work`` that somebody wants done; ``input``: a pipeline, with a model
 behind it or without; ``overhead``: a price that explains the rest; ``control``: its truth is known;
-``reference``: what others are held to, such as work pinned to the CPU beside a GPU, or memory."""
+``reference``: what others are held to, such as work pinned to the CPU beside a GPU, or memory;
+``sustained``: work that is kept going, once a campaign, to see what is left of its rate."""
 
 Headline = Literal["time", "rate"]
 """What is drawn of a sweep that a report opens with."""

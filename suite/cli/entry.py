@@ -117,7 +117,8 @@ _HEADERS = ("cell", "first in", "work per call", "question")
 
 
 def _row(cell: Cell) -> tuple[str, ...]:
-    first = cell.profiles[0] + (", beside a GPU only" if cell.needs_gpu else "")
+    where = ", beside a GPU only" if cell.needs_gpu else ", without a GPU only"
+    first = cell.profiles[0] + (where if cell.arms else "")
     first += f", or ONLY='{cell.name}*'" if cell.on_request else ""
     return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
 

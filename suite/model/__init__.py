@@ -40,4 +40,5 @@ from suite.model.plan import (
     Excluded,
     InterimLook,
     Prediction,
+    Sustained,
 )

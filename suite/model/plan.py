@@ -51,6 +51,18 @@ class Again:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sustained:
+    """The cells that are kept going for so many ``seconds`` each, to see what is left of their rates.
+
+    Each arm that calibrates, and is no control, runs them once: first of all in its calibration, each in a
+    process of its own.
+    """
+
+    seconds: Seconds
+    cells: list[Cell]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Campaign:
     """The plan of a campaign, fixed before its first block, and how far it has come.
 
@@ -67,7 +79,7 @@ class Campaign:
     which this one measures some cells again, ``calibrated_by`` the one that found K for this one, which then
     has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
-    and each of the control invocations'.
+    and each of the control invocations'.  ``sustained`` are no cells that are compared (None: none).
     """
 
     schema: int
@@ -100,6 +112,12 @@ class Campaign:
     calibrated_by: str | None = None
     rechecks: Name | None = None
     every_arm: list[Arm] = field(default_factory=list)
+    sustained: Sustained | None = None
+
+    @property
+    def every_cell(self) -> list[Cell]:
+        """The cells that are compared, and those that are kept going."""
+        return [*self.cells, *(self.sustained.cells if self.sustained else ())]
 
     def arm(self, name: str) -> Arm:
         """The arm of that name, one of the plan's or of its controls'.

@@ -5,8 +5,9 @@ Standard library only.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 _PLACES = ("/proc/driver/nvidia/version", "/sys/module/nvidia/version")
@@ -27,6 +28,22 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def read_times(root: Path, cpus: Collection[int]) -> tuple[float | None, float | None]:
+    """Busy and stolen seconds of these CPUs; the fields of proc_stat(5), in clock ticks."""
+    text = read_text(root / "proc/stat")
+    if not text:
+        return None, None
+    tick = os.sysconf("SC_CLK_TCK")
+    busy = steal = 0.0
+    for line in text.splitlines():
+        name, *fields = line.split()
+        if name[3:].isdigit() and name.startswith("cpu") and int(name[3:]) in cpus:
+            user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])
+            busy += (user + nice + system + irq + softirq) / tick
+            steal += stolen / tick
+    return busy, steal
 
 
 def find_version(text: str) -> str | None:

@@ -64,6 +64,10 @@ def arguments() -> argparse.ArgumentParser:
     measure.add_argument("--warmup", type=float, default=0.3, metavar="SECONDS")
     measure.add_argument("--measure", type=float, default=0.7, metavar="SECONDS")
     measure.add_argument("--budget", type=float, default=60.0, metavar="SECONDS", help="a cell")
+    measure.add_argument("--rest", type=float, default=0.0, metavar="SECONDS", help="before a cell")
+    measure.add_argument(
+        "--sample", type=float, default=0.0, metavar="SECONDS", help="the least that one takes"
+    )
     script.add_argument("cells", nargs="+", metavar="CELL", help="a cell's id")
     why.add_argument("--folder", metavar="PATH", default=os.environ.get(SCRIPT_VARIABLE))
     why.add_argument("--script", metavar="NAME", required=True, help="its file, within the folder")
@@ -129,7 +133,11 @@ def _run_cells(
         return _tell_unable(channel, Refused(trouble))
     import tensorflow as tf
 
-    loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
+    loop = Loop(
+        clock=time.perf_counter_ns,
+        fence=tf.test.experimental.sync_devices,
+        least_s=getattr(options, "sample", 0.0),
+    )
     own_facts = {
         **facts.machine_facts(),
         **facts.tensorflow_facts(),
@@ -148,6 +156,7 @@ def _run_cells(
             warmup_s=options.warmup,
             measure_s=options.measure,
             budget_s=options.budget,
+            rest_s=options.rest,
             stages=stages,
         )
         lost = _measure(channel, runner, requests)

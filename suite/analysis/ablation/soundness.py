@@ -53,8 +53,14 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
     whole = [doc for doc in loaded.documents if doc.invocation.status == "complete"]
     if any(begun) or not whole:
         return None
+    compared = {cell.id for cell in loaded.campaign.cells}
     first = [
-        replace(doc, invocation=replace(doc.invocation, block=1, repeat=0))
+        replace(
+            doc,
+            invocation=replace(doc.invocation, block=1, repeat=0),
+            # What is kept going is none of the campaign's cells.
+            cells=[cell for cell in doc.cells if cell.id in compared],
+        )
         for doc in {doc.invocation.arm: doc for doc in whole}.values()
     ]
     return replace(loaded, documents=first, controls=[], calibration=1)

@@ -118,7 +118,7 @@ def flag_cell(
     measured = {block: result for block, result in results.items() if result.outcome == "measured"}
     if len(measured) < len(results):
         missing = [
-            (result.outcome, block, _find_reason(result))
+            (result.outcome, block, find_reason(result))
             for block, result in results.items()
             if not result.samples_s
         ]
@@ -192,7 +192,7 @@ def find_missing(
         endings: list[tuple[tuple[str, str | Evidence, str], list[int]]] = []
         for block, result in results.items():
             container = _find_ending(result, documents[block])
-            ending = result.outcome, _find_reason(result) or "", container
+            ending = result.outcome, find_reason(result) or "", container
             alike = next((blocks for other, blocks in endings if other == ending), None)
             if alike is None:
                 endings.append((ending, [block]))
@@ -253,7 +253,7 @@ def flag_cold(arm: str, documents: Mapping[int, Document]) -> list[Flag]:
     return [*flags, *([raise_flag("cold-cache", {"arm": arm}, unknown=unknown)] if unknown else [])]
 
 
-def _find_reason(result: CellResult) -> str | Evidence | None:
+def find_reason(result: CellResult) -> str | Evidence | None:
     """Why a cell has no number, in its document's words or as what was found in it."""
     return result.why if isinstance(result, Withheld) else result.reason
 

@@ -70,7 +70,7 @@ class Withheld(CellResult):
 def withhold_unproven(loaded: LoadedCampaign) -> LoadedCampaign:
     """The campaign in which what is not proven to be the GPU's has failed, and says why."""
     plan = loaded.campaign
-    cells = {cell.id: cell for cell in plan.cells}
+    cells = {cell.id: cell for cell in plan.every_cell}
     return loaded.change(
         lambda document: withhold_unproven_document(
             document, plan.arm(document.invocation.arm), cells

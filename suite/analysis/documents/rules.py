@@ -32,10 +32,15 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
         if name not in arms:
             yield f"$.arms[{index}]", f"{name!r} is not an arm of $.every_arm ({', '.join(arms)})"
     yield from _judge_arms(plan)
-    cells = [cell.id for cell in plan.cells]
+    cells = [cell.id for cell in plan.every_cell]
     yield from judge_repeated("$.cells[{}].id", cells)
-    for index, cell in enumerate(plan.cells):
-        yield from _judge_cell(f"$.cells[{index}]", cell)
+    kept = plan.sustained.cells if plan.sustained else []
+    placed = [
+        *((f"$.cells[{index}]", cell) for index, cell in enumerate(plan.cells)),
+        *((f"$.sustained.cells[{index}]", cell) for index, cell in enumerate(kept)),
+    ]
+    for path, cell in placed:
+        yield from _judge_cell(path, cell)
     for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
         for arm, of_cells in by_arm.items():
             yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
@@ -63,7 +68,7 @@ def judge_membership(document: Document, plan: Campaign) -> Iterator[Complaint]:
             yield f"$.campaign.{name}", f"{ours!r}, but campaign.json says {theirs!r}"
     arms = [arm.name for arm in plan.every_arm]
     yield from _judge_reference("$.invocation.arm", document.invocation.arm, arms)
-    planned = {cell.id for cell in plan.cells}
+    planned = {cell.id for cell in plan.every_cell}
     for index, cell in enumerate(document.cells):
         if cell.id not in planned:
             yield f"$.cells[{index}].id", f"{cell.id} is not in the plan of campaign.json"

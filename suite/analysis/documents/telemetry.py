@@ -67,7 +67,8 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
     ``gpu.mean_power_w`` is energy over time; ``gpu.slowdown_share`` and ``gpu.capped_share`` are of
     the time, by counters where the GPU has them, else by samples; ``gpu.other_processes`` the most
     that were seen at once; ``cpu.throttle_events`` how often a CPU slowed down for heat;
-    ``cpu.quota_share`` for how long a quota of a group above the worker held it back, summed over CPUs.
+    ``cpu.quota_share`` for how long a quota of a group above the worker held it back, and ``cpu.stolen`` for
+    how long the hypervisor took its CPUs, both summed over CPUs.
     """
     measured = {
         "gpu.mean_power_w": _grow_by_second(telemetry, "gpu.energy_j", window),
@@ -78,6 +79,7 @@ def measure_window(telemetry: Telemetry, window: Window) -> dict[str, float | No
         "gpu.temperature_c": max(pick(telemetry, "gpu.temperature_c", window), default=None),
         "cpu.throttle_events": _grow(telemetry, "cpu.throttle_events", window, whole=True),
         "cpu.quota_share": _grow_by_second(telemetry, "cpu.throttled_s", window),
+        "cpu.stolen": _grow_by_second(telemetry, "cpu.steal_s", window),
     }
     return {name: value for name, value in measured.items() if value is not None}
 

@@ -13,6 +13,7 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.findings import Elsewhere, Finding, Tag, Waterfall
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
+from suite.analysis.result.sustained import Sustained
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
@@ -209,7 +210,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
     measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``elsewhere`` is what others
     published of scripts that were measured here.  ``price`` is None where none was given, and no finding is a
-    cost then.
+    cost then.  ``sustained`` are the cells that were kept going, which are none of ``cells``.
     Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is faster than the first.
     """
 
@@ -240,6 +241,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limits: tuple[Flag, ...] = ()
     hardware: tuple[Flag, ...] = ()
     price: Price | None = None
+    sustained: tuple[Sustained, ...] = ()
 
     def find(self, tag: Tag, **where: str) -> list[Finding]:
         """The findings with a tag, in the plan's order, of which these fields have these values."""

@@ -155,14 +155,14 @@ def judge_cells(plan: Campaign) -> CheckResult:
     runs = list_runs(plan.rounds) if isinstance(plan, Inquiry) else []
     declared = {cell.id: cell for cell in (*scenarios.cells(), *runs)}
     troubles = []
-    for cell in plan.cells:
+    for cell in plan.every_cell:
         if cell.id not in declared:
             troubles.append(f"{PLAN}: {cell.id} is not a cell of the suite that it names")
         elif cell != declared[cell.id]:
             ours = vars(declared[cell.id])
             fields = ", ".join(n for n, value in vars(cell).items() if value != ours[n])
             troubles.append(f"{PLAN}: {cell.id} is declared differently from its suite: {fields}")
-    text = f"{show_things(len(plan.cells), 'cell')} as this suite declares them"
+    text = f"{show_things(len(plan.every_cell), 'cell')} as this suite declares them"
     return CheckResult(name="cells", text=text, troubles=tuple(troubles))
 
 

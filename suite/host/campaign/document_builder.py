@@ -406,7 +406,8 @@ def counts(document: Document | None, campaign: Campaign) -> bool:
 
 def is_complete(document: Document, campaign: Campaign) -> bool:
     """Whether an invocation need not be run again: it ended in order and holds every cell."""
-    cells = plan.cells_of(campaign, document.invocation.arm)
-    return document.invocation.status == "complete" and {cell.id for cell in cells} <= {
+    of = document.invocation
+    cells = plan.order_cells(campaign, of.arm, of.block, of.repeat)
+    return of.status == "complete" and {cell.id for cell in cells} <= {
         result.id for result in document.cells
     }

@@ -14,9 +14,9 @@ from dataclasses import replace
 from suite.cells.cell import Cell
 from suite.cells.traits import LONG_BUDGETS
 from suite.errors import UsageError
-from suite.host.campaign.plan import cells_of, order_arms
+from suite.host.campaign.plan import cells_of, order_arms, rest_s, sustained_of
 from suite.input_limits import RANGES
-from suite.model import Campaign, Document, Prediction, container_seconds
+from suite.model import Campaign, Document, Prediction, container_seconds, lived_seconds
 
 START_DEADLINE_S = 900.0
 """The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
@@ -36,6 +36,8 @@ anything ran; the latter is a mean over cells of which a few take most.  Measure
 def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:
     """Seconds after which a cell that has begun is taken to hang."""
     budget = campaign.budget_s * (LONG_BUDGETS if cell.long_budget else 1.0)
+    if cell.role == "sustained" and campaign.sustained is not None:
+        budget = campaign.sustained.seconds + rest_s(campaign)
     return max(CELL_DEADLINE_FLOOR_S, CELL_DEADLINE_BUDGETS * budget)
 
 
@@ -47,10 +49,23 @@ def guess_invocation_s(campaign: Campaign, arm: str) -> float:
     return START_GUESS_S * (1 + len(processes)) + timed + CELL_GUESS_S * len(cells)
 
 
+def guess_sustained_s(campaign: Campaign, arm: str) -> float:
+    """What the cells that are kept going should take on an arm, in seconds."""
+    seconds = campaign.sustained.seconds if campaign.sustained else 0.0
+    each_s = START_GUESS_S + CELL_GUESS_S + rest_s(campaign) + seconds
+    return each_s * len(sustained_of(campaign, arm))
+
+
 def predict_before(campaign: Campaign) -> Campaign:
     """The plan with what its calibration and blocks should take, before anything ran."""
-    turns = [*order_arms(campaign, 0), *order_arms(campaign, 1) * campaign.blocks]
-    before_s = math.fsum(guess_invocation_s(campaign, arm) for arm in turns)
+    first = order_arms(campaign, 0)
+    turns = [*first, *order_arms(campaign, 1) * campaign.blocks]
+    before_s = math.fsum(
+        [
+            *(guess_sustained_s(campaign, arm) for arm in first),
+            *(guess_invocation_s(campaign, arm) for arm in turns),
+        ]
+    )
     return replace(campaign, prediction=Prediction(before_s=before_s))
 
 
@@ -61,8 +76,16 @@ def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) ->
     Never negative: the containers' lives are read from the machine's clock, which can be set back.
     """
     by_id = {cell.id: cell for cell in cells_of(campaign, arm)}
-    total = container_seconds(calibration)
+    kept = {cell.id for cell in sustained_of(campaign, calibration.invocation.arm)}
+    alone = {cell.container for cell in calibration.cells if cell.id in kept}
+    total = container_seconds(calibration) - math.fsum(
+        lived_seconds(calibration, container)
+        for container in calibration.invocation.containers
+        if container.id in alone
+    )
     for result in calibration.cells:
+        if result.id in kept:
+            continue
         spent = result.spent_s
         own = math.fsum(spent.values())
         if result.outcome != "measured" or result.id not in by_id:

@@ -93,10 +93,12 @@ def describe_start(campaign: Campaign) -> str:
     """What a campaign is going to do, and the guess of how long it takes."""
     controls = plan.control_arms(campaign)
     calibrated = campaign.calibrated_by is not None
+    kept = campaign.sustained
     return (
         f"{len(campaign.cells)} cells on {' and '.join(campaign.arms)}, "
         f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
         + ("" if calibrated else " after a calibration")
+        + (f", and {len(kept.cells)} kept going for {kept.seconds:g} s each before" if kept else "")
         + (f", with the controls {', '.join(controls)}" if controls else "")
         + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until "
         + f"{'the first block' if calibrated else 'the calibration'} is done"

@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 NAMED = ("engine", "local_python", "base_image", "cuda_image")
 """Settings that say what runs, and where: they only ever come from the command line."""
 
-SETTINGS = (*NAMED, "cpus", "gpu", "telemetry")
+SETTINGS = (*NAMED, "cpus", "gpu", "telemetry", "sustain")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
 _NOT_REPEATED = ("results", "resume", "local_python", "seed", "wait")
@@ -44,7 +44,9 @@ class Options:
 
     ``words`` are the options that were given, by name, as they were written; everything else follows from
     them, so that `give` is the only way to change one.  ``cpus`` None: all; ``budget_s`` None: no end;
-    ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in ``currency``.
+    ``sustain_s`` is how long cells are kept going, which are measured then in any profile (None: as the
+    profile has it); ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in
+    ``currency``.
     A ``script`` is asked about with its ``args``, the folder ``data`` and the lock ``requirements``.
     """
 
@@ -63,6 +65,7 @@ class Options:
     cpus: tuple[int, ...] | None = None
     telemetry: Mode = "on"
     budget_s: float | None = None
+    sustain_s: float | None = None
     wait_s: float = 0.0
     stop_if_unsound: bool = False
     price: float | None = None
@@ -106,6 +109,7 @@ class Options:
             cpus=read("cpus", parse_cpus),
             telemetry=cast(Mode, get("telemetry", "on")),
             budget_s=read("budget", parse_duration),
+            sustain_s=read("sustain", parse_sustain),
             wait_s=read("wait", parse_duration) or 0.0,
             stop_if_unsound="stop_if" in words,
             price=price,
@@ -173,6 +177,21 @@ def parse_gpu(text: str) -> str:
             "name one: GPU=1, GPU=GPU-…, or a MIG instance: GPU=0:1, GPU=MIG-…; or GPU=all",
         )
     return text
+
+
+def parse_sustain(text: str) -> float:
+    """For how long cells are kept going, in seconds.
+
+    Raises:
+        UsageError: as `parse_duration`, or it is too short to see anything, or longer than anybody waits.
+    """
+    seconds = parse_duration(text)
+    if complaint := RANGES["sustain"].refuse(seconds):
+        raise UsageError(
+            f"SUSTAIN={text[:99]!r}: {complaint} seconds",
+            "such as SUSTAIN=120s; from 10s, of which the first two and the last are compared, to 30m",
+        )
+    return seconds
 
 
 def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:

@@ -51,6 +51,17 @@ LOOK_EVERY = 5
 """Blocks between two interim looks at the precision, after the first at the profile's own number; so few
 cost no coverage (tests/bench measures it)."""
 
+SUSTAIN_S = 120.0
+"""How long a cell is kept going, unless somebody says: a heat sink has warmed through by then, and a small
+machine's credits for bursts last longer."""
+
+SAMPLE_S = 0.25
+"""What a sample of such a cell takes at least: some are in the first two seconds, and a document holds
+those of half an hour."""
+
+MOST_REST_S = 30.0
+"""At most so long it waits before, with all ready, and a quarter of its own time: a chip is cool again."""
+
 CALIBRATION_SHARE = 0.5
 """The calibration warms up and measures for this share of the profile's times: it need only see
 how fast things are."""
@@ -63,17 +74,20 @@ def choose_cells(
     only: Sequence[str],
     *,
     cpus: int = 0,
+    sustain: bool = False,
 ) -> list[Cell]:
     """The cells of a profile that at least one arm can run, by the globs of ``only`` if any; ``cpus`` are
-    those that a process may be bound to, as `fit_cells` has it.
+    those that a process may be bound to, as `fit_cells` has it; ``sustain``: those that are kept going are
+    asked for, whatever the profile.
 
     Raises:
-        UsageError: a glob matches nothing.
+        UsageError: a glob matches nothing, or none those that are asked for.
     """
     of_profile = [
         cell
         for cell in fit_cells(cells, cpus)
-        if is_in(cell, profile, only) and any(means_something(cell, arm) for arm in arms)
+        if (is_in(cell, profile, only) or (sustain and cell.role == "sustained"))
+        and any(means_something(cell, arm) for arm in arms)
     ]
     for glob in only:
         if not any(fnmatch.fnmatchcase(cell.id, glob) for cell in of_profile):
@@ -84,7 +98,14 @@ def choose_cells(
             )
     if not only:
         return of_profile
-    return [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
+    chosen = [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
+    if sustain and not any(cell.role == "sustained" for cell in chosen):
+        names = dict.fromkeys(cell.scenario for cell in of_profile if cell.role == "sustained")
+        raise UsageError(
+            f"SUSTAIN asks for cells that ONLY={' '.join(only)!r} leaves out",
+            f"add {' '.join(f'{name}.*' for name in names)} to ONLY, or leave SUSTAIN out",
+        )
+    return chosen
 
 
 def is_in(cell: Cell, profile: ProfileName, only: Iterable[str] = ()) -> bool:
@@ -108,7 +129,7 @@ def fit_cells(cells: Iterable[Cell], cpus: int) -> list[Cell]:
 
 def means_something(cell: Cell, arm: Arm) -> bool:
     """Whether the cell has a meaning on the arm."""
-    return arm.gpu or not cell.needs_gpu
+    return cell.suits(gpu=arm.gpu)
 
 
 def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
@@ -167,6 +188,19 @@ def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
     return [cell for cell in cells if cell.id in campaign.controls]
 
 
+def sustained_of(campaign: Campaign, arm: str) -> list[Cell]:
+    """The cells that are kept going on the arm: none on a control."""
+    if campaign.sustained is None or campaign.arm(arm).control is not None:
+        return []
+    cells = campaign.sustained.cells
+    return [cell for cell in cells if means_something(cell, campaign.arm(arm))]
+
+
+def rest_s(campaign: Campaign) -> float:
+    """How long a cell waits before it is kept going, in seconds."""
+    return min(MOST_REST_S, campaign.sustained.seconds / 4) if campaign.sustained else 0.0
+
+
 def order_arms(campaign: Campaign, block: int) -> list[str]:
     """The arms of a block, controls among them, in their random order from the campaign's seed.
 
@@ -186,14 +220,17 @@ def order_arms(campaign: Campaign, block: int) -> list[str]:
 def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> list[Cell]:
     """The cells of an invocation in their order.
 
-    The calibration (block 0) keeps the plan's, in which each sweep climbs; else it is random,
-    from the campaign's seed.  The runs of a script have theirs from the plan.
+    The calibration (block 0) begins with those that are kept going, once, while the machine is cold, and
+    keeps the plan's, in which each sweep climbs; else it is random, from the campaign's seed.  The runs of a
+    script have theirs from the plan.
     """
     if isinstance(campaign, Inquiry):
         return campaign.runs_of(arm, block)
     cells = cells_of(campaign, arm)
     if block > 0:
         random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)
+    elif repeat == 0:
+        return [*sustained_of(campaign, arm), *cells]
     return cells
 
 
@@ -202,6 +239,15 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
     gpu = ("--gpu",) if campaign.arm(arm).gpu else ()
     if cells[0].scripted:
         return ("script", *gpu, *(cell.id for cell in cells))
+    if cells[0].role == "sustained" and campaign.sustained is not None:
+        seconds = campaign.sustained.seconds
+        return (
+            "measure",
+            *gpu,
+            *("--warmup", "0", "--measure", f"{seconds:g}", "--sample", f"{SAMPLE_S:g}"),
+            *("--rest", f"{rest_s(campaign):g}", "--budget", f"{3 * seconds:g}"),
+            *(cell.id for cell in cells),
+        )
     share = CALIBRATION_SHARE if block == 0 else 1.0
     calls = campaign.calls.get(campaign.calibrating_arm(arm), {}) if block > 0 else {}
     return (
@@ -215,14 +261,16 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
 
 
 def next_process(campaign: Campaign, remaining: Sequence[Cell]) -> list[Cell]:
-    """Those of the remaining cells that the next container runs: first all that have no process of their
-    own, then those of one process after the other; of a script in the plan's order, which is the script's."""
-    names = [cell.process for cell in remaining]
+    """Those of the remaining cells that the next container runs: first each that is kept going, then all that
+    have no process of their own, then those of one process after the other; of a script in the plan's order,
+    which is the script's."""
+    kept = [cell.process for cell in remaining if cell.role == "sustained"]
+    names = kept or [cell.process for cell in remaining]
     process = None if None in names else names[0]
     chosen = [cell for cell in remaining if cell.process == process]
     if not chosen[0].scripted:
         return chosen
-    return [cell for cell in campaign.cells if cell in chosen]
+    return [cell for cell in campaign.every_cell if cell in chosen]
 
 
 def has_compiled(document: Document) -> bool:

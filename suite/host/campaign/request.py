@@ -20,7 +20,7 @@ from suite.host.campaign.options import Options
 from suite.host.campaign.store import campaign_name
 from suite.host.machine.identity import hash_machine
 from suite.input_limits import LONGEST_LABEL
-from suite.model import Campaign, Prediction, SuiteIdentity
+from suite.model import Campaign, Prediction, SuiteIdentity, Sustained
 
 
 def plan_campaign(
@@ -32,9 +32,15 @@ def plan_campaign(
         UsageError: the options do not fit together.
     """
     profile = plan.PROFILES[options.profile]
-    chosen = plan.choose_cells(cells, options.profile, arms.run, options.only, cpus=arms.cpus)
+    asked = plan.choose_cells(
+        *(cells, options.profile, arms.run, options.only),
+        cpus=arms.cpus,
+        sustain=options.sustain_s is not None,
+    )
+    kept = [cell for cell in asked if cell.role == "sustained"]
+    chosen = [cell for cell in asked if cell not in kept]
     for arm in arms.run:
-        if not any(not cell.by_host and plan.means_something(cell, arm) for cell in chosen):
+        if not any(not cell.by_host and plan.means_something(cell, arm) for cell in asked):
             raise UsageError(
                 f"no cell that was asked for can be measured on the arm {arm.name}",
                 "`make list` shows which cells there are",
@@ -42,8 +48,9 @@ def plan_campaign(
     controls = plan.choose_controls(chosen, options.profile)
     campaign = Campaign(
         **begin_plan(options, arms, options.profile, suite),
-        blocks=options.blocks if options.blocks is not None else profile.blocks,
-        most_blocks=options.blocks if options.blocks is not None else profile.most_blocks,
+        # What is kept going needs no block, and a plan has one at least.
+        blocks=options.blocks or (profile.blocks if chosen else 1),
+        most_blocks=options.blocks or (profile.most_blocks if chosen else 1),
         cells=chosen,
         controls=controls,
         every_arm=plan.add_controls(arms.run, controls),
@@ -51,6 +58,9 @@ def plan_campaign(
         warmup_s=profile.warmup_s,
         measure_s=profile.measure_s,
         budget_s=profile.budget_s,
+        sustained=Sustained(seconds=options.sustain_s or plan.SUSTAIN_S, cells=kept)
+        if kept
+        else None,
     )
     return durations.predict_before(campaign)
 

@@ -22,7 +22,7 @@ from suite.host.gpu.nvml import Gpu, NoLibrary, load_library
 from suite.host.gpu.visible_devices import count_on_bus
 from suite.host.machine.machine import parse_cpus
 from suite.model import Scalar
-from suite.procfs import groups, read_text
+from suite.procfs import groups, read_text, read_times
 
 MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -40,6 +40,7 @@ _WHY_ABSENT = {
     "cpu.throttle_events": "no thermal_throttle counters under /sys/devices/system/cpu",
     "cpu.temperature_c": "no sensor of the processor under /sys/class",
     "cpu.throttled_s": "the control groups that are seen count no throttling",
+    "cpu.steal_s": "/proc/stat does not tell it",
 }
 
 _TRIES = 20
@@ -110,7 +111,7 @@ class HostSensors:
     def sample(self) -> dict[str, float | None]:
         """Every series' value now: the CPUs' mean and least clock, the times that one of them has
         slowed down for heat so far, the hottest sensor, and for how long a quota above the worker has held
-        it back since the first look, summed over CPUs."""
+        it back since the first look, and the hypervisor took these CPUs, both summed over CPUs."""
         self._find_containers()
         clocks = self._read_clocks()
         counts, heat = _read_numbers(self._counts), _read_numbers(self._temperatures)
@@ -120,6 +121,7 @@ class HostSensors:
             "cpu.throttle_events": sum(counts) if counts else None,
             "cpu.temperature_c": max(heat) / 1e3 if heat else None,
             "cpu.throttled_s": self._count_throttled(),
+            "cpu.steal_s": read_times(self._root, self._cpus)[1],
         }
         for name, value in values.items():
             if value is None:

@@ -23,6 +23,7 @@ from suite.report.sections.opening import (
     warn,
 )
 from suite.report.sections.steps import describe_feeding
+from suite.report.sections.sustained import describe_sustained
 from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
 from suite.report.text.crossovers import describe_common
@@ -79,6 +80,7 @@ def write_brief(
             *describe_hardware(analysis),
             *describe_limits(analysis),
         ],
+        "When it is hot:": list(describe_sustained(analysis)),
         "GPUs:": [
             tell_comparison(view, other) for view in analysis.by_gpu for other in view.others
         ],

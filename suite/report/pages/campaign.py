@@ -36,6 +36,7 @@ from suite.report.sections.steps import (
     write_parts,
     write_pipelines,
 )
+from suite.report.sections.sustained import describe_sustained, write_sustained
 from suite.report.sections.tables.cells import (
     write_first_calls,
     write_marks,
@@ -71,6 +72,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_crossovers(page, analysis)
     write_tables(page, analysis)
     write_limits(page, analysis)
+    write_sustained(page, analysis)
     write_costs(page, analysis)
     page.heading("Validity")
     write_limit_flags(page, analysis)
@@ -115,6 +117,7 @@ def compose_first(analysis: Analysis) -> Page:
             *describe_impossible(analysis),
             *describe_hardware(analysis),
             *describe_limits(analysis),
+            *describe_sustained(analysis),
             *(unsound or ["Nothing was found that makes it unsound."]),
         ]
     )

@@ -10,6 +10,7 @@ from suite.report.pictures.breakdowns import depict_decomposition, depict_waterf
 from suite.report.pictures.picture import Picture
 from suite.report.pictures.pipelines import depict_pipelines
 from suite.report.pictures.ratios import depict_ratios
+from suite.report.pictures.sustained import depict_sustained
 from suite.report.pictures.sweeps import depict_sweeps
 from suite.report.text.page import Page
 
@@ -29,6 +30,7 @@ def depict(analysis: Analysis) -> tuple[Picture, ...]:
         depict_decomposition(analysis),
         depict_pipelines(analysis),
         depict_waterfalls(analysis),
+        depict_sustained(analysis),
     ]
     return tuple(picture for picture in pictures if picture is not None)
 
@@ -41,8 +43,9 @@ def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
     page.heading("Pictures")
     for picture in pictures:
         word = "tables" if len(picture.tables) > 1 else "table"
-        where = f"The numbers stand in the {word} of {' and '.join(picture.tables)}."
-        page.figure(picture.name, alt=picture.alt, caption=f"{picture.caption} {where}")
+        where = f" The numbers stand in the {word} of {' and '.join(picture.tables)}."
+        caption = picture.caption + (where if picture.tables else "")
+        page.figure(picture.name, alt=picture.alt, caption=caption)
 
 
 def write_first_picture(page: Page, analysis: Analysis, undrawn: str | None) -> None:

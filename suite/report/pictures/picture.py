@@ -170,15 +170,35 @@ class Scatter:
     up: str
 
 
-Content = Sweeps | Ratios | Dots | Scatter | tuple[Bar, ...] | dict[str, tuple[Strip, ...]]
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """What was read of an arm at instants in seconds; None: nothing then.  ``fell_at_s``: when it fell."""
+
+    at_s: tuple[float, ...]
+    values: tuple[float | None, ...]
+    fell_at_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Courses:
+    """By title a column of panels over seconds; each panel has by arm its line.  ``rows`` are what stands
+    beside the panels of a row; all of it is on linear axes, the first row's from 0."""
+
+    rows: tuple[str, ...]
+    columns: Mapping[str, tuple[Mapping[str, Line], ...]]
+
+
+Content = (
+    Sweeps | Ratios | Dots | Scatter | Courses | tuple[Bar, ...] | dict[str, tuple[Strip, ...]]
+)
 """Bars are of one length and divided into the same parts; strips are by arm its invocations side by side,
 one arm below the other, each on a scale of its own."""
 
-RATIOS, STEPS, PIPELINES, WHY = "ratios", "decomposition", "pipelines", "why"
+RATIOS, STEPS, PIPELINES, HOT, WHY = "ratios", "decomposition", "pipelines", "hot", "why"
 """The pictures that are of no family alone; the others have their family's name."""
 
 _SUBJECTS = (family.name for family in FAMILIES.values() if family.subject)
-_NAMES = (RATIOS, *_SUBJECTS, WAYS.name, STEPS, PIPELINES, WHY)
+_NAMES = (RATIOS, *_SUBJECTS, WAYS.name, STEPS, PIPELINES, HOT, WHY)
 
 POSSIBLE_FILES = tuple(f"{FOLDER}/{name}.{ending}" for name in _NAMES for ending in ("svg", "png"))
 """Every file that a report's pictures can be, by its path in the campaign's folder."""

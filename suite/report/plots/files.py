@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 from matplotlib.figure import Figure
 
-from suite.report.pictures.picture import Dots, Picture, Ratios, Scatter, Sweeps
+from suite.report.pictures.picture import Courses, Dots, Picture, Ratios, Scatter, Sweeps
+from suite.report.plots.courses import draw_courses
 from suite.report.plots.dots import draw_dots
 from suite.report.plots.ratios import draw_ratios
 from suite.report.plots.scatter import draw_scatter
@@ -27,7 +28,7 @@ _ID = re.compile(rf'(?<= id="){_HASHED.pattern}(?=")')
 """What matplotlib calls a clip path or a marker."""
 
 
-def draw(picture: Picture) -> Figure:
+def draw(picture: Picture) -> Figure:  # noqa: PLR0911  one for each form
     """The picture as a figure; call it within `own_style`."""
     match picture.content:
         case Sweeps() as sweeps:
@@ -36,6 +37,8 @@ def draw(picture: Picture) -> Figure:
             return draw_ratios(picture, ratios)
         case Dots() as dots:
             return draw_dots(picture, dots)
+        case Courses() as courses:
+            return draw_courses(picture, courses)
         case Scatter() as scatter:
             return draw_scatter(picture, scatter)
         case tuple() as bars:

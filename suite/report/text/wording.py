@@ -141,6 +141,11 @@ def _name_invocations(blocks: Sequence[int]) -> str:
     return " and ".join(parts)
 
 
+def word_held(held: Iterable[Evidence | Mapping[str, Any]]) -> str:
+    """What held work back, as it was found or as it comes out of a file."""
+    return word_evidence(*(Evidence(**e) if isinstance(e, Mapping) else e for e in held))
+
+
 def _word_reason(reason: str | Evidence | Mapping[str, Any] | None) -> str:
     if isinstance(reason, Mapping):
         # As it comes out of a file.
@@ -185,6 +190,8 @@ _SHOWN: Shown = {
     "errors": lambda count: "1 error" if count == 1 else f"{count:,.0f} errors",
     "when": lambda when: describe_growth(*when),
     "xids": lambda xids: " and ".join(name_xid(*heard) for heard in xids),
+    "kept": TEXTS["kept-going"].__getitem__,
+    "held": word_held,
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }
 """What the placeholders of flags can ask for beside what all can."""

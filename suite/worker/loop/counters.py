@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suite import clock
-from suite.procfs import groups, read_text
+from suite.procfs import groups, read_text, read_times
 
 _MOST_CLOCKS = 16
 """No more CPUs' clocks are read: on some kernels each reading wakes the CPU that it is about."""
@@ -46,7 +46,7 @@ class Counters:
 def read(root: Path = Path("/")) -> Counters:
     """The counters now."""
     cpus = os.sched_getaffinity(0)
-    busy_s, steal_s = _times(root, cpus)
+    busy_s, steal_s = read_times(root, cpus)
     used = os.times()
     return Counters(
         wall_s=time.monotonic(),
@@ -99,22 +99,6 @@ def _throttled_share(before: Counters, after: Counters, wall: float) -> float | 
     both = before.throttled_s.keys() & after.throttled_s.keys()
     rises = (after.throttled_s[name] - before.throttled_s[name] for name in both)
     return max(0.0, *rises) / wall if both else None
-
-
-def _times(root: Path, cpus: set[int]) -> tuple[float | None, float | None]:
-    """Busy and stolen seconds of these CPUs; the fields of proc_stat(5), in clock ticks."""
-    text = read_text(root / "proc/stat")
-    if not text:
-        return None, None
-    tick = os.sysconf("SC_CLK_TCK")
-    busy = steal = 0.0
-    for line in text.splitlines():
-        name, *fields = line.split()
-        if name[3:].isdigit() and name.startswith("cpu") and int(name[3:]) in cpus:
-            user, nice, system, _idle, _iowait, irq, softirq, stolen = map(int, fields[:8])
-            busy += (user + nice + system + irq + softirq) / tick
-            steal += stolen / tick
-    return busy, steal
 
 
 def _pressure_s(root: Path) -> float | None:

@@ -72,11 +72,13 @@ class Timing:
 class Loop:
     """The instruments of one process: its clock, in nanoseconds, and its fence.
 
-    ``fence_s`` is the cost of an empty fence here, in seconds, the median of 101 runs.
+    ``least_s`` is what a sample has to take besides `SAMPLE_FLOOR_S`.  ``fence_s`` is the cost of an empty
+    fence here, in seconds, the median of 101 runs.
     """
 
     clock: Clock
     fence: Fence
+    least_s: float = 0.0
     fence_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -87,7 +89,7 @@ class Loop:
     @property
     def floor_s(self) -> float:
         """The least time that a sample has to take."""
-        return max(SAMPLE_FLOOR_S, SAMPLE_FLOOR_FENCES * self.fence_s)
+        return max(SAMPLE_FLOOR_S, self.least_s, SAMPLE_FLOOR_FENCES * self.fence_s)
 
     def sample(self, step: Step, calls: int) -> tuple[Sample, Any]:
         """Times ``calls`` consecutive calls between two fences; also returns the last result.
@@ -141,7 +143,7 @@ class Loop:
         Args:
             step: one call.
             calls: K, the calls in a sample.
-            warmup_s: the least warm-up time; its cap is `WARMUP_CAP` times that.
+            warmup_s: the least warm-up time; its cap is `WARMUP_CAP` times that.  At 0 one sample is all.
             measure_s: the measuring time.
             traces: how many traces the step's functions have seen so far.
         """

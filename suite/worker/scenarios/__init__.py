@@ -9,7 +9,7 @@ import difflib
 
 from suite.cells.cell import Cell
 from suite.cells.scenario import Scenario
-from suite.worker.scenarios import matmul, overhead, scripts
+from suite.worker.scenarios import matmul, overhead, scripts, sustain
 from suite.worker.scenarios.mlp import build, fallback, infer, loop, retrace, train
 from suite.worker.scenarios.tfdata import memory, read, triple
 
@@ -33,6 +33,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     triple.TO_DEVICE,
     triple.FEED,
     *overhead.SCENARIOS,
+    sustain.PRODUCT,
+    sustain.COPY,
 )
 
 _BY_ID = {cell.id: (scenario, cell) for scenario in SCENARIOS for cell in scenario.cells()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import statistics
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,7 +39,8 @@ CALLS_OF_A_CELL = 3 + LEAST_SAMPLES
 class Runner:
     """Runs requests on one device with one loop, in the profile's times for a cell.
 
-    ``stages`` are the seconds of the start-up sequence.
+    ``rest_s``: when all is ready, a cell waits for so long before it is warmed up, so that what was done to
+    get it ready is forgotten.  ``stages`` are the seconds of the start-up sequence.
     """
 
     loop: Loop
@@ -46,6 +48,7 @@ class Runner:
     warmup_s: float
     measure_s: float
     budget_s: float
+    rest_s: float = 0.0
     stages: dict[str, float] = field(default_factory=dict)
     forecast: Forecast = field(default_factory=Forecast)
 
@@ -158,6 +161,9 @@ class Runner:
         with book(spent_s, "hygiene"):
             gc.collect()
         calls = request.calls or self._calibrate(request.cell, prepared, spent_s)
+        if self.rest_s:
+            with book(spent_s, "rest"):
+                time.sleep(self.rest_s)
         before = counters.read()
         timing = self.loop.measure(
             prepared.step,

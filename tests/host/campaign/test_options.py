@@ -24,6 +24,7 @@ def test_each_text_has_its_type() -> None:
             "blocks": 4,
             "cpus": "0-2,8",
             "budget": "20m",
+            "sustain": "120s",
             "wait": "90s",
             "stop_if": "unsound",
             "price": "0.53 EUR",
@@ -33,10 +34,11 @@ def test_each_text_has_its_type() -> None:
     assert (parsed.arms, parsed.only) == (("cuda", "cpu"), ("matmul.*", "mlp.*"))
     assert (parsed.blocks, parsed.cpus) == (4, (0, 1, 2, 8))
     assert (parsed.budget_s, parsed.wait_s, parsed.stop_if_unsound) == (1200.0, 90.0, True)
+    assert parsed.sustain_s == 120.0
     assert (parsed.price, parsed.currency, parsed.results) == (0.53, "EUR", Path("/results"))
     assert parsed.format_command() == (
-        "make bench ARMS=cuda,cpu ONLY='matmul.* mlp.*' BLOCKS=4 CPUS=0-2,8 BUDGET=20m STOP_IF=unsound "
-        "PRICE='0.53 EUR'"
+        "make bench ARMS=cuda,cpu ONLY='matmul.* mlp.*' BLOCKS=4 CPUS=0-2,8 BUDGET=20m SUSTAIN=120s "
+        "STOP_IF=unsound PRICE='0.53 EUR'"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,7 @@ def test_a_healthy_gpu_is_sampled_whole(tmp_path: Path) -> None:
     assert found.facts["gpu.power_limit_w"] == 700.0
     assert found.facts["gpu.on_bus"] == 2
     unseen = ("clock_mhz", "clock_least_mhz", "throttle_events", "temperature_c", "throttled_s")
+    unseen += ("steal_s",)
     assert set(found.absent) == {f"cpu.{name}" for name in unseen}
     text = codec.dump_document(found)
     assert json.loads(text)["at_s"] == found.at_s
@@ -269,6 +271,7 @@ def test_a_mig_instance_has_its_gpus_clocks_and_no_power_of_its_own(
 
 CPU = "sys/devices/system/cpu/cpu{}"
 SENSORS = {
+    "proc/stat": "cpu 1 1\ncpu0 9 9 9 9 9 9 9 10\ncpu1 9 9 9 9 9 9 9 20\ncpu2 9 9 9 9 9 9 9 99\n",
     **{
         f"{CPU.format(number)}/{name}": text
         for number, kilohertz in ((0, "2000000"), (1, "3000000"))
@@ -307,6 +310,7 @@ def test_the_hosts_sensors(tmp_path: Path) -> None:
         "cpu.throttle_events": 6,
         "cpu.temperature_c": 71.0,
         "cpu.throttled_s": 0.0,
+        "cpu.steal_s": pytest.approx(30 / os.sysconf("SC_CLK_TCK")),
     }
     assert sensors.absent == {}
     lay(tmp_path, {f"{GROUPS}/cpu.stat": "throttled_usec 4000000"})

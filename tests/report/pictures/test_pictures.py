@@ -303,4 +303,4 @@ def test_of_a_scripts_sizes_those_that_are_two_ends_alone_are_left_to_the_tables
 
 def test_files_are_known_before_there_are_any() -> None:
     assert "plots/matmul.svg" in POSSIBLE_FILES
-    assert len(set(POSSIBLE_FILES)) == len(POSSIBLE_FILES) == 14
+    assert len(set(POSSIBLE_FILES)) == len(POSSIBLE_FILES) == 16

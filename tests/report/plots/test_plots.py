@@ -46,6 +46,8 @@ from suite.report.plots.scatter import BEST, RING, find_bow
 from suite.report.plots.sheet import look_of, own_style, pick_ticks
 from tests.commands import run_python
 from tests.gpus import make_gpus
+from tests.kept import GPU_WELL, WELL, study_kept
+from tests.kept import drop as fall
 from tests.rendering import load
 from tests.report.campaigns import NO_NUMBER, analyse_explained, analyse_made, change
 
@@ -53,7 +55,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
 HOSTILE = "<script>alert(1)</script> $x^2$ ]]> & \u202e\x1b[31m \U0001f4a3 \\n"
 
-NAMES = ("ratios", "matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled")
+NAMES = ("ratios", "matmul", "decomposition", "asked", "samples", "eight GPUs", "troubled", "hot")
 CROWDED = ("three arms, mlp", "three arms, pipelines", "ratios of eight GPUs")
 MACHINES = ("2 machines", "3 machines", "12 machines", "30 machines", "2 rows", "30 rows")
 
@@ -72,10 +74,21 @@ def make_pictures() -> dict[str, Picture]:
     lost = change(lost, lost.cells[4].id, "cpu", flags=struck)
     pictures["troubled"] = depict(lost)[1]
     pictures["samples"] = make_strips(pictures["matmul"])
+    pictures["hot"] = replace(depict_kept(), banner="SIMULATED")
     for name in MACHINES:
         number, what = name.split()
         pictures[name] = make_machines(pictures["matmul"], int(number), priced=what == "machines")
     return pictures
+
+
+def depict_kept() -> Picture:
+    """Of two arms: one throttles, and the copies of the other get faster than they began."""
+    throttled = replace(GPU_WELL, share=fall(40.0, 1.0, 0.6))
+    faster = replace(WELL, share=fall(20.0, 1.0, 1.9))
+    kept = study_kept(
+        cpu={"product": WELL, "copy": faster}, cuda={"product": throttled, "copy": GPU_WELL}
+    )
+    return depict(kept)[-1]
 
 
 def make_machines(like: Picture, number: int, *, priced: bool) -> Picture:
@@ -274,6 +287,30 @@ def test_a_sweep_is_drawn_on_logarithms_with_its_crossover() -> None:
     assert {line.get_marker() for line in axes.lines} >= {"o", "s"}
     strokes = {str(line.get_linestyle()) for line in axes.lines if line.get_marker() in {"o", "s"}}
     assert len(strokes) == 2
+
+
+def test_what_was_kept_going_lies_within_its_panels_which_begin_at_no_rate() -> None:
+    figure = make_figure("hot")
+    products, copies, *below = figure.axes
+    assert len(below) == 6
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
+        values = [value for line in lines for value in np.asarray(line.get_ydata(), dtype=float)]
+        assert all(low <= value <= high for value in values if not math.isnan(value))
+    assert products.get_ylim()[0] == 0.0
+    uprights = [line for line in products.get_lines() if len(line.get_xdata()) == 2]
+    assert [float(np.asarray(line.get_xdata())[0]) for line in uprights] == pytest.approx(
+        [40], abs=2
+    )
+    assert not [line for line in copies.get_lines() if len(line.get_xdata()) == 2]
+
+
+def test_sensors_that_tell_anything_are_drawn() -> None:
+    wild = replace(WELL, series={"cpu.clock_mhz": fall(30, -1e308, 1e308)})
+    figure = draw(depict(study_kept(cpu={"product": wild}))[-1])
+    FigureCanvasAgg(figure).draw()
+    assert len(figure.axes) == 2
 
 
 def test_sixteen_arms_look_different() -> None:

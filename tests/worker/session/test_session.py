@@ -128,6 +128,25 @@ def test_a_frozen_k_is_used_as_it_is() -> None:
     assert bench.run(bench.request()).calls_per_sample == 12
 
 
+def test_what_is_kept_going_is_ready_and_at_rest_before_its_long_samples() -> None:
+    bench = Bench()
+    loop = Loop(clock=bench.device.clock, fence=bench.device.fence, least_s=0.25)
+    runner = Runner(
+        loop=loop, device="/CPU:0", warmup_s=0.0, measure_s=3.0, budget_s=60.0, rest_s=0.01
+    )
+    result = runner.run(bench.request())
+    assert result.outcome == "measured"
+    assert len(result.warmup_s) == 1
+    calls = result.calls_per_sample or 0
+    assert all(calls * sample >= 0.25 for sample in result.samples_s)
+    assert calls * sum(result.samples_s) >= 3.0
+    assert not result.labels
+    assert list(result.spent_s).index("rest") < list(result.spent_s).index("measure")
+    assert list(result.spent_s).index("calibrate") < list(result.spent_s).index("rest")
+    assert 0.01 <= result.spent_s["rest"] < result.spent_s["measure"]
+    assert "rest" not in Bench().run().spent_s
+
+
 def test_seconds_are_itemised_by_kind() -> None:
     bench = Bench(device=FakeDevice(call_ns=1_000_000))
     result = bench.run()

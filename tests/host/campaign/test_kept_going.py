@@ -1,0 +1,185 @@
+"""Cells that are kept going: once an arm, before all else, each alone, and in nobody's way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from suite.errors import UsageError
+from suite.host.campaign import durations, plan
+from suite.host.campaign.arms import Arms, name_arms
+from suite.host.campaign.options import Options
+from suite.host.campaign.request import plan_campaign
+from suite.input_limits import LENGTHS, RANGES
+from suite.model import Campaign
+from suite.worker import scenarios
+from suite.worker.__main__ import arguments
+from tests.fakes.engine import asked_cells
+from tests.host.campaign.stage import BOTH, CPU, Stage
+from tests.kept import IDS, WELL, make_kept
+
+EVERY = scenarios.cells()
+PRODUCT, COPY = IDS["cpu"]["product"], IDS["cpu"]["copy"]
+FAST = IDS["cuda"]["product"]
+FENCE = "overhead.fence"
+
+pytestmark = pytest.mark.usefixtures("suite_identity")
+
+
+def draw(arms: Arms = BOTH, **given: str) -> Campaign:
+    asked = {"seed": "3", "label": "made-up", "profile": "smoke", **given}
+    return plan_campaign(Options.parse(asked), arms, EVERY)
+
+
+def kept(campaign: Campaign) -> Sequence[str]:
+    return [cell.id for cell in campaign.sustained.cells] if campaign.sustained else []
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ({"profile": "full"}, 120.0),
+        ({"profile": "full", "sustain": "30s"}, 30.0),
+        ({"profile": "standard", "sustain": "2m"}, 120.0),
+        ({"profile": "smoke", "sustain": "10"}, 10.0),
+        ({"profile": "smoke", "sustain": "30m", "only": "sustain.* *.fence"}, 1800.0),
+        ({"profile": "standard"}, None),
+        ({"profile": "full", "only": "matmul.*"}, None),
+    ],
+)
+def test_full_has_them_and_every_profile_by_request(
+    given: dict[str, str], seconds: float | None
+) -> None:
+    campaign = draw(**given)
+    assert kept(campaign) == ([] if seconds is None else [PRODUCT, FAST, COPY])
+    assert (campaign.sustained and campaign.sustained.seconds) == seconds
+    assert all(cell.role != "sustained" for cell in campaign.cells)
+    assert not set(kept(campaign)) & set(campaign.controls)
+
+
+@pytest.mark.parametrize("text", ["9s", "0.5", "31m", "2h", "soon", "", "-20s", "nan", "1e3"])
+def test_a_length_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"SUSTAIN|duration") as refused:
+        Options.parse({"sustain": text})
+    assert "such as SUSTAIN=120s" in refused.value.remedy or "write 20m" in refused.value.remedy
+
+
+def test_cells_that_only_leaves_out_and_sustain_asks_for_are_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="leaves out") as refused:
+        draw(sustain="20s", only="*.fence")
+    assert "sustain.*" in refused.value.remedy
+    with pytest.raises(UsageError, match="matches no cell of the profile smoke"):
+        draw(only="sustain.*")
+
+
+def test_an_arm_keeps_those_going_that_mean_something_on_it_and_a_control_none() -> None:
+    campaign = draw(sustain="20s")
+    by_arm = {
+        arm.name: [cell.id for cell in plan.sustained_of(campaign, arm.name)]
+        for arm in campaign.every_arm
+    }
+    assert by_arm == {"cpu": [PRODUCT, COPY], "cuda": [FAST, COPY]}
+    arms = name_arms(("cpu", "cpu"))
+    again = draw(Arms(run=arms), sustain="20s", profile="standard")
+    assert {arm.name for arm in again.every_arm} >= {"cpu-twin", "cpu-again"}
+    for arm in again.every_arm:
+        assert bool(plan.sustained_of(again, arm.name)) == (arm.name == "cpu")
+
+
+def test_they_come_first_in_the_calibration_and_nowhere_else() -> None:
+    campaign = draw(sustain="20s", only="sustain.* *.fence *.eager_op")
+    usual = [cell.id for cell in campaign.cells]
+
+    def order(*asked: Any) -> list[str]:
+        return [cell.id for cell in plan.order_cells(campaign, *asked)]
+
+    assert order("cpu", 0) == [PRODUCT, COPY, *usual]
+    assert order("cpu", 0, 1) == usual
+    assert sorted(order("cpu", 1)) == sorted(usual)
+    remaining = plan.order_cells(campaign, "cuda", 0)
+    asked = []
+    while remaining:
+        chosen = plan.next_process(campaign, remaining)
+        asked.append([cell.id for cell in chosen])
+        remaining = [cell for cell in remaining if cell not in chosen]
+    assert asked == [[FAST], [COPY], usual]
+
+
+def test_the_worker_is_asked_for_long_samples_after_a_rest_and_no_warm_up() -> None:
+    campaign = draw(sustain="120s")
+    (cell, *_) = plan.order_cells(campaign, "cuda", 0)
+    parsed = arguments().parse_args(plan.arguments(campaign, "cuda", 0, [cell]))
+    assert (parsed.command, parsed.gpu, parsed.cells) == ("measure", True, [FAST])
+    assert (parsed.warmup, parsed.measure, parsed.sample) == (0.0, 120.0, plan.SAMPLE_S)
+    assert parsed.rest == 30.0
+    assert parsed.budget > parsed.rest + parsed.measure
+    assert durations.cell_deadline_s(campaign, cell) > 2 * (parsed.rest + parsed.measure)
+    short = draw(sustain="20s")
+    assert arguments().parse_args(plan.arguments(short, "cuda", 0, [cell])).rest == 5.0
+    # The most samples are no more than a document may have, also where they get shorter.
+    assert 1.2 * RANGES["sustain"].most / plan.SAMPLE_S < LENGTHS["samples_s"]
+
+
+def test_the_plan_predicts_them_and_the_blocks_do_not() -> None:
+    plain, long = draw(only="*.fence"), draw(sustain="120s", only="sustain.* *.fence")
+    added = long.prediction.before_s - plain.prediction.before_s
+    each = 120.0 + 30.0 + durations.START_GUESS_S + durations.CELL_GUESS_S
+    assert added == pytest.approx(4 * each)
+    campaign, documents = make_kept({"cpu": {"product": WELL, "copy": WELL}})
+    bare, (first, *_) = make_kept({"cpu": {}})
+    predicted = durations.predict_invocation_s(campaign, "cpu", documents[0])
+    assert predicted == pytest.approx(durations.predict_invocation_s(bare, "cpu", first), abs=0.01)
+
+
+@pytest.fixture
+def made(stage: Stage) -> Campaign:
+    stage.worker = replace(stage.worker, cells={cell.id: cell for cell in EVERY})
+    return draw(sustain="20s", only="sustain.* *.fence", blocks="2")
+
+
+def asked(stage: Stage) -> list[list[str]]:
+    return [[name for name, _ in asked_cells(job)] for job in stage.engine.jobs]
+
+
+def test_a_campaign_runs_them_once_an_arm_and_does_not_when_it_goes_on(
+    stage: Stage, made: Campaign
+) -> None:
+    campaign = stage.run(campaign=made, arms=BOTH)
+    first = [[PRODUCT], [COPY], [FENCE], [FAST], [COPY], [FENCE]]
+    assert asked(stage) == [*first, *[[FENCE]] * 4]
+    assert stage.said("and 3 kept going for 20 s each before") == 1
+    assert not campaign.excluded["cpu"]
+    loaded = stage.load()
+    blocks = {d.invocation.block for d in loaded.documents for c in d.cells if c.id == COPY}
+    assert blocks == {0}
+    (document, *_) = loaded.documents
+    assert [c.process for c in document.invocation.containers] == [
+        "kept product",
+        "kept copy",
+        None,
+    ]
+    stage.go_on(blocks=3)
+    assert asked(stage) == [[FENCE]] * 2
+
+
+@pytest.mark.usefixtures("made")
+def test_a_plan_of_nothing_else_ends_after_its_calibrations(stage: Stage) -> None:
+    campaign = draw(sustain="20s", only="sustain.*", profile="standard")
+    assert (campaign.cells, campaign.blocks, campaign.most_blocks) == ([], 1, 1)
+    stage.run(campaign=campaign, arms=BOTH)
+    assert asked(stage) == [[PRODUCT], [COPY], [FAST], [COPY]]
+    assert "What is left when hot" in stage.report()
+
+
+@pytest.mark.usefixtures("made")
+def test_one_that_dies_costs_no_other_cell_and_is_told(stage: Stage) -> None:
+    killed = stage.worker.dies_in(PRODUCT)
+    made = draw(CPU, sustain="20s", only="sustain.* *.fence")
+    stage.run(killed, killed, campaign=made, arms=CPU)
+    (document, *_) = stage.load().documents
+    outcomes = {cell.id: cell.outcome for cell in document.cells}
+    assert outcomes == {PRODUCT: "failed", COPY: "measured", FENCE: "measured"}
+    assert "products have no number (failed: its container died" in stage.report()
