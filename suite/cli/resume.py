@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from suite import codec
 from suite.cli.engines import name_engine, settle_custom
 from suite.errors import DocumentError, UsageError
-from suite.host.campaign.options import NAMED, SETTINGS, Options, parse_gpu
+from suite.host.campaign.options import NAMED, SETTINGS, Options, parse_gpu, parse_type
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS, read_visible
 from suite.host.machine.identity import SALT, hide, read_salt
@@ -108,6 +108,8 @@ def _judge(name: str, value: str) -> str | None:
     try:
         if name == "cpus":
             parse_cpus(value)
+        elif name == "type":
+            parse_type(value)
         elif name == "gpu" and not _HASH.fullmatch(value):
             parse_gpu(value)
     except UsageError as error:
