@@ -57,7 +57,7 @@ def flag_expected(expected: Sequence[Finding], places: Mapping[str, Place]) -> I
         part = place.part.name if place.part else ""
         yield raise_flag(
             *("below-expected", {"arm": row.arm}),
-            of=row.of,
+            what=row.of,
             rate=row.number.value,
             share=row.share,
             low=named["low"],
