@@ -24,8 +24,10 @@ CLOUD = "run/cloud-init/instance-data.json"
             "g5.xlarge",
             ["NVIDIA A10G"],
             "yes",
-            ("g5.xlarge (AWS g5, A10G): fp32 products 17.0 TFLOP/s, memory 484 GB/s, copy to the device 13.5 "
-            "GB/s, copy from the device 13.2 GB/s, PCIe generation 4 with 8 lanes (pinned copies"),
+            (
+                "g5.xlarge (AWS g5, A10G): fp32 products 17.0 TFLOP/s, memory 484 GB/s, copy to the device "
+                "13.5 GB/s, copy from the device 13.2 GB/s, PCIe generation 4 with 8 lanes (pinned copies"
+            ),
         ),
         # Before the machine is there.
         ("a2-highgpu-1g", [], "yes", "copy to the device 12.3 GB/s"),

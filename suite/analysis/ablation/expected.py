@@ -17,7 +17,7 @@ from suite.analysis.campaign.plausibility import Place
 from suite.analysis.documents.published import COPIED, combine, read_figures
 from suite.analysis.result.findings import Finding, Meaning
 from suite.analysis.result.limits import ANY, PRODUCT, Figure, Quantity
-from suite.analysis.result.numbers import Estimate, Value, cite
+from suite.analysis.result.numbers import Estimate, Value, cite, derive_rate
 from suite.analysis.statistics.estimate import estimate
 from suite.cells.traits import OverheadName
 from suite.flags import Flag, raise_flag
@@ -110,11 +110,13 @@ def _expect_copy(
     ]
     own = [figure for figure in every if kind and kind.name in figure.types]
     size = copied.summary.cell.work.bytes or 0.0
-    rate = estimate([size / seconds for seconds in copied.seconds.values()])
+    rates = [rate for each in copied.seconds.values() if (rate := derive_rate(size, each))]
     cell = copied.summary.cell.id
-    row = Finding(tag="expected", arm=arm, cell=cell, of=COPIED[quantity], unit="B/s", value=rate)
+    row = Finding(tag="expected", arm=arm, cell=cell, of=COPIED[quantity], unit="B/s")
     least = FAR if copied.traced and price == "copy-in" else THIRD
-    yield _judge(row, own or every, rate, least=least, why="" if own else OF_ALL_TYPES)
+    if rates:
+        rate = estimate(rates)
+        yield _judge(row, own or every, rate, least=least, why="" if own else OF_ALL_TYPES)
 
 
 def _judge(
@@ -126,7 +128,7 @@ def _judge(
     ``why`` says what keeps the figures from being held against it (empty: nothing); figures of other sizes,
     or of more cores, can be reached all the same.
     """
-    row = structs.replace(best, tag="expected", share=None, verdict="", evidence=())
+    row = structs.replace(best, tag="expected", value=rate, share=None, verdict="", evidence=())
     if not figures:
         return row
     figure = combine(figures)
@@ -141,8 +143,9 @@ def _judge(
         band = "far below" if rate.value < FAR * low < floor else "below"
     elif not why:
         why = "reaches-band"
-    more: dict[str, Value] = {"high": high} if high != low else {}
-    code = "product-figure" if best.unit == "FLOP/s" else "memory-figure"
-    named = cite(code, low=low, **more, source=figure.source, date=figure.date)
+    # The other end of a range is told, too; of one figure both are the same.
+    ends: dict[str, Value] = {"low": low, "high": high, **({"to": high} if high != low else {})}
+    unit = best.unit.removesuffix("/s")
+    named = cite("expected", **ends, unit=unit, source=figure.source, date=figure.date)
     evidence = (named, *((cite(why),) if why else ()))
     return structs.replace(row, share=rate.value / low, verdict=band, evidence=evidence)

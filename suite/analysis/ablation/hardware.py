@@ -121,8 +121,8 @@ def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex, place: Place) ->
     link: dict[str, Any] = {"generation": generation, "lanes": lanes}
     carries = LANE.get(generation, math.inf) * lanes
     ways: tuple[OverheadName, ...] = ("copy-in", "copy-out")
-    copies = [copied.rate for way in ways if (copied := find_copied(index, where["arm"], way))]
-    copied, kind = max(filter(None, copies), default=None), pick_type(place)
+    copies = [copy.rate for way in ways if (copy := find_copied(index, where["arm"], way))]
+    copied, kind = max(copies, default=None), pick_type(place)
     # A type whose own copies show that the driver tells another link is as it should be.
     usual = [
         figure.high
@@ -132,7 +132,7 @@ def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex, place: Place) ->
     if (
         copied is not None
         and copied < HALF * carries < math.inf
-        and max(usual, default=carries) >= (HALF * carries)
+        and max(usual, default=carries) >= HALF * carries
     ):
         share = copied / carries
         yield raise_flag("link-slow", where, rate=copied, share=share, carries=carries, **link)
@@ -145,8 +145,8 @@ def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex, place: Place) ->
         if kind is None:
             yield raise_flag("link-narrow", where, **link, most=most, most_lanes=most_lanes)
         else:
-            usual_link = {"most": kind.generation, "most_lanes": kind.lanes, "type": kind.name}
-            yield raise_flag("link-below-type", where, **link, **usual_link)
+            link |= {"most": kind.generation, "most_lanes": kind.lanes}
+            yield raise_flag("link-below-type", where, **link, type=kind.name)
 
 
 @dataclass(frozen=True, kw_only=True)

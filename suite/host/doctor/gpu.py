@@ -50,6 +50,7 @@ from suite.host.gpu.visible_devices import (
 )
 from suite.host.machine.identity import describe_machine
 from suite.host.provision.images import ARM
+from suite.model import Scalar
 from suite.procfs import read_version
 from suite.slices import read_virtual_gpu
 
@@ -609,7 +610,8 @@ def _name_program(path: str) -> str:
 
 def check_expected(probe: Probe) -> Finding:
     """What is published of a machine of this type with this GPU, before anything is measured."""
-    kind, names = probe.question.type, []
+    kind: Scalar = probe.question.type
+    names: list[str] = []
     if not probe.is_elsewhere():
         kind = kind or describe_machine(probe.machine.root)["machine.type"]
         with suppress(CrossoverError):

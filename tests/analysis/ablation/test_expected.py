@@ -119,7 +119,8 @@ def test_a_row_says_what_was_measured_what_was_expected_and_who_says_so() -> Non
     assert row.share == pytest.approx(row.number.value / 26.7e9)
     assert (row.verdict, row.unit, row.cell) == ("in", "B/s", COPIES[0].id)
     (named,) = row.evidence
-    assert dict(named.values) == {"low": 26.7e9, "source": "SpareCores, 2026", "date": "2026-07"}
+    figure = {"low": 26.7e9, "high": 26.7e9, "source": "SpareCores, 2026", "date": "2026-07"}
+    assert dict(named.values) == {**figure, "unit": "B"}
     memory = find(make_azure(), "memory")
     assert memory.evidence[0].values["low"] == 1.495e12
     assert memory.share == pytest.approx(memory.number.value / 1.495e12)
