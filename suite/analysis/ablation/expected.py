@@ -56,7 +56,8 @@ def flag_expected(expected: Sequence[Finding], places: Mapping[str, Place]) -> I
         kind = pick_type(place) if row.of in COPIED.values() else None
         part = place.part.name if place.part else ""
         yield raise_flag(
-            *("below-expected", {"arm": row.arm}),
+            "below-expected",
+            {"arm": row.arm},
             what=row.of,
             rate=row.number.value,
             share=row.share,
@@ -110,7 +111,7 @@ def _expect_copy(
     ]
     own = [figure for figure in every if kind and kind.name in figure.types]
     size = copied.summary.cell.work.bytes or 0.0
-    rates = [rate for each in copied.seconds.values() if (rate := derive_rate(size, each))]
+    rates = list(filter(None, (derive_rate(size, each) for each in copied.seconds.values())))
     cell = copied.summary.cell.id
     row = Finding(tag="expected", arm=arm, cell=cell, of=COPIED[quantity], unit="B/s")
     least = FAR if copied.traced and price == "copy-in" else THIRD
