@@ -40,7 +40,8 @@ def expect(type_name: str | None, gpus: Sequence[str]) -> Finding:
         facts |= {f"{name}_low": figure.low, f"{name}_high": figure.high}
         facts[f"{name}_source"] = f"{figure.source} ({figure.date})"
     words = ", ".join(f"{of} {_show(figure)}" for of, figure in found.items())
-    sources = ", ".join(dict.fromkeys(figure.source for figure in found.values()))
+    every = (source for figure in found.values() for source in figure.source.split("; "))
+    sources = "; ".join(dict.fromkeys(every))
     notes = f"pinned copies, of which TensorFlow's reach a third to all; by {sources}"
     if kind is None:
         return yes(f"{said}; {part.name} on all types: {words} ({notes})", **facts)

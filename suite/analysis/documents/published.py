@@ -77,7 +77,7 @@ class Figures:
 def combine(figures: Sequence[Figure]) -> Figure:
     """Several figures as one: from the lowest to the highest, with all of their sources and dates."""
     named = {
-        name: ", ".join(dict.fromkeys(getattr(each, name) for each in figures))
+        name: "; ".join(dict.fromkeys(getattr(each, name) for each in figures))
         for name in ("source", "date")
     }
     low, high = min(each.low for each in figures), max(each.high for each in figures)
