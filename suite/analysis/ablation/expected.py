@@ -17,7 +17,7 @@ from suite.analysis.campaign.plausibility import Place
 from suite.analysis.documents.published import COPIED, combine, read_figures
 from suite.analysis.result.findings import Finding, Meaning
 from suite.analysis.result.limits import ANY, PRODUCT, Figure, Quantity
-from suite.analysis.result.numbers import Estimate, Value, cite, derive_rate
+from suite.analysis.result.numbers import Estimate, Evidence, Value, cite, derive_rate
 from suite.analysis.statistics.estimate import estimate
 from suite.cells.traits import OverheadName
 from suite.flags import Flag, raise_flag
@@ -29,7 +29,7 @@ bound of ours."""
 COPIES: Mapping[OverheadName, Quantity] = {"copy-in": "copy", "copy-out": "copy-back"}
 """By price the quantity that is published."""
 
-OF_ALL_TYPES = "of-all-types"
+OF_ALL_TYPES = cite("of-all-types")
 """Why a copy is held against nothing: of the machine's type nothing is known."""
 
 
@@ -83,7 +83,8 @@ def _expect_own(index: CellIndex, place: Place, best: Finding) -> Finding:
     near = [each for each in figures if memory or _is_of_size(each, n)]
     # Of a processor's cores a machine may have a few.
     share_of_it = place.part is not None and place.part.device == "cpu"
-    why = "of-all-cores" if share_of_it else "" if near else "of-another-size"
+    size_differs = None if near else cite("of-another-size")
+    why = cite("of-all-cores") if share_of_it else size_differs
     return _judge(best, near or figures, best.number, least=1 - BELOW, why=why)
 
 
@@ -117,16 +118,16 @@ def _expect_copy(
     least = FAR if copied.traced and price == "copy-in" else THIRD
     if rates:
         rate = estimate(rates)
-        yield _judge(row, own or every, rate, least=least, why="" if own else OF_ALL_TYPES)
+        yield _judge(row, own or every, rate, least=least, why=None if own else OF_ALL_TYPES)
 
 
 def _judge(
-    best: Finding, figures: Sequence[Figure], rate: Estimate, *, least: float, why: str
+    best: Finding, figures: Sequence[Figure], rate: Estimate, *, least: float, why: Evidence | None
 ) -> Finding:
     """The rate beside the lowest and the highest of the figures.
 
     In band from the share ``least`` of the low end on, and under it only where the whole interval is.
-    ``why`` says what keeps the figures from being held against it (empty: nothing); figures of other sizes,
+    ``why`` says what keeps the figures from being held against it (None: nothing); figures of other sizes,
     or of more cores, can be reached all the same.
     """
     row = structs.replace(best, tag="expected", value=rate, share=None, verdict="", evidence=())
@@ -137,16 +138,16 @@ def _judge(
     floor, top = least * low, rate.value if rate.high is None else rate.high
     band: Meaning = ""
     if why != OF_ALL_TYPES and floor <= rate.value <= (1 + ABOVE) * high:
-        band, why = "in", ""
-    elif not why and rate.value > high:
+        band, why = "in", None
+    elif why is None and rate.value > high:
         band = "above"
-    elif not why and top < floor:
+    elif why is None and top < floor:
         band = "far below" if rate.value < FAR * low < floor else "below"
-    elif not why:
-        why = "reaches-band"
+    elif why is None:
+        why = cite("reaches-band")
     # The other end of a range is told, too; of one figure both are the same.
-    ends: dict[str, Value] = {"low": low, "high": high, **({"to": high} if high != low else {})}
-    unit = best.unit.removesuffix("/s")
-    named = cite("expected", **ends, unit=unit, source=figure.source, date=figure.date)
-    evidence = (named, *((cite(why),) if why else ()))
+    more: dict[str, Value] = {"high": high, "unit": best.unit.removesuffix("/s")}
+    more |= {"to": high} if high != low else {}
+    named = cite("expected", low=low, source=figure.source, date=figure.date, **more)
+    evidence = (named, *((why,) if why else ()))
     return structs.replace(row, share=rate.value / low, verdict=band, evidence=evidence)
