@@ -6,7 +6,7 @@ VENV := .venv
 # `python -m`.
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this; CONTRIBUTING.md has the developers'.
-BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET SUSTAIN CPUS PRICE LABEL RESULTS RESUME RECHECK STOP_IF WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
+BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET SUSTAIN CPUS TYPE PRICE LABEL RESULTS RESUME RECHECK STOP_IF WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 # So is each of these of `python -m suite why`.
 WHY := SCRIPT ARGS DATA REQUIREMENTS INCLUDE_SCRIPT ARMS BUDGET CPUS GPU PRICE LABEL RESULTS WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 DEVELOPERS := SEED TELEMETRY REQUIRE_ENGINE PYTHON
@@ -55,8 +55,8 @@ compare: $(VENV)/host.stamp ## campaigns beside each other: RUN="results/X resul
 list: $(VENV)/host.stamp ## every cell: id, profile, work, the question it answers (ONLY, PROFILE; JSON=1: for programs)
 	@$(PY) -m suite list $(call given,ONLY PROFILE) $(if $(JSON),--json)
 
-doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies (JSON=1: for programs)
-	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU RESULTS) $(if $(JSON),--json)
+doctor: $(VENV)/host.stamp ## what this machine can run and why not, with remedies, and what it should give (TYPE=g5.xlarge; JSON=1: for programs)
+	@$(call nox,doctor) $(call given,ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON ARMS GPU TYPE RESULTS) $(if $(JSON),--json)
 
 clean: ## remove what this project made: containers, images, volumes by label, and .venv; never results
 	@if [ -x $(PY) ]; then $(PY) -m suite clean; fi

@@ -177,6 +177,20 @@ def narrow(document: Document) -> Document:
     return watch(NARROW, link)(hurry(0.03, {"gpu.0.name": "GRID A10-8Q"})(document))
 
 
+def fit(gpu: str) -> Change:
+    """A machine of Amazon's g5, with this GPU behind a quarter of a slot."""
+
+    def change(document: Document) -> Document:
+        engine = {**document.invocation.engine, "machine.type": "g5.xlarge"}
+        document = invoke(engine=engine)(document)
+        if document.invocation.arm == "cpu":
+            return document
+        link = {"gpu.pcie_generation": [4.0, 4.0], "gpu.pcie_width": [4.0, 4.0]}
+        return watch({"gpu.name": gpu}, link)(tell({"gpu.0.name": gpu})(document))
+
+    return change
+
+
 SPIKES = [3e-3 if i % 10 == 0 else 1e-3 + 1e-6 * (i % 7) for i in range(60)]
 MODES = [1.3e-3 if i * 7 % 10 < 5 else 1e-3 for i in range(60)]
 
@@ -240,6 +254,8 @@ def make_campaigns() -> list[LoadedCampaign]:
         make(cells=[COPY], change=hurry(1e-9)),
         in_blocks(*[hurry(0.5)] * 6, cells=[LARGE]),
         make(cells=[COPY], change=narrow),
+        make(change=fit("NVIDIA A10G")),
+        make(change=fit("Tesla T4")),
         make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),
         make(change=invoke(engine={"cores": 8, "cores_withheld": 7})),
         load(*make_kept({"cuda": {"product": replace(GPU_WELL, share=fall(40.0, 1.0, 0.6))}})),

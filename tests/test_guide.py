@@ -171,7 +171,8 @@ def test_all_that_is_told_of_a_gpu_is_there() -> None:
         *(code for row in rows("What a rented GPU is") for code in re.findall("`(.+?)`", row[0])),
         *LASTING,
     } - {"cpus-idle", "cpus-withheld"}
-    source = (SUITE / "analysis/ablation/hardware.py").read_text(encoding="utf-8")
+    files = (SUITE / f"analysis/ablation/{name}.py" for name in ("hardware", "expected"))
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     assert told == {*re.findall(r'raise_flag\(\s*"(.+?)"', source), "far-below-published"}
 
 

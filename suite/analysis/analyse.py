@@ -12,6 +12,7 @@ from msgspec import structs
 from suite import __version__
 from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.ablation.cost import find_costs, find_price
+from suite.analysis.ablation.expected import find_expected, flag_expected
 from suite.analysis.ablation.feeding import find_feeding
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
@@ -192,6 +193,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     campaign, twins = summary.campaign, summary.controls.twins
     builds, everything = find_builds(summary), summary.loaded.every_document
     price, limits = find_price(campaign), find_limits(index, summary.places)
+    expected = tuple(find_expected(index, summary.places, limits))
     arms = {arm: describe_arm(summary, arm, builds.get(arm)) for arm in campaign.arms}
     cells = tuple(_analyse_cell(cell, cases.get(cell.cell.id)) for cell in summary.cells)
     sustained = tuple(find_sustained(loaded))
@@ -229,12 +231,13 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             *find_feeding(index, campaign.gpu_arms, _count_cpus(everything)),
             *find_break_evens(index),
             *limits,
+            *expected,
             *find_costs(index, price),
         ),
         waterfalls=tuple(waterfalls),
         elsewhere=tuple(row for row in published if row.script in {own.of for own in posted}),
         limits=tuple(flag_limits(index, summary.places, limits)),
-        hardware=tuple(find_hardware(summary, index)),
+        hardware=(*find_hardware(summary, index), *flag_expected(expected, summary.places)),
         price=price,
         sustained=sustained,
     )

@@ -27,6 +27,7 @@ from suite.cli.commands.recheck import run_recheck
 from suite.cli.commands.several import compare
 from suite.cli.commands.why import run_why
 from suite.cli.engines import check_custom, connect, name_engine, open_engine
+from suite.cli.expected import expect
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import (
     EXITS,
@@ -156,6 +157,11 @@ def images(**given: Any) -> int:
     help="an index, a UUID, a MIG instance (0:1), or all: the first is looked at  [default: as bench]",
 )
 @click.option("--arms", metavar="ARMS", default="auto", show_default=True)
+@click.option(
+    "--type",
+    metavar="TYPE",
+    help="what your cloud calls this type of machine  [default: as it says]",
+)
 @engine_options
 def doctor(*, as_json: bool, **given: Any) -> int:
     """What can and can't run here, and why, with the remedy for each "no".  Changes nothing.
@@ -180,6 +186,8 @@ def doctor(*, as_json: bool, **given: Any) -> int:
             gpu=options.gpu,
             cuda_image=options.cuda_image,
             environment=os.environ,
+            type=options.type,
+            expect=expect,
         ),
     )
     console = Console(highlight=False)

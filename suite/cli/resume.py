@@ -13,7 +13,14 @@ from collections.abc import Collection, Iterable, Mapping
 from suite import codec
 from suite.cli.engines import name_engine, settle_custom
 from suite.errors import DocumentError, UsageError
-from suite.host.campaign.options import NAMED, SETTINGS, Options, parse_gpu, parse_sustain
+from suite.host.campaign.options import (
+    NAMED,
+    SETTINGS,
+    Options,
+    parse_gpu,
+    parse_sustain,
+    parse_type,
+)
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS, read_visible
 from suite.host.machine.identity import SALT, hide, read_salt
@@ -110,6 +117,8 @@ def _judge(name: str, value: str) -> str | None:
             parse_cpus(value)
         elif name == "sustain":
             parse_sustain(value)
+        elif name == "type":
+            parse_type(value)
         elif name == "gpu" and not _HASH.fullmatch(value):
             parse_gpu(value)
     except UsageError as error:

@@ -71,13 +71,13 @@ class Campaign:
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine, cpus,
-    telemetry, gpu and local_python (a UUID and a path as hashes), base_image, cuda_image (with its
-    registry's digest).  ``controls`` are the ids of the cells that the control invocations run, none in
-    profiles that have no controls.  ``blocks`` can grow up to ``most_blocks`` when a look finds the
-    intervals too wide; ``looks`` holds what each look saw.  ``again`` lists the blocks that are measured
-    again, in the order in which that was decided.  ``rechecks`` names the campaign of
-    which this one measures some cells again, ``calibrated_by`` the one that found K for this one, which then
-    has no calibration.
+    telemetry, the type of the machine as a person states it, gpu and local_python (a UUID and a path as
+    hashes), base_image, cuda_image (with its registry's digest).  ``controls`` are the ids of the cells that
+    the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
+    ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.  ``again``
+    lists the blocks that are measured again, in the order in which that was decided.  ``rechecks`` names the
+    campaign of which this one measures some cells again, ``calibrated_by`` the one that found K for this
+    one, which then has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.  ``sustained`` are no cells that are compared (None: none).
     """

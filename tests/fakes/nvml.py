@@ -229,7 +229,9 @@ class FakeNvml:
         return gpu
 
     def nvmlDeviceGetPciInfo(self, gpu: int) -> Any:  # noqa: N802
-        return SimpleNamespace(busId=self._text(PCI[gpu]))
+        return SimpleNamespace(
+            busId=self._text(PCI[gpu]), pciDeviceId=0x2237_10DE, pciSubSystemId=0x152F_10DE
+        )
 
     def nvmlDeviceGetMaxMigDeviceCount(self, gpu: int) -> int:  # noqa: N802
         return 7 if gpu == 0 and self.profile.mig else 0

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from suite.analysis.ablation.cell_index import CellIndex
+from suite.analysis.ablation.cell_index import CellIndex, Values, divide, mean
 from suite.analysis.ablation.limits import BELOW
 from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import Place
-from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.campaign.telemetry import sum_up
+from suite.analysis.documents.published import read_figures
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import Count, Health, WatchedGpu
+from suite.analysis.result.limits import MachineType
 from suite.analysis.result.numbers import derive_rate
+from suite.cells.traits import OverheadName
 from suite.flags import Flag, Severity, raise_flag
 from suite.slices import read_virtual_gpu
 
@@ -72,12 +76,31 @@ def find_hardware(summary: Summary, index: CellIndex) -> Iterator[Flag]:
         if not place.is_gpu:
             continue
         where, gpu = {"arm": arm}, sum_up(list(by_block.values())).gpu
+        yield from _find_type(where, place)
         yield from _find_slice(where, place, gpu)
         if gpu is not None:
             if gpu.silent and gpu.count:
                 yield raise_flag("gpus-silent", where, silent=gpu.silent, gpus=gpu.count)
             yield from _find_settings(where, gpu)
-            yield from _find_link(where, gpu, index)
+            yield from _find_link(where, gpu, index, place)
+
+
+def pick_type(place: Place) -> MachineType | None:
+    """What is known of the type of the machine; None: nothing, or the GPU is not such a machine's."""
+    kind, part = place.type, place.part
+    return kind if kind is not None and part is not None and part.name == kind.part else None
+
+
+def _find_type(where: Where, place: Place) -> Iterator[Flag]:
+    """Another GPU than the type of the machine has.  A slice, or a part by MIG, has a name of its own."""
+    kind, device = place.type, place.device
+    if kind is None or device is None or pick_type(place) is not None:
+        return
+    if place.part is None and (read_virtual_gpu(device) or " MIG " in device):
+        return
+    yield raise_flag(
+        "type-differs", where, type=place.type_name, known=kind.name, part=kind.part, device=device
+    )
 
 
 def find_faults(loaded: LoadedCampaign) -> Iterator[Flag]:
@@ -165,40 +188,73 @@ def _find_settings(where: Where, gpu: WatchedGpu) -> Iterator[Flag]:
         yield raise_flag("clock-low", where, clock=clock, share=share, most=best, **usual_clock)
 
 
-def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex) -> Iterator[Flag]:
+def _find_link(where: Where, gpu: WatchedGpu, index: CellIndex, place: Place) -> Iterator[Flag]:
     """A link that is less than card and host can do, or carries less than one as the driver tells it."""
     generation, lanes = gpu.pcie_generation, gpu.pcie_lanes
     if generation is None or lanes is None:
         return
     link: dict[str, Any] = {"generation": generation, "lanes": lanes}
     carries = LANE.get(generation, math.inf) * lanes
-    copied = _find_copied(index, where["arm"])
-    if copied is not None and copied < HALF * carries < math.inf:
+    ways: tuple[OverheadName, ...] = ("copy-in", "copy-out")
+    copies = [copy.rate for way in ways if (copy := find_copied(index, where["arm"], way))]
+    copied, kind = max(copies, default=None), pick_type(place)
+    # A type whose own copies show that the driver tells another link is as it should be.
+    usual = [
+        figure.high
+        for figure in read_figures().figures
+        if kind is not None and kind.name in figure.types
+    ]
+    if (
+        copied is not None
+        and copied < HALF * carries < math.inf
+        and max(usual, default=carries) >= HALF * carries
+    ):
         share = copied / carries
         yield raise_flag("link-slow", where, rate=copied, share=share, carries=carries, **link)
     most, most_lanes = gpu.most_pcie_generation, gpu.most_pcie_lanes
     narrow = is_under(generation, most) or is_under(lanes, most_lanes)
+    if kind is not None:
+        narrow = is_under(generation, kind.generation) or is_under(lanes, kind.lanes)
     # A link that carries more than the driver says is another one: NVLink, or one that a host hides.
     if narrow and (copied is None or copied <= carries):
-        yield raise_flag("link-narrow", where, **link, most=most, most_lanes=most_lanes)
+        if kind is None:
+            yield raise_flag("link-narrow", where, **link, most=most, most_lanes=most_lanes)
+        else:
+            link |= {"most": kind.generation, "most_lanes": kind.lanes}
+            yield raise_flag("link-below-type", where, **link, type=kind.name)
 
 
-def _find_copied(index: CellIndex, arm: str) -> float | None:
-    """The best rate of a large copy over the link, in bytes a second; None: it is not known.
+@dataclass(frozen=True, kw_only=True)
+class Copied:
+    """A large copy over the link: its ``rate`` in bytes a second, the seconds by block, and whether a trace
+    tells them apart from the rest of the call."""
+
+    summary: CellSummary
+    rate: float
+    seconds: Values
+    traced: bool
+
+
+def find_copied(index: CellIndex, arm: str, price: OverheadName) -> Copied | None:
+    """The copy with the best rate over the link in one direction; None: it is not known.
 
     TensorFlow copies within the CPU's memory first, to where the GPU can fetch it.  A trace has the copy over
     the link alone; without one a call tells of the link only where it is faster than the CPU's own copy.
     """
-    rates = []
-    for summary in (*index.prices("copy-in"), *index.prices("copy-out")):
+    found = []
+    for summary in index.prices(price):
         size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
         copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
-        called, own = index.seconds(summary, arm), index.seconds(summary, index.cpu)
-        if copying <= 0 and is_under(called, own):
+        values = index.values(summary, arm)
+        called, traced = mean(values), copying > 0
+        if not traced and is_under(called, index.seconds(summary, index.cpu)):
             copying = called or 0.0
-        if size >= LEAST_COPY and copying > 0:
-            rates.append(derive_rate(size, copying))
-    return max(filter(None, rates), default=None)
+        if size >= LEAST_COPY and copying > 0 and (rate := derive_rate(size, copying)):
+            # A trace's calls have no spread of their own: they have that of the calls that were timed.
+            seconds = divide(values, called / copying) if called else {}
+            seconds = seconds or {0: copying}
+            found.append(Copied(summary=summary, rate=rate, seconds=seconds, traced=traced))
+    return max(found, key=lambda copied: copied.rate, default=None)
 
 
 def is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:

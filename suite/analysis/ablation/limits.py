@@ -86,7 +86,7 @@ def _find_best(index: CellIndex, arm: str, place: Place) -> Iterator[Finding]:
         of = f"{precision} products"
         published = [
             _set_beside(figure, arm, of, at.cell.id, rate)
-            for figure in figures.select(place.part, PRODUCT, "measured", precision)
+            for figure in figures.select(place.part, PRODUCT, "measured", precision, place.variant)
             if (at := _find_similar(cells, best, figure)) and (rate := index.rate(at, arm))
         ]
         find = partial(Finding, tag="best", arm=arm, cell=best.cell.id, of=of, unit="FLOP/s")
@@ -99,7 +99,7 @@ def _find_best(index: CellIndex, arm: str, place: Place) -> Iterator[Finding]:
             measured = estimate([1 / each for each in seconds.values()]).value
             published = [
                 _set_beside(figure, arm, "memory", name, measured)
-                for figure in figures.select(place.part, "memory", "measured")
+                for figure in figures.select(place.part, "memory", "measured", ANY, place.variant)
             ]
             find = partial(Finding, tag="best", arm=arm, cell=name, of="memory", unit="B/s")
             yield find(**_rate(seconds, place, place.memory, published))
@@ -113,6 +113,8 @@ def _rate(
     """A best rate, its share of the peak and the kindest of the published bands."""
     rate = estimate([1 / each for each in seconds.values()])
     bands = {row.verdict for row in published}
+    if "above" in bands and len(bands) > 1:
+        bands.add("in")  # between two figures
     names: dict[str, Value] = {"device": place.device} if place.device else {}
     names |= {"part": place.part.name} if place.part else {}
     return {
@@ -134,9 +136,15 @@ def _find_similar(
     ]
     if figure.n is None:
         return best if any(n >= LARGE for n, summary in sizes if summary is best) else None
-    apart = [(abs(math.log(n / figure.n)), summary) for n, summary in sizes]
-    far, near = min(apart, key=lambda pair: pair[0], default=(math.inf, best))
-    return near if far <= math.log(SIMILAR) + 1e-9 else None
+    apart = [
+        (abs(math.log(n / figure.n)), summary) for n, summary in sizes if is_similar(figure.n, n)
+    ]
+    return min(apart, key=lambda pair: pair[0], default=(0.0, None))[1]
+
+
+def is_similar(first: float, second: float) -> bool:
+    """Whether two sizes are within the factor of each other."""
+    return second > 0 and abs(math.log(first / second)) <= math.log(SIMILAR) + 1e-9
 
 
 def _set_beside(figure: Figure, arm: str, of: str, cell: str, rate: float) -> Finding:

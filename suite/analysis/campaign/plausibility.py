@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suite.analysis.documents.published import read_figures
-from suite.analysis.result.limits import Figure, Part
+from suite.analysis.result.limits import Figure, MachineType, Part
 from suite.analysis.result.numbers import derive_rate
 from suite.cells.cell import Cell
 from suite.cells.traits import OverheadName
@@ -59,6 +59,8 @@ class Place:
     ``device`` is the name of what does the arithmetic (the GPU as TensorFlow names it, else the
     processor), ``part`` its place among the published figures, ``products`` the theoretical peaks there
     by precision and ``memory`` the theoretical bandwidth.  ``cpus`` counts those that the arm may use.
+    ``variant`` are a GPU's PCI numbers (device:subsystem), where the driver tells them; ``type_name`` is what
+    a person or the cloud calls the type of the machine, and ``type`` what is known of it.
     """
 
     is_gpu: bool
@@ -68,6 +70,9 @@ class Place:
     memory: Figure | None
     architecture: str | None
     cpus: float | None
+    variant: str | None
+    type_name: str | None
+    type: MachineType | None
 
 
 def find_places(
@@ -130,6 +135,10 @@ def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
     device = read_text((facts[gpus[0]] if gpus else None) if arm.gpu else facts.get("cpu.model"))
     figures = read_figures()
     part = figures.find_part(device)
+    engines = (document.invocation.engine for document in documents)
+    type_name = next((str(kind) for facts in engines if (kind := facts.get("machine.type"))), None)
+    watched = (document.telemetry.facts for document in documents if document.telemetry)
+    variants = (facts.get("gpu.pci_device") for facts in watched)
     return Place(
         is_gpu=arm.gpu,
         device=device,
@@ -138,6 +147,9 @@ def _find_place(arm: Arm, documents: Sequence[Document]) -> Place:
         memory=next(iter(figures.select(part, "memory", "peak")), None),
         architecture=read_text(facts.get("cpu.architecture")),
         cpus=_most(document.facts.get("cpu.usable") for document in documents),
+        variant=next((str(numbers) for numbers in variants if arm.gpu and numbers), None),
+        type_name=type_name,
+        type=figures.find_type(type_name),
     )
 
 

@@ -208,9 +208,10 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
     intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
-    measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``elsewhere`` is what others
-    published of scripts that were measured here.  ``price`` is None where none was given, and no finding is a
-    cost then.  ``sustained`` are the cells that were kept going, which are none of ``cells``.
+    measured; ``hardware`` is what there is to say of the GPUs and of what they should give, good or bad.
+    ``elsewhere`` is what others published of scripts that were measured here.  ``price`` is None where none was
+    given, and no finding is a cost then.  ``sustained`` are the cells that were kept going, which are none of
+    ``cells``.
     Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is faster than the first.
     """
 

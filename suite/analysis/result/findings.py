@@ -33,6 +33,7 @@ NEAR = 0.10
 Tag = Literal[
     "best",
     "published",
+    "expected",
     "use",
     "of-peak",
     "of-roofline",
@@ -71,6 +72,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     - ``best``: the best rate at a precision (``of``: ``fp32 products``, ``memory``), its share of the
       theoretical peak; ``verdict`` is the kindest band among those ``published``, whose shares are of
       the figure that the evidence names, at the cell of the most similar size.
+    - ``expected``: the rate of products, the memory or a copy (``of``: ``copy to the device``) beside what
+      such a machine should give: the lowest and highest figure and their sources, the rate as a share of
+      the low end (which can be over 1), and the band; empty: unknown, and a second evidence says why.
     - ``use``: a cell's rate as a share of the arm's best at its precision (``at``); ``of-peak``: of the
       published peak; ``of-roofline``: of the smaller of the best rate and the memory's bandwidth times its
       operations a byte (Williams, Waterman and Patterson 2009).

@@ -1,4 +1,4 @@
-"""The published figures of processors and GPUs, and the price of a machine."""
+"""The published figures of processors, GPUs and types of machines, and the price of a machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRODUCT: Literal["product"] = "product"
 """The kind of work that figures are published of, as cells call it, too."""
 
 
-Quantity = Literal["product", "memory", "copy", "launch", "spread", "operands"]
+Quantity = Literal["product", "memory", "copy", "copy-back", "launch", "spread", "operands"]
 
 
 ANY = "any"
@@ -31,14 +31,29 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
     names: tuple[str, ...]
 
 
+class MachineType(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A type of machine that a cloud lets: what we call it, the patterns of the names that clouds give it,
+    its GPU, and the PCIe link that the driver tells there under load."""
+
+    name: str
+    types: tuple[str, ...]
+    part: str
+    generation: int
+    lanes: int
+
+
 class Figure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One published figure of some parts: ``low`` and ``high`` are the same where it is one value.
 
     ``precision`` is ``any`` where the quantity has none; ``n`` is the size of a product, None where
-    it was not given.  ``parts`` is empty where the figure is about all.
+    it was not given.  ``parts`` is empty where the figure is about all; of some ``types`` it is about their
+    parts there alone.  ``variants`` are the beginnings of the PCI numbers (device:subsystem) that it was
+    measured on; none: not said, or the part has no variants.
     """
 
     parts: tuple[str, ...]
+    types: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     quantity: Quantity
     kind: FigureKind
     precision: str

@@ -89,6 +89,13 @@ class DocumentBuilder:
         named = engine.isolation != "unseen"
         here = engine.is_here is True
         machine = {**describe_machine(named=named), **describe_binding()} if here else {}
+        if stated := campaign.settings.get("type"):
+            told = machine.get("machine.type")
+            machine |= {
+                "machine.type": stated,
+                "machine.type_stated": True,
+                "machine.type_told": told,
+            }
         self._engine_facts = {**engine.describe(), **machine}
         self.span = Span()
         self.cells = plan.order_cells(campaign, arm.name, block, repeat)

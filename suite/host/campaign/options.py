@@ -5,6 +5,7 @@ Pure; knows no engine.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ _T = TypeVar("_T")
 NAMED = ("engine", "local_python", "base_image", "cuda_image")
 """Settings that say what runs, and where: they only ever come from the command line."""
 
-SETTINGS = (*NAMED, "cpus", "gpu", "telemetry", "sustain")
+SETTINGS = (*NAMED, "cpus", "gpu", "telemetry", "sustain", "type")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
 _NOT_REPEATED = ("results", "resume", "local_python", "seed", "wait")
@@ -46,7 +47,7 @@ class Options:
     them, so that `give` is the only way to change one.  ``cpus`` None: all; ``budget_s`` None: no end;
     ``sustain_s`` is how long cells are kept going, which are measured then in any profile (None: as the
     profile has it); ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in
-    ``currency``.
+    ``currency``; ``type`` is what the cloud calls machines of this type.
     A ``script`` is asked about with its ``args``, the folder ``data`` and the lock ``requirements``.
     """
 
@@ -63,6 +64,7 @@ class Options:
     label: str | None = None
     gpu: str | None = None
     cpus: tuple[int, ...] | None = None
+    type: str | None = None
     telemetry: Mode = "on"
     budget_s: float | None = None
     sustain_s: float | None = None
@@ -107,6 +109,7 @@ class Options:
             label=get("label"),
             gpu=gpu,
             cpus=read("cpus", parse_cpus),
+            type=read("type", parse_type),
             telemetry=cast(Mode, get("telemetry", "on")),
             budget_s=read("budget", parse_duration),
             sustain_s=read("sustain", parse_sustain),
@@ -192,6 +195,23 @@ def parse_sustain(text: str) -> float:
             "such as SUSTAIN=120s; from 10s, of which the first two and the last are compared, to 30m",
         )
     return seconds
+
+
+_TYPE = re.compile(r"[A-Za-z0-9][\w.:+-]*", re.ASCII)
+
+
+def parse_type(text: str) -> str:
+    """The type of a machine as a text names it.
+
+    Raises:
+        UsageError: no cloud calls one so.
+    """
+    if not _TYPE.fullmatch(text) or len(text) > LONGEST_NAME:
+        raise UsageError(
+            f"TYPE={text[:LONGEST_NAME]!r} is not the name of a machine type",
+            "as your cloud writes it: TYPE=g5.xlarge, TYPE=a2-highgpu-1g, TYPE=Standard_NC24ads_A100_v4",
+        )
+    return text
 
 
 def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:

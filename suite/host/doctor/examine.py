@@ -49,6 +49,7 @@ CHECKS: Mapping[str, Check] = {
     "clock": host.check_clock,
     "cpu": host.check_cpu,
     "cloud": host.check_cloud,
+    "expected": gpu.check_expected,
     "duration": host.check_duration,
 }
 """Every check by its id, in the order in which `make bench` would come across them; the last ones

@@ -48,7 +48,9 @@ from suite.host.gpu.visible_devices import (
     no_gpu,
     pci_gpus,
 )
+from suite.host.machine.identity import describe_machine
 from suite.host.provision.images import ARM
+from suite.model import Scalar
 from suite.procfs import read_version
 from suite.slices import read_virtual_gpu
 
@@ -67,6 +69,7 @@ LISTED = 3
 
 SHOWN = 300
 """Characters of what nvidia-smi says."""
+
 
 OTHERWISE = f"try this first: {REPAIR}; `make bench ARMS=cpu` runs without a GPU"
 
@@ -603,3 +606,14 @@ def _format_mib(number: float) -> str:
 def _name_program(path: str) -> str:
     """A program's own name, since its path can name a person; `[N/A]` and the like, as they are."""
     return path if path.startswith("[") else PurePosixPath(path).name
+
+
+def check_expected(probe: Probe) -> Finding:
+    """What is published of a machine of this type with this GPU, before anything is measured."""
+    kind: Scalar = probe.question.type
+    names: list[str] = []
+    if not probe.is_elsewhere():
+        kind = kind or describe_machine(probe.machine.root)["machine.type"]
+        with suppress(CrossoverError):
+            names = [row.card.name for row in read_answer(probe).rows if row.card.name]
+    return probe.question.expect(None if kind is None else str(kind), names)

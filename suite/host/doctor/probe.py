@@ -20,7 +20,7 @@ from suite.cells.cell import Cell
 from suite.errors import CrossoverError, GpuError, NoGpuError
 from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.store import try_machine, try_results
-from suite.host.doctor.finding import Unknown
+from suite.host.doctor.finding import Finding, Unknown, not_applicable
 from suite.host.engine import Engine, GpuRequest, Stock
 from suite.host.gpu.choice import ALL_GPUS, FIRST, name_gpus, read_visible
 from suite.host.gpu.visible_devices import machine_gpus, no_gpu, pci_gpus
@@ -107,6 +107,8 @@ class Question:
     ``engine`` is as asked (auto, docker, local, inside), ``arms``, ``gpu`` and ``cuda_image`` as well;
     ``results`` is the folder that campaigns go to, ``cells`` all that are declared.  ``gpu`` is
     `ALL_GPUS` for an arm on each, and None where none was named.  ``environment`` is the caller's.
+    ``type`` is what a person says that the type of the machine is, and ``expect`` tells of a type (None: not
+    known) and of GPUs by their names what is published.
     """
 
     results: Path
@@ -116,6 +118,8 @@ class Question:
     gpu: str | None = None
     cuda_image: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    type: str | None = None
+    expect: Callable[[str | None, Sequence[str]], Finding] = lambda *_: not_applicable("not asked")
 
 
 Look = TypeVar("Look")

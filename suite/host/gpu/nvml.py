@@ -34,6 +34,15 @@ def normalise_pci(address: str) -> str | None:
     return f"{int(found[1], 16):04x}:{found[2]}:{found[3]}.{found[4] or 0}"
 
 
+def _number_device(library: Any, handle: Any) -> str:
+    """The numbers of a GPU's kind and of its board, which tell variants of one name apart: ``2236:1482``.
+
+    Each has its vendor's number in the lower half.
+    """
+    pci = library.nvmlDeviceGetPciInfo(handle)
+    return f"{pci.pciDeviceId >> 16:04x}:{pci.pciSubSystemId >> 16:04x}"
+
+
 def _held_s(library: Any, handle: Any, policy: int) -> float:
     """Seconds for which the clocks were held back by a policy (the library counts nanoseconds)."""
     return float(library.nvmlDeviceGetViolationStatus(handle, policy).violationTime) / 1e9
@@ -147,6 +156,7 @@ FACTS: Mapping[str, Ask] = {
     "gpu.name": lambda n, gpu: read_text(n.nvmlDeviceGetName(gpu)),
     "gpu.uuid": lambda n, gpu: codec.hash_uuid(read_text(n.nvmlDeviceGetUUID(gpu))),
     "gpu.pci": lambda n, gpu: normalise_pci(read_text(n.nvmlDeviceGetPciInfo(gpu).busId)),
+    "gpu.pci_device": _number_device,
     "gpu.vbios": lambda n, gpu: read_text(n.nvmlDeviceGetVbiosVersion(gpu)),
     "gpu.capability": lambda n, gpu: ".".join(map(str, n.nvmlDeviceGetCudaComputeCapability(gpu))),
     "gpu.memory_bytes": lambda n, gpu: n.nvmlDeviceGetMemoryInfo(gpu).total,

@@ -23,6 +23,7 @@ from suite.report.sections.limits import (
     describe_hardware,
     describe_impossible,
     describe_limits,
+    describe_shortfalls,
     write_costs,
     write_limit_flags,
     write_limits,
@@ -115,6 +116,7 @@ def compose_first(analysis: Analysis) -> Page:
         [
             *describe_arms(analysis),
             *describe_impossible(analysis),
+            *describe_shortfalls(analysis),
             *describe_hardware(analysis),
             *describe_limits(analysis),
             *describe_sustained(analysis),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.findings import Finding
+from suite.analysis.result.findings import Finding, Tag
 from suite.analysis.result.limits import PRODUCT
 from suite.analysis.result.numbers import Verdict
 from suite.flags import pick
@@ -49,13 +49,22 @@ def describe_limits(analysis: Analysis) -> Iterable[str]:
         return
 
 
+ASK = ("type-differs", "link-below-type", "below-expected")
+"""The codes of what is not as it should be on such a machine: told before any answer."""
+
+
+def describe_shortfalls(analysis: Analysis) -> Iterable[str]:
+    """What the machine lacks of what such a one should give."""
+    return (f"{word(flag)}." for flag in analysis.hardware if flag.code in ASK)
+
+
 def describe_hardware(analysis: Analysis) -> Iterable[str]:
-    """What there is to say of the GPUs, but for what is said of an unsound machine already."""
+    """What there is to say of the GPUs, but for what is said already: of an unsound machine, and `ASK`."""
     unsound = {
         (flag.code, flag.where.get("arm")) for flag in analysis.flags if flag.scope == "machine"
     }
     for flag in analysis.hardware:
-        if (flag.code, flag.where["arm"]) not in unsound:
+        if (flag.code, flag.where["arm"]) not in unsound and flag.code not in ASK:
             yield f"{word(flag)}."
 
 
@@ -124,54 +133,83 @@ def write_limit_flags(page: Page, analysis: Analysis) -> None:
 
 def write_limits(page: Page, analysis: Analysis) -> None:
     """The section "Hardware limits"; absent where no product and no sum has a number."""
-    best = analysis.find("best")
-    if not best:
+    expected = analysis.find("expected")
+    if not expected:
         return
     page.heading("Hardware limits")
     page.paragraph(TEXTS["about"]["limits"])
-    unknown = dict.fromkeys(
-        _read_device(row, "device") or "an unnamed device"
-        for row in best
-        if not _read_device(row, "part")
-    )
-    if unknown:
-        names = ", ".join(unknown)
-        page.paragraph(f"No published figures are known for {names}; parts match by exact name.")
-    _write_best(page, analysis, best)
-
-
-def _write_best(page: Page, analysis: Analysis, best: list[Finding]) -> None:
+    page.bullets([f"{_describe_place(analysis, arm)}." for arm in {row.arm: 0 for row in expected}])
     names = name_cells(analysis.cells)
-
-    def show_share_of_peak(row: list[Finding]) -> str | Cell:
-        if row[0].share is not None:
-            return format_share(row[0])
-        return say_none(_NONE["peak" if _read_device(row[0], "part") else "part"])
-
-    def show_published(row: list[Finding]) -> str | Cell:
-        sentences = [
-            f"{_BANDS[finding.verdict]}, {format_share(finding)} of {word_evidence(*finding.evidence)}"
-            for finding in row[1:]
-        ]
-        none = _NONE["published" if _read_device(row[0], "part") else "part"]
-        return "; ".join(sentences) or say_none(none)
-
     columns: Columns = {
         "arm": lambda row: row[0].arm,
-        "device": lambda row: _read_device(row[0], "device") or "without a name",
         "what": lambda row: row[0].of,
-        "best": lambda row: format_number(row[0]),
+        "measured": lambda row: format_number(row[0]),
         "at": lambda row: names[row[0].cell],
-        "of peak": show_share_of_peak,
-        "published": show_published,
+        "of peak": _show_share_of_peak,
+        "expected here": _show_expected,
+        "share": lambda row: (
+            say_none(_tell_unknown(row)) if row[0].share is None else format_share(row[0])
+        ),
+        "judged": lambda row: (
+            TEXTS["judged"][row[0].verdict]
+            if row[0].verdict
+            else Cell("unknown", (_tell_unknown(row),))
+        ),
     }
     write_findings(
         page,
         TEXTS["captions"]["best"],
-        [*best, *analysis.find("published")],
+        [*expected, *analysis.find("best"), *analysis.find("published")],
         columns,
         by=lambda row: (row.arm, row.of),
     )
+
+
+def _describe_place(analysis: Analysis, arm: str) -> str:
+    """What an arm's numbers were made on: the device, the part whose figures are its own, and the type."""
+    best = next(iter(analysis.find("best", arm=arm)), None)
+    device, part = (_read_device(best, name) if best else "" for name in ("device", "part"))
+    known = f"its figures are those of the {part}" if part else _NONE["part"]
+    text = f"{arm}: {device or 'an unnamed device'}; {known}"
+    if not any(row.arm == arm and row.of.startswith("copy") for row in analysis.find("expected")):
+        return text
+    facts = analysis.arms[arm].facts
+    kind, stated = (
+        facts.get(f"engine.machine.{name}", (None,))[0] for name in ("type", "type_stated")
+    )
+    if kind is None:
+        return f"{text}; the type of the machine is not known (TYPE says it)"
+    return f"{text}; the machine is a {kind}, as {'TYPE' if stated else 'its cloud'} says"
+
+
+def _find(row: list[Finding], tag: Tag) -> list[Finding]:
+    return [finding for finding in row if finding.tag == tag]
+
+
+def _show_share_of_peak(row: list[Finding]) -> str | Cell:
+    best = _find(row, "best")
+    if best and best[0].share is not None:
+        return format_share(best[0])
+    return say_none(_NONE["peak" if not best or _read_device(best[0], "part") else "part"])
+
+
+def _show_expected(row: list[Finding]) -> str | Cell:
+    """The figures' ends and their sources; each figure, and how near it was, in a footnote."""
+    if not row[0].evidence:
+        return say_none(_tell_unknown(row))
+    each = (
+        f"{_BANDS[finding.verdict]}, {format_share(finding)} of {word_evidence(*finding.evidence)}"
+        for finding in _find(row, "published")
+    )
+    return Cell(word_evidence(row[0].evidence[0]), tuple(filter(None, ("; ".join(each),))))
+
+
+def _tell_unknown(row: list[Finding]) -> str:
+    """Why it can't be told whether a rate is what it should be."""
+    best = _find(row, "best")
+    if row[0].evidence:
+        return word_evidence(*row[0].evidence[1:])
+    return _NONE["published" if not best or _read_device(best[0], "part") else "part"]
 
 
 def write_uses(page: Page, analysis: Analysis) -> None:

@@ -9,7 +9,7 @@ from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.report.sections.controls import describe_failed, sort_controls
-from suite.report.sections.limits import describe_impossible
+from suite.report.sections.limits import describe_impossible, describe_shortfalls
 from suite.report.sections.sustained import describe_falls
 from suite.report.sections.validity import describe_builds
 from suite.report.text.names import name_cells
@@ -133,6 +133,7 @@ def warn(analysis: Analysis) -> list[str]:
         *tell_wrong(analysis),
         *describe_failed(analysis),
         *describe_impossible(analysis),
+        *describe_shortfalls(analysis),
         *describe_falls(analysis),
         *(
             f"{flag.where['arm']} in block {flag.where['block']} {word(flag)}."

@@ -253,8 +253,10 @@ def measure(flops: float, name: str) -> Analysis:
     ("flops", "band", "warnings"),
     [
         (14e12, "in", False),
-        (11e12, "below", False),
-        (8e12, "far below", True),
+        # Between the two figures, of which one is another variant's.
+        (11e12, "in", False),
+        (6e12, "below", False),
+        (4e12, "far below", True),
         (20e12, "above", False),
     ],
 )
@@ -340,24 +342,6 @@ def test_a_card_that_runs_above_its_boost_clock_is_believed() -> None:
     beyond_boost = measure(90e12, "NVIDIA GeForce RTX 4090")
     assert not pick(beyond_boost.limits, "invalid")
     assert pick(measure(110e12, "NVIDIA GeForce RTX 4090").limits, "invalid")
-
-
-def test_the_figures_make_sense() -> None:
-    figures = read_figures()
-    names = [name for part in figures.parts for name in part.names]
-    assert len(set(names)) == len(names)
-    parts = {part.name for part in figures.parts}
-    for figure in figures.figures:
-        assert set(figure.parts) <= parts
-        assert 0 < figure.low <= figure.high
-        assert figure.source
-        assert figure.date
-    for part in figures.parts:
-        assert any(part.name in figure.parts for figure in figures.figures)
-        for peak in figures.figures:
-            if part.name in peak.parts and peak.kind == "peak":
-                for measured in figures.select(part, peak.quantity, "measured", peak.precision):
-                    assert measured.high < peak.high
 
 
 def test_shares_of_the_own_best_and_of_the_roof() -> None:

@@ -57,6 +57,14 @@ def test_all_goes_well(flow: Flow) -> None:
     assert document.spent_s["import"] == 2.0
 
 
+def test_a_type_that_a_person_states_stands_before_the_clouds(flow: Flow) -> None:
+    flow.campaign = replace(flow.campaign, settings={"type": "g5.xlarge"})
+    engine = flow.run().invocation.engine
+    told = describe_machine()["machine.type"]
+    assert (engine["machine.type"], engine["machine.type_stated"]) == ("g5.xlarge", True)
+    assert engine["machine.type_told"] == told
+
+
 def test_the_worker_is_asked_for_the_cells_in_their_order_under_the_limits(flow: Flow) -> None:
     flow.campaign = replace(flow.campaign, calls={"cpu": dict.fromkeys(flow.order, 9)})
     document = flow.run()

@@ -60,6 +60,19 @@ def test_what_names_a_place_or_a_machine_is_a_hash() -> None:
     assert parsed.format_command() == f"make bench GPU={settings['gpu']} LABEL=x"
 
 
+@pytest.mark.parametrize("text", ["g5.xlarge", "Standard_NC24ads_A100_v4", "GPU-8xCPU-64GB-1xL40S"])
+def test_a_type_is_kept_as_it_was_stated(text: str) -> None:
+    parsed = Options.parse({"type": text})
+    assert (parsed.type, parsed.list_settings()) == (text, {"type": text})
+    assert parsed.format_command() == f"make bench TYPE={text}"
+
+
+@pytest.mark.parametrize("text", ["", "g5 xlarge", "$(id)", "-g5", "x" * 201])
+def test_what_no_cloud_calls_a_type_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not the name of a machine type"):
+        Options.parse({"type": text})
+
+
 @pytest.mark.parametrize(
     ("text", "price"),
     [("0.53", (0.53, "USD")), ("0.53 EUR", (0.53, "EUR")), (" 2  CHF ", (2.0, "CHF"))],

@@ -198,7 +198,7 @@ def hold(row: Row, root: Path) -> tuple[Diagnosis, FakeExamined | None]:
     )
     found = diagnose(machine, **row.question)
     different = dict(mark.split("=") for mark in row.marks.split())
-    expected = {**dict.fromkeys(CHECKS, "+"), "base": "-", **different}
+    expected = {**dict.fromkeys(CHECKS, "+"), "base": "-", "expected": "-", **different}
     assert marks(found) == expected
     stops = [int(mark[1:]) for mark in expected.values() if mark[1:]]
     assert found.status == next(iter(stops), 0), found.verdict

@@ -97,6 +97,7 @@ def test_what_is_not_supported_is_null_with_its_reason_and_not_asked_again(tmp_p
     assert values["gpu.pcie_width"] is None
     assert values["gpu.clock_sm_mhz"] == 1980
     assert facts["gpu.vbios"] is None
+    assert facts["gpu.pci_device"] == "2237:152f"
     assert gpu.absent["gpu.energy_j"] == "Not Supported"
     assert gpu.absent["gpu.other_processes"] == "Not Supported"
     assert "can't say" in gpu.absent["gpu.pcie_width"]
