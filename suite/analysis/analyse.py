@@ -16,6 +16,7 @@ from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
+from suite.analysis.ablation.tools import find_tools
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
@@ -222,6 +223,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         waterfalls=tuple(waterfalls),
         limits=tuple(flag_limits(index, summary.places, limits)),
         hardware=tuple(find_hardware(summary, index)),
+        tools=find_tools(summary, index),
         price=price,
     )
     return hand_over(compare_gpus(analysis, campaign))

@@ -12,10 +12,11 @@ from typing import Any
 from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.limits import BELOW
 from suite.analysis.campaign.plausibility import Place
-from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.result.arms import WatchedGpu
 from suite.analysis.result.numbers import derive_rate
+from suite.cells.traits import OverheadName
 from suite.flags import Flag, Severity, raise_flag
 from suite.slices import read_virtual_gpu
 
@@ -115,15 +116,24 @@ def _find_copied(index: CellIndex, arm: str) -> float | None:
     the link alone; without one a call tells of the link only where it is faster than the CPU's own copy.
     """
     rates = []
-    for summary in (*index.prices("copy-in"), *index.prices("copy-out")):
-        size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
-        copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
+    for summary, size, copying in list_copies(index, arm, "copy-in", "copy-out"):
         called, own = index.seconds(summary, arm), index.seconds(summary, index.cpu)
         if copying <= 0 and is_under(called, own):
             copying = called or 0.0
-        if size >= LEAST_COPY and copying > 0:
+        if copying > 0:
             rates.append(derive_rate(size, copying))
     return max(filter(None, rates), default=None)
+
+
+def list_copies(
+    index: CellIndex, arm: str, *ways: OverheadName
+) -> Iterator[tuple[CellSummary, float, float]]:
+    """Every large copy, its bytes, and the seconds over the link alone by its trace; 0: it has none."""
+    for way in ways:
+        for summary in index.prices(way):
+            size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
+            if size >= LEAST_COPY:
+                yield summary, size, trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
 
 
 def is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:

@@ -13,6 +13,7 @@ from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.findings import Finding, Tag, Waterfall
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
+from suite.analysis.result.tools import Tools
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
@@ -207,8 +208,9 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
     intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
-    measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``price`` is None where none was
-    given, and no finding is a cost then.
+    measured; ``hardware`` is what there is to say of the GPUs, good or bad.  ``tools`` is what
+    others' tools say, where their outputs are kept.  ``price`` is None where none was given, and no finding
+    is a cost then.
     Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is faster than the first.
     """
 
@@ -237,6 +239,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     waterfalls: tuple[Waterfall, ...] = ()
     limits: tuple[Flag, ...] = ()
     hardware: tuple[Flag, ...] = ()
+    tools: Tools | None = None
     price: Price | None = None
 
     def find(self, tag: Tag, **where: str) -> list[Finding]:

@@ -10,6 +10,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.limits import describe_impossible
+from suite.report.sections.tools import describe_tools
 from suite.report.sections.validity import describe_builds
 from suite.report.text.names import name_cells
 from suite.report.text.units import join_words, show_bytes, show_duration, show_things
@@ -128,6 +129,7 @@ def warn(analysis: Analysis) -> list[str]:
         *tell_wrong(analysis),
         *describe_failed(analysis),
         *describe_impossible(analysis),
+        *describe_tools(analysis),
         *(
             f"{flag.where['arm']} in block {flag.where['block']} {word(flag)}."
             for flag in analysis.excluded
