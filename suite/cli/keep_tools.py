@@ -1,5 +1,5 @@
-"""The outputs of others' tools into a campaign's folder: of files that somebody named, and of what is run here
-before anything is measured."""
+"""The outputs of others' tools into a campaign's folder: of files that somebody named, and of what is run
+here before anything is measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from suite.cells.traits import WITH_VERDICTS
 from suite.cli.receipts.hiding import keep_output, keep_words
 from suite.codec import Malformed
 from suite.errors import CrossoverError, UsageError
-from suite.host.campaign.options import Options
 from suite.host.campaign.store import Store
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS, FIRST
@@ -84,35 +83,41 @@ def keep_named(store: Store, words: Sequence[str]) -> set[str]:
 
 
 def _list_kept(folder: Path) -> Iterator[tuple[str, bytes]]:
-    with Folder.open(folder) as door, contextlib.suppress(FileNotFoundError):
-        with door.inside(FOLDER) as inner:
-            yield from [(name, inner.read(name)) for name in inner.names()]
+    with (
+        Folder.open(folder) as door,
+        contextlib.suppress(FileNotFoundError),
+        door.inside(FOLDER) as inner,
+    ):
+        yield from [(name, inner.read(name)) for name in inner.names()]
 
 
 def keep_here(
     store: Store,
     engine: Engine,
     drawn: Campaign,
-    options: Options,
+    asked: str | None,
+    *,
     named: Collection[str],
     say: Say,
 ) -> None:
     """Runs what of the tools is here, and keeps what they print, or why they print nothing.
 
     Only where an arm has a GPU, and that is proven to be this machine's; those that take a minute only where
-    the profile gives verdicts, and nobody ``named`` a file of theirs.
+    the profile gives verdicts, and nobody ``named`` a file of theirs.  ``asked`` is the value of GPU.
     """
     if engine.is_here is not True or not any(drawn.arm(name).gpu for name in drawn.arms):
         return
     # An instance (MIG) has no number of its own.
-    gpu = None if options.gpu == ALL_GPUS else (options.gpu or FIRST).partition(":")[0]
+    gpu = None if asked == ALL_GPUS else (asked or FIRST).partition(":")[0]
     endings = dict(FILES.values())
     without = {*named} & {*LONG} if drawn.profile in WITH_VERDICTS else LONG
     for stem, content, trouble in run_tools(gpu, without, say):
         try:
             files = {f"{stem}.{endings[stem]}": keep_output(recognise(content))}
         except Malformed as error:
-            why = ": ".join(filter(None, [trouble, error.where, error.complaint]))
+            why = trouble or ": ".join(
+                filter(None, [error.where, f"what it printed {error.complaint}"])
+            )
             say(f"{stem} gave nothing: {why}")
             files = {f"{stem}.txt": keep_words(f"{why}\n")}
         store.write_reports({f"{FOLDER}/{name}": text for name, text in files.items()})

@@ -196,7 +196,7 @@ def run_campaign(
     store.write_reports(bills)
     named = keep_named(store, options.evidence)
     if measure is None and not resumed:
-        keep_here(store, here.engine, drawn, options, named, terminal.say)
+        keep_here(store, here.engine, drawn, options.gpu, named=named, say=terminal.say)
     hooks = AnalysisHooks(
         # Pictures take seconds, which the campaign would pay for after every block.
         build_reports=lambda: write_reports(store, pictures=False),

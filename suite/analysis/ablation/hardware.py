@@ -118,10 +118,9 @@ def _find_copied(index: CellIndex, arm: str) -> float | None:
     rates = []
     for summary, size, copying in list_copies(index, arm, "copy-in", "copy-out"):
         called, own = index.seconds(summary, arm), index.seconds(summary, index.cpu)
-        if copying <= 0 and is_under(called, own):
-            copying = called or 0.0
-        if copying > 0:
-            rates.append(derive_rate(size, copying))
+        seconds = (called or 0.0) if copying <= 0 and is_under(called, own) else copying
+        if seconds > 0:
+            rates.append(derive_rate(size, seconds))
     return max(filter(None, rates), default=None)
 
 

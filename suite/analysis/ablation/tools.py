@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 
 from suite.analysis.ablation.cell_index import CellIndex
-from suite.analysis.ablation.hardware import list_copies
+from suite.analysis.ablation.hardware import LANE, list_copies
 from suite.analysis.campaign.plausibility import take_first
 from suite.analysis.campaign.proof import GPU_UUID
 from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.result.arms import Span
 from suite.analysis.result.numbers import derive_rate
 from suite.analysis.result.tools import CopyBeside, CopyVerdict, Tool, Tools, Way
@@ -41,12 +42,25 @@ def find_tools(summary: Summary, index: CellIndex) -> Tools | None:
         if (beside := _compare(index, arm, way, tool, theirs))
     )
     flags = (*_flag_outputs(summary, arms, outputs), *map(_flag_copy, copies))
-    return Tools(outputs=outputs, copies=copies, flags=tuple(filter(None, flags)))
+    return Tools(
+        outputs=outputs,
+        carries=_find_carried(summary, arms, outputs),
+        copies=copies,
+        flags=tuple(filter(None, flags)),
+    )
 
 
-def _compare(
-    index: CellIndex, arm: str, way: Way, tool: Tool, theirs: Span
-) -> CopyBeside | None:
+def _find_carried(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) -> float | None:
+    """What the fastest link carries: as it was seen under load, or as nvidia-smi has it at best."""
+    seen = [sum_up(list(summary.counted[arm].values())).gpu for arm in arms]
+    links = [(gpu.pcie_generation, gpu.pcie_lanes) for gpu in seen if gpu]
+    if not any(generation for generation, _ in links):
+        links = [(gpu.generation_most, gpu.lanes) for tool in outputs for gpu in tool.gpus]
+    rates = (LANE.get(generation or 0.0, 0.0) * (lanes or 0.0) for generation, lanes in links)
+    return max(filter(None, rates), default=None)
+
+
+def _compare(index: CellIndex, arm: str, way: Way, tool: Tool, theirs: Span) -> CopyBeside | None:
     """Our best copy beside theirs; None: none was measured."""
     called, copied = [], []
     for cell, size, copying in list_copies(index, arm, way):
@@ -101,8 +115,8 @@ def _flag_outputs(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) 
     for tool in outputs:
         own = [gpu for gpu in tool.gpus if gpu.identity in ours]
         if tool.driver and drivers and tool.driver not in drivers:
-            told = {"theirs": tool.driver, "ours": sorted(drivers)}
-            yield raise_flag("output-driver", where, file=tool.file, **told)
+            theirs, measured = tool.driver, sorted(drivers)
+            yield raise_flag("output-driver", where, file=tool.file, theirs=theirs, ours=measured)
         # Of an instance (MIG) ours is the instance's; of others either side may not know it.
         known = all(gpu.identity and not gpu.mig for gpu in tool.gpus)
         if tool.gpus and ours and not own and known:
@@ -110,15 +124,10 @@ def _flag_outputs(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) 
             continue
         for gpu in own or tool.gpus:
             if gpu.faults:
-                told = {"device": gpu.name or "a GPU", "faults": gpu.faults}
-                yield raise_flag("tool-faults", where, file=tool.file, **told)
-        failed = [test for test in tool.tests if test.outcome == "failed"]
+                device = gpu.name or "a GPU"
+                yield raise_flag(
+                    "tool-faults", where, file=tool.file, device=device, faults=gpu.faults
+                )
+        failed = [": ".join([t.name, *t.said[:1]]) for t in tool.tests if t.outcome == "failed"]
         if failed:
-            said = [words for test in failed for words in test.said]
-            yield raise_flag(
-                "diag-failed",
-                where,
-                file=tool.file,
-                failed=[test.name for test in failed],
-                **({"said": said[0]} if said else {}),
-            )
+            yield raise_flag("diag-failed", where, file=tool.file, failed=failed)

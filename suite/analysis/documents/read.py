@@ -95,17 +95,19 @@ def load_campaign(folder: Path) -> LoadedCampaign:
 
 def _load_tools(folder: Folder) -> tuple[Tool, ...]:
     """What the kept outputs of others' tools say; nothing where there are none."""
-    tools = []
     with contextlib.suppress(FileNotFoundError), folder.inside(FOLDER) as inner:
         names = [name for name in inner.names() if OWN[FOLDER].fullmatch(name)]
         if len(names) > MOST_OUTPUTS:
             _refuse(FOLDER, "", f"holds {len(names)} outputs of tools; {MOST_OUTPUTS} are the most")
-        for name in names:
-            try:
-                tools.append(read_tool(name, inner.read(name)))
-            except Malformed as error:
-                _refuse(f"{FOLDER}/{name}", error.where, error.complaint)
-    return order_tools(tools)
+        return order_tools(_load_tool(inner, name) for name in names)
+    return ()
+
+
+def _load_tool(folder: Folder, name: str) -> Tool:
+    try:
+        return read_tool(name, folder.read(name))
+    except Malformed as error:
+        _refuse(f"{FOLDER}/{name}", error.where, error.complaint)
 
 
 def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:

@@ -1,8 +1,8 @@
 """What others' tools print, read: ``nvidia-smi -q -x``, ``dcgmi diag -j`` and ``nvbandwidth -j``.
 
-Recognised by what it holds, whatever the file is called.  Drivers, DCGM 2 to 4 and nvbandwidth 0.5 to 0.8 write
-it differently; what is not there is unknown.  Such a file can be anybody's: an XML's DTD is never read, so
-that it declares no entity, and what is nested deeply, or is more than any tool prints, is refused.
+Recognised by what it holds, whatever the file is called.  Drivers, DCGM 2 to 4 and nvbandwidth 0.5 to 0.8
+write it differently; what is not there is unknown.  Such a file can be anybody's: an XML's DTD is never read,
+so that it declares no entity, and what is nested deeply, or is more than any tool prints, is refused.
 """
 
 from __future__ import annotations
@@ -168,9 +168,7 @@ def _read_json(text: str) -> Output:
             value = _tidy(codec.decode_json(text[start:end]))
         except json.JSONDecodeError as error:
             where = f"line {error.lineno}, column {error.colno}"
-            trouble = trouble or Malformed(
-                "", f"not JSON, or cut short: {error.msg} at {where}"
-            )
+            trouble = trouble or Malformed("", f"not JSON, or cut short: {error.msg} at {where}")
             continue
         for where, complaint in codec.judge_values(value):
             raise Malformed(where, complaint)
@@ -247,7 +245,7 @@ _PENDING = (
     *("remapped_row_pending", "remapped_row_failure", "pending_blacklist", "pending_retirement"),
     *("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory"),
 )
-"""Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be, or can't be, mended."""
+"""Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be mended, or can't."""
 
 _SLOWED = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 """Reasons of a lower clock that a card in order does not have while it idles."""
@@ -258,7 +256,8 @@ def _read_gpu(gpu: ET.Element) -> ToolGpu:
         return next(filter(None, (_say(gpu.findtext(path)) for path in paths)), None)
 
     def number(*paths: str) -> float | None:
-        return next(filter(None.__ne__, (_read_number(gpu.findtext(path)) for path in paths)), None)
+        told = (_read_number(gpu.findtext(path)) for path in paths)
+        return next((value for value in told if value is not None), None)
 
     ecc = text("ecc_mode/current_ecc")
     counts = {
@@ -319,7 +318,7 @@ def _add_errors(counts: ET.Element | None, kind: str) -> float | None:
 
 
 def _read_diag(value: Mapping[str, Any]) -> dict[str, Any]:
-    runs = value["iterations"] if "iterations" in value else [value]
+    runs = value.get("iterations", [value])
     diags = [diag for run in runs if isinstance(run, dict) and (diag := _find_diag(run))]
     if not diags:
         return {"failed": "no test ran"}
@@ -333,7 +332,9 @@ def _read_diag(value: Mapping[str, Any]) -> dict[str, Any]:
             results = [*_as_dicts(test.get("results")), _as_dict(test.get("test_summary"))]
             outcomes.setdefault(name, []).extend(map(_read_result, filter(None, results)))
     worst = {name: _judge([outcome for outcome, _ in of]) for name, of in outcomes.items()}
-    said = {name: tuple(dict.fromkeys(w for _, ws in of for w in ws)) for name, of in outcomes.items()}
+    said = {
+        name: tuple(dict.fromkeys(w for _, ws in of for w in ws)) for name, of in outcomes.items()
+    }
     tests = [
         ToolTest(name=name, outcome=outcome, said=said[name])
         for name, outcome in worst.items()

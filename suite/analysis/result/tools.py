@@ -23,9 +23,9 @@ class ToolGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A GPU as nvidia-smi tells of it; None: it does not say.
 
     ``identity`` is the hash of its UUID.  Errors that ECC ``corrected`` or could not correct are since the
-    driver was loaded, those ``…_ever`` in the card's life; ``replaced`` are rows or pages of memory that spare
-    ones stand in for.  ``clock_most_mhz`` is of the multiprocessors; ``generation_most`` and ``lanes`` are
-    the link's at best, and as it is.  ``faults`` are by name what is not as it should be on a card that
+    driver was loaded, those ``…_ever`` in the card's life; ``replaced`` are rows or pages of memory that
+    spare ones stand in for.  ``clock_most_mhz`` is of the multiprocessors; ``generation_most`` and ``lanes``
+    are the link's at best, and as it is.  ``faults`` are by name what is not as it should be on a card that
     idles.
     """
 
@@ -58,8 +58,8 @@ class ToolTest(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Tool(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The output of one tool, kept in ``file`` of the campaign's folder.
 
-    ``given``: somebody named the file, so that it may be of another day or machine; else it was run before the
-    calibration.  ``failed`` is why it gives nothing.  ``passed`` and ``skipped`` count DCGM's tests.
+    ``given``: somebody named the file, so that it may be of another day or machine; else it was run before
+    the calibration.  ``failed`` is why it gives nothing.  ``passed`` and ``skipped`` count DCGM's tests.
     ``rates`` are by way what nvbandwidth's copies from pinned memory reach, in bytes a second, over its GPUs.
     """
 
@@ -94,8 +94,13 @@ class CopyBeside(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Tools(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Every output that is kept, copies beside ours, and what of it a reader must not miss."""
+    """Every output that is kept, copies beside ours, and what of it a reader must not miss.
+
+    ``carries`` is what the link of the fastest GPU carries in one direction, as its driver reports it, in
+    bytes a second: under load, or else at best.
+    """
 
     outputs: tuple[Tool, ...] = ()
+    carries: float | None = None
     copies: tuple[CopyBeside, ...] = ()
     flags: tuple[Flag, ...] = ()

@@ -63,4 +63,6 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
 def _is_measured(name: str) -> bool:
     """Whether a file is none that is made of others: the plan, a document, a log, a tool's output."""
     derived = DERIVED - {PLAN}
-    return name.startswith((f"{FOLDER}/", "logs/")) or (name.endswith(".json") and name not in derived)
+    return name.startswith((f"{FOLDER}/", "logs/")) or (
+        name.endswith(".json") and name not in derived
+    )

@@ -70,11 +70,14 @@ def keep_words(text: str) -> str:
 
 
 _NAMING = re.compile(
-    r"serial|uuid|guid|^pdi$|host_?(id|name)|process_name|user|account(s|ed_\w+)?$|^vm_|chassis", re.IGNORECASE
+    r"serial|uuid|guid|^pdi$|host_?(id|name)|process_name|user|account(s|ed_\w+)?$|^vm_|chassis",
+    re.IGNORECASE,
 )
 """Elements and fields of tools' outputs that name a machine, a card, a person or a process."""
 
-_KEPT = re.compile(r"\s*|n/a|none|(GPU|MIG)-((sha256|hmac):[0-9a-f]{16}|#[0-9a-f]{8})", re.IGNORECASE)
+_KEPT = re.compile(
+    r"\s*|n/a|none|(GPU|MIG)-((sha256|hmac):[0-9a-f]{16}|#[0-9a-f]{8})", re.IGNORECASE
+)
 """What such a one may say: nothing, or a hash that stands for a UUID."""
 
 

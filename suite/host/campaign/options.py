@@ -45,7 +45,8 @@ class Options:
     ``words`` are the options that were given, by name, as they were written; everything else follows from
     them, so that `give` is the only way to change one.  ``cpus`` None: all; ``budget_s`` None: no end;
     ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in ``currency``.
-    ``evidence`` are files of others' tools.  A ``script`` is asked about with its ``args``, the folder ``data`` and the lock ``requirements``.
+    ``evidence`` are files of others' tools.  A ``script`` is asked about with its ``args``, the folder
+    ``data`` and the lock ``requirements``.
     """
 
     words: Mapping[str, str] = field(default_factory=dict)

@@ -36,7 +36,7 @@ class Command(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """What a tool wrote to standard output, and what it has to say where that is not an output."""
+    """What a tool wrote to standard output, and what went wrong with it, if anything did."""
 
     stem: str
     content: bytes
@@ -99,14 +99,16 @@ def _run(words: list[str], limit_s: float, environment: dict[str, str]) -> tuple
             return b"", f"printed over {MOST_BYTES >> 20} MiB"
         diary.seek(0)
         said = " ".join((diary.read(_SHOWN) or content[-_SHOWN:]).decode(errors="replace").split())
-        return content, trouble or f"exit code {child.returncode}{said and f': {said}'}"
+        if child.returncode and not trouble:
+            trouble = f"exit code {child.returncode}{said and f': {said}'}"
+        return content, trouble
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Ends a tool and all that it started, if it has not ended."""
+    if child.poll() is not None:
+        return
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if child.poll() is not None:
-            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from suite.analysis.result.arms import WatchedGpu
+from suite.analysis.result.arms import Span, WatchedGpu
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.tools import CopyBeside, Tool, ToolGpu
 from suite.report.text.evidence import fill
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_power, show_rate
+from suite.report.text.units import show_percent, show_power, show_rate
 from suite.report.text.wording import word
 
-_WORDS, _HEADS = TEXTS["tools"], ("tool", "what", "it says", "measured here", "beside each other")
+_WORDS, _HEADS = TEXTS["tools"], ("what", "it says", "measured here", "beside each other")
 
 MOST_TESTS = 10
 """No more tests that did not pass are listed; the rest is counted."""
@@ -22,7 +22,9 @@ MOST_TESTS = 10
 
 def describe_tools(analysis: Analysis) -> list[str]:
     """What a reader must not miss of it."""
-    return [f"{word(flag)}." for flag in analysis.tools.flags] if analysis.tools else []
+    flags = analysis.tools.flags if analysis.tools else ()
+    # Of several GPUs that are alike one sentence.
+    return list(dict.fromkeys(f"{word(flag)}." for flag in flags))
 
 
 def write_tools(page: Page, analysis: Analysis) -> None:
@@ -40,8 +42,8 @@ def _list_rows(analysis: Analysis, tool: Tool) -> Iterator[Row]:
     name = _name_tool(tool)
 
     def make(what: str, says: str, here: str = "", beside: str = "") -> Row:
-        cells = (name, what, says or NO_NUMBER, here or NO_NUMBER, beside or NO_NUMBER)
-        return dict(zip(_HEADS, cells, strict=True))
+        texts = (text or NO_NUMBER for text in (what, says, here, beside))
+        return {"tool": name, **dict(zip(_HEADS, texts, strict=True))}
 
     if tool.failed:
         yield make(_WORDS["nothing"], f"nothing: {tool.failed}")
@@ -62,11 +64,11 @@ def _list_rows(analysis: Analysis, tool: Tool) -> Iterator[Row]:
         yield make(_WORDS["tests"], f"{len(tool.tests) - MOST_TESTS} more that did not pass")
     for way, span in tool.rates.items():
         what = _WORDS["copy"].format(way=TEXTS["ways"][way])
-        ends = dict.fromkeys(show_rate(end, "byte", 1.0) or "" for end in (span.low, span.high))
+        says = _describe_rates(span, analysis.tools.carries) if analysis.tools else ""
         copies = analysis.tools.copies if analysis.tools else ()
         own = [copy for copy in copies if (copy.file, copy.way) == (tool.file, way)]
-        for copy in own or [None]:
-            yield make(what, " to ".join(ends), *(_describe_copy(copy) if copy else ()))
+        for here, beside in map(_describe_copy, own) if own else [("", "")]:
+            yield make(what, says, here, beside)
 
 
 def _name_tool(tool: Tool) -> Cell:
@@ -75,6 +77,16 @@ def _name_tool(tool: Tool) -> Cell:
     how = "a file that EVIDENCE named" if tool.given else "run before the calibration"
     version = f" {tool.version}" if tool.version else ""
     return Cell(f"{tool.name}{version}", (f"{tool.file}: {how}{taken}",))
+
+
+def _describe_rates(span: Span, carries: float | None) -> str:
+    """Their rates, and their share of what the link carries."""
+    ends = dict.fromkeys(show_rate(end, "byte", 1.0) or "" for end in (span.low, span.high))
+    text = " to ".join(ends)
+    if carries is not None:
+        share, link = show_percent(span.high / carries), show_rate(carries, "byte", 1.0)
+        text += f", {share} of the {link} that the link carries as the driver reports it"
+    return text
 
 
 def _describe_copy(copy: CopyBeside) -> tuple[str, str]:
@@ -99,7 +111,7 @@ def _describe_memory(gpu: ToolGpu) -> str:
         counts += [f"{ever:,.0f} in the card's life"] if ever is not None else []
         parts += [f"{name} {', '.join(counts)}"] if counts else []
     if gpu.replaced is not None:
-        parts.append(f"{gpu.replaced:,.0f} rows or pages replaced")
+        parts.append(f"rows or pages replaced: {gpu.replaced:,.0f}")
     return "; ".join(parts)
 
 

@@ -157,6 +157,7 @@ _SHOWN: Shown = {
     "part": {"suite": "the suite's measured part ", "image": "the image ", "facts": ""}.__getitem__,
     "sharing": TEXTS["sharing"].__getitem__,
     "remapping": lambda failed: ", and no spare rows are left for them" if failed else "",
+    "joined": "; ".join,
     "faults": lambda names: ", ".join(TEXTS["faults"].get(name, name) for name in names),
     "way": TEXTS["ways"].__getitem__,
     "listed": lambda names: f": {', '.join(names)}" if names else "",
