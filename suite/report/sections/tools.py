@@ -42,8 +42,10 @@ def _list_rows(analysis: Analysis, tool: Tool) -> Iterator[Row]:
     name = _name_tool(tool)
 
     def make(what: str, says: str, here: str = "", beside: str = "") -> Row:
-        texts = (text or NO_NUMBER for text in (what, says, here, beside))
-        return {"tool": name, **dict(zip(_HEADS, texts, strict=True))}
+        cells: dict[str, str | Cell] = {"tool": name}
+        for head, text in zip(_HEADS, (what, says, here, beside), strict=True):
+            cells[head] = text or NO_NUMBER
+        return cells
 
     if tool.failed:
         yield make(_WORDS["nothing"], f"nothing: {tool.failed}")
@@ -54,7 +56,7 @@ def _list_rows(analysis: Analysis, tool: Tool) -> Iterator[Row]:
     ]
     for what, (theirs, ours) in _GPU_ROWS.items() if tool.gpus else ():
         yield make(_WORDS[what], _count(map(theirs, tool.gpus)), _join(map(ours, watched)))
-    outcomes = Counter(test.outcome for test in tool.tests)
+    outcomes = Counter[str](test.outcome for test in tool.tests)
     counts = {"passed": tool.passed, **outcomes, "skipped": tool.skipped}
     if told := ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count):
         yield make(_WORDS["tests"], told)
