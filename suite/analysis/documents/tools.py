@@ -56,6 +56,12 @@ _DEEPEST = 50
 MOST_OUTPUTS = 20
 """In a campaign's folder."""
 
+_MOST_GPUS = 128
+"""Of a machine; a rack's has 72."""
+
+_MOST_SAID = 5
+"""Sentences of DCGM's on a test, the same of several GPUs once."""
+
 _TRIES = 20
 """Lines of a log before the JSON that look like its beginning."""
 
@@ -155,6 +161,10 @@ def _demand_shallow(root: ET.Element) -> None:
         level = [child for element in level for child in element]
 
 
+_ENDS = json.JSONDecoder(parse_int=len)
+"""Only finds where an object ends: Python refuses to convert thousands of digits."""
+
+
 def _read_json(text: str) -> Output:
     """The first object that is a tool's output; what else there is of braces can be a log's."""
     trouble: Malformed | None = None
@@ -164,7 +174,7 @@ def _read_json(text: str) -> Output:
             continue
         try:
             start = text.index("{", begin)
-            _, end = json.JSONDecoder().raw_decode(text, start)
+            _, end = _ENDS.raw_decode(text, start)
             value = _tidy(codec.decode_json(text[start:end]))
         except json.JSONDecodeError as error:
             where = f"line {error.lineno}, column {error.colno}"
@@ -230,7 +240,10 @@ def order_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
 
 
 def _read_smi(root: ET.Element) -> dict[str, Any]:
-    gpus = tuple(map(_read_gpu, root.iter("gpu")))
+    elements = list(root.iter("gpu"))
+    if len(elements) > _MOST_GPUS:
+        raise Malformed("", f"lists {len(elements)} GPUs; {_MOST_GPUS} are the most")
+    gpus = tuple(map(_read_gpu, elements))
     driver = _say(root.findtext("driver_version"))
     return {
         "version": driver,
@@ -336,7 +349,7 @@ def _read_diag(value: Mapping[str, Any]) -> dict[str, Any]:
         name: tuple(dict.fromkeys(w for _, ws in of for w in ws)) for name, of in outcomes.items()
     }
     tests = [
-        ToolTest(name=name, outcome=outcome, said=said[name])
+        ToolTest(name=name, outcome=outcome, said=said[name][:_MOST_SAID])
         for name, outcome in worst.items()
         if outcome in {"failed", "warned"}
     ]

@@ -98,10 +98,11 @@ def test_nvbandwidth_tells_a_rate_for_each_gpu(text: str, span: tuple[float, flo
 def test_nvbandwidth_that_measured_nothing_says_why() -> None:
     tool = read(BANDWIDTH, tools.bandwidth(testcases=None, error="CUDA_ERROR_NO_DEVICE"))
     assert (tool.failed, tool.rates) == ("CUDA_ERROR_NO_DEVICE", {})
-    # A mean over no number is written as none.
-    odd = tools.bandwidth().replace('"sum": 1.0', '"average": NaN')
-    assert read(BANDWIDTH, odd).failed is None
-    assert "NaN" not in write(recognise(odd.encode()))
+    # A mean over no number is written as none, and no number is too long.
+    for number in ("NaN", "-Infinity", "1" * 9999, "1e999"):
+        odd = tools.bandwidth().replace('"sum": 1.0', f'"average": {number}')
+        assert read(BANDWIDTH, odd).failed is None
+        assert '"average": null' in write(recognise(odd.encode()))
 
 
 OUTPUTS = {SMI: tools.smi(), DIAG: tools.diag(), BANDWIDTH: tools.bandwidth()}
