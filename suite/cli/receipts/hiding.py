@@ -83,8 +83,8 @@ _KEPT = re.compile(
 
 def _hide_output(output: Output, secrets: list[tuple[str, str]]) -> str:
     def change(name: str, text: str) -> str:
-        if _NAMING.search(name):
-            return text if _KEPT.fullmatch(text) else "hidden"
+        if _NAMING.search(name) and not _KEPT.fullmatch(text):
+            return "hidden"
         return str(_hide_value(text, secrets, name))
 
     return write(output._replace(value=map_texts(output.value, change)))

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from suite import codec
 from suite.analysis.documents.read import load_campaign
+from suite.analysis.documents.tools import read_tool, recognise
 from suite.cli.receipts import hiding
 from suite.errors import DocumentError
 from suite.host.engine import GpuRequest
@@ -242,6 +244,19 @@ def test_more_outputs_than_a_campaign_has_are_not_read(folder: Path) -> None:
         )
     with pytest.raises(DocumentError, match="holds 33 outputs of tools; 20 are the most"):
         load_campaign(folder)
+
+
+def test_a_gpu_is_the_same_in_its_document_and_in_an_output_once_both_are_hidden() -> None:
+    fact = codec.hash_uuid(tools.UUID)
+    document = json.dumps({"facts": {"gpu.0.uuid": fact}})
+    kept = hiding.keep_output(recognise(tools.smi().encode()))
+    assert f"<uuid>GPU-{fact}</uuid>" in kept
+    hidden = hiding.hide({"cuda-01.json": document, "evidence/nvidia-smi.xml": kept})
+    (identity,) = json.loads(hidden["cuda-01.json"])["facts"].values()
+    assert identity.startswith("#")
+    output = read_tool("nvidia-smi.xml", hidden["evidence/nvidia-smi.xml"].encode())
+    assert [gpu.identity for gpu in output.gpus] == [identity]
+    assert hiding.hide(hidden) == hidden
 
 
 def test_a_bundle_has_them_and_names_nobody(
