@@ -54,6 +54,9 @@ OWN = {
         r"|cells\.csv|manifest\.sha256",
         re.ASCII,
     ),
+    "evidence": re.compile(
+        r"(given-)?(nvidia-smi|dcgmi|nvbandwidth)(-\d{1,2})?\.(xml|json|txt)", re.ASCII
+    ),
     "logs": re.compile(r"[\w.-]+-\d{2,}\.log", re.ASCII),
     "plots": re.compile(r"[\w-]+\.(svg|png)", re.ASCII),
     "sbom": re.compile(r"[\w.-]+\.cdx\.json", re.ASCII),

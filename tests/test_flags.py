@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from msgspec import Struct, structs
 
-from suite import flags
+from suite import codec, flags
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.validity import OF_CELLS
 from suite.analysis.documents.read import LoadedCampaign
+from suite.analysis.documents.tools import read_tool
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
@@ -37,6 +38,7 @@ from tests.changes import (
     tell,
     watch,
 )
+from tests.fakes import tools
 from tests.kept import GPU_WELL, make_kept
 from tests.kept import drop as fall
 from tests.rendering import load
@@ -259,7 +261,22 @@ def make_campaigns() -> list[LoadedCampaign]:
         make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),
         make(change=invoke(engine={"cores": 8, "cores_withheld": 7})),
         load(*make_kept({"cuda": {"product": replace(GPU_WELL, share=fall(40.0, 1.0, 0.6))}})),
+        hear_tools(),
     ]
+
+
+def hear_tools() -> LoadedCampaign:
+    """A campaign beside which every tool says something else."""
+    outputs = {
+        "nvidia-smi.xml": tools.smi(hw_slowdown="Active"),
+        "given-nvidia-smi.xml": tools.smi("535.1.2", uuid=tools.OTHER_UUID),
+        "dcgmi.json": tools.diag(Memory="bad pages"),
+        "nvbandwidth.json": tools.bandwidth(["1.0"]),
+    }
+    facts = {"gpu.0.uuid": codec.hash_uuid(tools.UUID), "gpu.driver": "580.11.22"}
+    read = [read_tool(n, codec.hide_uuids(text).encode()) for n, text in outputs.items()]
+    copies = [price("copy", 1.0, "copy", 2.0**28, direction="to-device")]
+    return replace(make(cells=copies, change=hurry(0.05, facts)), tools=tuple(read))
 
 
 def calibrate() -> LoadedCampaign:

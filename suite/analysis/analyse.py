@@ -19,6 +19,7 @@ from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.sustained import find_sustained
+from suite.analysis.ablation.tools import find_tools
 from suite.analysis.ablation.waterfall import (
     build_waterfalls,
     find_naive_gaps,
@@ -238,6 +239,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         elsewhere=tuple(row for row in published if row.script in {own.of for own in posted}),
         limits=tuple(flag_limits(index, summary.places, limits)),
         hardware=(*find_hardware(summary, index), *flag_expected(expected, summary.places)),
+        tools=find_tools(summary, index),
         price=price,
         sustained=sustained,
     )

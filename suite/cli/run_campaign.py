@@ -13,6 +13,7 @@ from suite.analysis.documents.read import load_campaign
 from suite.analysis.documents.telemetry import join_document
 from suite.cli.engines import check_custom, open_engine, settle_custom, settle_gpu
 from suite.cli.fleet.end import leave_end
+from suite.cli.keep_tools import keep_here, keep_named, read_named
 from suite.cli.terminal import Terminal, answer_kept
 from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
 from suite.fingerprint import SUITE
@@ -149,6 +150,7 @@ def start_campaign(
     """
     check_custom(options, options.arms)
     read_salt()  # an unusable secret is refused before anything begins
+    read_named(options.evidence)
     with engine_alone(options) as here:
         engine, say = here.engine, here.terminal.say
         if options.gpu == ALL_GPUS and len(gpus := find_gpus(engine)) == 1:
@@ -194,6 +196,9 @@ def run_campaign(
         image = replace(next(iter(images.values())), lock=lock_identity(lock))
         bills[name_bill("requirements")] = write_bill("requirements", image, lock.parent)
     store.write_reports(bills)
+    named = keep_named(store, options.evidence)
+    if measure is None and not resumed:
+        keep_here(store, here.engine, drawn, options.gpu, named=named, say=terminal.say)
     hooks = AnalysisHooks(
         # Pictures take seconds, which the campaign would pay for after every block.
         build_reports=lambda: write_reports(store, pictures=False),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from suite.cli import keep_tools
 from suite.report import produce
 from tests import synthetic
 from tests.cli.shell import Shell
@@ -21,6 +22,13 @@ def _undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Pictures take a second a command; as if matplotlib were missing, but for ``drawing``."""
     if "drawing" not in request.fixturenames:
         monkeypatch.setattr(produce, "can_draw", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def _alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool of this machine's is run, but for ``path``, where tests put their own."""
+    if "path" not in request.fixturenames:
+        monkeypatch.setattr(keep_tools, "run_tools", lambda *_: iter(()))
 
 
 @pytest.fixture

@@ -21,7 +21,10 @@ import pytest
 
 from suite.analysis.analyse import compare_folders
 from suite.analysis.documents.read import load_campaign, load_document, read_summary
+from suite.analysis.documents.tools import recognise
 from suite.cli import entry, run_campaign
+from suite.cli.keep_tools import read_named
+from suite.cli.receipts.hiding import keep_output
 from suite.cli.resume import settle
 from suite.clock import Span
 from suite.codec import dump_document, dump_record
@@ -36,6 +39,7 @@ from suite.host.provision.images import DOCKER, read_specs
 from suite.host.telemetry.observer import read_lines
 from suite.report.produce import build_comparison
 from tests import golden_campaigns, synthetic
+from tests.fakes import tools
 from tests.fakes.engine import Life
 from tests.fuzz.mutations import ODD, mutate, mutate_lines
 from tests.host.campaign.flow import Flow
@@ -207,6 +211,28 @@ def try_cloud(at: Path, draw: Random) -> None:
     list(find_types(parse_cloud(text.decode(errors="replace"))))
 
 
+OUTPUTS = {
+    "nvidia-smi.xml": tools.smi(gpus=2, hw_slowdown="Active"),
+    "dcgmi.json": tools.diag(3, Memory="bad pages"),
+    "given-dcgmi.json": tools.diag(4, PCIe="slow"),
+    "nvbandwidth.json": tools.bandwidth(["12.5", "N/A"]),
+}
+
+
+def try_output(at: Path, draw: Random) -> None:
+    """An output of another tool's: named, kept, and in a folder as it is, with its report."""
+    name = draw.choice(list(OUTPUTS))
+    wrong = _write_wrong(at / "named", OUTPUTS[name].encode(), draw)
+    if draw.random() < 0.5:
+        for text in map(keep_output, read_named([str(wrong)])):
+            assert keep_output(recognise(text.encode())) == text
+        return
+    folder = _golden(at, draw)
+    (folder / "evidence").mkdir()
+    shutil.copy(wrong, folder / "evidence" / name)
+    _encode(report_folder(folder, pictures=False).files)
+
+
 OPTIONS = {
     "--profile": ("smoke", "quick", "full"),
     "--blocks": ("1", "99", "100", "1e3"),
@@ -218,6 +244,7 @@ OPTIONS = {
     "--telemetry": ("on", "off", "first"),
     "--seed": ("0", "2147483648", "-1", "1" * 5000),
     "--label": ("x", "..", "a/b", "a" * 300, "\n"),
+    "--evidence": ("x", "a b", "'", "/", "/dev/zero"),
     "--price": ("0", "0.5", "nan", "inf", "1e300", "1 EUR", "1 eur", "1 €"),
     "--engine": ("docker", "auto"),
     "--cuda-image": ("a@sha256:0", "-v", "a b"),
@@ -273,6 +300,7 @@ DOORS = (
     Door(name="the sampler's lines", attempt=try_telemetry),
     Door(name="the driver's list", attempt=try_probe),
     Door(name="docker's configuration", attempt=try_docker_config, statuses=(3,)),
+    Door(name="others' tools", attempt=try_output, statuses=(2, 5)),
     Door(name="cloud-init", attempt=try_cloud),
     Door(name="options", attempt=try_options, statuses=(3,)),
 )

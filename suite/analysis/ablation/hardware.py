@@ -242,19 +242,28 @@ def find_copied(index: CellIndex, arm: str, price: OverheadName) -> Copied | Non
     the link alone; without one a call tells of the link only where it is faster than the CPU's own copy.
     """
     found = []
-    for summary in index.prices(price):
-        size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
-        copying = trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
+    for summary, size, copying in list_copies(index, arm, price):
         values = index.values(summary, arm)
         called, traced = mean(values), copying > 0
+        taken = copying
         if not traced and is_under(called, index.seconds(summary, index.cpu)):
-            copying = called or 0.0
-        if size >= LEAST_COPY and copying > 0 and (rate := derive_rate(size, copying)):
+            taken = called or 0.0
+        if taken > 0 and (rate := derive_rate(size, taken)):
             # A trace's calls have no spread of their own: they have that of the calls that were timed.
-            seconds = divide(values, called / copying) if called else {}
-            seconds = seconds or {0: copying}
+            seconds = divide(values, called / taken) if called else {}
+            seconds = seconds or {0: taken}
             found.append(Copied(summary=summary, rate=rate, seconds=seconds, traced=traced))
     return max(found, key=lambda copied: copied.rate, default=None)
+
+
+def list_copies(
+    index: CellIndex, arm: str, way: OverheadName
+) -> Iterator[tuple[CellSummary, float, float]]:
+    """Every large copy, its bytes, and the seconds over the link alone by its trace; 0: it has none."""
+    for summary in index.prices(way):
+        size, trace = summary.cell.work.bytes or 0.0, index.trace(summary, arm) or {}
+        if size >= LEAST_COPY:
+            yield summary, size, trace.get("copy_share", 0.0) * trace.get("call_s", 0.0)
 
 
 def is_under(value: float | None, whole: float | None, share: float = 1.0) -> bool:

@@ -5,6 +5,7 @@ Whatever is wrong with a file ends in a `DocumentError` that names the file and 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -14,11 +15,14 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from suite.analysis.documents.rules import judge_membership, judge_plan
+from suite.analysis.documents.tools import FOLDER, MOST_OUTPUTS, order_tools, read_tool
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.tools import Tool
 from suite.analysis.result.why import Answer
 from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
 from suite.input_limits import RANGES
+from suite.manifest import OWN
 from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document
 from suite.model.why import SCENARIO, Inquiry
@@ -39,6 +43,7 @@ class LoadedCampaign:
     The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
     those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
     ``calibration`` is the number of the block that calibrated: 1 where that is read as if it counted.
+    ``tools`` are what others' tools say of the machine.
     """
 
     folder: str
@@ -46,6 +51,7 @@ class LoadedCampaign:
     documents: list[Document]
     controls: list[Document] = field(default_factory=list)
     calibration: int = 0
+    tools: tuple[Tool, ...] = ()
 
     @property
     def every_document(self) -> list[Document]:
@@ -74,6 +80,7 @@ def load_campaign(folder: Path) -> LoadedCampaign:
                 complaint = f"its arm, block and repeat belong into {document.name}"
                 _refuse(name, "$.invocation", complaint)
             documents.append(document)
+        tools = _load_tools(opened)
     controls = sorted({document.invocation.arm for document in documents} - set(plan.arms))
     order = [*plan.arms, *controls]
     documents.sort(key=lambda document: _place(document, order))
@@ -82,7 +89,25 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         campaign=plan,
         documents=[document for document in documents if document.invocation.arm in plan.arms],
         controls=[document for document in documents if document.invocation.arm in controls],
+        tools=tools,
     )
+
+
+def _load_tools(folder: Folder) -> tuple[Tool, ...]:
+    """What the kept outputs of others' tools say; nothing where there are none."""
+    with contextlib.suppress(FileNotFoundError), folder.inside(FOLDER) as inner:
+        names = [name for name in inner.names() if OWN[FOLDER].fullmatch(name)]
+        if len(names) > MOST_OUTPUTS:
+            _refuse(FOLDER, "", f"holds {len(names)} outputs of tools; {MOST_OUTPUTS} are the most")
+        return order_tools(_load_tool(inner, name) for name in names)
+    return ()
+
+
+def _load_tool(folder: Folder, name: str) -> Tool:
+    try:
+        return read_tool(name, folder.read(name))
+    except Malformed as error:
+        _refuse(f"{FOLDER}/{name}", error.where, error.complaint)
 
 
 def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:

@@ -14,6 +14,7 @@ from suite.analysis.result.findings import Elsewhere, Finding, Tag, Waterfall
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.analysis.result.sustained import Sustained
+from suite.analysis.result.tools import Tools
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
@@ -209,9 +210,9 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
     measured; ``hardware`` is what there is to say of the GPUs and of what they should give, good or bad.
-    ``elsewhere`` is what others published of scripts that were measured here.  ``price`` is None where none was
-    given, and no finding is a cost then.  ``sustained`` are the cells that were kept going, which are none of
-    ``cells``.
+    ``elsewhere`` is what others published of scripts that were measured here, ``tools`` what others' tools
+    say, where their outputs are kept.  ``price`` is None where none was given, and no finding is a cost then.
+    ``sustained`` are the cells that were kept going, which are none of ``cells``.
     Durations in seconds, sizes in bytes, ratios of times: under 1 the arm is faster than the first.
     """
 
@@ -241,6 +242,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     elsewhere: tuple[Elsewhere, ...] = ()
     limits: tuple[Flag, ...] = ()
     hardware: tuple[Flag, ...] = ()
+    tools: Tools | None = None
     price: Price | None = None
     sustained: tuple[Sustained, ...] = ()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from suite.analysis.documents.read import load_campaign
 from suite.cli.fleet.asked import demand_same_plan
+from suite.cli.keep_tools import read_named
 from suite.cli.resume import demand_same_custom, settle
 from suite.cli.run_campaign import (
     conclude,
@@ -51,6 +52,7 @@ def _resume(folder: Path, options: Options) -> int:
         )
     demand_same_plan(folder, options.words, loaded.campaign)
     options = settle(options, loaded.campaign, loaded.documents)
+    read_named(options.evidence)
     drawn = resume_plan(loaded.campaign, blocks=options.blocks)
     store = Store(folder)
     with engine_alone(options.give(results=str(folder.resolve().parent))) as here:

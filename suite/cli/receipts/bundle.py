@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 from suite.analysis.documents.read import DERIVED, load_plan
+from suite.analysis.documents.tools import FOLDER
 from suite.cli.receipts.archive import pack
 from suite.cli.receipts.check import check_folder
 from suite.cli.receipts.hiding import hide
@@ -60,6 +61,8 @@ def make_bundle(folder: Path, *, identify: bool, key: Path | None) -> tuple[str,
 
 
 def _is_measured(name: str) -> bool:
-    """Whether a file is none that a report is made of: the plan, a document, a log."""
+    """Whether a file is none that is made of others: the plan, a document, a log, a tool's output."""
     derived = DERIVED - {PLAN}
-    return name.startswith("logs/") or (name.endswith(".json") and name not in derived)
+    return name.startswith((f"{FOLDER}/", "logs/")) or (
+        name.endswith(".json") and name not in derived
+    )

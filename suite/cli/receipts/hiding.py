@@ -17,7 +17,9 @@ from typing import Any
 from suite import codec
 from suite.analysis.campaign.environment import PRIVATE
 from suite.analysis.documents.read import schema
+from suite.analysis.documents.tools import FOLDER, Output, map_texts, recognise, write
 from suite.analysis.result.arms import hash_identity
+from suite.host.machine import identity
 from suite.model import PLAN
 from suite.report.render.forms import hide_forms
 
@@ -37,10 +39,15 @@ _SHORTEST = 3
 
 def hide(texts: Mapping[str, str]) -> dict[str, str]:
     """The texts by file's name, JSON or plain, without what identifies anybody."""
-    values = {name: json.loads(text) for name, text in texts.items() if name.endswith(".json")}
+    outputs = {name for name in texts if name.startswith(f"{FOLDER}/") and name[-4:] != ".txt"}
+    documents = {name for name in texts if name.endswith(".json")} - outputs
+    values = {name: json.loads(texts[name]) for name in documents}
     secrets = _find_secrets(texts, values)
     hidden = {}
     for name, text in texts.items():
+        if name in outputs:
+            hidden[name] = _hide_output(recognise(text.encode()), secrets)
+            continue
         if name not in values:
             hidden[name] = _hide_text(text, secrets)
             continue
@@ -48,6 +55,39 @@ def hide(texts: Mapping[str, str]) -> dict[str, str]:
         same = value == values[name]
         hidden[name] = text if same else codec.dump_document(value)
     return hidden
+
+
+def keep_output(output: Output) -> str:
+    """A tool's output as it is kept in a campaign's folder: a GPU's UUID as its hash, and nothing of what
+    names this machine, its user, or anybody's process."""
+    hashed = map_texts(output.value, lambda _, text: identity.hide(text))
+    return _hide_output(output._replace(value=hashed), _find_secrets({}, {}))
+
+
+def keep_words(text: str) -> str:
+    """The same of what a tool said where it failed."""
+    return _hide_text(identity.hide(text), _find_secrets({}, {}))
+
+
+_NAMING = re.compile(
+    r"serial|uuid|guid|^pdi$|host_?(id|name)|process_name|user|account(s|ed_\w+)?$|^vm_|chassis",
+    re.IGNORECASE,
+)
+"""Elements and fields of tools' outputs that name a machine, a card, a person or a process."""
+
+_KEPT = re.compile(
+    r"\s*|n/a|none|(GPU|MIG)-((sha256|hmac):[0-9a-f]{16}|#[0-9a-f]{8})", re.IGNORECASE
+)
+"""What such a one may say: nothing, or a hash that stands for a UUID."""
+
+
+def _hide_output(output: Output, secrets: list[tuple[str, str]]) -> str:
+    def change(name: str, text: str) -> str:
+        if _NAMING.search(name) and not _KEPT.fullmatch(text):
+            return "hidden"
+        return str(_hide_value(text, secrets, name))
+
+    return write(output._replace(value=map_texts(output.value, change)))
 
 
 def _find_secrets(texts: Mapping[str, str], values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ NAMED = ("engine", "local_python", "base_image", "cuda_image")
 SETTINGS = (*NAMED, "cpus", "gpu", "telemetry", "sustain", "type")
 """Options that must not change while a campaign goes on, beside what its plan says."""
 
-_NOT_REPEATED = ("results", "resume", "local_python", "seed", "wait")
+_NOT_REPEATED = ("results", "resume", "local_python", "seed", "wait", "evidence")
 """Options that a command which repeats the campaign leaves out: folders of this machine among them."""
 
 _BY_NAME = ("script", "data", "requirements")
@@ -48,7 +48,8 @@ class Options:
     ``sustain_s`` is how long cells are kept going, which are measured then in any profile (None: as the
     profile has it); ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in
     ``currency``; ``type`` is what the cloud calls machines of this type.
-    A ``script`` is asked about with its ``args``, the folder ``data`` and the lock ``requirements``.
+    ``evidence`` are files of others' tools.  A ``script`` is asked about with its ``args``, the folder
+    ``data`` and the lock ``requirements``.
     """
 
     words: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +75,7 @@ class Options:
     currency: str = "USD"
     results: Path | None = None
     resume: Path | None = None
+    evidence: tuple[str, ...] = ()
     script: Path | None = None
     args: tuple[str, ...] = ()
     data: Path | None = None
@@ -119,8 +121,9 @@ class Options:
             currency=currency,
             results=read("results", Path),
             resume=read("resume", Path),
+            evidence=parse_words("EVIDENCE", get("evidence", "")),
             script=read("script", Path),
-            args=read("args", parse_words) or (),
+            args=parse_words("ARGS", get("args", "")),
             data=read("data", Path),
             requirements=read("requirements", Path),
             include_script="include_script" in words,
@@ -225,8 +228,8 @@ def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:
     return names
 
 
-def parse_words(text: str) -> tuple[str, ...]:
-    """The words of a text, as a shell takes them apart.
+def parse_words(name: str, text: str) -> tuple[str, ...]:
+    """The words of an option's text, as a shell takes them apart.
 
     Raises:
         UsageError: a quotation mark is not closed.
@@ -234,7 +237,7 @@ def parse_words(text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"ARGS={text[:99]!r}: {error}", "close what is open") from error
+        raise UsageError(f"{name}={text[:99]!r}: {error}", "close what is open") from error
 
 
 def parse_price(text: str) -> tuple[float, str]:

@@ -44,7 +44,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._door = Folder.open(folder)
-        for part in ("logs", "plots"):
+        for part in ("evidence", "logs", "plots"):
             # Before anything is measured that could not be written there.
             if self._door.holds(part):
                 self._door.inside(part).close()

@@ -36,6 +36,7 @@ from suite.host.gpu.refusals import (
 from suite.host.gpu.remedies import explain_refusal, find_refusal
 from suite.host.gpu.smi import (
     FIELDS,
+    WSL_SMI,
     Answer,
     Lost,
     Row,
@@ -56,9 +57,6 @@ from suite.slices import read_virtual_gpu
 
 OLDEST_DRIVER = 525
 """The first driver branch that runs CUDA 12."""
-
-WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
-"""On WSL it lies beside the driver's libraries, which is not on everybody's PATH."""
 
 NO_GPU = "there is no GPU"
 NOT_ASKED = "no requested arm uses the GPU"

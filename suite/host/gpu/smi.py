@@ -16,6 +16,9 @@ from suite.host.engine import Card
 from suite.host.gpu.refusals import PENDING
 from suite.slices import read_virtual_gpu
 
+WSL_SMI = "/usr/lib/wsl/lib/nvidia-smi"
+"""On WSL it lies beside the driver's libraries, which is not on everybody's PATH."""
+
 FIELDS = (
     *("index", "name", "driver_version", "memory.total", "uuid"),
     *("mig.mode.current", "persistence_mode", "compute_cap"),

@@ -45,6 +45,7 @@ from suite.report.sections.tables.cells import (
     write_tables,
 )
 from suite.report.sections.telemetry import describe_arms, write_energy
+from suite.report.sections.tools import describe_tools, write_tools
 from suite.report.sections.validity import write_placement, write_times, write_trust
 from suite.report.sections.verdict import write_crossovers
 from suite.report.sections.waterfalls import write_gaps, write_waterfalls
@@ -74,6 +75,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_tables(page, analysis)
     write_limits(page, analysis)
     write_sustained(page, analysis)
+    write_tools(page, analysis)
     write_costs(page, analysis)
     page.heading("Validity")
     write_limit_flags(page, analysis)
@@ -118,6 +120,7 @@ def compose_first(analysis: Analysis) -> Page:
             *describe_impossible(analysis),
             *describe_shortfalls(analysis),
             *describe_hardware(analysis),
+            *describe_tools(analysis),
             *describe_limits(analysis),
             *describe_sustained(analysis),
             *(unsound or ["Nothing was found that makes it unsound."]),

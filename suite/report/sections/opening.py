@@ -11,6 +11,7 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.limits import describe_impossible, describe_shortfalls
 from suite.report.sections.sustained import describe_falls
+from suite.report.sections.tools import describe_tools
 from suite.report.sections.validity import describe_builds
 from suite.report.text.names import name_cells
 from suite.report.text.units import join_words, show_bytes, show_duration, show_things
@@ -135,6 +136,7 @@ def warn(analysis: Analysis) -> list[str]:
         *describe_impossible(analysis),
         *describe_shortfalls(analysis),
         *describe_falls(analysis),
+        *describe_tools(analysis),
         *(
             f"{flag.where['arm']} in block {flag.where['block']} {word(flag)}."
             for flag in analysis.excluded

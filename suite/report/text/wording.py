@@ -192,6 +192,9 @@ _SHOWN: Shown = {
     "xids": lambda xids: " and ".join(name_xid(*heard) for heard in xids),
     "kept": TEXTS["kept-going"].__getitem__,
     "held": word_held,
+    "joined": "; ".join,
+    "faults": lambda names: ", ".join(TEXTS["faults"].get(name, name) for name in names),
+    "way": TEXTS["ways"].__getitem__,
     "listed": lambda names: f": {', '.join(names)}" if names else "",
 }
 """What the placeholders of flags can ask for beside what all can."""

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from suite.errors import GpuError
-from suite.host.doctor.gpu import WSL_SMI
 from suite.host.doctor.probe import Ran
 from suite.host.engine import Card, GpuRequest, Slice
 from suite.host.gpu.remedies import explain_refusal
-from suite.host.gpu.smi import FIELDS
+from suite.host.gpu.smi import FIELDS, WSL_SMI
 from tests.fakes.doctor_machine import (
     GPU_FILES,
     HOOK,
