@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,8 @@ from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
+from suite.analysis.acceptance.judge import Choose, Judge
+from suite.analysis.acceptance.sheet import Sheet
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
     describe_arm,
@@ -35,12 +37,14 @@ from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
+from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.result.why import Answer
 from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
+from suite.analysis.several.recheck import hash_samples
 from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
@@ -125,6 +129,32 @@ def compare_folders(
 def compare_again(before: Analysis, now: Analysis, seed: str) -> Versus:
     """What became of the cells of a campaign, drawn by ``seed``, that another has measured again."""
     return compare_cells([before, now], seed=seed)
+
+
+def accept_folder(
+    folder: Path,
+    sheet: Sheet,
+    others: Mapping[str, Path],
+    *,
+    catalogue: Collection[str],
+    choose: Choose,
+) -> Acceptance:
+    """A campaign beside a sheet of requirements; ``others`` are the campaigns that it names, ``catalogue`` the
+    ids of all cells of the suite.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+        UsageError: a line of the sheet is refused, or one of the folders is an inquiry's.
+    """
+    loaded = load_campaign(folder)
+    return Judge(
+        sheet=sheet,
+        analysis=analyse(loaded),
+        samples=hash_samples(loaded),
+        others={name: analyse_folder(place) for name, place in others.items()},
+        catalogue=catalogue,
+        choose=choose,
+    ).judge()
 
 
 def look(folder: Path) -> Precision:

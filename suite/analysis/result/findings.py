@@ -30,6 +30,7 @@ PARTS: tuple[PartName, ...] = ("input", "transfer", "dispatch", "compute")
 Tag = Literal[
     "best",
     "published",
+    "expected",
     "use",
     "of-peak",
     "of-roofline",
