@@ -17,7 +17,8 @@ from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.soundness import find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.waterfall import build_waterfalls, find_naive_gaps
-from suite.analysis.acceptance.judge import Choose, Judge
+from suite.analysis.acceptance.judge import Judge
+from suite.analysis.acceptance.selection import Choose, Selection
 from suite.analysis.acceptance.sheet import Sheet
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
@@ -44,8 +45,8 @@ from suite.analysis.result.several import Versus
 from suite.analysis.result.why import Answer
 from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
-from suite.analysis.several.recheck import hash_samples
 from suite.analysis.several.machines import choose_rows, compare_machines
+from suite.analysis.several.recheck import hash_samples
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
 from suite.analysis.statistics.stopping import Precision, assess
@@ -139,21 +140,21 @@ def accept_folder(
     catalogue: Collection[str],
     choose: Choose,
 ) -> Acceptance:
-    """A campaign beside a sheet of requirements; ``others`` are the campaigns that it names, ``catalogue`` the
-    ids of all cells of the suite.
+    """A campaign beside a sheet of requirements; ``others`` are the campaigns that it names, ``catalogue``
+    holds the ids of all cells of the suite.
 
     Raises:
         DocumentError: as `analyse_folder`.
         UsageError: a line of the sheet is refused, or one of the folders is an inquiry's.
     """
     loaded = load_campaign(folder)
+    analysis = analyse(loaded)
     return Judge(
         sheet=sheet,
-        analysis=analyse(loaded),
+        analysis=analysis,
         samples=hash_samples(loaded),
         others={name: analyse_folder(place) for name, place in others.items()},
-        catalogue=catalogue,
-        choose=choose,
+        selection=Selection(name=sheet.name, analysis=analysis, catalogue=catalogue, choose=choose),
     ).judge()
 
 

@@ -183,7 +183,10 @@ def print_page(name: str, document: str, sheet: Sheet = "a4") -> dict[str, str |
     Raises:
         UsageError: a library that they need is missing.
     """
-    return {f"{name}.pdf": render_pdf(document, sheet), f"{name}.docx": render_docx(document, [], sheet)}
+    return {
+        f"{name}.pdf": render_pdf(document, sheet),
+        f"{name}.docx": render_docx(document, [], sheet),
+    }
 
 
 def can_draw() -> bool:

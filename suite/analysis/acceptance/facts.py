@@ -106,7 +106,8 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
     if known.kind == "text":
         if wanted.side != "exactly" or not text.strip("*? "):
             raise QuantityError(
-                f"{text!r} is not a name that could differ", "write the whole name, with * for any letters"
+                f"{text!r} is not a name that could differ",
+                "write the whole name, with * for any letters",
             )
         return Bound(wanted=wanted, value=text)
     if known.kind == "version":

@@ -12,9 +12,8 @@ from suite.analysis.compare import MOST_BLOCKS
 from suite.analysis.statistics.estimate import find_quantile
 from suite.input_limits import RANGES
 
-PROMISE = 0.95
-"""How probable an answer has to be by so many blocks; with it nine of ten lines and more are decided, of
-hosts whose values are not normal, too (tests/bench/test_sheets.py)."""
+PROMISE = 0.9
+"""How probable an answer has to be by so many blocks (tests/bench/test_sheets.py counts how many come)."""
 
 SURE_OF_SPREAD = 0.9
 """How sure it is that the spread is no larger than what is counted on: a few blocks can agree by chance."""
@@ -54,16 +53,20 @@ Look = Callable[[int], Later]
 """What there will be after so many blocks in all."""
 
 
-def count_deciding(mean: Mean, sides: Sides, confidence: float, looks: tuple[Look, ...]) -> int | None:
-    """The fewest blocks in all after which every one of these ``looks`` ends in an answer with the probability
+def count_deciding(
+    mean: Mean, sides: Sides, confidence: float, looks: tuple[Look, ...]
+) -> int | None:
+    """The fewest blocks in all after which each of these ``looks`` ends in an answer with the probability
     `PROMISE`; None: not even `MOST`.
 
-    By what is known now the true mean is t-distributed around the measured one, and so is the one to come; of
-    the spread the upper end of its 90 % interval counts, which is one-sided.
+    By what is known now the mean to come is t-distributed around the measured one; of the spread the upper
+    end of its one-sided 90 % interval counts.
     """
     spread = math.sqrt(mean.freedom / float(special.chdtri(mean.freedom, SURE_OF_SPREAD)))
     for blocks in range(mean.n + 1, MOST + 1):
-        if all(_find_chance(mean, sides, confidence, look(blocks), spread) >= PROMISE for look in looks):
+        if all(
+            _find_chance(mean, sides, confidence, look(blocks), spread) >= PROMISE for look in looks
+        ):
             return blocks
     return None
 
@@ -74,8 +77,16 @@ def _find_chance(mean: Mean, sides: Sides, confidence: float, later: Later, spre
     sign = 1 if sides.high else -1
     distances = (sign * (mean.value - sides.passes), sign * (sides.fails - mean.value))
     return math.fsum(
-        float(special.stdtr(mean.freedom, (distance - reach) / later.moves)) for distance in distances
+        float(special.stdtr(mean.freedom, (distance - reach) / later.moves))
+        for distance in distances
     )
+
+
+def is_within_reach(mean: Mean, sides: Sides, confidence: float, looks: tuple[Look, ...]) -> bool:
+    """Whether `MOST` blocks would decide it if the mean stayed where it is."""
+    error, freedom, _ = looks[0](MOST)
+    reach = find_quantile(freedom, confidence) * error
+    return min(abs(mean.value - end) for end in (sides.passes, sides.fails)) > reach
 
 
 def look_alone(deviation: float, n: int) -> tuple[Look, Look]:
@@ -94,9 +105,11 @@ def look_alone(deviation: float, n: int) -> tuple[Look, Look]:
     return go_on, begin
 
 
-def look_beside(deviations: tuple[float, float], counts: tuple[int, int], *, both: bool) -> tuple[Look, Look]:
-    """The same of a campaign's values beside another's, the base's first, by Welch: that stays as it is, or
-    ``both`` have so many blocks."""
+def look_beside(
+    deviations: tuple[float, float], counts: tuple[int, int], *, both: bool
+) -> tuple[Look, Look]:
+    """The same of a campaign's values beside another's, the base's first, by Welch: that stays as it
+    is, or ``both`` have so many blocks."""
 
     def see(blocks: int, sign: int) -> Later:
         sizes = (max(counts[0], blocks) if both else counts[0], blocks)
@@ -106,7 +119,11 @@ def look_beside(deviations: tuple[float, float], counts: tuple[int, int], *, bot
             for deviation, count, size in zip(deviations, counts, sizes, strict=True)
         ]
         total = math.fsum(parts)
-        freedom = total**2 / math.fsum(p**2 / (size - 1) for p, size in zip(parts, sizes, strict=True))
-        return Later(error=math.sqrt(total), freedom=freedom, moves=math.sqrt(math.fsum(moved[not both :])))
+        freedom = total**2 / math.fsum(
+            p**2 / (size - 1) for p, size in zip(parts, sizes, strict=True)
+        )
+        return Later(
+            error=math.sqrt(total), freedom=freedom, moves=math.sqrt(math.fsum(moved[not both :]))
+        )
 
     return (lambda blocks: see(blocks, -1)), (lambda blocks: see(blocks, 1))

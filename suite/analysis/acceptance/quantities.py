@@ -43,15 +43,20 @@ class Amount:
 
 
 _NOT = r"(?:no|not)\s+"
-_BEFORE: Sequence[tuple[re.Pattern[str], Side, bool]] = [
+_LEADING: Sequence[tuple[str, Side, bool]] = (
+    (rf"at\s+least|minimum|{_NOT}(?:(?:less|fewer|lower)\s+than|under|below)", "at least", False),
+    (rf"at\s+most|up\s+to|maximum|{_NOT}(?:more\s+than|over|above)", "at most", False),
+    (r"over|above|(?:more|greater|higher)\s+than", "at least", True),
+    (r"under|below|(?:less|fewer|lower)\s+than", "at most", True),
+    ("exactly", "exactly", False),
+)
+_TRAILING: Sequence[tuple[str, Side]] = (
+    ("more|higher|later|newer|above", "at least"),
+    ("less|lower|fewer|older|below|earlier", "at most"),
+)
+_BEFORE = [
     (re.compile(rf"(?:{words})(?=\W)\s*(?P<rest>.+)", re.IGNORECASE), side, strict)
-    for words, side, strict in (
-        (rf"at\s+least|minimum|{_NOT}(?:(?:less|fewer|lower)\s+than|under|below)", "at least", False),
-        (rf"at\s+most|up\s+to|maximum|{_NOT}(?:more\s+than|over|above)", "at most", False),
-        (r"over|above|(?:more|greater|higher)\s+than", "at least", True),
-        (r"under|below|(?:less|fewer|lower)\s+than", "at most", True),
-        ("exactly", "exactly", False),
-    )
+    for words, side, strict in _LEADING
 ]
 _SIGNS: Mapping[str, tuple[Side, bool]] = {
     **dict.fromkeys(("≥", ">="), ("at least", False)),
@@ -60,12 +65,9 @@ _SIGNS: Mapping[str, tuple[Side, bool]] = {
     "<": ("at most", True),
     **dict.fromkeys(("==", "="), ("exactly", False)),
 }
-_BEHIND: Sequence[tuple[re.Pattern[str], Side]] = [
+_BEHIND = [
     (re.compile(rf"(?P<rest>.+?)\s+or\s+(?:{words})", re.IGNORECASE), side)
-    for words, side in (
-        ("more|higher|later|newer|above", "at least"),
-        ("less|lower|fewer|older|below|earlier", "at most"),
-    )
+    for words, side in _TRAILING
 ]
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\d.])\s*(.*)", re.DOTALL)
@@ -144,7 +146,9 @@ def read_amount(text: str, of: str) -> Amount:
         number, unit = _split(text, "80 GB")
         size = _SIZE.fullmatch(unit)
         if size is None:
-            raise QuantityError(f"{text!r}: {unit!r} is not a unit of memory", 'such as "80 GB" or "80 GiB"')
+            raise QuantityError(
+                f"{text!r}: {unit!r} is not a unit of memory", 'such as "80 GB" or "80 GiB"'
+            )
         return Amount(number=number, scale=_PREFIXES[size[1] or ""], unit=unit)
     units, example = _UNITS[of]
     number, unit = _split(text, example)
@@ -171,7 +175,9 @@ def read_money(text: str) -> tuple[Amount, str]:
             'a number and three capital letters, such as "0.02 USD" (for a million examples; or "per '
             'million steps" behind it)',
         )
-    amount = Amount(number=float(found["number"]), scale=1.0, unit=currency, of=found["of"] or "examples")
+    amount = Amount(
+        number=float(found["number"]), scale=1.0, unit=currency, of=found["of"] or "examples"
+    )
     return amount, currency
 
 
@@ -183,7 +189,9 @@ def read_size_along(text: str) -> tuple[str, float]:
     """
     found = re.fullmatch(r"(\w+)\s*(?:=|\s)\s*(\d+(?:\.\d+)?)(?:\s+on)?", text.strip())
     if found is None:
-        raise QuantityError(f"{text!r} is not a size", 'name an axis and a number, such as "batch 256"')
+        raise QuantityError(
+            f"{text!r} is not a size", 'name an axis and a number, such as "batch 256"'
+        )
     return found[1], float(found[2])
 
 
@@ -215,7 +223,9 @@ def _split(text: str, example: str) -> tuple[float, str]:
         raise QuantityError(f"{text!r} does not begin with a number", f'such as "{example}"')
     number = float(found[1])
     if not abs(number) < 1e100:
-        raise QuantityError(f"{text!r} is not a number that could be measured", f'such as "{example}"')
+        raise QuantityError(
+            f"{text!r} is not a number that could be measured", f'such as "{example}"'
+        )
     return number, " ".join(found[2].split())
 
 

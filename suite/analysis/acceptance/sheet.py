@@ -6,6 +6,7 @@ that can't fail.  Whether a campaign has what it names, `judge` sees.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,10 +32,19 @@ from suite.safe_folder import Folder
 
 WHATS: tuple[What, ...] = get_args(What)
 
-_OF_CELLS = frozenset({"rate", "time", "first_call", "price", "as_fast_as", "slower_than", "faster_from"})
+_OF_CELLS = frozenset(
+    {"rate", "time", "first_call", "price", "as_fast_as", "slower_than", "faster_from"}
+)
 """What is asked of cells."""
 
 _OF_ARMS = _OF_CELLS | {"expected", "fact"}
+
+_MOST: Mapping[What, float] = {
+    "time": RANGES["call"].most,
+    "first_call": RANGES["seconds"].most,
+    "noise_floor": 1.0,
+}
+"""What nothing is over."""
 
 MOST_LINES = 200
 """Requirements of a sheet."""
@@ -44,9 +54,9 @@ MOST_LINES = 200
 class Requirement:
     """One ``[[require]]``: what is wanted, of which cells and arm, and the lines of its keys.
 
-    ``cell`` means one cell, ``every`` all that match.  ``bound`` is in the units of the analysis.  ``base`` is
-    another campaign, ``than`` the arm that the ratio is to.  ``of`` is the name of a fact, the unit of work of
-    a rate, an axis, or a quantity of which a figure is published.
+    ``cell`` means one cell, ``every`` all that match.  ``bound`` is in the units of the analysis, ``base``
+    another campaign, ``than`` the arm that the ratio is to.  ``of`` is the name of a fact, a rate's unit of
+    work, an axis, or a quantity of which a figure is published.
     """
 
     what: What
@@ -120,11 +130,17 @@ def parse_sheet(name: str, content: bytes) -> Sheet:
     rows = table.get("require")
     if not rows:
         raise SheetError(
-            name, lines.get(("require",), 1), "the sheet is empty: it requires nothing", "add a [[require]]"
+            name,
+            lines.get(("require",), 1),
+            "the sheet is empty: it requires nothing",
+            "add a [[require]]",
         )
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise SheetError(
-            name, lines["require",], "require is not a list of tables", "begin each with a line [[require]]"
+            name,
+            lines[("require",)],
+            "require is not a list of tables",
+            "begin each with a line [[require]]",
         )
     if len(rows) > MOST_LINES:
         raise SheetError(
@@ -136,14 +152,21 @@ def parse_sheet(name: str, content: bytes) -> Sheet:
     signed = table.get("signed_by", [])
     if not isinstance(signed, list) or len(signed) > 10:
         raise SheetError(
-            name, lines["signed_by",], "signed_by is not a list of names", 'such as ["Buyer", "Vendor"]'
+            name,
+            lines[("signed_by",)],
+            "signed_by is not a list of names",
+            'such as ["Buyer", "Vendor"]',
         )
     return Sheet(
         name=name,
         digest=hash_content(content),
         title=_read_text(name, lines, ("title",), table.get("title", "")),
-        signed_by=tuple(_read_text(name, lines, ("signed_by", i), who) for i, who in enumerate(signed)),
-        requirements=tuple(_Row(name, lines, number, row).read() for number, row in enumerate(rows)),
+        signed_by=tuple(
+            _read_text(name, lines, ("signed_by", i), who) for i, who in enumerate(signed)
+        ),
+        requirements=tuple(
+            _Row(name, lines, number, row).read() for number, row in enumerate(rows)
+        ),
     )
 
 
@@ -158,8 +181,15 @@ def _refuse_unknown(
     for key in table:
         if key not in listed:
             raise SheetError(
-                name, lines[(*path, key)], f"unknown key {key!r}", f"known here are: {', '.join(listed)}"
+                name,
+                _find_line(lines, *path, key),
+                f"unknown key {key!r}",
+                f"known here are: {', '.join(listed)}",
             )
+
+
+def _find_line(lines: Mapping[Any, int], *path: str | int) -> int:
+    return lines[path]
 
 
 def _read_text(
@@ -187,9 +217,9 @@ class _Row:
         self, name: str, lines: Mapping[Any, int], number: int, row: Mapping[str, Any]
     ) -> None:
         self.name, self.all_lines, self.row = name, lines, row
-        self.path = ("require", number)
+        self.path: tuple[str | int, ...] = ("require", number)
         self.lines = {"": lines[self.path]}
-        self.lines |= {key: lines[(*self.path, key)] for key in row}
+        self.lines |= {key: _find_line(lines, *self.path, key) for key in row}
 
     def read(self) -> Requirement:
         whats = [what for what in WHATS if what in self.row]
@@ -201,14 +231,21 @@ class _Row:
             raise SheetError(
                 self.name,
                 line,
-                f"{' and '.join(whats)} are two requirements" if whats else "it does not say what is required",
-                "begin another [[require]] for the second" if whats else f"one of: {', '.join(WHATS)}",
+                f"{' and '.join(whats)} are two requirements"
+                if whats
+                else "it does not say what is required",
+                "begin another [[require]] for the second"
+                if whats
+                else f"one of: {', '.join(WHATS)}",
             )
         (what,) = whats
         for key, kinds in (("cell", _OF_CELLS), ("every", _OF_CELLS), ("arm", _OF_ARMS)):
             if key in self.row and what not in kinds:
                 raise SheetError(
-                    self.name, self.lines[key], f"{key} says nothing about {what}", f"leave {key} out"
+                    self.name,
+                    self.lines[key],
+                    f"{key} says nothing about {what}",
+                    f"leave {key} out",
                 )
         if "cell" in self.row and "every" in self.row:
             raise SheetError(
@@ -227,15 +264,19 @@ class _Row:
         try:
             fields = self._read_what(what)
         except QuantityError as error:
-            raise SheetError(self.name, self.lines[what], f"{what}: {error.what}", error.remedy) from error
-        texts = {key: self._text(key) for key in ("clause", "cell", "every", "arm") if key in self.row}
+            raise SheetError(
+                self.name, self.lines[what], f"{what}: {error.what}", error.remedy
+            ) from error
+        texts = {
+            key: self._text(key) for key in ("clause", "cell", "every", "arm") if key in self.row
+        }
         for key, text in texts.items():
             if not text.strip():
                 raise SheetError(self.name, self.lines[key], f"{key} is empty", f"leave {key} out")
         return Requirement(**{"what": what, "lines": self.lines, **texts, **fields})
 
     def _text(self, key: str, *inner: str) -> str:
-        path = (*self.path, key, *inner)
+        path: tuple[str | int, ...] = (*self.path, key, *inner)
         value = self.row[key]
         for part in inner:
             value = value[part]
@@ -253,11 +294,15 @@ class _Row:
         if what in {"controls", "machine"}:
             word = {"controls": "held", "machine": "sound"}[what]
             if text != word:
-                raise QuantityError(f"{text!r} is not what can be wanted of it", f'write {what} = "{word}"')
+                raise QuantityError(
+                    f"{text!r} is not what can be wanted of it", f'write {what} = "{word}"'
+                )
             return {"wanted": text, "side": "exactly"}
         wanted = read_wanted(text)
         if wanted.side == "exactly":
-            raise QuantityError(f"{text!r}: nothing that is measured is exactly a number", "say at least or at most")
+            raise QuantityError(
+                f"{text!r}: nothing that is measured is exactly a number", "say at least or at most"
+            )
         fields: dict[str, Any] = {"wanted": text, "side": wanted.side, "strict": wanted.strict}
         if what == "price":
             amount, currency = read_money(wanted.rest)
@@ -276,7 +321,13 @@ class _Row:
         if not wish.strip():
             raise QuantityError(f"{text!r}: is = {wish!r} is empty", 'such as is = "at least 555"')
         wanted = read_wanted(wish, bare=True)
-        return {"wanted": wish, "side": wanted.side, "strict": wanted.strict, "of": text, "rest": wanted}
+        return {
+            "wanted": wish,
+            "side": wanted.side,
+            "strict": wanted.strict,
+            "of": text,
+            "rest": wanted,
+        }
 
     def _read_ratio(self, what: What) -> dict[str, Any]:
         table = self.row[what]
@@ -288,20 +339,30 @@ class _Row:
         )
         if not isinstance(table, dict):
             raise QuantityError(f"{table!r} is not a table", f"such as {what} = {example}")
-        sides = {"at_least": "at least", "at_most": "at most"} if what == "as_fast_as" else {"by": "at most"}
+        sides = (
+            {"at_least": "at least", "at_most": "at most"}
+            if what == "as_fast_as"
+            else {"by": "at most"}
+        )
         known = ("arm", "base", *sides) if what == "as_fast_as" else ("base", *sides)
         _refuse_unknown(self.name, self.all_lines, path, table, known)
-        self.lines |= {key: self.all_lines[(*path, key)] for key in table if key != "arm"}
+        self.lines |= {key: _find_line(self.all_lines, *path, key) for key in table if key != "arm"}
         given = [key for key in sides if key in table]
         if len(given) != 1 or not {"arm", "base"} & {*table}:
-            raise QuantityError("the table is not complete, or says two things", f"such as {what} = {example}")
+            raise QuantityError(
+                "the table is not complete, or says two things", f"such as {what} = {example}"
+            )
         (key,) = given
         wish = self._text(what, key)
         try:
             amount = read_amount(wish, "factor" if what == "as_fast_as" else "share")
-            _refuse_unfailing(what, Wanted(side=cast(Side, sides[key]), strict=False, rest=wish), amount.value)
+            _refuse_unfailing(
+                what, Wanted(side=cast(Side, sides[key]), strict=False, rest=wish), amount.value
+            )
         except QuantityError as error:
-            raise SheetError(self.name, self.lines[key], f"{key}: {error.what}", error.remedy) from error
+            raise SheetError(
+                self.name, self.lines[key], f"{key}: {error.what}", error.remedy
+            ) from error
         return {
             "wanted": f"{sides[key]} {wish}",
             "side": sides[key],
@@ -319,16 +380,17 @@ def _refuse_unfailing(what: What, wanted: Wanted, value: float) -> None:
     Raises:
         QuantityError: it does.
     """
-    least, most = 0.0, {"noise_floor": 1.0, "time": RANGES["call"].most, "first_call": RANGES["seconds"].most}
+    free = wanted.side == "at least"
     if value < 0 or (value == 0 and what != "slower_than"):
         raise QuantityError(
-            f"{wanted.rest!r}: {'everything' if wanted.side == 'at least' else 'nothing'} is "
-            f"{wanted.side} that, so that this requirement can't {'fail' if wanted.side == 'at least' else 'hold'}",
+            f"{wanted.rest!r}: {'everything' if free else 'nothing'} is {wanted.side} that, so that this "
+            f"requirement can't {'fail' if free else 'hold'}",
             "name a number over 0",
         )
-    if wanted.side == "at most" and value >= most.get(what, float("inf")) > least:
+    if wanted.side == "at most" and value >= _MOST.get(what, math.inf):
         raise QuantityError(
-            f"{wanted.rest!r}: nothing is over that, so that this requirement can't fail", "name a smaller number"
+            f"{wanted.rest!r}: nothing is over that, so that this requirement can't fail",
+            "name a smaller number",
         )
     if what == "slower_than" and value > 10:
         raise QuantityError(

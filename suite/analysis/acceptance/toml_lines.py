@@ -14,7 +14,9 @@ Path = tuple[str | int, ...]
 """The way to a value: names of tables and keys, and places in arrays."""
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_QUOTED = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\])*"|\'[^\']*\'', re.DOTALL)
+_QUOTED = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\])*"|\'[^\']*\'', re.DOTALL
+)
 _KEY = re.compile(rf"[A-Za-z0-9_-]+|{_QUOTED.pattern}", re.DOTALL)
 _BARE = re.compile(r"[^,\]}#\n]*")
 
@@ -60,7 +62,7 @@ class _Reader:
         return path
 
     def _read_names(self) -> list[str]:
-        names = []
+        names: list[str] = []
         while True:
             self._skip()
             found = _KEY.match(self.text, self.at)

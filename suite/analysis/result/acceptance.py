@@ -84,8 +84,10 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def worst(self) -> Check:
-        """The check that the answer rests on."""
-        return next(check for check in self.checks if check.answer == self.answer)
+        """The check that the answer rests on: the farthest on the wrong side, else the nearest to it."""
+        chosen = [check for check in self.checks if check.answer == self.answer]
+        sign = -1 if self.answer == "fail" else 1
+        return min(chosen, key=lambda check: sign * (check.apart or 0.0))
 
 
 class Deciding(Struct, frozen=True, kw_only=True, omit_defaults=True):

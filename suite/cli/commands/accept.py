@@ -38,7 +38,8 @@ def accept(run: Path, require: Path | None, out: Path | None) -> int:
     """Judge the campaign folder or bundle RUN by a sheet of requirements, line by line."""
     if require is None:
         raise UsageError(
-            "REQUIRE is missing: name a sheet of requirements", "such as REQUIRE=docs/sheets/buyer.toml"
+            "REQUIRE is missing: name a sheet of requirements",
+            "such as REQUIRE=docs/sheets/buyer.toml",
         )
     sheet = read_sheet(require)
     with unpacked(run) as folder, _open_others(sheet) as others:
@@ -59,7 +60,7 @@ def accept(run: Path, require: Path | None, out: Path | None) -> int:
     if acceptance.answer == "undecided":
         numbers = ", ".join(str(line.number) for line in acceptance.pick("undecided"))
         raise UndecidedError(
-            f"{sheet.name}: undecided: line {numbers} of {len(acceptance.lines)}",
+            f"{sheet.name}: none fails, and of {len(acceptance.lines)} undecided: {numbers}",
             "the page says what would decide it",
         )
     return 0 if acceptance.answer == "pass" else 1
@@ -73,7 +74,9 @@ def _open_others(sheet: Sheet) -> Iterator[Mapping[str, Path]]:
         for wanted in sheet.requirements:
             if wanted.base and wanted.base not in folders:
                 try:
-                    folders[wanted.base] = stack.enter_context(unpacked(find_run("base", wanted.base)))
+                    folders[wanted.base] = stack.enter_context(
+                        unpacked(find_run("base", wanted.base))
+                    )
                 except CrossoverError as error:
                     line = wanted.find_line("base")
                     raise SheetError(sheet.name, line, error.what, error.remedy) from error

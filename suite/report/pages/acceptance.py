@@ -13,7 +13,6 @@ from suite.analysis.result.numbers import LEVEL
 from suite.cells.traits import WITH_VERDICTS
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.opening import name_machine
-from suite.report.sections.tables.cells import write_marks
 from suite.report.text.evidence import fill, word_evidence
 from suite.report.text.names import name_receipt
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong
@@ -41,6 +40,9 @@ _ANEW = ("flags", "profile-provisional", "control-failed", "cell-unplanned", "no
 _NAMED = 6
 """So many cells are named in a command."""
 
+_LISTED = 12
+"""So many reasons stand on the page."""
+
 _BLANK = "_" * 24
 
 
@@ -52,7 +54,8 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     for name, codes in acceptance.failed.items():
         failed = ", ".join(TEXTS["failed"][code] for code in codes)
         page.paragraph(
-            Strong(f"A control of {name} failed: {failed}."), " No line about speed passes because of this."
+            Strong(f"A control of {name} failed: {failed}."),
+            " No line about speed passes because of this.",
         )
     _write_about(page, acceptance)
     page.table("Table: the lines of the sheet.", [_show_line(line) for line in acceptance.lines])
@@ -65,9 +68,12 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     page.heading("How it was judged")
     page.paragraph(*_explain(acceptance))
     folder = f"{SOMEWHERE}/{acceptance.campaign.folder}"
-    page.paragraph("Does every number follow from the documents? And this page once more, byte for byte:")
+    page.paragraph(
+        "Does every number follow from the documents? And this page once more, byte for byte:"
+    )
+    sheet = shlex.quote(f"{SOMEWHERE}/{acceptance.sheet}")
     page.code(f"make check RUN={folder}")
-    page.code(f"make accept RUN={folder} REQUIRE={shlex.quote(acceptance.sheet)}")
+    page.code(f"make accept RUN={folder} REQUIRE={sheet}")
     page.heading("Signatures")
     page.table(
         "Table: who has seen this page, and agrees that it is about the machine that was delivered.",
@@ -76,7 +82,7 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
             for who in acceptance.signed_by or (_BLANK[:12], _BLANK[:12])
         ],
     )
-    write_marks(page)
+    page.footnotes()
     return page
 
 
@@ -120,9 +126,7 @@ def _write_about(page: Page, acceptance: Acceptance) -> None:
     if acceptance.price is not None:
         price = acceptance.price
         about["price"] = f"{show_money(price.hourly, price.currency)} an hour"
-    page.columns(
-        "Table: what was judged.", [("about", list(about)), ("is", list(about.values()))]
-    )
+    page.columns("Table: what was judged.", [("about", list(about)), ("is", list(about.values()))])
 
 
 def _show_line(line: Line) -> Row:
@@ -160,7 +164,11 @@ def _word_place(line: Line) -> str:
     if many > 1:
         cells = len({check.cell or check.of for check in line.checks})
         arms = list(dict.fromkeys(check.arm for check in line.checks if check.arm))
-        of = f"{show_things(cells, 'cell')} ({line.cells or 'all of work'})" if check.cell else line.of
+        of = (
+            f"{show_things(cells, 'cell')} ({line.cells or 'all of work'})"
+            if check.cell
+            else line.of
+        )
         return ", ".join(filter(None, [of or show_things(many, "check"), *arms]))
     return ", ".join(filter(None, [check.cell or check.of, check.arm])) or NO_NUMBER
 
@@ -170,7 +178,7 @@ def _show_measured(line: Line, check: Check) -> Cell:
     why = _word_why(check)
     notes = (why,) if why else ()
     if check.found:
-        return Cell(f"{check.found} {line.unit}".rstrip(), notes)
+        return Cell(check.found, notes)
     if check.value is None:
         sound = "sound" if line.what == "machine" and check.answer == "pass" else NO_NUMBER
         return Cell(sound, notes)
@@ -191,8 +199,10 @@ def _show_measured(line: Line, check: Check) -> Cell:
 def _word_why(check: Check) -> str:
     """Why a check is undecided, or fails by what is no number; empty where its number says so."""
     if check.flags:
-        return word_invalid(check.flags) if check.flags[0].severity == "invalid" else "; ".join(
-            map(word, check.flags)
+        return (
+            word_invalid(check.flags)
+            if check.flags[0].severity == "invalid"
+            else "; ".join(map(word, check.flags))
         )
     return word_evidence(check.reason) if check.reason else ""
 
@@ -203,18 +213,21 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
     if not undecided:
         return
     page.heading("What would decide it")
-    page.bullets(
-        end_sentence(f"line {line.number}, {sentence}")
-        for line in undecided
-        for sentence in dict.fromkeys(_decide(acceptance, line))
-    )
+    sentences = list(dict.fromkeys(s for line in undecided for s in _decide(line)))
+    page.bullets(map(end_sentence, sentences[:_LISTED]))
+    if more := sentences[_LISTED:]:
+        page.paragraph(f"And {show_things(len(more), 'more')}; accept.json has them.")
     folder = f"{SOMEWHERE}/{acceptance.campaign.folder}"
     decides = acceptance.decides
     if decides is not None:
         numbers = join_words([str(number) for number in decides.lines])
         takes = ", about " + show_duration(decides.seconds) if decides.seconds else ""
         price = acceptance.price
-        money = f", about {show_money(decides.money, price.currency)}" if decides.money and price else ""
+        money = (
+            f", about {show_money(decides.money, price.currency)}"
+            if decides.money and price
+            else ""
+        )
         page.paragraph(
             f"For line{'s' * (len(decides.lines) > 1)} {numbers}, on the same machine, "
             f"{show_things(decides.more, 'more block')}{takes}{money}, by the pace of this campaign:"
@@ -236,20 +249,20 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
         page.code(f"make bench {' '.join(words)}")
 
 
-def _decide(acceptance: Acceptance, line: Line) -> Iterator[str]:
-    """Why a line is undecided, and what would decide it, once for each kind of reason."""
+def _decide(line: Line) -> Iterator[str]:
+    """Why each check of a line is undecided, and what would decide it."""
     for check in line.checks:
-        if check.answer != "undecided":
-            continue
-        code = _find_code(check)
-        if check.blocks is not None and code == "few-for-interval":
-            what = f"{check.blocks} blocks give one to judge by"
-        elif check.blocks is not None:
-            whose = f" of this campaign and of {line.against}" if check.both else ""
-            what = f"{check.blocks} blocks in all{whose} decide it, if they are like these"
-        else:
-            what = fill(TEXTS["decides"][code], {"apart": check.apart or 0.0}, {})
-        yield f"{_word_required(line)}: {_word_why(check)}; {what}"
+        if check.answer == "undecided":
+            code = _find_code(check)
+            promised = check.blocks is not None and code not in {"few-for-interval", "across-early"}
+            values = {
+                "blocks": check.blocks,
+                "apart": check.apart or 0.0,
+                "whose": f" of this campaign and of {line.against}" if check.both else "",
+            }
+            what = fill(TEXTS["decides"]["blocks" if promised else code], values, {})
+            place = ", ".join(filter(None, [check.cell or check.of, check.arm]))
+            yield f"line {line.number}{f' ({place})' if place else ''}: {_word_why(check)}; {what}"
 
 
 def _find_code(check: Check) -> str:
@@ -259,8 +272,8 @@ def _find_code(check: Check) -> str:
 def _explain(acceptance: Acceptance) -> Iterator[str]:
     checks = show_things(acceptance.counted, "check")
     yield (
-        f"The sheet comes to {checks}, and each has an interval at {100 * acceptance.confidence:.4g} %, so that "
-        f"all of them hold at once in {100 * (1 - LEVEL):.0f} % of campaigns (Bonferroni; Student's t on "
+        f"The sheet comes to {checks}, and each has an interval at {100 * acceptance.confidence:.4g} %, so "
+        f"that all hold at once in {100 * (1 - LEVEL):.0f} % of campaigns (Bonferroni; Student's t on "
         "logarithms, a block is one observation; between campaigns Welch's). A line passes where its whole "
         "interval lies on the right side, fails where it lies wholly on the wrong one, and is undecided "
         "otherwise. Facts and controls are exact. "
@@ -270,7 +283,10 @@ def _explain(acceptance: Acceptance) -> Iterator[str]:
             "Rates, times and prices are those of the days on which this campaign ran: on another day, or "
             "another machine of the type, they may differ by more than the interval. "
         )
-    if any(line.what == "slower_than" or (line.what == "as_fast_as" and "/" in line.against) for line in acceptance.lines):
+    if any(
+        line.what == "slower_than" or (line.what == "as_fast_as" and "/" in line.against)
+        for line in acceptance.lines
+    ):
         yield "Campaigns were not interleaved: drift between them is in no interval. "
     if any(line.what == "expected" for line in acceptance.lines):
         yield "What is expected is published, with its source in the report's section on hardware. "
