@@ -90,7 +90,7 @@ def is_within_reach(mean: Mean, sides: Sides, confidence: float, looks: tuple[Lo
 
 
 def look_alone(deviation: float, n: int) -> tuple[Look, Look]:
-    """Of values, or pairs, with this standard deviation: a campaign that goes on, and one that begins anew."""
+    """Of values, or pairs, with this standard deviation: a campaign that goes on, and a new one."""
 
     def go_on(blocks: int) -> Later:
         return Later(

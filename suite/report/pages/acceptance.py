@@ -18,7 +18,6 @@ from suite.report.text.names import name_receipt
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
-    end_sentence,
     join_words,
     show_beside,
     show_duration,
@@ -40,8 +39,11 @@ _ANEW = ("flags", "profile-provisional", "control-failed", "cell-unplanned", "no
 _NAMED = 6
 """So many cells are named in a command."""
 
-_LISTED = 12
-"""So many reasons stand on the page."""
+_FIRST = ("few-for-interval", "across-early")
+"""Why more blocks first tell how many decide a line."""
+
+_LISTED = 6
+"""So many places are named that have one reason; accept.json has all."""
 
 _BLANK = "_" * 24
 
@@ -213,10 +215,15 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
     if not undecided:
         return
     page.heading("What would decide it")
-    sentences = list(dict.fromkeys(s for line in undecided for s in _decide(line)))
-    page.bullets(map(end_sentence, sentences[:_LISTED]))
-    if more := sentences[_LISTED:]:
-        page.paragraph(f"And {show_things(len(more), 'more')}; accept.json has them.")
+    places: dict[str, list[str]] = {}
+    for line in undecided:
+        for place, sentence in _decide(line):
+            places.setdefault(sentence, []).append(place)
+    page.bullets(
+        f"Line{'s' * (len(of) > 1)} {join_words(of[:_LISTED])}"
+        f"{f' and {len(of) - _LISTED} more' if len(of) > _LISTED else ''}: {sentence}."
+        for sentence, of in places.items()
+    )
     folder = f"{SOMEWHERE}/{acceptance.campaign.folder}"
     decides = acceptance.decides
     if decides is not None:
@@ -249,12 +256,12 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
         page.code(f"make bench {' '.join(words)}")
 
 
-def _decide(line: Line) -> Iterator[str]:
-    """Why each check of a line is undecided, and what would decide it."""
+def _decide(line: Line) -> Iterator[tuple[str, str]]:
+    """Of each check of a line that is undecided its place; and why it is, and what would decide it."""
     for check in line.checks:
         if check.answer == "undecided":
             code = _find_code(check)
-            promised = check.blocks is not None and code not in {"few-for-interval", "across-early"}
+            promised = check.blocks is not None and code not in _FIRST
             values = {
                 "blocks": check.blocks,
                 "apart": check.apart or 0.0,
@@ -262,7 +269,8 @@ def _decide(line: Line) -> Iterator[str]:
             }
             what = fill(TEXTS["decides"]["blocks" if promised else code], values, {})
             place = ", ".join(filter(None, [check.cell or check.of, check.arm]))
-            yield f"line {line.number}{f' ({place})' if place else ''}: {_word_why(check)}; {what}"
+            several = f" ({place})" if len(line.checks) > 1 else ""
+            yield f"{line.number}{several}", f"{_word_why(check)}; {what}"
 
 
 def _find_code(check: Check) -> str:
