@@ -59,8 +59,8 @@ def count_deciding(
     """The fewest blocks in all after which each of these ``looks`` ends in an answer with the probability
     `PROMISE`; None: not even `MOST`.
 
-    By what is known now the mean to come is t-distributed around the measured one; of the spread the upper
-    end of its one-sided 90 % interval counts.
+    By what is known now the mean to come lies around the measured one, by the spread that the looks are made
+    with; of that to come the upper end of its one-sided 90 % interval counts.
     """
     spread = math.sqrt(mean.freedom / float(special.chdtri(mean.freedom, SURE_OF_SPREAD)))
     for blocks in range(mean.n + 1, MOST + 1):
@@ -77,8 +77,7 @@ def _find_chance(mean: Mean, sides: Sides, confidence: float, later: Later, spre
     sign = 1 if sides.high else -1
     distances = (sign * (mean.value - sides.passes), sign * (sides.fails - mean.value))
     return math.fsum(
-        float(special.stdtr(mean.freedom, (distance - reach) / later.moves))
-        for distance in distances
+        float(special.ndtr((distance - reach) / later.moves)) for distance in distances
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.result.acceptance import Side
+from suite.analysis.statistics.rounding import settle
 from suite.errors import UsageError
 
 
@@ -38,8 +39,8 @@ class Amount:
 
     @property
     def value(self) -> float:
-        """In the unit of the analysis."""
-        return self.number * self.scale
+        """In the unit of the analysis; 2.9 % is 0.029, and not the float beneath it."""
+        return settle(self.number * self.scale)
 
 
 _NOT = r"(?:no|not)\s+"
