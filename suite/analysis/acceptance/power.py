@@ -12,8 +12,9 @@ from suite.analysis.compare import MOST_BLOCKS
 from suite.analysis.statistics.estimate import find_quantile
 from suite.input_limits import RANGES
 
-PROMISE = 0.9
-"""How probable an answer has to be by so many blocks (tests/bench/test_sheets.py counts how many come)."""
+PROMISE = 0.95
+"""How probable an answer has to be by so many blocks: nine of ten come, and more (tests/bench/test_sheets.py
+counts them)."""
 
 SURE_OF_SPREAD = 0.9
 """How sure it is that the spread is no larger than what is counted on: a few blocks can agree by chance."""
