@@ -238,14 +238,32 @@ class Judge:
             cells = self.selection.take_sizes(wanted, cells)
         for name in unmeasured:
             yield Check(answer="undecided", cell=name, reason=cite("cell-unplanned"))
-        for cell in cells:
-            for arm in self.selection.choose_arms(wanted, cell, base):
-                if base is not None:
-                    yield self._ask_other(wanted, cell, arm, base)
-                elif wanted.what in {"as_fast_as", "faster_from"}:
-                    yield self._ask_pairs(wanted, cell, arm)
-                else:
-                    yield self._ask_own(wanted, cell, arm)
+        places = [
+            (cell, arm) for cell in cells for arm in self.selection.choose_arms(wanted, cell, base)
+        ]
+        if base is not None:
+            yield from self._ask_others(wanted, places, base)
+            return
+        ask = self._ask_pairs if wanted.what in {"as_fast_as", "faster_from"} else self._ask_own
+        for cell, arm in places:
+            yield ask(wanted, cell, arm)
+
+    def _ask_others(
+        self, wanted: Requirement, places: Sequence[tuple[CellAnalysis, str]], base: Analysis
+    ) -> Iterator[Asked | Check]:
+        """A campaign beside another; a gate asks of all that the base has a number of."""
+        if not wanted.is_gate:
+            yield from (self._ask_other(wanted, cell, arm, base) for cell, arm in places)
+            return
+        if not wanted.arm:
+            # Otherwise a driver that breaks the GPU would pass.
+            for arm in base.arms:
+                if arm not in self.analysis.arms:
+                    yield Check(answer="undecided", arm=arm, reason=cite("arm-lacking"))
+        asked = [(c, arm) for c, arm in places if _is_sound(base, c.id, wanted.than or arm)]
+        if not asked:
+            yield Check(answer="undecided", reason=cite("no-such-number"))
+        yield from (self._ask_other(wanted, cell, arm, base) for cell, arm in asked)
 
     def _find_base(self, wanted: Requirement) -> Analysis | None:
         if not wanted.base:
@@ -534,6 +552,12 @@ def _join(first: Moments, second: Moments, counts: tuple[int, int]) -> Mean:
         )
     n = counts[1] if min(counts) >= FEWEST else min(counts)
     return Mean(first.mean - second.mean, error, freedom, n)
+
+
+def _is_sound(analysis: Analysis, cell: str, arm: str) -> bool:
+    """Whether a campaign has a number of a cell that is to be believed."""
+    result = analysis.results(arm).get(cell)
+    return result is not None and result.value is not None and not result.invalid
 
 
 def _leave_open(doubt: Doubt | None, place: Place) -> Check:

@@ -105,8 +105,7 @@ class Selection:
                 f"{wanted.base} has no arm {wanted.than or ', '.join(arms)}",
                 f"it has {', '.join(base.arms)}",
             )
-        gate = wanted.what == "slower_than" and not wanted.cell and not wanted.every
-        if len(arms) > 1 and not wanted.arm and not gate:
+        if len(arms) > 1 and not wanted.arm and not wanted.is_gate:
             raise SheetError(
                 self.name,
                 wanted.find_line(wanted.what),

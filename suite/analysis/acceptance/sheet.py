@@ -37,6 +37,9 @@ _OF_CELLS = frozenset(
 )
 """What is asked of cells."""
 
+_EXPECTED = re.compile(r"\w+ products|memory|copy (?:to|from) the device")
+"""Of what a figure is published."""
+
 _OF_ARMS = _OF_CELLS | {"expected", "fact"}
 
 _MOST: Mapping[What, float] = {
@@ -75,6 +78,11 @@ class Requirement:
     than: str = ""
     rest: Wanted | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether it asks of all that another campaign has, and names no cell."""
+        return self.what == "slower_than" and not self.cell and not self.every
 
     def find_line(self, *keys: str) -> int:
         """The line of the first of these keys that is there, or that it begins on."""
@@ -117,7 +125,7 @@ def read_sheet(path: Path) -> Sheet:
 def parse_sheet(name: str, content: bytes) -> Sheet:
     """The requirements of a text, which is called ``name``; raises what `read_sheet` does."""
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
         table = msgspec.toml.decode(text)
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
@@ -311,6 +319,13 @@ class _Row:
             amount, currency = read_amount(wanted.rest, measures.get(what, "time")), ""
         _refuse_unfailing(what, wanted, amount.value)
         of = self._text("of") if what == "expected" and "of" in self.row else amount.of
+        if what == "expected" and of and not _EXPECTED.fullmatch(of):
+            raise SheetError(
+                self.name,
+                self.lines["of"],
+                f"of: nothing is expected of {of!r}",
+                'such as "fp32 products", "memory", "copy to the device" or "copy from the device"',
+            )
         unit = currency or amount.unit
         return {**fields, "bound": amount.value, "scale": amount.scale, "unit": unit, "of": of}
 

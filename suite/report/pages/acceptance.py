@@ -57,7 +57,7 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
         failed = ", ".join(TEXTS["failed"][code] for code in codes)
         page.paragraph(
             Strong(f"A control of {name} failed: {failed}."),
-            " No line about speed passes because of this.",
+            " No line about its speed passes because of this.",
         )
     _write_about(page, acceptance)
     page.table("Table: the lines of the sheet.", [_show_line(line) for line in acceptance.lines])
@@ -240,6 +240,12 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
             f"{show_things(decides.more, 'more block')}{takes}{money}, by the pace of this campaign:"
         )
         page.code(f"make bench RESUME={folder} BLOCKS={decides.blocks}")
+    for line in undecided:
+        wider = max((c.blocks or 0 for c in line.checks if c.both), default=0)
+        if wider:
+            page.paragraph(f"For line {line.number}, of each campaign where it was measured:")
+            page.code(f"make bench RESUME={folder} BLOCKS={wider}")
+            page.code(f"make bench RESUME={shlex.quote(line.against)} BLOCKS={wider}")
     anew = [
         check
         for line in undecided
@@ -250,6 +256,8 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
         cells = list(dict.fromkeys(check.cell for check in anew if check.cell))
         profile = acceptance.campaign.profile
         words = [f"PROFILE={profile if profile in WITH_VERDICTS else 'standard'}"]
+        if any(_find_code(check) == "cell-unplanned" for check in anew):
+            words = ["PROFILE=full"]
         words += [f"ONLY={shlex.quote(' '.join(cells))}"] if len(cells) <= _NAMED else []
         words += ["PRICE=…"] if any(_find_code(check) == "no-price" for check in anew) else []
         page.paragraph("Another campaign; the command says beforehand how long it takes:")

@@ -149,6 +149,27 @@ def test_the_gate(times: float, noise: float, by: str, answer: str) -> None:
     assert only(now, cell, Y=base).answer == answer
 
 
+def test_a_gate_asks_of_all_that_the_base_has() -> None:
+    base, now = pair(1.0)
+    gate = 'slower_than = { base = "Y", by = "5 %" }'
+    alone = structs.replace(now, arms={"cpu": now.arms["cpu"]})
+    found = judge(alone, gate, Y=base).lines[0]
+    assert (found.answer, code(found.worst), found.worst.arm) == (
+        "undecided",
+        "arm-lacking",
+        "cuda",
+    )
+    # What the base has no sound number of is nobody's loss.
+    assert judge(now, gate, Y=strike(base)).lines[0].answer == "pass"
+    lost = judge(strike(now), gate, Y=base).lines[0]
+    assert (lost.answer, code(lost.worst)) == ("undecided", "gpu-shared")
+    fewer = structs.replace(now, cells=now.cells[1:])
+    check = judge(fewer, gate, Y=base).lines[0].worst
+    assert (check.answer, code(check), check.cell) == ("undecided", "cell-unplanned", PRODUCT)
+    # Of a campaign that measured less than all, what it lacks has to be named.
+    assert judge(fewer, f'{gate}\nevery = "mlp.*"\narm = "*"', Y=base).answer == "pass"
+
+
 def test_a_campaign_beside_a_better_one() -> None:
     base, now = pair(0.5)
     line = f'cell = "{PRODUCT}"\narm = "cuda"\nas_fast_as = {{ base = "Y", at_least = "%s" }}'

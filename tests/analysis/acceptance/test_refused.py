@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
 from suite.analysis.acceptance.sheet import MOST_LINES, parse_sheet
 from suite.errors import UsageError
+from suite.fingerprint import SUITE
+from suite.report.pages.acceptance import compose_acceptance
+from suite.report.render.markdown import render_page
 from tests.sheets import PRODUCT, STEP, judge_sheet, make_plain
 
 RATE = f'cell = "{PRODUCT}"\narm = "cuda"\nrate = "at least 1 TFLOP/s"\n'
@@ -47,6 +53,12 @@ TEXTS: list[tuple[str, str, int, str]] = [
     ("any noise", "[[require]]\nnoise_floor = 'at most 100 %'", 2, "can't fail"),
     ("some noise", "[[require]]\nnoise_floor = 'at least 1 %'", 2, "at most"),
     ("200 %", "[[require]]\nexpected = 'at most 200 %'", 2, "can't fail"),
+    (
+        "of what",
+        "[[require]]\nexpected = 'at least 95 %'\nof = 'prod'",
+        3,
+        "nothing is expected of",
+    ),
     ("controls", "[[require]]\ncontrols = 'passed'", 2, 'controls = "held"'),
     ("machine", "[[require]]\nmachine = 'fine'", 2, 'machine = "sound"'),
     ("ratio", f"[[require]]\ncell = '{STEP}'\nas_fast_as = '5 times cpu'", 3, "not a table"),
@@ -178,6 +190,75 @@ def test_a_mistake_is_refused_with_its_line(text: str, line: int, words: str, en
     assert words in f"{refused.value.what} {refused.value.remedy}"
 
 
-def test_a_sheet_without_a_mistake_is_taken() -> None:
-    sheet = parse_sheet("contract.toml", f"[[require]]\n{RATE}".encode())
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_sheet_without_a_mistake_is_taken(mark: str) -> None:
+    sheet = parse_sheet("contract.toml", f"{mark}[[require]]\n{RATE}".encode())
     assert judge_sheet(make_plain(), sheet, {}).answer == "pass"
+
+
+SHEETS = [path.read_bytes() for path in sorted((SUITE.parent / "docs" / "sheets").glob("*.toml"))]
+WORDS = [
+    *(
+        b"[[require]]",
+        b"[require]",
+        b"=",
+        b'"',
+        b"'",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\n",
+        b"\r",
+        b"#",
+        b".",
+    ),
+    *(
+        b"every",
+        b"cell",
+        b"arm",
+        b"rate",
+        b"at least",
+        b"0",
+        b"-1",
+        b"nan",
+        b"inf",
+        b"1e400",
+        b"true",
+    ),
+    *(
+        b"%",
+        b" times",
+        b"cuda",
+        b"\xff",
+        b"\x00",
+        b"\\u0000",
+        b"as_fast_as",
+        b"base",
+        b"of",
+        b"is",
+        b",",
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_sheet_of_anybodys_is_judged_or_refused(seed: int) -> None:
+    draw = random.Random(seed)
+    content = SHEETS[seed % len(SHEETS)].replace(b"results/baseline", b"Y")
+    for _ in range(draw.randrange(1, 4)):
+        at, cut = draw.randrange(len(content)), draw.choice([0, 0, 1, 5, 40])
+        content = content[:at] + draw.choice(WORDS) + content[at + cut :]
+    analysis = make_plain(noise_floor=0.01)
+    refused = ""
+    try:
+        sheet = parse_sheet("contract.toml", content)
+        others = {
+            wanted.base: make_plain(name="base") for wanted in sheet.requirements if wanted.base
+        }
+        answer = judge_sheet(analysis, sheet, others)
+    except UsageError as error:
+        refused = error.what
+    else:
+        assert render_page(compose_acceptance(answer)).startswith("# Acceptance: ")
+    assert re.match(r"contract.toml, line \d+: |$", refused), refused
