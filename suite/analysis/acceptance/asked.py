@@ -83,10 +83,12 @@ class Asked:
         between = min(ends) < mean.value < max(ends)
         blocks = self._count_blocks(confidence, self.looks)
         wider = None if blocks else self._count_blocks(confidence, self.wider)
-        if not blocks and not wider and self._is_early(confidence):
-            reason, blocks = cite("across-early", blocks=mean.n), ENOUGH + self.lost
-        else:
-            reason = self.gap if between and self.gap else cite("across")
+        reason = self.gap if between and self.gap else cite("across")
+        if not blocks and not wider and mean.n < ENOUGH:
+            alone, both = (self._is_near(confidence, of) for of in (self.looks, self.wider))
+            if alone or both:
+                reason = cite("across-early", blocks=mean.n)
+                blocks, wider = (ENOUGH + self.lost if alone else None, None if alone else ENOUGH)
         return structs.replace(check, reason=reason, blocks=blocks or wider, both=wider is not None)
 
     def _find_side(self, found: Estimate) -> Answer:
@@ -109,7 +111,6 @@ class Asked:
         blocks = count_deciding(self.mean, sides, confidence, looks)
         return None if blocks is None else blocks + self.lost
 
-    def _is_early(self, confidence: float) -> bool:
-        """Whether more blocks would tell how many decide it."""
-        few = bool(self.looks) and self.mean.n < ENOUGH
-        return few and is_within_reach(self.mean, self.sides, confidence, self.looks)
+    def _is_near(self, confidence: float, looks: tuple[Look, ...]) -> bool:
+        """Whether more blocks decide it if all stays as it is, so that they tell how many."""
+        return bool(looks) and is_within_reach(self.mean, self.sides, confidence, looks)

@@ -6,7 +6,7 @@ No clock, no network, no facts of this machine: the same campaign and the same s
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from suite.analysis.result.acceptance import Acceptance, Answer, Check, Line
 from suite.analysis.result.numbers import LEVEL
@@ -18,6 +18,7 @@ from suite.report.text.names import name_receipt
 from suite.report.text.page import NO_NUMBER, Cell, Page, Row, Strong
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
+    join_first,
     join_words,
     show_beside,
     show_duration,
@@ -42,8 +43,11 @@ _NAMED = 6
 _FIRST = ("few-for-interval", "across-early")
 """Why more blocks first tell how many decide a line."""
 
-_LISTED = 6
-"""So many places are named that have one reason; accept.json has all."""
+_LISTED = 3
+"""So many places of a line are named that have one reason."""
+
+_ROWS = 12
+"""So many checks of a line are shown, the worst first; accept.json has all."""
 
 _BLANK = "_" * 24
 
@@ -61,11 +65,7 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
         )
     _write_about(page, acceptance)
     page.table("Table: the lines of the sheet.", [_show_line(line) for line in acceptance.lines])
-    several = [line for line in acceptance.lines if len(line.checks) > 1]
-    page.table(
-        "Table: the lines that are about several cells or arms, each by itself.",
-        [_show_check(line, check) for line in several for check in line.checks],
-    )
+    _write_several(page, acceptance)
     _write_deciding(page, acceptance)
     page.heading("How it was judged")
     page.paragraph(*_explain(acceptance))
@@ -86,6 +86,22 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     )
     page.footnotes()
     return page
+
+
+def _write_several(page: Page, acceptance: Acceptance) -> None:
+    """The checks of lines that have several; of many those that don't pass come first."""
+    order: Sequence[Answer] = ("fail", "undecided", "pass")
+    several = [
+        (line, sorted(line.checks, key=lambda check: order.index(check.answer)))
+        for line in acceptance.lines
+        if len(line.checks) > 1
+    ]
+    page.table(
+        "Table: the lines that are about several cells or arms, each by itself.",
+        [_show_check(line, check) for line, checks in several for check in checks[:_ROWS]],
+    )
+    if more := sum(len(checks[_ROWS:]) for _, checks in several):
+        page.paragraph(f"And {show_things(more, 'more check')}, in accept.json.")
 
 
 def _count(acceptance: Acceptance) -> str:
@@ -215,15 +231,15 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
     if not undecided:
         return
     page.heading("What would decide it")
-    places: dict[str, list[str]] = {}
+    reasons: dict[str, dict[int, list[str]]] = {}
+    sentences: list[str] = []
     for line in undecided:
         for place, sentence in _decide(line):
-            places.setdefault(sentence, []).append(place)
-    page.bullets(
-        f"Line{'s' * (len(of) > 1)} {join_words(of[:_LISTED])}"
-        f"{f' and {len(of) - _LISTED} more' if len(of) > _LISTED else ''}: {sentence}."
-        for sentence, of in places.items()
-    )
+            reasons.setdefault(sentence, {}).setdefault(line.number, []).append(place)
+    for sentence, lines in reasons.items():
+        names = join_words([_name(line, of) for line, of in lines.items()])
+        sentences.append(f"Line{'s' * (len(lines) > 1)} {names}: {sentence}.")
+    page.bullets(sentences)
     folder = f"{SOMEWHERE}/{acceptance.campaign.folder}"
     decides = acceptance.decides
     if decides is not None:
@@ -264,8 +280,15 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
         page.code(f"make bench {' '.join(words)}")
 
 
+def _name(line: int, places: Sequence[str]) -> str:
+    """A line's number, with the places where it is about several."""
+    named = list(filter(None, places))
+    return f"{line} ({join_first(_LISTED, named)})" if named else f"{line}"
+
+
 def _decide(line: Line) -> Iterator[tuple[str, str]]:
-    """Of each check of a line that is undecided its place; and why it is, and what would decide it."""
+    """Of each check that is undecided its place, where there are several; why it is, and what would decide
+    it."""
     for check in line.checks:
         if check.answer == "undecided":
             code = _find_code(check)
@@ -277,8 +300,7 @@ def _decide(line: Line) -> Iterator[tuple[str, str]]:
             }
             what = fill(TEXTS["decides"]["blocks" if promised else code], values, {})
             place = ", ".join(filter(None, [check.cell or check.of, check.arm]))
-            several = f" ({place})" if len(line.checks) > 1 else ""
-            yield f"{line.number}{several}", f"{_word_why(check)}; {what}"
+            yield place if len(line.checks) > 1 else "", f"{_word_why(check)}; {what}"
 
 
 def _find_code(check: Check) -> str:
