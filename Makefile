@@ -10,7 +10,7 @@ BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET SUSTAIN CPUS TYPE PRICE LABEL RESUL
 # So is each of these of `python -m suite why`.
 WHY := SCRIPT ARGS DATA REQUIREMENTS INCLUDE_SCRIPT ARMS BUDGET CPUS GPU PRICE LABEL RESULTS WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 DEVELOPERS := SEED TELEMETRY REQUIRE_ENGINE PYTHON
-KNOWN := $(BENCH) $(filter-out $(BENCH),$(WHY)) RUN ROWS PAIRS SLOWER CELL PRICES OUT KEY JSON
+KNOWN := $(BENCH) $(filter-out $(BENCH),$(WHY)) RUN ROWS PAIRS SLOWER CELL PRICES REQUIRE OUT KEY JSON
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN) $(DEVELOPERS) RUNS,$v))))
 ifneq ($(unknown),)
@@ -36,7 +36,7 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 	|| { cat $(VENV)/pip.log >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: bench why report compare list doctor clean help check bundle defend paper export fleet images base test lint generate sample lock
+.PHONY: bench why report compare list doctor clean help check bundle defend accept paper export fleet images base test lint generate sample lock
 
 #: For a start
 
@@ -77,6 +77,9 @@ bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (KEY: 
 
 defend: $(VENV)/host.stamp ## one page with the evidence for one CELL of RUN=results/X (OUT)
 	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
+
+accept: $(VENV)/host.stamp ## does RUN=results/X meet a sheet of requirements (REQUIRE=contract.toml, OUT)? pass, fail or undecided
+	@$(PY) -m suite accept $(call quote,RUN) $(call given,REQUIRE OUT)
 
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (OUT)
 	@$(PY) -m suite paper $(call quote,RUN) $(call given,OUT)

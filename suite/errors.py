@@ -115,6 +115,12 @@ class UnsoundError(CrossoverError):
     exit_status = 7
 
 
+class UndecidedError(CrossoverError):
+    """A sheet of requirements is neither met nor missed: a line of it is undecided."""
+
+    exit_status = 8
+
+
 class ScriptError(CrossoverError):
     """A person's script fails by itself, or trains nothing."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,9 @@ from suite.analysis.ablation.waterfall import (
     find_naive_gaps,
     find_posted,
 )
+from suite.analysis.acceptance.judge import Judge
+from suite.analysis.acceptance.selection import Choose, Selection
+from suite.analysis.acceptance.sheet import Sheet
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.environment import (
     describe_arm,
@@ -44,6 +47,7 @@ from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.elsewhere import read_elsewhere
 from suite.analysis.documents.prices import read_prices
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
+from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
 from suite.analysis.result.several import Versus
@@ -51,6 +55,7 @@ from suite.analysis.result.why import Answer
 from suite.analysis.several.cells import compare_cells
 from suite.analysis.several.gpus import compare_gpus
 from suite.analysis.several.machines import choose_rows, compare_machines
+from suite.analysis.several.recheck import hash_samples
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
 from suite.analysis.statistics.stopping import Precision, assess
@@ -134,6 +139,32 @@ def compare_folders(
 def compare_again(before: Analysis, now: Analysis, seed: str) -> Versus:
     """What became of the cells of a campaign, drawn by ``seed``, that another has measured again."""
     return compare_cells([before, now], seed=seed)
+
+
+def accept_folder(
+    folder: Path,
+    sheet: Sheet,
+    others: Mapping[str, Path],
+    *,
+    catalogue: Collection[str],
+    choose: Choose,
+) -> Acceptance:
+    """A campaign beside a sheet of requirements; ``others`` are the campaigns that it names, ``catalogue``
+    holds the ids of all cells of the suite.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+        UsageError: a line of the sheet is refused, or one of the folders is an inquiry's.
+    """
+    loaded = load_campaign(folder)
+    analysis = analyse(loaded)
+    return Judge(
+        sheet=sheet,
+        analysis=analysis,
+        samples=hash_samples(loaded),
+        others={name: analyse_folder(place) for name, place in others.items()},
+        selection=Selection(name=sheet.name, analysis=analysis, catalogue=catalogue, choose=choose),
+    ).judge()
 
 
 def look(folder: Path) -> Precision:

@@ -18,6 +18,7 @@ from suite import __version__, codec
 from suite.analysis.several.recheck import DRAWN
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
+from suite.cli.commands.accept import accept
 from suite.cli.commands.bench import run_bench
 from suite.cli.commands.export import export, paper
 from suite.cli.commands.fleet import fleet
@@ -226,7 +227,7 @@ def clean() -> int:
     return 0
 
 
-for _other in (export, paper, fleet, check, bundle, defend, compare, generate):
+for _other in (export, paper, fleet, check, bundle, defend, compare, accept, generate):
     commands.add_command(_other)
 
 

@@ -23,7 +23,7 @@ Exit status: 0 every cell measured, or skipped for cause; 1 some cell failed, is
 (the report is still written) or, with RECHECK, does not reproduce;
 1 a script fails by itself; 2 usage; 3 no engine, or it refused;
 4 a GPU was requested and is not available; 5 a document can't be read; 6 another
-campaign is running here; 7 the machine is unsound (STOP_IF);
+campaign is running here; 7 the machine is unsound (STOP_IF); 8 a sheet is undecided;
 130 interrupted (what was measured is kept)."""
 
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
+from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.receipt import Receipt, TryReceipt
 from suite.analysis.result.several import Versus
 from suite.analysis.result.why import Answer
 from suite.report.exports.cells import render_csv
 from suite.report.exports.summary import render_json
+from suite.report.pages.acceptance import compose_acceptance
 from suite.report.pages.brief import ROOM, compose_brief, compose_screen
 from suite.report.pages.campaign import compose
 from suite.report.pages.comparison import compose_versus
@@ -163,6 +165,28 @@ def build_receipt(
         page = compose_receipt(result, receipt, whys, picture)
     name = f"defend-{name_receipt(receipt.cell)}"
     return {f"{name}.md": render_page(page), **_draw(name, page, [picture] if picture else [])}
+
+
+def build_acceptance(acceptance: Acceptance) -> dict[str, str | bytes]:
+    """The page of a sheet: its files by name, the Markdown first."""
+    page = compose_acceptance(acceptance)
+    return {
+        "accept.md": render_page(page),
+        "accept.json": render_json(acceptance),
+        "accept.html": render_html_page(page),
+    }
+
+
+def print_page(name: str, document: str, sheet: Sheet = "a4") -> dict[str, str | bytes]:
+    """A page without pictures, as HTML, for paper: a PDF and a Word document, by their names.
+
+    Raises:
+        UsageError: a library that they need is missing.
+    """
+    return {
+        f"{name}.pdf": render_pdf(document, sheet),
+        f"{name}.docx": render_docx(document, [], sheet),
+    }
 
 
 def can_draw() -> bool:

@@ -26,7 +26,7 @@ from suite.analysis.compare import (
 )
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
-from suite.analysis.result.cells import Comparison
+from suite.analysis.result.cells import ArmResult, Comparison
 from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, VerdictName
 from suite.analysis.result.several import Column, Pair, Tally, Versus, list_failed
 from suite.analysis.several.eligibility import find_copies
@@ -62,7 +62,7 @@ def compare_cells(
         UsageError: the campaigns did not measure the same suite, are the same campaign or too few,
             or a comparison names no column.
     """
-    _demand_comparable(analyses)
+    demand_comparable(analyses)
     columns = [
         Column(run=run, arm=arm)
         for run, analysis in enumerate(analyses, start=1)
@@ -265,18 +265,24 @@ def _find_margin(analyses: Sequence[Analysis], base: Column, other: Column) -> f
 
 def _refuse(analyses: Sequence[Analysis], base: Column, other: Column) -> dict[str, Flag]:
     """Why cells must not be compared."""
-    refused: dict[str, Flag] = {}
     results = analyses[other.run - 1].results(other.arm)
-    for cell, first in analyses[base.run - 1].results(base.arm).items():
-        second = results.get(cell)
-        if second is None:
-            continue
-        disagreement = find_disagreement({base.name: first.check, other.name: second.check})
-        if disagreement is not None:
-            refused[cell] = replace(disagreement, code="other-results", scope="comparison")
-        elif (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit):
-            refused[cell] = raise_flag("other-work")
-    return refused
+    refused = {
+        cell: find_refused(first, results[cell], names=(base.name, other.name))
+        for cell, first in analyses[base.run - 1].results(base.arm).items()
+        if cell in results
+    }
+    return {cell: flag for cell, flag in refused.items() if flag}
+
+
+def find_refused(first: ArmResult, second: ArmResult, *, names: tuple[str, str]) -> Flag | None:
+    """Why two results of a cell, which have these names, must not be compared; None: nothing speaks against
+    it."""
+    checks = zip(names, (first.check, second.check), strict=True)
+    disagreement = find_disagreement(dict(checks))
+    if disagreement is not None:
+        return replace(disagreement, code="other-results", scope="comparison")
+    differ = (first.work.amount, first.work.unit) != (second.work.amount, second.work.unit)
+    return raise_flag("other-work") if differ else None
 
 
 def _make_pair(
@@ -311,7 +317,12 @@ def _reproduces(comparison: Comparison, margin: float) -> bool:
     return not comparison.verdict.names_winner
 
 
-def _demand_comparable(analyses: Sequence[Analysis]) -> None:
+def demand_comparable(analyses: Sequence[Analysis]) -> None:
+    """Refuses campaigns that can't be set beside each other.
+
+    Raises:
+        UsageError: there are under two, one is named twice, or they did not measure the same suite.
+    """
     if len(analyses) < 2:
         raise UsageError("a comparison needs two campaigns", 'such as RUN="results/X results/Y"')
     ids = [analysis.campaign.id for analysis in analyses]

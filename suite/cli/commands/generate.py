@@ -17,7 +17,7 @@ from suite.cli.run_campaign import ROOT
 from suite.errors import UsageError
 from suite.host.doctor.examine import diagnosis_schema
 from suite.model import PLAN
-from suite.report.exports.summary import summary_schema, why_schema
+from suite.report.exports.summary import accept_schema, summary_schema, why_schema
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import build_report
 from suite.safe_folder import Folder
@@ -40,6 +40,7 @@ def generated() -> dict[str, str]:
         "summary-schema": summary_schema(),
         "doctor-schema": diagnosis_schema(),
         "why-schema": why_schema(),
+        "accept-schema": accept_schema(),
     }
     samples = sorted(path.parent for path in ROOT.glob(f"results/samples/*/{PLAN}"))
     # One that ended early has little to show.

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import Evidence
 from suite.analysis.result.several import Versus
@@ -28,7 +29,7 @@ _SHORT = re.compile(r"[\[{]\n[^\[\]{}]{1,140}[\]}]")
 """A list or an object that fits on a line, and stands on one."""
 
 
-def render_json(analysis: Analysis | Versus | Answer) -> str:
+def render_json(analysis: Analysis | Versus | Answer | Acceptance) -> str:
     """The file as text with a final newline; keys in a fixed order."""
     content = msgspec.to_builtins(analysis)
     _add_words(content)
@@ -57,6 +58,11 @@ def summary_schema() -> dict[str, Any]:
 def why_schema() -> dict[str, Any]:
     """The JSON Schema of ``why.json``."""
     return _make_schema("Why a script is slow, and what would help", Answer)
+
+
+def accept_schema() -> dict[str, Any]:
+    """The JSON Schema of ``accept.json``."""
+    return _make_schema("A campaign judged against a sheet of requirements", Acceptance)
 
 
 def _make_schema(title: str, *types: type[msgspec.Struct]) -> dict[str, Any]:

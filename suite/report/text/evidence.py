@@ -35,6 +35,7 @@ _SHOWN: Shown = {
     "names": lambda names: ", ".join(names) or "none",
     "changes": name_changes,
     "effects": name_effects,
+    "controls": lambda codes: "; ".join(TEXTS["failed"][code] for code in codes),
     "effect": lambda effect: TEXTS["effects"].get(effect, effect),
 }
 

@@ -234,6 +234,14 @@ def show_times(factor: Known, *, apart: Sequence[float] = (1.0,)) -> Quantity:
     return Quantity("", *_write_times(value, low, high, apart), value)
 
 
+def show_beside(value: Known, bound: float, unit: str) -> Quantity:
+    """A number beside a bound, both in this unit, such as ``12.3 (12.1–12.5) TFLOP/s``; its ends are told
+    apart from the bound."""
+    own, low, high = _take_apart(value)
+    number, interval = _write(own, low, high, apart=(bound,))
+    return Quantity("", number, f"{interval} {unit}".rstrip(), own)
+
+
 def show_money(price: Known, currency: str) -> Quantity:
     """A positive price, such as ``USD 0.0123 ± 0.0004``; a very wide interval by its ends."""
     value, low, high = _take_apart(price)

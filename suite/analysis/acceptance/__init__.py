@@ -1,0 +1,1 @@
+"""A sheet of requirements and a campaign to pass, fail or undecided, line by line."""

@@ -1,0 +1,163 @@
+"""What a campaign knows of its machine, by the words that contracts have for it."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from suite.analysis.acceptance.quantities import QuantityError, Wanted, read_amount
+from suite.analysis.result.acceptance import Answer
+from suite.analysis.result.arms import ArmAnalysis, Fact, WatchedGpu
+
+Kind = Literal["text", "version", "switch", "count", "size", "power", "temperature", "share"]
+
+Value = str | float | bool
+
+Values = Sequence[Value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """A fact under a name that people know: of which ``kind`` it is, whether an arm needs a GPU to have it,
+    the documents' names for it (the first that has values counts), and where else it is watched; ``least``
+    is what any machine has."""
+
+    kind: Kind
+    gpu: bool = True
+    names: tuple[str, ...] = ()
+    watched: Callable[[WatchedGpu], float | None] | None = None
+    least: float = 0.0
+
+
+KNOWN: Mapping[str, Known] = {
+    "driver": Known(kind="version", names=("outside.driver.version", "gpu.driver")),
+    "CUDA": Known(kind="version", names=("outside.driver.cuda",)),
+    "GPU": Known(kind="text", names=("gpu.0.name", "outside.gpu.name")),
+    "GPUs": Known(kind="count", watched=lambda gpu: gpu.count),
+    "GPU memory": Known(kind="size", names=("outside.gpu.memory_bytes",)),
+    "PCIe lanes": Known(kind="count", watched=lambda gpu: gpu.pcie_lanes, least=1),
+    "PCIe generation": Known(kind="count", watched=lambda gpu: gpu.pcie_generation, least=1),
+    "ECC": Known(kind="switch", names=("outside.gpu.ecc",)),
+    "MIG": Known(kind="switch", names=("outside.gpu.mig",)),
+    "persistence mode": Known(kind="switch", names=("outside.gpu.persistence",)),
+    "memory errors": Known(kind="count", watched=lambda gpu: gpu.memory_errors),
+    "power limit": Known(kind="power", watched=lambda gpu: gpu.power_limit_w),
+    "GPU temperature": Known(kind="temperature", watched=lambda gpu: gpu.temperature_c),
+    "GPU slowed": Known(
+        kind="share", watched=lambda gpu: gpu.slowed.seen / gpu.slowed.of if gpu.slowed.of else None
+    ),
+    "TensorFlow": Known(kind="version", gpu=False, names=("tensorflow.version",)),
+    "CPU": Known(kind="text", gpu=False, names=("cpu.model",)),
+    "CPUs": Known(kind="count", gpu=False, names=("cpu.usable",), least=1),
+    "memory": Known(kind="size", gpu=False, names=("memory.bytes",)),
+    "kernel": Known(kind="version", gpu=False, names=("os.kernel",)),
+    "machine type": Known(kind="text", gpu=False, names=("engine.machine.type",)),
+    "isolation": Known(kind="text", gpu=False, names=("isolation",)),
+}
+
+_ON = {"on": True, "enabled": True, "yes": True, "off": False, "disabled": False, "no": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """What a fact has to be: a number in the units of the analysis, a version, a text, or on or off."""
+
+    wanted: Wanted
+    value: Value
+    unit: str = ""
+    scale: float = 1.0
+
+
+def find_values(known: Known, arm: ArmAnalysis) -> Values:
+    """Every value that an arm has of a fact; none: it does not know it."""
+    for name in known.names:
+        values = [_take(value) for value in arm.facts.get(name, ()) if value is not None]
+        if values:
+            return values
+    gpu = arm.watched.gpu
+    value = known.watched(gpu) if known.watched and gpu else None
+    return [] if value is None else [float(value)]
+
+
+def guess_kind(values: Sequence[Fact]) -> Kind:
+    """The kind of a fact that only documents have a name for."""
+    first = next(value for value in values if value is not None)
+    if isinstance(first, bool):
+        return "switch"
+    if isinstance(first, str):
+        return "version" if re.match(r"\d+(\.\d+)+", first) else "text"
+    return "count"
+
+
+def read_bound(known: Known, wanted: Wanted) -> Bound:
+    """What a fact of this kind has to be.
+
+    Raises:
+        QuantityError: this kind of fact can't be that, or is nothing else.
+    """
+    text = wanted.rest
+    if known.kind == "switch":
+        if wanted.side != "exactly" or text.lower() not in _ON:
+            raise QuantityError(f"{text!r} is neither on nor off", 'write "on" or "off"')
+        return Bound(wanted=wanted, value=_ON[text.lower()])
+    if known.kind == "text":
+        if wanted.side != "exactly" or not text.strip("*? "):
+            raise QuantityError(
+                f"{text!r} is not a name that could differ",
+                "write the whole name, with * for any letters",
+            )
+        return Bound(wanted=wanted, value=text)
+    if known.kind == "version":
+        if not re.match(r"\d", text):
+            raise QuantityError(f"{text!r} is not a version", 'such as "at least 555.42"')
+        return Bound(wanted=wanted, value=text)
+    amount = read_amount(text, known.kind)
+    empty = wanted.side == "at least" and (
+        amount.value < known.least or (amount.value <= known.least and not wanted.strict)
+    )
+    full = known.kind == "share" and wanted.side == "at most" and amount.value >= 1
+    if empty or full:
+        raise QuantityError(
+            f"{wanted.side} {text} holds of every machine, so that this requirement can't fail",
+            "name a number that some machine does not have, or leave the requirement out",
+        )
+    return Bound(wanted=wanted, value=amount.value, unit=amount.unit, scale=amount.scale)
+
+
+def judge_fact(values: Values, bound: Bound) -> Answer:
+    """Whether all values are what is wanted; none is undecided."""
+    if not values:
+        return "undecided"
+    return "pass" if all(_holds(value, bound) for value in values) else "fail"
+
+
+def _holds(value: Value, bound: Bound) -> bool:
+    limit, wanted = bound.value, bound.wanted
+    if isinstance(limit, bool):
+        return value is limit
+    if isinstance(limit, str) and wanted.side == "exactly" and not re.match(r"\d", limit):
+        return fnmatch.fnmatchcase(str(value).lower(), limit.lower())
+    if isinstance(limit, str):
+        return _compare_versions(str(value), limit, wanted)
+    number = float(value)
+    if wanted.side == "exactly":
+        return number == limit
+    over, under = number > limit, number < limit
+    return (over if wanted.side == "at least" else under) or (number == limit and not wanted.strict)
+
+
+def _compare_versions(value: str, limit: str, wanted: Wanted) -> bool:
+    """By the numbers that the limit has: 555.42.06 is 555, and not over it."""
+    parts = [int(part) for part in re.findall(r"\d+", limit)]
+    own = [int(part) for part in re.findall(r"\d+", value)][: len(parts)]
+    own += [0] * (len(parts) - len(own))
+    if own == parts:
+        return not wanted.strict
+    return wanted.side != "exactly" and (own > parts) == (wanted.side == "at least")
+
+
+def _take(value: Fact) -> Value:
+    return value if isinstance(value, bool | str) else float(value or 0)
