@@ -10,7 +10,7 @@ from typing import Literal
 
 from suite.analysis.acceptance.quantities import QuantityError, Wanted, read_amount
 from suite.analysis.result.acceptance import Answer
-from suite.analysis.result.arms import ArmAnalysis, Fact, WatchedGpu
+from suite.analysis.result.arms import ArmAnalysis, Fact
 
 Kind = Literal["text", "version", "switch", "count", "size", "power", "temperature", "share"]
 
@@ -28,27 +28,40 @@ class Known:
     kind: Kind
     gpu: bool = True
     names: tuple[str, ...] = ()
-    watched: Callable[[WatchedGpu], float | None] | None = None
+    watched: Callable[[ArmAnalysis], float | None] | None = None
     least: float = 0.0
+
+
+def _of_gpu(name: str) -> Callable[[ArmAnalysis], float | None]:
+    return lambda arm: getattr(arm.watched.gpu, name, None)
+
+
+def _count_errors(arm: ArmAnalysis) -> float | None:
+    """What ECC could not correct since the driver was loaded, at the campaign's last look."""
+    count = arm.health.counts.get("memory_errors") if arm.health else None
+    return count.last if count else None
+
+
+def _share_slowed(arm: ArmAnalysis) -> float | None:
+    slowed = arm.watched.gpu.slowed if arm.watched.gpu else None
+    return slowed.seen / slowed.of if slowed and slowed.of else None
 
 
 KNOWN: Mapping[str, Known] = {
     "driver": Known(kind="version", names=("outside.driver.version", "gpu.driver")),
     "CUDA": Known(kind="version", names=("outside.driver.cuda",)),
     "GPU": Known(kind="text", names=("gpu.0.name", "outside.gpu.name")),
-    "GPUs": Known(kind="count", watched=lambda gpu: gpu.count),
+    "GPUs": Known(kind="count", watched=_of_gpu("count")),
     "GPU memory": Known(kind="size", names=("outside.gpu.memory_bytes",)),
-    "PCIe lanes": Known(kind="count", watched=lambda gpu: gpu.pcie_lanes, least=1),
-    "PCIe generation": Known(kind="count", watched=lambda gpu: gpu.pcie_generation, least=1),
+    "PCIe lanes": Known(kind="count", watched=_of_gpu("pcie_lanes"), least=1),
+    "PCIe generation": Known(kind="count", watched=_of_gpu("pcie_generation"), least=1),
     "ECC": Known(kind="switch", names=("outside.gpu.ecc",)),
     "MIG": Known(kind="switch", names=("outside.gpu.mig",)),
     "persistence mode": Known(kind="switch", names=("outside.gpu.persistence",)),
-    "memory errors": Known(kind="count", watched=lambda gpu: gpu.memory_errors),
-    "power limit": Known(kind="power", watched=lambda gpu: gpu.power_limit_w),
-    "GPU temperature": Known(kind="temperature", watched=lambda gpu: gpu.temperature_c),
-    "GPU slowed": Known(
-        kind="share", watched=lambda gpu: gpu.slowed.seen / gpu.slowed.of if gpu.slowed.of else None
-    ),
+    "memory errors": Known(kind="count", watched=_count_errors),
+    "power limit": Known(kind="power", watched=_of_gpu("power_limit_w")),
+    "GPU temperature": Known(kind="temperature", watched=_of_gpu("temperature_c")),
+    "GPU slowed": Known(kind="share", watched=_share_slowed),
     "TensorFlow": Known(kind="version", gpu=False, names=("tensorflow.version",)),
     "CPU": Known(kind="text", gpu=False, names=("cpu.model",)),
     "CPUs": Known(kind="count", gpu=False, names=("cpu.usable",), least=1),
@@ -77,8 +90,7 @@ def find_values(known: Known, arm: ArmAnalysis) -> Values:
         values = [_take(value) for value in arm.facts.get(name, ()) if value is not None]
         if values:
             return values
-    gpu = arm.watched.gpu
-    value = known.watched(gpu) if known.watched and gpu else None
+    value = known.watched(arm) if known.watched else None
     return [] if value is None else [float(value)]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import starmap
 
-from suite.analysis.result.arms import Span, WatchedGpu
+from suite.analysis.result.arms import Health, Span, WatchedGpu
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.tools import CopyBeside, Tool, ToolGpu
 from suite.report.text.evidence import fill
@@ -50,12 +51,12 @@ def _list_rows(analysis: Analysis, tool: Tool) -> Iterator[Row]:
     if tool.failed:
         yield make(_WORDS["nothing"], f"nothing: {tool.failed}")
     watched = [
-        details.watched.gpu
+        (details.watched.gpu, details.health)
         for details in analysis.arms.values()
         if details.gpu and details.watched.gpu
     ]
     for what, (theirs, ours) in _GPU_ROWS.items() if tool.gpus else ():
-        yield make(_WORDS[what], _count(map(theirs, tool.gpus)), _join(map(ours, watched)))
+        yield make(_WORDS[what], _count(map(theirs, tool.gpus)), _join(starmap(ours, watched)))
     outcomes = Counter[str](test.outcome for test in tool.tests)
     counts = {"passed": tool.passed, **outcomes, "skipped": tool.skipped}
     if told := ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count):
@@ -132,12 +133,12 @@ def _describe_link(generation: float | None, lanes: float | None) -> str:
     return f"PCIe generation {generation:.0f} with {lanes:.0f} lanes"
 
 
-def _describe_errors(gpu: WatchedGpu) -> str:
-    errors = gpu.memory_errors
-    return "" if errors is None else f"uncorrected {errors:,.0f} since the driver was loaded"
+def _describe_errors(_: WatchedGpu, health: Health | None) -> str:
+    count = health.counts.get("memory_errors") if health else None
+    return f"uncorrected {count.last:,.0f} since the driver was loaded" if count else ""
 
 
-def _describe_peak(gpu: WatchedGpu) -> str:
+def _describe_peak(gpu: WatchedGpu, _: Health | None) -> str:
     return f"up to {_describe_clock(gpu.clock_mhz.high)}" if gpu.clock_mhz else ""
 
 
@@ -145,19 +146,21 @@ def _list_faults(gpu: ToolGpu) -> str:
     return ", ".join(dict.fromkeys(TEXTS["faults"][fault] for fault in gpu.faults)) or "none"
 
 
-_GPU_ROWS: dict[str, tuple[Callable[[ToolGpu], str], Callable[[WatchedGpu], str]]] = {
-    "gpu": (lambda gpu: gpu.name or "without a name", lambda _: ""),
+_GPU_ROWS: dict[
+    str, tuple[Callable[[ToolGpu], str], Callable[[WatchedGpu, Health | None], str]]
+] = {
+    "gpu": (lambda gpu: gpu.name or "without a name", lambda *_: ""),
     "memory": (_describe_memory, _describe_errors),
     "power": (
         lambda gpu: _describe_power(gpu.power_limit_w, gpu.power_default_w),
-        lambda gpu: _describe_power(gpu.power_limit_w, gpu.power_default_w),
+        lambda gpu, _: _describe_power(gpu.power_limit_w, gpu.power_default_w),
     ),
     "clock": (lambda gpu: _describe_clock(gpu.clock_most_mhz), _describe_peak),
     "link": (
         lambda gpu: _describe_link(gpu.generation_most, gpu.lanes),
-        lambda gpu: _describe_link(gpu.pcie_generation, gpu.pcie_lanes),
+        lambda gpu, _: _describe_link(gpu.pcie_generation, gpu.pcie_lanes),
     ),
-    "faults": (_list_faults, lambda _: ""),
+    "faults": (_list_faults, lambda *_: ""),
 }
 """By row what nvidia-smi tells of a GPU, and what was seen of ours while it worked."""
 
