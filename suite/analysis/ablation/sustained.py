@@ -266,17 +266,18 @@ def _find_held(run: _Run, fell_s: float, left: float) -> tuple[Evidence, ...]:
         found.append(cite("hot-clock", was=was, now=now))
     if not run.on_device:
         found += _find_held_cpu(run, before, after)
-    unknown = "hot-unknown" if run.watched else "hot-unwatched"
-    return tuple(found) or (cite(unknown),)
+    return tuple(found) or (cite("hot-unknown" if run.watched else "hot-unwatched"),)
 
 
 def _find_held_gpu(
     before: dict[str, float | None], after: dict[str, float | None]
 ) -> Iterator[Evidence]:
-    for code, name in (("hot-slowed", "gpu.slowdown_share"), ("hot-capped", "gpu.capped_share")):
-        share, early = after.get(name) or 0.0, before.get(name) or 0.0
-        if share >= MOST_HELD or share - early >= HELD:
-            yield cite(code, share=share)
+    slowed, more = _find_rise("gpu.slowdown_share", before, after)
+    if slowed >= MOST_HELD or more >= HELD:
+        yield cite("hot-slowed", share=slowed)
+    capped, more = _find_rise("gpu.capped_share", before, after)
+    if capped >= MOST_HELD or more >= HELD:
+        yield cite("hot-capped", share=capped)
 
 
 def _find_held_cpu(
@@ -304,7 +305,7 @@ def _find_rise(
     name: str,
     before: dict[str, float | None],
     after: dict[str, float | None],
-    throughout: float | None,
+    throughout: float | None = None,
 ) -> tuple[float, float]:
     """What something took after the fall, and by how much more than before; not told, ``throughout``."""
     now = after.get(name)

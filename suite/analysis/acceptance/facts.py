@@ -76,12 +76,14 @@ _ON = {"on": True, "enabled": True, "yes": True, "off": False, "disabled": False
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What a fact has to be: a number in the units of the analysis, a version, a text, or on or off."""
+    """What a fact has to be: a number in the units of the analysis, a text, or on or off; ``by_number``: the
+    text is a version."""
 
     wanted: Wanted
     value: Value
     unit: str = ""
     scale: float = 1.0
+    by_number: bool = False
 
 
 def find_values(known: Known, arm: ArmAnalysis) -> Values:
@@ -125,7 +127,9 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
     if known.kind == "version":
         if not re.match(r"\d", text):
             raise QuantityError(f"{text!r} is not a version", 'such as "at least 555.42"')
-        return Bound(wanted=wanted, value=text)
+        # What has letters in it, too, is a name.
+        by_number = wanted.side != "exactly" or re.fullmatch(r"[\d.]+", text) is not None
+        return Bound(wanted=wanted, value=text, by_number=by_number)
     amount = read_amount(text, known.kind)
     empty = wanted.side == "at least" and (
         amount.value < known.least or (amount.value <= known.least and not wanted.strict)
@@ -150,15 +154,22 @@ def _holds(value: Value, bound: Bound) -> bool:
     limit, wanted = bound.value, bound.wanted
     if isinstance(limit, bool):
         return value is limit
-    if isinstance(limit, str) and wanted.side == "exactly" and not re.match(r"\d", limit):
-        return fnmatch.fnmatchcase(str(value).lower(), limit.lower())
     if isinstance(limit, str):
-        return _compare_versions(str(value), limit, wanted)
+        if bound.by_number:
+            return _compare_versions(str(value), limit, wanted)
+        return _matches(str(value).lower(), limit.lower())
     number = float(value)
     if wanted.side == "exactly":
         return number == limit
     over, under = number > limit, number < limit
     return (over if wanted.side == "at least" else under) or (number == limit and not wanted.strict)
+
+
+def _matches(value: str, limit: str) -> bool:
+    """Whether a name has these whole words one behind the other: an A10G is no A10; or matches a pattern."""
+    if "*" in limit or "?" in limit:
+        return fnmatch.fnmatchcase(value, limit)
+    return re.search(rf"(?<![a-z0-9]){re.escape(limit)}(?![a-z0-9])", value) is not None
 
 
 def _compare_versions(value: str, limit: str, wanted: Wanted) -> bool:

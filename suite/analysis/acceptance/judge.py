@@ -25,7 +25,7 @@ from suite.analysis.acceptance.facts import (
     read_bound,
 )
 from suite.analysis.acceptance.power import Look, Mean, Sides, look_alone, look_beside
-from suite.analysis.acceptance.quantities import QuantityError
+from suite.analysis.acceptance.quantities import QuantityError, name_many
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Requirement, Sheet, SheetError
 from suite.analysis.observations import HOUR_S, Observation, observe, values_by_block
@@ -354,7 +354,7 @@ class Judge:
         if wanted.what == "rate":
             counts = {result.work.unit: result.work.amount, "byte": result.work.bytes or 0.0}
             if not counts.get(wanted.of):
-                names = [{"byte": "B"}.get(unit, unit) for unit, amount in counts.items() if amount]
+                names = [name_many(unit) for unit, amount in counts.items() if amount]
                 raise SheetError(
                     self.sheet.name,
                     wanted.find_line("rate"),

@@ -203,6 +203,12 @@ def name_unit(unit: str) -> str:
     return unit.removesuffix("s")
 
 
+def name_many(unit: str) -> str:
+    """The other way round, or a unit's symbol."""
+    symbol = {"byte": "B", "FLOP": "FLOP"}.get(unit)
+    return symbol or (f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s")
+
+
 def _read_rate(number: float, unit: str, text: str) -> Amount:
     plain = unit.replace(" per second", "/s")
     flops, rate = _FLOPS.fullmatch(plain), _RATE.fullmatch(plain)

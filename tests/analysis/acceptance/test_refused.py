@@ -123,7 +123,7 @@ TEXTS: list[tuple[str, str, int, str]] = [
         "examples",
         f"[[require]]\ncell = '{STEP}'\narm = 'cpu'\nrate = '≥ 1 TFLOP/s'",
         4,
-        "counted in example",
+        "counted in examples",
     ),
     (
         "images",
