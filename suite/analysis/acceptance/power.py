@@ -13,8 +13,8 @@ from suite.analysis.statistics.estimate import find_quantile
 from suite.input_limits import RANGES
 
 PROMISE = 0.95
-"""How probable an answer has to be by so many blocks: nine of ten come, and more (tests/bench/test_sheets.py
-counts them)."""
+"""How probable an answer has to be by so many blocks: nine of ten come, and more, as
+tests/bench/test_sheets_of_known_truth.py counts."""
 
 SURE_OF_SPREAD = 0.9
 """How sure it is that the spread is no larger than what is counted on: a few blocks can agree by chance."""

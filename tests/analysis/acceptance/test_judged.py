@@ -11,7 +11,7 @@ from msgspec import structs
 
 from suite.analysis.acceptance.facts import KNOWN
 from suite.analysis.result.acceptance import Check
-from suite.analysis.result.arms import Share, Watched, WatchedGpu
+from suite.analysis.result.arms import Count, Health, Share, Watched, WatchedGpu
 from suite.analysis.result.campaign import Analysis, ExtraWork, Family
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import Ratio, Verdict
@@ -316,7 +316,6 @@ GPU = WatchedGpu(
     shared=Share(seen=0, of=50),
     pcie_lanes=8.0,
     pcie_generation=4.0,
-    memory_errors=0.0,
     power_limit_w=300.0,
     temperature_c=71.0,
     count=2.0,
@@ -340,7 +339,12 @@ FACTS: dict[str, Any] = {
 
 def make_known() -> Analysis:
     plain = make_plain()
-    about = structs.replace(plain.arms["cuda"], facts=FACTS, watched=Watched(blocks=10, gpu=GPU))
+    about = structs.replace(
+        plain.arms["cuda"],
+        facts=FACTS,
+        watched=Watched(blocks=10, gpu=GPU),
+        health=Health(watched_s=600.0, counts={"memory_errors": Count(first=0.0, last=0.0)}),
+    )
     return structs.replace(plain, arms={**plain.arms, "cuda": about})
 
 

@@ -68,7 +68,7 @@ def check_cell(scenario: Scenario, cell: Cell) -> None:
     # Only what people ask about is done on the CPU beside a GPU; what heats a chip most differs by its kind.
     if cell.role != "sustained":
         assert cell.arms == (["gpu"] if cell.params.get("on") == "cpu" else [])
-    assert cell.posted == (scenario.script is not None)
+    assert cell.scripted == (scenario.script is not None)
     assert cell.long_budget or cell.scenario != "asked"
 
     assert cell.work_key
