@@ -198,9 +198,17 @@ class Judge:
             )
         arms = self.selection.match_arms(wanted, lambda _: True)
         rows = [row for row in rows if row.arm in arms and wanted.of in {"", row.of}]
-        if not rows:
+        # Unless the line names it, what nothing is published of requires nothing, nor does a copy that is
+        # in its band: of memory that is not pinned it can't be shown to reach more.
+        known = [
+            row
+            for row in rows
+            if row.evidence
+            and (wanted.of or row.verdict in _BELOW or not row.of.startswith("copy"))
+        ]
+        if not known:
             yield Check(answer="undecided", of=wanted.of, reason=cite("no-figure"))
-        for row in rows:
+        for row in known:
             yield self._hold_against_figures(wanted, row)
 
     def _hold_against_figures(self, wanted: Requirement, row: Finding) -> Asked | Check:

@@ -58,9 +58,10 @@ def accept(run: Path, require: Path | None, out: Path | None) -> int:
             click.echo(f"left out: {error.what}; {error.remedy} installs it", err=True)
     give_files(files, out)
     if acceptance.answer == "undecided":
-        numbers = ", ".join(str(line.number) for line in acceptance.pick("undecided"))
+        numbers = [str(line.number) for line in acceptance.pick("undecided")]
         raise UndecidedError(
-            f"{sheet.name}: none fails, and of {len(acceptance.lines)} undecided: {numbers}",
+            f"{sheet.name}: no line fails; {len(numbers)} of {len(acceptance.lines)} are undecided: "
+            f"{', '.join(numbers)}",
             "the page says what would decide it",
         )
     return 0 if acceptance.answer == "pass" else 1

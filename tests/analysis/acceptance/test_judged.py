@@ -232,6 +232,12 @@ def test_an_expectation_is_of_what_is_named() -> None:
     # Its memory is not pinned: only what the report calls below is.
     copied = only(analysis, 'expected = "at least 95 %"\nof = "copy to the device"')
     assert (copied.answer, code(copied)) == ("undecided", "not-held")
+    # Without a name: neither what nothing is published of, nor a copy that is in its band.
+    unknown = structs.replace(expect("memory", 100, 90, 90), evidence=(), verdict="")
+    beside = make_plain(findings=(*rows, unknown))
+    assert only(beside, 'expected = "at least 95 %"').answer == "pass"
+    slow = make_plain(findings=(rows[0], expect("copy to the device", 20, 90, 90, "far below")))
+    assert only(slow, 'expected = "at least 95 %"').answer == "fail"
     nothing = only(make_plain(findings=()), 'expected = "at least 95 %"')
     assert (nothing.answer, code(nothing)) == ("undecided", "no-figure")
 
