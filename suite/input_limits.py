@@ -60,7 +60,7 @@ RANGES: Mapping[str, Range] = {
     "seconds": Range(0, 1e9),  # 31 years; a larger number is a unit gone wrong
     "seed": Range(0, 2**31 - 1),
     "share": Range(0, 1),
-    "sustain": Range(10, 1800),  # seconds
+    "sustain": Range(20, 1800),  # seconds
     "tolerance": Range(0, float("inf")),
 }
 """By what is counted: an option and the fields of documents that are of one kind share a row."""

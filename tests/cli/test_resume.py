@@ -51,7 +51,7 @@ def resume(shell: Shell, *words: str, custom: str | None = None) -> Any:
         ("telemetry", "loud", "'loud' is none of"),
         ("cpus", "0-4000000000", "is not a list of CPUs: 4000000000 is more than 8191"),
         ("gpu", "$(id)", "does not name one GPU"),
-        ("sustain", "1s", "1.0 is less than 10 seconds"),
+        ("sustain", "1s", "1.0 is less than 20 seconds"),
         ("type", "$(id)", "is not the name of a machine type"),
         ("base_image", "$(shell id)", "is not a valid value"),
         ("cuda_image", "--privileged", "is not a valid value"),

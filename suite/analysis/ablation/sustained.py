@@ -193,21 +193,33 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
 def _compare(logs: Sequence[float], split: int, hot: int) -> Estimate:
     """The last pieces over the first one, with Student's t interval.
 
-    Of one piece nobody sees how much it varies; all of them together tell it, by the median distance from
-    their level before the split or after it, which a dip does not change.
+    Of one piece nobody sees how much it varies; all of them together tell it, by their distance from their
+    level before the split or after it.  Its median is not changed by a dip; of few pieces it tells nothing,
+    and the root mean square does.
     """
     levels = [logs[:split], logs[split:]]
-    off = [abs(log - statistics.median(level)) for level in levels for log in level]
-    spread = _NORMAL * statistics.median(off)
-    freedom = _EFFICIENCY * (len(logs) - len(levels))
+    if len(logs) >= MANY:
+        off = [abs(log - statistics.median(level)) for level in levels for log in level]
+        spread, freedom = _NORMAL * statistics.median(off), _EFFICIENCY * (len(logs) - 2)
+    else:
+        # The split was chosen for it, which is one degree of freedom more.
+        squares = [
+            (log - statistics.fmean(level)) ** 2 for level in levels if level for log in level
+        ]
+        freedom = max(len(logs) - 3, 1)
+        spread = math.sqrt(math.fsum(squares) / freedom)
     moments = Moments(
         mean=statistics.median(logs[-hot:]) - logs[0],
         error=spread * math.sqrt(1 + 1 / hot),
-        freedom=max(freedom, 1.0),
+        freedom=freedom,
     )
-    found = exponentiate(moments, len(logs))
+    # Of what has too few pieces for an interval nobody says more.
+    found = exponentiate(moments, len(logs) - 2)
     return Estimate(value=found.value, low=found.low, high=found.high, n=len(logs))
 
+
+MANY = 20
+"""From so many pieces on, which are 40 seconds, a median tells how far they are off."""
 
 _NORMAL, _EFFICIENCY = 1.4826, 0.37
 """The standard deviation of normal values by their median absolute deviation, and how much of the degrees of

@@ -195,7 +195,7 @@ def parse_sustain(text: str) -> float:
     if complaint := RANGES["sustain"].refuse(seconds):
         raise UsageError(
             f"SUSTAIN={text[:99]!r}: {complaint} seconds",
-            "such as SUSTAIN=120s; from 10s, of which the first two and the last are compared, to 30m",
+            "such as SUSTAIN=120s; from 20s, of which the first two and the last are compared, to 30m",
         )
     return seconds
 

@@ -147,7 +147,13 @@ SHAPES: dict[str, tuple[str, Machine, str, tuple[str, ...]]] = {
     "nothing but noise": ("cpu", replace(WELL, noise=0.6), "unclear", ()),
     "cut short": ("cpu", replace(WELL, seconds=5.0), "unclear", ()),
     "cut down to one sample": ("cpu", replace(WELL, seconds=0.1), "unclear", ()),
-    "over ten seconds": ("cpu", replace(WELL, seconds=10.0), "kept", ()),
+    "over twenty seconds": ("cpu", replace(WELL, seconds=20.0), "kept", ()),
+    "too short to say, whatever it does": (
+        "cpu",
+        replace(WELL, seconds=9.0, share=drop(4.0, 1.0, 0.5)),
+        "unclear",
+        (),
+    ),
 }
 
 
