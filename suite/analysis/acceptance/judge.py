@@ -427,7 +427,7 @@ class Judge:
         theirs = base.results(than).get(cell.id)
         if theirs is None:
             return Check(answer="undecided", reason=cite("cell-unplanned"), **place)
-        refused = find_refused(theirs, cell.arms[arm], names=(than, arm))
+        refused = find_refused(theirs, cell.arms[arm], names=(f"{wanted.base}: {than}", arm))
         copied = find_copies([base, self.analysis])
         flags = (refused,) if refused else tuple(copied.values())
         doubt: Doubt | None = self._doubt([theirs, cell.arms[arm]], base)

@@ -13,6 +13,7 @@ from suite.analysis.acceptance.facts import KNOWN
 from suite.analysis.result.acceptance import Check
 from suite.analysis.result.arms import Count, Health, Share, Watched, WatchedGpu
 from suite.analysis.result.campaign import Analysis, ExtraWork, Family
+from suite.analysis.result.cells import Checked
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.flags import raise_flag
@@ -525,6 +526,22 @@ def test_copies_of_a_campaign_are_not_judged() -> None:
     check = only(copy, line, Y=base)
     assert check.answer == "undecided"
     assert "cop" in code(check)
+
+
+def test_other_results_are_not_compared() -> None:
+    base, now = pair(1.0)
+    cells = []
+    for cell in base.cells:
+        check = Checked(low=1.0, high=1.0, tolerance=1e-6)
+        result = structs.replace(cell.arms["cuda"], check=check)
+        cells.append(structs.replace(cell, arms={**cell.arms, "cuda": result}))
+    line = f'slower_than = {{ base = "Y", by = "5 %" }}\ncell = "{PRODUCT}"\narm = "cuda"'
+    check = only(now, line, Y=structs.replace(base, cells=tuple(cells)))
+    assert (check.answer, code(check)) == ("undecided", "other-results")
+    page = render_page(
+        compose_acceptance(judge(now, line, Y=structs.replace(base, cells=tuple(cells))))
+    )
+    assert "Y: cuda" in page
 
 
 def test_another_suite_is_refused() -> None:
