@@ -197,6 +197,10 @@ def test_of_an_unknown_type_the_figures_of_all_are_shown() -> None:
         ("NVIDIA H100 80GB HBM3", 51.9, None, "in"),
         ("NVIDIA H100 PCIe", 20.5, None, "in"),
         ("NVIDIA H100 NVL", 34.1, None, "in"),
+        # Four variants have one name, and three of them a third of the rate by NVIDIA's own measurement.
+        ("NVIDIA B200", 16.8, "2901:1999", "in"),
+        ("NVIDIA B200", 16.8, None, "in"),
+        ("NVIDIA B200", 11.0, "2901:1999", "below"),
         ("Made-Up Accelerator", 1.0, None, ""),
     ],
 )
