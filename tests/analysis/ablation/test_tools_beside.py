@@ -19,7 +19,7 @@ from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
 from suite.worker import scenarios
 from tests import synthetic
-from tests.changes import plant, tell
+from tests.changes import Change, keep, plant, tell, watch
 from tests.fakes import tools
 from tests.flagging import codes
 from tests.rendering import load
@@ -37,6 +37,7 @@ def make(
     gb_s: float = 12.0,
     copied: float | None = None,
     facts: Mapping[str, str] = OURS,
+    watched: Change = keep,
 ) -> Analysis:
     """A campaign whose copies reach so many GB/s a call and, by its traces, over the link alone; with the
     outputs of tools, by file."""
@@ -45,9 +46,9 @@ def make(
         return (cell.work.bytes or 0.0) / (gb_s * 1e9) + 1e-5 * (arm == "cpu")
 
     campaign = synthetic.make_campaign(blocks=3, cells=COPIES)
-    documents = plant(
-        synthetic.make_documents(campaign, samples=20, truth=truth), tell(facts), "cuda"
-    )
+    documents = synthetic.make_documents(campaign, samples=20, truth=truth)
+    for change in (tell(facts), watched):
+        documents = plant(documents, change, "cuda")
     for at, document in enumerate(documents):
         if copied is None or document.invocation.block:
             continue
@@ -169,6 +170,35 @@ def test_what_must_not_be_missed_is_on_the_first_screen(
     ):
         assert words in " ".join(page.split())
     assert words not in render_page(compose(make(WELL)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "state"),
+    [
+        ("remapped_row_pending", "remapping_pending"),
+        ("remapped_row_failure", "remapping_failed"),
+    ],
+)
+def test_what_was_watched_of_the_same_gpu_is_not_told_twice(fault: str, state: str) -> None:
+    states = {f"gpu.{when}{state}": True for when in ("", "at_end.")}
+    watched = watch({"gpu.name": "Made-Up Accelerator", **states})
+    for gpus, others, told in (
+        # The GPU that was watched; one of several that may be another; what else is said of it.
+        (1, {}, []),
+        (1, {"hw_slowdown": "Active"}, ["tool-faults"]),
+        (2, {"uuid": "N/A"}, ["tool-faults", "tool-faults"]),
+    ):
+        text = tools.smi(gpus=gpus, **{fault: "Yes", **others})
+        analysis = make({SMI: text}, watched=watched)
+        assert analysis.tools
+        assert codes(analysis.tools.flags) == told
+        assert any(flag.scope == "machine" for flag in analysis.flags)
+        # The table has it all the same.
+        assert "rows of memory" in tell_rows(analysis)["faults while idle"]
+    # Where nobody watched, nvidia-smi's word is the only one.
+    alone = make({SMI: tools.smi(**{fault: "Yes"})})
+    assert alone.tools
+    assert codes(alone.tools.flags) == ["tool-faults"]
 
 
 @pytest.mark.parametrize(
