@@ -285,6 +285,25 @@ def test_what_is_told_of_a_machine_of_a_type(name: str) -> None:
         assert word(flag) in report
 
 
+@pytest.mark.parametrize(
+    ("facts", "tflops", "words"),
+    [
+        ({"gpu.power_limit_w": 150.0, "gpu.power_limit_default_w": 300.0}, 9.0, "limit is 150 W"),
+        ({"gpu.clock_sm_most_mhz": 1410}, 9.0, "clock peaked at 700 MHz"),
+    ],
+)
+def test_what_holds_a_gpu_back_is_told_with_what_it_lacks(
+    facts: Mapping[str, Scalar], tflops: float, words: str
+) -> None:
+    seen = changes.watch({"gpu.name": A100, **facts}, {"gpu.clock_sm_mhz": [300.0, 700.0]})
+    for rate, first in ((tflops, True), (18.0, False)):
+        analysis = make(A100, call_it(AZURE), seen, tflops=rate, gb_s=1500.0)
+        assert (words in " ".join(render_lines(compose_screen(analysis)).split())) == first
+        brief = read_words(compose_brief(analysis))
+        assert brief.count(words) == 1
+        assert ("machine that was ordered? Not as it should be" in brief) == first
+
+
 def test_the_report_has_one_table_with_what_was_measured_and_what_is_expected() -> None:
     report = render_page(compose(make(A100, call_it(AZURE), trace(10.0), tflops=18.0)))
     for words in (
