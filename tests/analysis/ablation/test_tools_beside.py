@@ -121,7 +121,7 @@ def test_a_machine_in_order_has_a_table_and_no_flag() -> None:
     assert "300 W (default 350 W)" in rows["power limit"]
     assert "2,000 MHz" in rows["highest clock"]
     assert "PCIe generation 4 with 16 lanes" in rows["link at best"]
-    assert rows["faults while idle"].startswith("none")
+    assert rows["faults at that time"].startswith("none")
     # Generation 4 with 16 lanes, by what nvidia-smi says, since nobody watched.
     assert "25.0 GB/s, 79 % of the 31.5 GB/s that the link carries" in rows["copies to the device"]
     assert "1 passed, 1 skipped" in rows["tests"]
@@ -147,6 +147,12 @@ SAID = "GPU 0 has 2 bad pages"
         ({SMI: tools.smi(hw_slowdown="Active")}, "tool-faults", "a slowdown by hardware"),
         ({SMI: tools.smi(remapped_row_pending="Yes")}, "tool-faults", "wait to be remapped"),
         ({SMI: tools.smi(uuid=tools.OTHER_UUID)}, "output-elsewhere", "another machine's"),
+        # A file that somebody named need not be of a card that idles.
+        (
+            {f"given-{SMI}": tools.smi(hw_slowdown="Active", gpu_idle="Not Active")},
+            "tool-faults",
+            "a slowdown by hardware.",
+        ),
         # A fault of somebody else's card is none of this one's.
         (
             {SMI: tools.smi(uuid=tools.OTHER_UUID, hw_slowdown="Active")},
@@ -194,7 +200,7 @@ def test_what_was_watched_of_the_same_gpu_is_not_told_twice(fault: str, state: s
         assert codes(analysis.tools.flags) == told
         assert any(flag.scope == "machine" for flag in analysis.flags)
         # The table has it all the same.
-        assert "rows of memory" in tell_rows(analysis)["faults while idle"]
+        assert "rows of memory" in tell_rows(analysis)["faults at that time"]
     # Where nobody watched, nvidia-smi's word is the only one.
     alone = make({SMI: tools.smi(**{fault: "Yes"})})
     assert alone.tools
