@@ -28,3 +28,8 @@ def read_virtual_gpu(name: str | None) -> VirtualGpu | None:
     if match is None:
         return None
     return VirtualGpu(match["card"], is_part=match["part"] is not None)
+
+
+def is_piece(name: str) -> bool:
+    """Whether a GPU's name is that of a slice, or of a MIG instance: less than the card that it names."""
+    return read_virtual_gpu(name) is not None or " MIG " in name

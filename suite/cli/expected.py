@@ -9,6 +9,7 @@ from suite.analysis.result.limits import Figure, MachineType, Part
 from suite.host.doctor.finding import Finding, no, not_applicable, yes
 from suite.model import Scalar
 from suite.report.text.units import show_rate
+from suite.slices import is_piece
 
 
 def expect(type_name: str | None, gpus: Sequence[str]) -> Finding:
@@ -24,6 +25,8 @@ def expect(type_name: str | None, gpus: Sequence[str]) -> Finding:
     if part is None:
         named = f", and no figures are known of {gpus[0]}" if gpus else ", and no GPU answers"
         return not_applicable(f"{said}{named}: `TYPE=g5.xlarge` names a type")
+    if kind and gpus and is_piece(gpus[0]):
+        return not_applicable(f"{gpus[0]} is less than a whole GPU, and no figures are known of it")
     if kind and gpus and kind.part not in {each.name for each in seen}:
         return no(
             f"{type_name} ({kind.name}) has {kind.part} as its GPU, and the GPU here calls itself {gpus[0]}",
@@ -33,6 +36,8 @@ def expect(type_name: str | None, gpus: Sequence[str]) -> Finding:
             gpu=gpus[0],
         )
     found = dict(_list_figures(part, kind))
+    if not found:
+        return not_applicable(f"{said}, and nothing that was measured is known of {part.name}")
     facts: dict[str, Scalar] = {"type": type_name, "known": kind.name if kind else None}
     facts["part"] = part.name
     for of, figure in found.items():

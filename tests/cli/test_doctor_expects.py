@@ -46,6 +46,13 @@ CLOUD = "run/cloud-init/instance-data.json"
             "has A10G as its GPU, and the GPU here calls itself Tesla T4",
         ),
         ("my-box", [], "not-applicable", "my-box is not in the table of machine types, and no GPU"),
+        # Less than the whole GPU of such a machine is no other GPU.
+        ("g6.xlarge", ["NVIDIA L4-3Q"], "not-applicable", "less than a whole GPU"),
+        ("a2-highgpu-1g", ["NVIDIA A100-SXM4-40GB MIG 1g.5gb"], "not-applicable", "a whole GPU"),
+        # As old drivers call it.
+        ("g5.xlarge", ["A10G"], "yes", "copy to the device 13.5 GB/s"),
+        # Of which theory alone is known.
+        (None, ["NVIDIA GeForce RTX 4090"], "not-applicable", "is known of RTX 4090"),
         (None, ["A Card"], "not-applicable", "no figures are known of A Card"),
         (None, [], "not-applicable", "`TYPE=g5.xlarge` names a type"),
     ],

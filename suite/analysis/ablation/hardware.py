@@ -23,7 +23,7 @@ from suite.analysis.result.limits import MachineType
 from suite.analysis.result.numbers import derive_rate
 from suite.cells.traits import OverheadName
 from suite.flags import Flag, Severity, raise_flag
-from suite.slices import read_virtual_gpu
+from suite.slices import is_piece, read_virtual_gpu
 
 LANE: Mapping[float, float] = {
     1: 0.25e9,
@@ -92,11 +92,11 @@ def pick_type(place: Place) -> MachineType | None:
 
 
 def _find_type(where: Where, place: Place) -> Iterator[Flag]:
-    """Another GPU than the type of the machine has.  A slice, or a part by MIG, has a name of its own."""
+    """Another GPU than the type of the machine has."""
     kind, device = place.type, place.device
     if kind is None or device is None or pick_type(place) is not None:
         return
-    if place.part is None and (read_virtual_gpu(device) or " MIG " in device):
+    if is_piece(device):
         return
     yield raise_flag(
         "type-differs", where, type=place.type_name, known=kind.name, part=kind.part, device=device

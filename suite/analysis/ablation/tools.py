@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.hardware import LANE, list_copies
+from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import take_first
 from suite.analysis.campaign.proof import GPU_UUID
 from suite.analysis.campaign.summarise import Summary
@@ -24,6 +25,14 @@ the same rate to a few per cent each time (SpareCores, 2026)."""
 AGREES, STAGED = 0.8, 0.5
 """From this share of their rate on ours agrees; up to the other one the data go through the CPU's memory
 once more, since TensorFlow copies from memory that is not pinned."""
+
+WATCHED: Mapping[str, str] = {
+    "remapped_row_pending": "remapping_pending",
+    "remapped_row_failure": "remapping_failed",
+    "pending_blacklist": "retirement_pending",
+    "pending_retirement": "retirement_pending",
+}
+"""What nvidia-smi says of a card, by the state of its health that says the same where it was watched."""
 
 _HASHED = re.compile("sha256:|hmac:|#")
 
@@ -111,6 +120,8 @@ def _flag_outputs(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) 
     ours = {str(of.get(GPU_UUID, "")) for of in facts.values()}
     ours = {identity for identity in ours if _HASHED.match(identity)}
     drivers = {str(of["gpu.driver"]) for of in facts.values() if of.get("gpu.driver")}
+    health = find_health(summary.loaded).values()
+    told = {state for each in health for state, is_so in each.states.items() if is_so}
     where: Mapping[str, str] = {"arm": next(iter(arms), "")}
     for tool in outputs:
         own = [gpu for gpu in tool.gpus if gpu.identity in ours]
@@ -123,11 +134,11 @@ def _flag_outputs(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) 
             yield raise_flag("output-elsewhere", where, file=tool.file)
             continue
         for gpu in own or tool.gpus:
-            if gpu.faults:
+            # What was seen of this very GPU is flagged already.
+            seen = told if own or len(tool.gpus) == 1 else set[str]()
+            if faults := [fault for fault in gpu.faults if WATCHED.get(fault) not in seen]:
                 device = gpu.name or "a GPU"
-                yield raise_flag(
-                    "tool-faults", where, file=tool.file, device=device, faults=gpu.faults
-                )
+                yield raise_flag("tool-faults", where, file=tool.file, device=device, faults=faults)
         failed = [": ".join([t.name, *t.said[:1]]) for t in tool.tests if t.outcome == "failed"]
         if failed:
             yield raise_flag("diag-failed", where, file=tool.file, failed=failed)

@@ -21,6 +21,8 @@ from suite.errors import DocumentError
 
 FIGURES = Path(__file__).with_name("figures.toml")
 
+VENDOR = "NVIDIA "
+
 COPIED: Mapping[Quantity, str] = {"copy": "copy to the device", "copy-back": "copy from the device"}
 """What findings call these quantities."""
 
@@ -34,8 +36,9 @@ class Figures:
     figures: tuple[Figure, ...]
 
     def find_part(self, name: str | None) -> Part | None:
-        """The part that shows itself under exactly this name."""
-        return next((part for part in self.parts if name is not None and name in part.names), None)
+        """The part that shows itself under exactly this name; old drivers leave the vendor's out."""
+        names = {name, f"{VENDOR}{name}"}
+        return next((part for part in self.parts if names & {*part.names}), None)
 
     def find_type(self, name: str | None) -> MachineType | None:
         """The type of the machine that a cloud, or a person, calls so."""

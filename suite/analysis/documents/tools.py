@@ -261,7 +261,7 @@ _PENDING = (
 """Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be mended, or can't."""
 
 _SLOWED = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
-"""Reasons of a lower clock that a card in order does not have while it idles."""
+"""Reasons of a lower clock that a card in order does not have, unless work makes it hot."""
 
 
 def _read_gpu(gpu: ET.Element) -> ToolGpu:

@@ -25,8 +25,7 @@ class ToolGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``identity`` is the hash of its UUID.  Errors that ECC ``corrected`` or could not correct are since the
     driver was loaded, those ``…_ever`` in the card's life; ``replaced`` are rows or pages of memory that
     spare ones stand in for.  ``clock_most_mhz`` is of the multiprocessors; ``generation_most`` and ``lanes``
-    are the link's at best, and as it is.  ``faults`` are by name what is not as it should be on a card that
-    idles.
+    are the link's at best, and as it is.  ``faults`` are by name what is not as it should be.
     """
 
     name: str | None = None

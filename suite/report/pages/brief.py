@@ -13,7 +13,12 @@ from suite.report.pages.gallery import write_first_picture
 from suite.report.sections.causes import describe_change, describe_naive_gaps, name_change
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.deciding import MOST_CELLS, write_deciding, write_means
-from suite.report.sections.limits import describe_cost, describe_hardware, describe_limits
+from suite.report.sections.limits import (
+    describe_cost,
+    describe_hardware,
+    describe_limits,
+    describe_shortfalls,
+)
 from suite.report.sections.opening import (
     UNSOUND,
     account,
@@ -77,6 +82,7 @@ def write_brief(
         "Cost:": [describe_cost(analysis)],
         "Controls:": [_describe_controls(analysis)],
         "Is it the machine that was ordered?": [
+            *([_LACKING] if any(describe_shortfalls(analysis)) else []),
             *describe_hardware(analysis),
             *describe_limits(analysis),
         ],
@@ -155,6 +161,7 @@ def _describe_open(analysis: Analysis, decision: list[str]) -> list[str]:
     return [text for text in dict.fromkeys(open_) if text not in decision]
 
 
+_LACKING = "Not as it should be: see above."
 _NO_LOSS = "No verdict says that it does."
 
 

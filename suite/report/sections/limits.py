@@ -8,7 +8,7 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding, Tag
 from suite.analysis.result.limits import PRODUCT
 from suite.analysis.result.numbers import Verdict
-from suite.flags import pick
+from suite.flags import Flag, pick
 from suite.report.text.evidence import word_evidence
 from suite.report.text.findings import (
     Columns,
@@ -52,19 +52,31 @@ def describe_limits(analysis: Analysis) -> Iterable[str]:
 ASK = ("type-differs", "link-below-type", "below-expected")
 """The codes of what is not as it should be on such a machine: told before any answer."""
 
+CAUSES = ("power-limited", "clock-low")
+"""The codes of what makes a GPU slower than it need be: told with rates below what is expected."""
+
 
 def describe_shortfalls(analysis: Analysis) -> Iterable[str]:
     """What the machine lacks of what such a one should give."""
-    return (f"{word(flag)}." for flag in analysis.hardware if flag.code in ASK)
+    return (f"{word(flag)}." for flag in analysis.hardware if _is_shortfall(analysis, flag))
+
+
+def _is_shortfall(analysis: Analysis, flag: Flag) -> bool:
+    below = any(
+        other.where == flag.where and other.code == "below-expected" for other in analysis.hardware
+    )
+    return flag.code in ASK or (below and flag.code in CAUSES)
 
 
 def describe_hardware(analysis: Analysis) -> Iterable[str]:
-    """What there is to say of the GPUs, but for what is said already: of an unsound machine, and `ASK`."""
+    """What there is to say of the GPUs, but for what is said already: of an unsound machine, and what it
+    lacks."""
     unsound = {
         (flag.code, flag.where.get("arm")) for flag in analysis.flags if flag.scope == "machine"
     }
     for flag in analysis.hardware:
-        if (flag.code, flag.where["arm"]) not in unsound and flag.code not in ASK:
+        told = (flag.code, flag.where["arm"]) in unsound or _is_shortfall(analysis, flag)
+        if not told:
             yield f"{word(flag)}."
 
 

@@ -197,6 +197,10 @@ def test_of_an_unknown_type_the_figures_of_all_are_shown() -> None:
         ("NVIDIA H100 80GB HBM3", 51.9, None, "in"),
         ("NVIDIA H100 PCIe", 20.5, None, "in"),
         ("NVIDIA H100 NVL", 34.1, None, "in"),
+        # Four variants have one name, and three of them a third of the rate by NVIDIA's own measurement.
+        ("NVIDIA B200", 16.8, "2901:1999", "in"),
+        ("NVIDIA B200", 16.8, None, "in"),
+        ("NVIDIA B200", 11.0, "2901:1999", "below"),
         ("Made-Up Accelerator", 1.0, None, ""),
     ],
 )
@@ -279,6 +283,25 @@ def test_what_is_told_of_a_machine_of_a_type(name: str) -> None:
             assert word(flag) in screen
             assert brief.count(word(flag)) == 1
         assert word(flag) in report
+
+
+@pytest.mark.parametrize(
+    ("facts", "tflops", "words"),
+    [
+        ({"gpu.power_limit_w": 150.0, "gpu.power_limit_default_w": 300.0}, 9.0, "limit is 150 W"),
+        ({"gpu.clock_sm_most_mhz": 1410}, 9.0, "clock peaked at 700 MHz"),
+    ],
+)
+def test_what_holds_a_gpu_back_is_told_with_what_it_lacks(
+    facts: Mapping[str, Scalar], tflops: float, words: str
+) -> None:
+    seen = changes.watch({"gpu.name": A100, **facts}, {"gpu.clock_sm_mhz": [300.0, 700.0]})
+    for rate, first in ((tflops, True), (18.0, False)):
+        analysis = make(A100, call_it(AZURE), seen, tflops=rate, gb_s=1500.0)
+        assert (words in " ".join(render_lines(compose_screen(analysis)).split())) == first
+        brief = read_words(compose_brief(analysis))
+        assert brief.count(words) == 1
+        assert ("machine that was ordered? Not as it should be" in brief) == first
 
 
 def test_the_report_has_one_table_with_what_was_measured_and_what_is_expected() -> None:

@@ -19,7 +19,7 @@ from suite.report.render.markdown import render_page
 from suite.report.render.terminal import render_lines
 from suite.worker import scenarios
 from tests import synthetic
-from tests.changes import plant, tell
+from tests.changes import Change, keep, plant, tell, watch
 from tests.fakes import tools
 from tests.flagging import codes
 from tests.rendering import load
@@ -37,6 +37,7 @@ def make(
     gb_s: float = 12.0,
     copied: float | None = None,
     facts: Mapping[str, str] = OURS,
+    watched: Change = keep,
 ) -> Analysis:
     """A campaign whose copies reach so many GB/s a call and, by its traces, over the link alone; with the
     outputs of tools, by file."""
@@ -45,9 +46,9 @@ def make(
         return (cell.work.bytes or 0.0) / (gb_s * 1e9) + 1e-5 * (arm == "cpu")
 
     campaign = synthetic.make_campaign(blocks=3, cells=COPIES)
-    documents = plant(
-        synthetic.make_documents(campaign, samples=20, truth=truth), tell(facts), "cuda"
-    )
+    documents = synthetic.make_documents(campaign, samples=20, truth=truth)
+    for change in (tell(facts), watched):
+        documents = plant(documents, change, "cuda")
     for at, document in enumerate(documents):
         if copied is None or document.invocation.block:
             continue
@@ -120,7 +121,7 @@ def test_a_machine_in_order_has_a_table_and_no_flag() -> None:
     assert "300 W (default 350 W)" in rows["power limit"]
     assert "2,000 MHz" in rows["highest clock"]
     assert "PCIe generation 4 with 16 lanes" in rows["link at best"]
-    assert rows["faults while idle"].startswith("none")
+    assert rows["faults at that time"].startswith("none")
     # Generation 4 with 16 lanes, by what nvidia-smi says, since nobody watched.
     assert "25.0 GB/s, 79 % of the 31.5 GB/s that the link carries" in rows["copies to the device"]
     assert "1 passed, 1 skipped" in rows["tests"]
@@ -146,6 +147,12 @@ SAID = "GPU 0 has 2 bad pages"
         ({SMI: tools.smi(hw_slowdown="Active")}, "tool-faults", "a slowdown by hardware"),
         ({SMI: tools.smi(remapped_row_pending="Yes")}, "tool-faults", "wait to be remapped"),
         ({SMI: tools.smi(uuid=tools.OTHER_UUID)}, "output-elsewhere", "another machine's"),
+        # A file that somebody named need not be of a card that idles.
+        (
+            {f"given-{SMI}": tools.smi(hw_slowdown="Active", gpu_idle="Not Active")},
+            "tool-faults",
+            "a slowdown by hardware.",
+        ),
         # A fault of somebody else's card is none of this one's.
         (
             {SMI: tools.smi(uuid=tools.OTHER_UUID, hw_slowdown="Active")},
@@ -169,6 +176,35 @@ def test_what_must_not_be_missed_is_on_the_first_screen(
     ):
         assert words in " ".join(page.split())
     assert words not in render_page(compose(make(WELL)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "state"),
+    [
+        ("remapped_row_pending", "remapping_pending"),
+        ("remapped_row_failure", "remapping_failed"),
+    ],
+)
+def test_what_was_watched_of_the_same_gpu_is_not_told_twice(fault: str, state: str) -> None:
+    states = {f"gpu.{when}{state}": True for when in ("", "at_end.")}
+    watched = watch({"gpu.name": "Made-Up Accelerator", **states})
+    for gpus, others, told in (
+        # The GPU that was watched; one of several that may be another; what else is said of it.
+        (1, {}, []),
+        (1, {"hw_slowdown": "Active"}, ["tool-faults"]),
+        (2, {"uuid": "N/A"}, ["tool-faults", "tool-faults"]),
+    ):
+        text = tools.smi(gpus=gpus, **{fault: "Yes", **others})
+        analysis = make({SMI: text}, watched=watched)
+        assert analysis.tools
+        assert codes(analysis.tools.flags) == told
+        assert any(flag.scope == "machine" for flag in analysis.flags)
+        # The table has it all the same.
+        assert "rows of memory" in tell_rows(analysis)["faults at that time"]
+    # Where nobody watched, nvidia-smi's word is the only one.
+    alone = make({SMI: tools.smi(**{fault: "Yes"})})
+    assert alone.tools
+    assert codes(alone.tools.flags) == ["tool-faults"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,10 @@ FIGURES = read_figures()
 MEASURED = [figure for figure in FIGURES.figures if figure.kind == "measured"]
 
 APART = 4.0
-"""Siblings are within this factor of each other: what is measured of a peak, of a link, or of a part."""
+"""Siblings are within this factor of each other: what is measured of a part, or of a link."""
+
+UNDER = 5.0
+"""No more times is a peak what was measured of it: some measure with a program that reaches little."""
 
 SLIPS = (0.1, 10.0, 1e-3, 1e3)
 """A digit that was lost or typed twice, and another unit."""
@@ -32,7 +35,7 @@ def find_siblings(figure: Figure, figures: Figures) -> Iterator[tuple[float, flo
             continue
         peaks = figures.select(part, figure.quantity, "peak", figure.precision)
         for peak in peaks:
-            yield peak.high, peak.high
+            yield peak.high, peak.high * APART / UNDER
         # A precision that a part does not have is made by its fp32 units.
         made = figure.quantity == "product" and not peaks
         alike = {figure.precision, *(["fp32"] if made else [])}
@@ -113,7 +116,8 @@ def test_every_figure_says_of_what_it_is_and_who_says_so() -> None:
 
 NAMES: Sequence[tuple[str | None, str | None]] = (
     ("g4dn.xlarge", "AWS g4dn"),
-    ("g4dn.metal", "AWS g4dn"),
+    # Not of those that were measured.
+    ("g4dn.metal", None),
     ("g5.48xlarge", "AWS g5"),
     ("g5g.xlarge", None),
     ("gr6.4xlarge", "AWS g6"),
@@ -129,7 +133,16 @@ NAMES: Sequence[tuple[str | None, str | None]] = (
     ("Standard_NC24ads_A100_v4", "Azure NC A100 v4"),
     ("standard_nc24ads_a100_v4", "Azure NC A100 v4"),
     ("Standard_NC80adis_H100_v5", "Azure NC H100 v5"),
+    # Confidential: its copies are encrypted.
+    ("Standard_NCC40ads_H100_v5", None),
     ("Standard_ND96asr_v4", None),
+    ("Standard_ND96isr_H100_v5", None),
+    ("p4de.24xlarge", None),
+    ("p5.48xlarge", None),
+    ("a4-highgpu-8g", None),
+    ("a3-edgegpu-8g-nolssd", "GCP a3 of H100"),
+    ("A2-HIGHGPU-1G", "GCP a2-highgpu"),
+    ("a2-highgpu-1g-gdc", None),
     ("ecs.gn6i-c4g1.xlarge", "Alibaba gn6i"),
     ("ecs.vgn6i-m4-vws.xlarge", None),
     ("GPU-8xCPU-64GB-1xL40S", "UpCloud L40S"),
@@ -139,6 +152,14 @@ NAMES: Sequence[tuple[str | None, str | None]] = (
     ("t1-le-45", "OVH t1"),
     # Other clouds' names that begin alike.
     ("L4-1-24G", None),
+    ("g5.8xlarge.4", None),
+    ("g6.10xlarge.7", None),
+    ("gpu_1x_a100", None),
+    ("VM.GPU.A10.1", None),
+    ("BM.GPU4.8", None),
+    ("gx2-8x64x1v100", None),
+    ("gpu-h100-sxm", None),
+    ("ml.g5.xlarge", None),
     ("H100-1-80G", None),
     ("t2.micro", None),
     ("gpu-h100x1-80gb", None),
