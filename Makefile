@@ -78,7 +78,7 @@ bundle: $(VENV)/host.stamp ## RUN=results/X as one private file to attach (KEY: 
 defend: $(VENV)/host.stamp ## one page with the evidence for one CELL of RUN=results/X (OUT)
 	@$(PY) -m suite defend $(call quote,RUN) $(call quote,CELL) $(call given,OUT)
 
-accept: $(VENV)/host.stamp ## does RUN=results/X meet a sheet of requirements (REQUIRE=contract.toml, OUT)? pass, fail or undecided
+accept: $(VENV)/$(if $(OUT),paper,host).stamp ## does RUN=results/X meet a sheet of requirements (REQUIRE=contract.toml, OUT)? pass, fail or undecided
 	@$(PY) -m suite accept $(call quote,RUN) $(call given,REQUIRE OUT)
 
 paper: $(VENV)/paper.stamp ## the report of RUN=results/X as a PDF and as a Word document (OUT)
