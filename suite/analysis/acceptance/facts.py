@@ -131,6 +131,12 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
         by_number = wanted.side != "exactly" or re.fullmatch(r"[\d.]+", text) is not None
         return Bound(wanted=wanted, value=text, by_number=by_number)
     amount = read_amount(text, known.kind)
+    if wanted.side == "exactly" and known.kind != "count":
+        # 141 GB of memory are 150.8 GB to the driver: nobody who writes the number means only that.
+        raise QuantityError(
+            f"{text!r}: nothing that is measured is exactly a number",
+            f'say "at least {text}", or "at most {text}"',
+        )
     empty = wanted.side == "at least" and (
         amount.value < known.least or (amount.value <= known.least and not wanted.strict)
     )

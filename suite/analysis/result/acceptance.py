@@ -105,7 +105,8 @@ class Acceptance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``digest`` is the SHA-256 of the sheet, ``samples`` a hash over all samples of the campaign.  Each of the
     ``counted`` checks has an interval at the ``confidence`` that makes all of them hold at once at 95 %.
-    ``failed`` are the codes of controls that failed, by campaign.
+    ``wrong`` counts the cells whose results a check refused, by arm; ``failed`` are the codes of controls
+    that failed, by campaign.
     """
 
     schema: int
@@ -129,6 +130,7 @@ class Acceptance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocks: int
     price: Price | None = None
     flags: tuple[Flag, ...] = ()
+    wrong: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     decides: Deciding | None = None
 

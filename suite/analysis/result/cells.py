@@ -11,8 +11,11 @@ from suite.analysis.result.findings import Cause, Standing
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict
 from suite.cells.cell import Param
 from suite.cells.traits import Dispatch, Precision, Role
-from suite.flags import Flag, find_invalid
+from suite.flags import Flag, find_invalid, pick
 from suite.model import OutcomeName
+
+WRONG = "wrong result:"
+"""What the worker's reason begins with where a check refused a result."""
 
 SteadyClass = Literal["flat", "warmup", "slowdown", "unsteady", "too few"]
 
@@ -83,6 +86,15 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def invalid(self) -> tuple[Flag, ...]:
         """Why the number is INVALID: not to be believed, and never judged."""
         return find_invalid(self.flags)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether there is no number because a check refused the result."""
+        return any(
+            WRONG in str(value)
+            for flag in pick(self.flags, "missing")
+            for value in flag.values.values()
+        )
 
 
 Answer = Literal["slower", "passed", "undecided"]

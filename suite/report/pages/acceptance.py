@@ -57,6 +57,15 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     page = Page(name_banners(acceptance.flags))
     page.title(f"Acceptance: {acceptance.title or acceptance.sheet}")
     page.paragraph(Strong(f"{acceptance.answer.upper()}."), f" {_count(acceptance)}")
+    page.bullets(
+        [
+            *(f"UNSOUND: {word(flag)}." for flag in acceptance.flags if flag.scope == "machine"),
+            *(
+                f"WRONG RESULTS: {show_things(cells, 'cell')} without a number on {arm}."
+                for arm, cells in acceptance.wrong.items()
+            ),
+        ]
+    )
     for name, codes in acceptance.failed.items():
         failed = ", ".join(TEXTS["failed"][code] for code in codes)
         page.paragraph(
@@ -272,7 +281,7 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
         cells = list(dict.fromkeys(check.cell for check in anew if check.cell))
         profile = acceptance.campaign.profile
         words = [f"PROFILE={profile if profile in WITH_VERDICTS else 'standard'}"]
-        if any(_find_code(check) == "cell-unplanned" for check in anew):
+        if any(_find_code(check) == "cell-unplanned" or _lacks_budget(check) for check in anew):
             words = ["PROFILE=full"]
         words += [f"ONLY={shlex.quote(' '.join(cells))}"] if len(cells) <= _NAMED else []
         words += ["PRICE=…"] if any(_find_code(check) == "no-price" for check in anew) else []
@@ -305,6 +314,11 @@ def _decide(line: Line) -> Iterator[tuple[str, str]]:
 
 def _find_code(check: Check) -> str:
     return check.reason.code if check.reason and not check.flags else "flags"
+
+
+def _lacks_budget(check: Check) -> bool:
+    """Whether a call takes longer than the profile has for it."""
+    return any("budget" in str(value) for flag in check.flags for value in flag.values.values())
 
 
 def _explain(acceptance: Acceptance) -> Iterator[str]:

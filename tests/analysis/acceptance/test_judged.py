@@ -315,6 +315,42 @@ def test_an_unsound_machine_fails() -> None:
     flag = raise_flag("memory-errors", {"arm": "cuda"}, scope="machine", errors=3.0, failed=False)
     found = only(make_plain(flags=(flag,)), 'machine = "sound"')
     assert (found.answer, code(found)) == ("fail", "memory-errors")
+    page = render_page(compose_acceptance(judge(make_plain(flags=(flag,)), ANY)))
+    assert page.startswith("# Acceptance: contract.toml — UNSOUND MACHINE")
+    assert page.index("UNSOUND: cuda: ") < page.index("the lines of the sheet")
+
+
+def lose(reason: str) -> Analysis:
+    """A campaign in which a cell has no number on the GPU, because of this."""
+    plain = make_plain()
+    flag = raise_flag("left-out", {"arm": "cuda"}, outcome="failed", reason=reason)
+    first, *rest = plain.cells
+    lost = structs.replace(first.arms["cuda"], value=None, low=None, high=None, n=0, flags=(flag,))
+    first = structs.replace(first, arms={**first.arms, "cuda": lost})
+    return structs.replace(plain, cells=(first, *rest))
+
+
+def test_a_machine_with_wrong_results_is_not_shown_to_be_sound() -> None:
+    found = only(lose("wrong result: off by 1"), 'machine = "sound"')
+    assert (found.answer, code(found)) == ("undecided", "wrong-results")
+    page = render_page(compose_acceptance(judge(lose("wrong result: off by 1"), ANY)))
+    assert "WRONG RESULTS: 1 cell without a number on cuda." in page
+    assert only(lose("no memory"), 'machine = "sound"').answer == "pass"
+    assert "WRONG RESULTS" not in render_page(compose_acceptance(judge(lose("no memory"), ANY)))
+
+
+@pytest.mark.parametrize(
+    ("reason", "profile"),
+    [
+        ("would take 16.5 s here; the profile's budget for this cell is 15 s", "full"),
+        ("no memory", "standard"),
+    ],
+)
+def test_a_cell_over_its_budget_needs_a_larger_one(reason: str, profile: str) -> None:
+    analysis = lose(reason)
+    line = f'cell = "{analysis.cells[0].id}"\narm = "cuda"\ntime = "at most 1 s"'
+    page = render_page(compose_acceptance(judge(analysis, line)))
+    assert f"make bench PROFILE={profile} ONLY=" in page
 
 
 GPU = WatchedGpu(
