@@ -220,8 +220,9 @@ class Judge:
             yield self._hold_against_figures(wanted, row)
 
     def _hold_against_figures(self, wanted: Requirement, row: Finding) -> Asked | Check:
-        place: Place = {"arm": row.arm, "cell": row.cell, "of": row.of}
-        figures = row.evidence[0].values if row.evidence else {}
+        figure = row.evidence[0] if row.evidence else None
+        place: Place = {"arm": row.arm, "cell": row.cell, "of": row.of, "figure": figure}
+        figures = figure.values if figure else {}
         low = figures.get("low")
         if row.value is None or not isinstance(low, int | float) or low <= 0:
             return Check(answer="undecided", reason=cite("no-figure"), **place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from suite.analysis.acceptance.sheet import Requirement, SheetError
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.cells import OVER_BUDGET, CellAnalysis, lacks_by
 
 Choose = Callable[[str, Sequence[str]], Sequence[str]]
 """Which of some ids a word means: an id, a receipt, or a table's name."""
@@ -122,9 +122,14 @@ class Selection:
         return arms
 
     def _means_something(self, cell: CellAnalysis, arm: str) -> bool:
-        """Whether a cell is meant for an arm: where it was skipped everywhere, all are."""
-        measured = [name for name, result in cell.arms.items() if result.outcome != "skipped"]
-        return arm in measured or not measured
+        """Whether a cell is meant for an arm, be it too slow there; where it was skipped everywhere, all
+        are."""
+        meant = [
+            name
+            for name, result in cell.arms.items()
+            if result.outcome != "skipped" or lacks_by(result.flags, OVER_BUDGET)
+        ]
+        return arm in meant or not meant
 
     def match_arms(self, wanted: Requirement, fits: Callable[[str], bool]) -> list[str]:
         """The arms that a line names, or else all that fit; of those that match a pattern, those that do."""

@@ -123,7 +123,9 @@ def read_sheet(path: Path) -> Sheet:
         with Folder.open(path.parent) as folder:
             content = folder.read(path.name)
     except CrossoverError as error:
-        raise UsageError(f"REQUIRE={path.name}: {error.what}", error.remedy) from error
+        raise UsageError(
+            f"REQUIRE={path.name}: {error.what}", "name a sheet, such as docs/sheets/buyer.toml"
+        ) from error
     return parse_sheet(path.name, content)
 
 

@@ -42,7 +42,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     units of the analysis; ``found`` is that of a fact, as text.  ``reason`` or ``flags`` say why nothing was
     decided.  So many ``blocks`` in all would decide it if the next are like these, or (``both``) of this
     campaign and of the one that it is held against; ``apart`` is how far the value is from the
-    requirement, a share.
+    requirement, a share.  ``figure`` is what is published, of which the value is a share.
     """
 
     answer: Answer
@@ -56,6 +56,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocks: int | None = None
     both: bool = False
     apart: float | None = None
+    figure: Evidence | None = None
 
 
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):

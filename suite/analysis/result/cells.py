@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -16,6 +16,9 @@ from suite.model import OutcomeName
 
 WRONG = "wrong result:"
 """What the worker's reason begins with where a check refused a result."""
+
+OVER_BUDGET = "the profile's budget"
+"""What is in it where a call takes longer than the profile has for it."""
 
 SteadyClass = Literal["flat", "warmup", "slowdown", "unsteady", "too few"]
 
@@ -90,11 +93,13 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_wrong(self) -> bool:
         """Whether there is no number because a check refused the result."""
-        return any(
-            WRONG in str(value)
-            for flag in pick(self.flags, "missing")
-            for value in flag.values.values()
-        )
+        return lacks_by(self.flags, WRONG)
+
+
+def lacks_by(flags: Iterable[Flag], reason: str) -> bool:
+    """Whether flags say that there is no number for this ``reason``, whose words those of it are."""
+    missing = pick(flags, "missing")
+    return any(reason in str(value) for flag in missing for value in flag.values.values())
 
 
 Answer = Literal["slower", "passed", "undecided"]

@@ -230,6 +230,8 @@ def test_an_expectation_is_of_what_is_named() -> None:
     rows = (expect("fp32 products", 100, 90, 90), expect("copy to the device", 40, 90, 90, "in"))
     analysis = make_plain(findings=rows)
     assert only(analysis, 'expected = "at least 95 %"\nof = "fp32 products"').answer == "pass"
+    page = render_page(compose_acceptance(judge(analysis, 'expected = "at least 95 %"')))
+    assert "]: of 90.0 FLOP/s (a source, 2026)" in page
     # Its memory is not pinned: only what the report calls below is.
     copied = only(analysis, 'expected = "at least 95 %"\nof = "copy to the device"')
     assert (copied.answer, code(copied)) == ("undecided", "not-held")
@@ -320,12 +322,13 @@ def test_an_unsound_machine_fails() -> None:
     assert page.index("UNSOUND: cuda: ") < page.index("the lines of the sheet")
 
 
-def lose(reason: str) -> Analysis:
+def lose(reason: str, outcome: str = "failed") -> Analysis:
     """A campaign in which a cell has no number on the GPU, because of this."""
     plain = make_plain()
-    flag = raise_flag("left-out", {"arm": "cuda"}, outcome="failed", reason=reason)
+    flag = raise_flag("left-out", {"arm": "cuda"}, outcome=outcome, reason=reason)
     first, *rest = plain.cells
-    lost = structs.replace(first.arms["cuda"], value=None, low=None, high=None, n=0, flags=(flag,))
+    none: dict[str, Any] = {"value": None, "low": None, "high": None, "n": 0, "values": {}}
+    lost = structs.replace(first.arms["cuda"], outcome=outcome, flags=(flag,), **none)
     first = structs.replace(first, arms={**first.arms, "cuda": lost})
     return structs.replace(plain, cells=(first, *rest))
 
@@ -334,15 +337,33 @@ def test_a_machine_with_wrong_results_is_not_shown_to_be_sound() -> None:
     found = only(lose("wrong result: off by 1"), 'machine = "sound"')
     assert (found.answer, code(found)) == ("undecided", "wrong-results")
     page = render_page(compose_acceptance(judge(lose("wrong result: off by 1"), ANY)))
-    assert "WRONG RESULTS: 1 cell without a number on cuda." in page
+    assert "WRONG RESULTS: 1 cell without a number on cuda, named in the report." in page
     assert only(lose("no memory"), 'machine = "sound"').answer == "pass"
     assert "WRONG RESULTS" not in render_page(compose_acceptance(judge(lose("no memory"), ANY)))
+
+
+OVER = "would take 16.5 s here; the profile's budget for this cell is 15 s"
+
+
+@pytest.mark.parametrize(
+    ("reason", "answer"), [(OVER, "undecided"), ("bfloat16 is meaningless here", "pass")]
+)
+def test_an_arm_that_is_too_slow_for_a_cell_counts(reason: str, answer: str) -> None:
+    """Otherwise the slowest would pass, and so would a gate."""
+    analysis = lose(reason, "skipped")
+    cell = analysis.cells[0].id
+    base = make_plain(deviation=0.011, name="base", noise_floor=0.0)
+    for line in (
+        f'cell = "{cell}"\narm = "*"\ntime = "at most 100 s"',
+        'slower_than = { base = "Y", by = "20 %" }',
+    ):
+        assert only(analysis, line, Y=base).answer == answer
 
 
 @pytest.mark.parametrize(
     ("reason", "profile"),
     [
-        ("would take 16.5 s here; the profile's budget for this cell is 15 s", "full"),
+        (OVER, "full"),
         ("no memory", "standard"),
     ],
 )
