@@ -17,7 +17,7 @@ from suite.model import OutcomeName
 WRONG = "wrong result:"
 """What the worker's reason begins with where a check refused a result."""
 
-OVER_BUDGET = "the profile's budget"
+OVER_BUDGET = "budget"
 """What is in it where a call takes longer than the profile has for it."""
 
 SteadyClass = Literal["flat", "warmup", "slowdown", "unsteady", "too few"]
