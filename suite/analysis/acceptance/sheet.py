@@ -139,16 +139,17 @@ def parse_sheet(name: str, content: bytes) -> Sheet:
         # Without a line it is that of a byte, or the end of the text.
         start = getattr(error, "start", len(content.rstrip()))
         line = int(found[1]) if found else content[:start].count(b"\n") + 1
-        if isinstance(error, UnicodeDecodeError):
-            remedy = "save it as plain text in UTF-8"
-        elif "overwrite" in str(error):
-            remedy = "each key stands once; a line [[require]] begins another requirement"
-        else:
-            remedy = (
-                'a text stands in straight quotation marks, as in arm = "cuda"; docs/accept.md has a '
-                "sheet to begin with"
-            )
-        raise SheetError(name, line, f"this is not TOML: {error}", remedy) from error
+        raise SheetError(
+            name,
+            line,
+            f"this is not TOML: {error}",
+            "save it as plain text in UTF-8"
+            if isinstance(error, UnicodeDecodeError)
+            else "each key stands once; a line [[require]] begins another requirement"
+            if "overwrite" in str(error)
+            else 'a text stands in straight quotation marks, as in arm = "cuda"; docs/accept.md has a '
+            "sheet to begin with",
+        ) from error
     lines = find_lines(text)
     _refuse_unknown(name, lines, (), table, ("title", "signed_by", "require"))
     rows = table.get("require")
@@ -227,13 +228,16 @@ def _read_text(
             name, lines[path], f"{key}: one line of at most {LONGEST_NAME} characters is wanted"
         )
     shown = str(value).lower()[:99]
-    if isinstance(value, list | dict):
-        remedy = "one text in quotation marks is wanted"
-    elif key in _QUANTITIES:
-        remedy = 'write quotation marks around it, and the unit inside: "at least 12 TFLOP/s"'
-    else:
-        remedy = f'write quotation marks around it: {key} = "{shown}"'
-    raise SheetError(name, lines[path], f"{key}: {shown} is not a text", remedy)
+    raise SheetError(
+        name,
+        lines[path],
+        f"{key}: {shown} is not a text",
+        "one text in quotation marks is wanted"
+        if isinstance(value, list | dict)
+        else 'write quotation marks around it, and the unit inside: "at least 12 TFLOP/s"'
+        if key in _QUANTITIES
+        else f'write quotation marks around it: {key} = "{shown}"',
+    )
 
 
 class _Row:
