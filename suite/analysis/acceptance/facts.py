@@ -74,6 +74,10 @@ KNOWN: Mapping[str, Known] = {
 _ON = {"on": True, "enabled": True, "yes": True, "off": False, "disabled": False, "no": False}
 
 
+_ANOTHER = r"\s(?:ti|super|d|laptop|mobile|with max-q|max-q)\b|-\d+[abcq]\b"
+"""What makes another GPU of the one whose name it follows: a chip of its own, or a slice (``A100-10C``)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """What a fact has to be: a number in the units of the analysis, a text, or on or off; ``by_number``: the
@@ -172,10 +176,12 @@ def _holds(value: Value, bound: Bound) -> bool:
 
 
 def _matches(value: str, limit: str) -> bool:
-    """Whether a name has these whole words one behind the other: an A10G is no A10; or matches a pattern."""
+    """Whether a name has these whole words one behind the other, and none behind them that makes it another
+    thing: an A10G is no A10, and an RTX 4070 Ti no RTX 4070; or matches a pattern."""
     if "*" in limit or "?" in limit:
         return fnmatch.fnmatchcase(value, limit)
-    return re.search(rf"(?<![a-z0-9]){re.escape(limit)}(?![a-z0-9])", value) is not None
+    whole = rf"(?<![a-z0-9]){re.escape(limit)}(?![a-z0-9])(?!{_ANOTHER})"
+    return re.search(whole, value) is not None
 
 
 def _compare_versions(value: str, limit: str, wanted: Wanted) -> bool:

@@ -135,6 +135,8 @@ class Judge:
         unsound = tuple(flag for flag in self.analysis.flags if flag.scope == "machine")
         if unsound:
             return Check(answer="fail", flags=unsound)
+        if invalid := self.analysis.invalid:
+            return Check(answer="undecided", flags=invalid)
         if wrong := self.analysis.wrong:
             return Check(answer="undecided", reason=cite("wrong-results", arms=tuple(wrong)))
         return Check(answer="pass")

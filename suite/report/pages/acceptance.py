@@ -289,7 +289,9 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
             for check in anew
         ):
             words = ["PROFILE=full"]
-        words += [f"ONLY={shlex.quote(' '.join(cells))}"] if len(cells) <= _NAMED else []
+        # What is about no cell is about all of them.
+        few = len(cells) <= _NAMED and all(check.cell for check in anew)
+        words += [f"ONLY={shlex.quote(' '.join(cells))}"] if few else []
         words += ["PRICE=…"] if any(_find_code(check) == "no-price" for check in anew) else []
         page.paragraph("Another campaign; the command says beforehand how long it takes:")
         page.code(f"make bench {' '.join(words)}")
@@ -313,6 +315,8 @@ def _decide(line: Line) -> Iterator[tuple[str, str]]:
                 "apart": check.apart or 0.0,
                 "whose": f" of this campaign and of {line.against}" if check.both else "",
             }
+            if code == "flags" and not check.cell:
+                code = "invalid"
             what = fill(TEXTS["decides"]["blocks" if promised else code], values, {})
             place = ", ".join(filter(None, [check.cell or check.of, check.arm]))
             yield place if len(line.checks) > 1 else "", f"{_word_why(check)}; {what}"

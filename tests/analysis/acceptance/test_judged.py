@@ -322,6 +322,39 @@ def test_an_unsound_machine_fails() -> None:
     assert page.index("UNSOUND: cuda: ") < page.index("the lines of the sheet")
 
 
+@pytest.mark.parametrize(
+    ("name", "wish", "answer"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "A100", "pass"),
+        ("NVIDIA H100 80GB HBM3", "NVIDIA H100", "pass"),
+        ("NVIDIA H200 NVL", "H200", "pass"),
+        ("NVIDIA GeForce RTX 4070 Ti", "RTX 4070", "fail"),
+        ("NVIDIA GeForce RTX 4070 Ti", "RTX 4070 Ti", "pass"),
+        ("NVIDIA GeForce RTX 4070 Ti SUPER", "RTX 4070 Ti", "fail"),
+        ("NVIDIA GeForce RTX 3080 Laptop GPU", "RTX 3080", "fail"),
+        ("GRID A100-10C", "A100", "fail"),
+        ("GRID A100-10C", "A100-10C", "pass"),
+        ("NVIDIA A10G", "A10", "fail"),
+    ],
+)
+def test_a_name_is_of_whole_words(name: str, wish: str, answer: str) -> None:
+    plain = make_plain()
+    gpu = structs.replace(plain.arms["cuda"], facts={"gpu.0.name": (name,)})
+    analysis = make_plain(arms={**plain.arms, "cuda": gpu})
+    assert only(analysis, f'fact = "GPU"\nis = "{wish}"').answer == answer
+
+
+def test_nothing_makes_an_invalid_campaign_sound() -> None:
+    flag = raise_flag("set-aside", {"arm": "cuda"}, disturbed=3, invocations=5, codes=("steal",))
+    flag = replace(flag, severity="invalid")
+    invalid = make_plain(flags=(flag,))
+    found = only(invalid, 'machine = "sound"')
+    assert (found.answer, code(found)) == ("undecided", "set-aside")
+    page = render_page(compose_acceptance(judge(invalid, 'machine = "sound"')))
+    assert "; a campaign that is not INVALID." in page
+    assert "make bench PROFILE=standard\n" in page
+
+
 def lose(reason: str, outcome: str = "failed") -> Analysis:
     """A campaign in which a cell has no number on the GPU, because of this."""
     plain = make_plain()
