@@ -127,13 +127,13 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
                 f"{text!r} is not a name that could differ",
                 "write the whole name, with * for any letters",
             )
+        if re.match(r"(?:not?|other than)\b|.*[,;]", text, re.IGNORECASE):
+            raise QuantityError(
+                f"{text!r} is not a name", 'write what it has to be, such as "H100 or H200"'
+            )
         return Bound(wanted=wanted, value=text)
     if known.kind == "version":
-        if not re.match(r"\d", text):
-            raise QuantityError(f"{text!r} is not a version", 'such as "at least 555.42"')
-        # What has letters in it, too, is a name.
-        by_number = wanted.side != "exactly" or re.fullmatch(r"[\d.]+", text) is not None
-        return Bound(wanted=wanted, value=text, by_number=by_number)
+        return _read_version(text, wanted)
     amount = read_amount(text, known.kind)
     if wanted.side == "exactly" and known.kind != "count":
         # 141 GB of memory are 150.8 GB to the driver: nobody who writes the number means only that.
@@ -153,6 +153,19 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
     return Bound(wanted=wanted, value=amount.value, unit=amount.unit, scale=amount.scale)
 
 
+def _read_version(text: str, wanted: Wanted) -> Bound:
+    if not re.match(r"\d", text):
+        raise QuantityError(f"{text!r} is not a version", 'such as "at least 555.42"')
+    text = re.sub(r"(?:\.[xX*])+$", "", text)
+    # What has letters in it, too, is a name.
+    by_number = wanted.side != "exactly" or re.fullmatch(r"[\d.]+", text) is not None
+    if not by_number and not re.fullmatch(r"\d+\.[^+]+", text):
+        raise QuantityError(
+            f"{text!r} is not a version alone", 'such as "555.42", "555" or "at least 555"'
+        )
+    return Bound(wanted=wanted, value=text, by_number=by_number)
+
+
 def judge_fact(values: Values, bound: Bound) -> Answer:
     """Whether all values are what is wanted; none is undecided."""
     if not values:
@@ -167,7 +180,8 @@ def _holds(value: Value, bound: Bound) -> bool:
     if isinstance(limit, str):
         if bound.by_number:
             return _compare_versions(str(value), limit, wanted)
-        return _matches(str(value).lower(), limit.lower())
+        names = re.split(r"\s+or\s+", limit.lower())
+        return any(_matches(str(value).lower(), name) for name in names)
     number = float(value)
     if wanted.side == "exactly":
         return number == limit

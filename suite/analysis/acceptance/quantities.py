@@ -45,15 +45,23 @@ class Amount:
 
 _NOT = r"(?:no|not)\s+"
 _LEADING: Sequence[tuple[str, Side, bool]] = (
-    (rf"at\s+least|minimum|{_NOT}(?:(?:less|fewer|lower)\s+than|under|below)", "at least", False),
-    (rf"at\s+most|up\s+to|maximum|{_NOT}(?:more\s+than|over|above)", "at most", False),
+    (
+        rf"at\s+least|minimum|min\.?|{_NOT}(?:(?:less|fewer|lower)\s+than|under|below)",
+        "at least",
+        False,
+    ),
+    (
+        rf"at\s+most|up\s+to|within|maximum|max\.?|{_NOT}(?:more\s+than|over|above)",
+        "at most",
+        False,
+    ),
     (r"over|above|(?:more|greater|higher)\s+than", "at least", True),
     (r"under|below|(?:less|fewer|lower)\s+than", "at most", True),
     ("exactly", "exactly", False),
 )
 _TRAILING: Sequence[tuple[str, Side]] = (
-    ("more|higher|later|newer|above", "at least"),
-    ("less|lower|fewer|older|below|earlier", "at most"),
+    (r"or\s+(?:more|higher|later|newer|above)|minimum", "at least"),
+    (r"or\s+(?:less|lower|fewer|older|below|earlier)|maximum", "at most"),
 )
 _BEFORE = [
     (re.compile(rf"(?:{words})(?=\W)\s*(?P<rest>.+)", re.IGNORECASE), side, strict)
@@ -67,8 +75,7 @@ _SIGNS: Mapping[str, tuple[Side, bool]] = {
     **dict.fromkeys(("==", "="), ("exactly", False)),
 }
 _BEHIND = [
-    (re.compile(rf"(?P<rest>.+?)\s+or\s+(?:{words})", re.IGNORECASE), side)
-    for words, side in _TRAILING
+    (re.compile(rf"(?P<rest>.+?)\s+(?:{words})", re.IGNORECASE), side) for words, side in _TRAILING
 ]
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\d.])\s*(.*)", re.DOTALL)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.acceptance.sheet import Requirement, SheetError
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import OVER_BUDGET, CellAnalysis, lacks_by
+
+_NEAR = 3
+"""So many cells are named that may have been meant."""
 
 Choose = Callable[[str, Sequence[str]], Sequence[str]]
 """Which of some ids a word means: an id, a receipt, or a table's name."""
@@ -49,11 +53,16 @@ class Selection:
             return [cells[name] for name in chosen], []
         elsewhere = self._find_ids(word, list(self.catalogue))
         if not elsewhere:
+            parts = re.findall(r"\w+", word.lower())
+            every = dict.fromkeys([*cells, *self.catalogue])
+            near = [name for name in every if all(part in name.lower() for part in parts)]
             raise SheetError(
                 self.name,
                 wanted.find_line("cell", "every"),
                 f"{'cell' if wanted.cell else 'every'}: no campaign has a cell {word!r}",
-                "`make list` shows their ids; a receipt at the end of a report's row will do, too",
+                f"it may be {' or '.join(near[:_NEAR])}"
+                if near
+                else "`make list` shows their ids; a receipt at the end of a report's row will do, too",
             )
         return [], [word] if wanted.cell else elsewhere
 

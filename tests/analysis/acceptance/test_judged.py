@@ -335,6 +335,8 @@ def test_an_unsound_machine_fails() -> None:
         ("GRID A100-10C", "A100", "fail"),
         ("GRID A100-10C", "A100-10C", "pass"),
         ("NVIDIA A10G", "A10", "fail"),
+        ("NVIDIA H200", "H100 or H200", "pass"),
+        ("NVIDIA A100-SXM4-80GB", "H100 or H200", "fail"),
     ],
 )
 def test_a_name_is_of_whole_words(name: str, wish: str, answer: str) -> None:
@@ -455,6 +457,9 @@ def make_known() -> Analysis:
         ("driver", "580", "pass"),
         ("driver", "under 600", "pass"),
         ("CUDA", "12.4 or later", "pass"),
+        ("driver", "580.x", "pass"),
+        ("driver", "570.x", "fail"),
+        ("custom.firmware", "96.00.A5.00.1A", "pass"),
         ("GPU", "NVIDIA L4", "pass"),
         ("GPU", "nvidia l*", "pass"),
         ("GPU", "NVIDIA L40S", "fail"),

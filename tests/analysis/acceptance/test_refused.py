@@ -172,6 +172,15 @@ TEXTS: list[tuple[str, str, int, str]] = [
     ("no GPUs", "[[require]]\nfact = 'GPUs'\nis = 'at least 0'", 3, "can't fail"),
     ("always slowed", "[[require]]\nfact = 'GPU slowed'\nis = 'at most 100 %'", 3, "can't fail"),
     ("any name", "[[require]]\nfact = 'GPU'\nis = '*'", 3, "could differ"),
+    ("not that", "[[require]]\nfact = 'GPU'\nis = 'not A100'", 3, "what it has to be"),
+    ("a list", "[[require]]\nfact = 'GPU'\nis = 'H100, H200'", 3, "what it has to be"),
+    ("a series", "[[require]]\nfact = 'driver'\nis = '580+'", 3, "at least 555"),
+    (
+        "abbreviated",
+        "[[require]]\narm = 'cpu'\ncell = 'Matmul 1000 fp32'\ntime = 'at most 1 s'",
+        3,
+        f"it may be {PRODUCT}",
+    ),
     ("exact size", "[[require]]\nfact = 'GPU memory'\nis = '141 GB'", 3, 'say "at least 141 GB"'),
     ("no version", "[[require]]\nfact = 'driver'\nis = 'at least new'", 3, "not a version"),
     (
