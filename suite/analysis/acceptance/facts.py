@@ -127,7 +127,8 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
                 f"{text!r} is not a name that could differ",
                 "write the whole name, with * for any letters",
             )
-        if re.match(r"(?:not?|other than)\b|.*[,;]", text, re.IGNORECASE):
+        listed = known in KNOWN.values() and re.search("[,;]", text)
+        if listed or re.match(r"(?:not|no|other than)\s", text, re.IGNORECASE):
             raise QuantityError(
                 f"{text!r} is not a name", 'write what it has to be, such as "H100 or H200"'
             )

@@ -459,7 +459,6 @@ def make_known() -> Analysis:
         ("CUDA", "12.4 or later", "pass"),
         ("driver", "580.x", "pass"),
         ("driver", "570.x", "fail"),
-        ("custom.firmware", "96.00.A5.00.1A", "pass"),
         ("GPU", "NVIDIA L4", "pass"),
         ("GPU", "nvidia l*", "pass"),
         ("GPU", "NVIDIA L40S", "fail"),
