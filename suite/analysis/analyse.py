@@ -16,7 +16,7 @@ from suite.analysis.ablation.expected import find_expected, flag_expected
 from suite.analysis.ablation.feeding import find_feeding
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
-from suite.analysis.ablation.soundness import find_unsound, take_calibration
+from suite.analysis.ablation.soundness import find_lasting, find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.sustained import find_sustained
 from suite.analysis.ablation.tools import find_tools
@@ -158,6 +158,10 @@ def accept_folder(
     """
     loaded = load_campaign(folder)
     analysis = analyse(loaded)
+    # A report's title is of what befell the machine; a contract is of what it is as well.
+    lasting = find_lasting(take_calibration(loaded) or loaded)
+    others_flags = (flag for flag in analysis.flags if flag.scope != "machine")
+    analysis = structs.replace(analysis, flags=(*others_flags, *lasting))
     return Judge(
         sheet=sheet,
         analysis=analysis,

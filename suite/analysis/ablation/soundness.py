@@ -72,15 +72,23 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     first = take_calibration(loaded)
     if first is None:
         yield from _keep_lasting(find_faults(loaded))
-        return
+    else:
+        yield from find_lasting(first)
+
+
+def find_lasting(loaded: LoadedCampaign) -> Iterator[Flag]:
+    """What speaks against the machine of a campaign in all of its blocks that count."""
     for arm, why in loaded.campaign.not_run.items():
         # The GPU could not be had, was another one, or its worker had only the CPU.
         if arm in loaded.campaign.arms:
             yield raise_flag("arm-refused", {"arm": arm}, why=why)
-    summary = summarise(first)
+    summary = summarise(loaded)
     for arm, by_block in summary.counted.items():
-        for document in by_block.values():
-            yield from _judge({"arm": arm}, document)
+        told = [list(_judge({"arm": arm}, document)) for document in by_block.values()]
+        codes = [{flag.code for flag in flags} for flags in told]
+        for flag in told[-1] if told else ():
+            if all(flag.code in of for of in codes):
+                yield flag
     index = index_cells(summary)
     limits = flag_limits(index, summary.places, find_limits(index, summary.places))
     yield from _keep_lasting((*summary.flags, *find_hardware(summary, index), *limits))

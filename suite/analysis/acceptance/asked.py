@@ -17,7 +17,8 @@ FIRST_BLOCKS = 5
 """So many blocks tell a spread, where there are too few for that."""
 
 ENOUGH = 10
-"""So many blocks know their spread well enough to tell how many decide a line; before, that can be open."""
+"""So many blocks know their spread well enough to tell whether more decide a line, and how many; before,
+that can be open."""
 
 Doubt = tuple[Evidence | None, tuple[Flag, ...]]
 """What speaks against an answer: evidence, or flags."""
@@ -30,8 +31,8 @@ class Asked:
     ``mean`` is of logarithms, to be held against ``sides``; ``looks`` are what more blocks of this campaign
     would show, ``wider`` what more of both would, and ``lost`` are blocks that have no value.  ``turn`` makes
     of the mean's exponential what is shown.  What lies between both sides neither passes nor fails, as the
-    ``gap`` says.  ``doubt`` is what speaks against any answer; ``may_fail`` is false where what it is held
-    against is not certain.
+    ``gap`` says.  ``doubt`` is what speaks against any answer; ``may_fail`` is false where the ``figure``
+    that it is held against is not certain.
     """
 
     arm: str
@@ -45,6 +46,7 @@ class Asked:
     turn: float = 1.0
     gap: Evidence | None = None
     doubt: Doubt | None = None
+    figure: Evidence | None = None
     may_fail: bool = True
 
     def judge(self, confidence: float) -> Check:
@@ -57,6 +59,7 @@ class Asked:
             arm=self.arm,
             cell=self.cell,
             of=self.of,
+            figure=self.figure,
             value=Estimate(
                 value=self.turn * found.value,
                 low=None if found.low is None else self.turn * found.low,
@@ -112,5 +115,5 @@ class Asked:
         return None if blocks is None else blocks + self.lost
 
     def _is_near(self, confidence: float, looks: tuple[Look, ...]) -> bool:
-        """Whether more blocks decide it if all stays as it is, so that they tell how many."""
+        """Whether more blocks decide it if all stays as it is, so that it is worth to look again."""
         return bool(looks) and is_within_reach(self.mean, self.sides, confidence, looks)

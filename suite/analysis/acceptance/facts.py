@@ -74,6 +74,10 @@ KNOWN: Mapping[str, Known] = {
 _ON = {"on": True, "enabled": True, "yes": True, "off": False, "disabled": False, "no": False}
 
 
+_ANOTHER = r"\s(?:ti|super|d|laptop|mobile|with max-q|max-q)\b|-\d+[abcq]\b"
+"""What makes another GPU of the one whose name it follows: a chip of its own, or a slice (``A100-10C``)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """What a fact has to be: a number in the units of the analysis, a text, or on or off; ``by_number``: the
@@ -123,14 +127,21 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
                 f"{text!r} is not a name that could differ",
                 "write the whole name, with * for any letters",
             )
+        listed = known in KNOWN.values() and re.search("[,;]", text)
+        if listed or re.match(r"(?:not|no|other than)\s", text, re.IGNORECASE):
+            raise QuantityError(
+                f"{text!r} is not a name", 'write what it has to be, such as "H100 or H200"'
+            )
         return Bound(wanted=wanted, value=text)
     if known.kind == "version":
-        if not re.match(r"\d", text):
-            raise QuantityError(f"{text!r} is not a version", 'such as "at least 555.42"')
-        # What has letters in it, too, is a name.
-        by_number = wanted.side != "exactly" or re.fullmatch(r"[\d.]+", text) is not None
-        return Bound(wanted=wanted, value=text, by_number=by_number)
+        return _read_version(text, wanted)
     amount = read_amount(text, known.kind)
+    if wanted.side == "exactly" and known.kind != "count":
+        # 141 GB of memory are 150.8 GB to the driver: nobody who writes the number means only that.
+        raise QuantityError(
+            f"{text!r}: nothing that is measured is exactly a number",
+            f'say "at least {text}", or "at most {text}"',
+        )
     empty = wanted.side == "at least" and (
         amount.value < known.least or (amount.value <= known.least and not wanted.strict)
     )
@@ -141,6 +152,19 @@ def read_bound(known: Known, wanted: Wanted) -> Bound:
             "name a number that some machine does not have, or leave the requirement out",
         )
     return Bound(wanted=wanted, value=amount.value, unit=amount.unit, scale=amount.scale)
+
+
+def _read_version(text: str, wanted: Wanted) -> Bound:
+    if not re.match(r"\d", text):
+        raise QuantityError(f"{text!r} is not a version", 'such as "at least 555.42"')
+    text = re.sub(r"(?:\.[xX*])+$", "", text)
+    # What has letters in it, too, is a name.
+    by_number = wanted.side != "exactly" or re.fullmatch(r"[\d.]+", text) is not None
+    if not by_number and not re.fullmatch(r"\d+\.[^+]+", text):
+        raise QuantityError(
+            f"{text!r} is not a version alone", 'such as "555.42", "555" or "at least 555"'
+        )
+    return Bound(wanted=wanted, value=text, by_number=by_number)
 
 
 def judge_fact(values: Values, bound: Bound) -> Answer:
@@ -157,7 +181,8 @@ def _holds(value: Value, bound: Bound) -> bool:
     if isinstance(limit, str):
         if bound.by_number:
             return _compare_versions(str(value), limit, wanted)
-        return _matches(str(value).lower(), limit.lower())
+        names = re.split(r"\s+or\s+", limit.lower())
+        return any(_matches(str(value).lower(), name) for name in names)
     number = float(value)
     if wanted.side == "exactly":
         return number == limit
@@ -166,10 +191,12 @@ def _holds(value: Value, bound: Bound) -> bool:
 
 
 def _matches(value: str, limit: str) -> bool:
-    """Whether a name has these whole words one behind the other: an A10G is no A10; or matches a pattern."""
+    """Whether a name has these whole words one behind the other, and none behind them that makes it another
+    thing: an A10G is no A10, and an RTX 4070 Ti no RTX 4070; or matches a pattern."""
     if "*" in limit or "?" in limit:
         return fnmatch.fnmatchcase(value, limit)
-    return re.search(rf"(?<![a-z0-9]){re.escape(limit)}(?![a-z0-9])", value) is not None
+    whole = rf"(?<![a-z0-9]){re.escape(limit)}(?![a-z0-9])(?!{_ANOTHER})"
+    return re.search(whole, value) is not None
 
 
 def _compare_versions(value: str, limit: str, wanted: Wanted) -> bool:

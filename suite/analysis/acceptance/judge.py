@@ -108,6 +108,7 @@ class Judge:
                 blocks=blocks,
                 price=analysis.price,
                 flags=analysis.flags,
+                wrong={arm: len(cells) for arm, cells in analysis.wrong.items()},
                 failed=list_failed([analysis, *self.others.values()]),
                 decides=self._decide(lines, blocks),
             )
@@ -122,14 +123,23 @@ class Judge:
         elif wanted.what == "controls":
             yield _judge_controls(analysis)
         elif wanted.what == "machine":
-            unsound = tuple(flag for flag in analysis.flags if flag.scope == "machine")
-            yield Check(answer="fail" if unsound else "pass", flags=unsound)
+            yield self._judge_machine()
         elif wanted.what == "fact":
             yield from self._ask_fact(wanted)
         elif wanted.what == "expected":
             yield from self._ask_expected(wanted)
         else:
             yield from self._ask_cells(wanted)
+
+    def _judge_machine(self) -> Check:
+        unsound = tuple(flag for flag in self.analysis.flags if flag.scope == "machine")
+        if unsound:
+            return Check(answer="fail", flags=unsound)
+        if invalid := self.analysis.invalid:
+            return Check(answer="undecided", flags=invalid)
+        if wrong := self.analysis.wrong:
+            return Check(answer="undecided", reason=cite("wrong-results", arms=tuple(wrong)))
+        return Check(answer="pass")
 
     def _ask_floor(self, wanted: Requirement) -> Check:
         floor = self.analysis.noise_floor
@@ -212,8 +222,9 @@ class Judge:
             yield self._hold_against_figures(wanted, row)
 
     def _hold_against_figures(self, wanted: Requirement, row: Finding) -> Asked | Check:
-        place: Place = {"arm": row.arm, "cell": row.cell, "of": row.of}
-        figures = row.evidence[0].values if row.evidence else {}
+        figure = row.evidence[0] if row.evidence else None
+        place: Place = {"arm": row.arm, "cell": row.cell, "of": row.of, "figure": figure}
+        figures = figure.values if figure else {}
         low = figures.get("low")
         if row.value is None or not isinstance(low, int | float) or low <= 0:
             return Check(answer="undecided", reason=cite("no-figure"), **place)

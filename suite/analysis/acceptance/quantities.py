@@ -45,33 +45,41 @@ class Amount:
 
 _NOT = r"(?:no|not)\s+"
 _LEADING: Sequence[tuple[str, Side, bool]] = (
-    (rf"at\s+least|minimum|{_NOT}(?:(?:less|fewer|lower)\s+than|under|below)", "at least", False),
-    (rf"at\s+most|up\s+to|maximum|{_NOT}(?:more\s+than|over|above)", "at most", False),
+    (
+        rf"at\s+least|minimum|min\.?|{_NOT}(?:(?:less|fewer|lower)\s+than|under|below)",
+        "at least",
+        False,
+    ),
+    (
+        rf"at\s+most|up\s+to|within|maximum|max\.?|{_NOT}(?:more\s+than|over|above)",
+        "at most",
+        False,
+    ),
     (r"over|above|(?:more|greater|higher)\s+than", "at least", True),
     (r"under|below|(?:less|fewer|lower)\s+than", "at most", True),
     ("exactly", "exactly", False),
 )
 _TRAILING: Sequence[tuple[str, Side]] = (
-    ("more|higher|later|newer|above", "at least"),
-    ("less|lower|fewer|older|below|earlier", "at most"),
+    (r"or\s+(?:more|higher|later|newer|above)|minimum", "at least"),
+    (r"or\s+(?:less|lower|fewer|older|below|earlier)|maximum", "at most"),
 )
 _BEFORE = [
     (re.compile(rf"(?:{words})(?=\W)\s*(?P<rest>.+)", re.IGNORECASE), side, strict)
     for words, side, strict in _LEADING
 ]
 _SIGNS: Mapping[str, tuple[Side, bool]] = {
-    **dict.fromkeys(("≥", ">="), ("at least", False)),
-    **dict.fromkeys(("≤", "<="), ("at most", False)),
+    **dict.fromkeys(("≥", ">=", "=>", "≧", "⩾"), ("at least", False)),
+    **dict.fromkeys(("≤", "<=", "=<", "≦", "⩽"), ("at most", False)),
     ">": ("at least", True),
     "<": ("at most", True),
     **dict.fromkeys(("==", "="), ("exactly", False)),
 }
 _BEHIND = [
-    (re.compile(rf"(?P<rest>.+?)\s+or\s+(?:{words})", re.IGNORECASE), side)
-    for words, side in _TRAILING
+    (re.compile(rf"(?P<rest>.+?)\s+(?:{words})", re.IGNORECASE), side) for words, side in _TRAILING
 ]
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\d.])\s*(.*)", re.DOTALL)
+_PLAIN_AMOUNT = re.compile(r"[\d.]+\s*[A-Za-zµμ°%×/]*(?: (?!to |and )[A-Za-z/]+)*")
 _COMMA = re.compile(r"\d,\d")
 
 _DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -83,8 +91,8 @@ _SIZE = re.compile(r"(Ki|Mi|Gi|Ti|[kKMGTP])?\s*(?:B|[Bb]ytes?)")
 
 _TIMES = {
     "ns": 1e-9,
-    **dict.fromkeys(("us", "µs", "μs"), 1e-6),
-    "ms": 1e-3,
+    **dict.fromkeys(("us", "µs", "μs", "microseconds"), 1e-6),
+    **dict.fromkeys(("ms", "milliseconds"), 1e-3),
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
     **dict.fromkeys(("h", "hour", "hours"), 3600.0),
@@ -130,7 +138,10 @@ def read_wanted(text: str, *, bare: bool = False) -> Wanted:
     if bare:
         return Wanted(side="exactly", strict=False, rest=plain)
     raise QuantityError(
-        f"{text!r} does not say which way", f'write "at least {plain}", or "at most {plain}"'
+        f"{text!r} does not say which way",
+        f'write "at least {plain}", or "at most {plain}"'
+        if _PLAIN_AMOUNT.fullmatch(plain)
+        else 'write "at least" or "at most" and one number with its unit; a range is two requirements',
     )
 
 
@@ -219,7 +230,7 @@ def _read_rate(number: float, unit: str, text: str) -> Amount:
             f"{text!r}: {unit!r} is not a unit of a rate" if unit else f"{text!r} has no unit",
             'such as "12 TFLOP/s", "850 GB/s" (8 bits are a byte) or "30 k examples/s"',
         )
-    noun = {"B": "byte", "FLOP": "FLOP", "FLOPs": "FLOP"}.get(rate[2]) or name_unit(rate[2].lower())
+    noun = {"B": "byte"}.get(rate[2]) or name_unit(rate[2].lower()).replace("flop", "FLOP")
     return Amount(number=number, scale=_PREFIXES[rate[1] or ""], unit=unit, of=noun)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.acceptance.sheet import Requirement, SheetError
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.cells import OVER_BUDGET, CellAnalysis, lacks_by
+
+_NEAR = 3
+"""So many cells are named that may have been meant."""
 
 Choose = Callable[[str, Sequence[str]], Sequence[str]]
 """Which of some ids a word means: an id, a receipt, or a table's name."""
@@ -49,11 +53,16 @@ class Selection:
             return [cells[name] for name in chosen], []
         elsewhere = self._find_ids(word, list(self.catalogue))
         if not elsewhere:
+            parts = re.findall(r"\w+", word.lower())
+            every = dict.fromkeys([*cells, *self.catalogue])
+            near = [name for name in every if all(part in name.lower() for part in parts)]
             raise SheetError(
                 self.name,
                 wanted.find_line("cell", "every"),
                 f"{'cell' if wanted.cell else 'every'}: no campaign has a cell {word!r}",
-                "`make list` shows their ids; a receipt at the end of a report's row will do, too",
+                f"it may be {' or '.join(near[:_NEAR])}"
+                if near
+                else "`make list` shows their ids; a receipt at the end of a report's row will do, too",
             )
         return [], [word] if wanted.cell else elsewhere
 
@@ -122,9 +131,14 @@ class Selection:
         return arms
 
     def _means_something(self, cell: CellAnalysis, arm: str) -> bool:
-        """Whether a cell is meant for an arm: where it was skipped everywhere, all are."""
-        measured = [name for name, result in cell.arms.items() if result.outcome != "skipped"]
-        return arm in measured or not measured
+        """Whether a cell is meant for an arm, be it too slow there; where it was skipped everywhere, all
+        are."""
+        meant = [
+            name
+            for name, result in cell.arms.items()
+            if result.outcome != "skipped" or lacks_by(result.flags, OVER_BUDGET)
+        ]
+        return arm in meant or not meant
 
     def match_arms(self, wanted: Requirement, fits: Callable[[str], bool]) -> list[str]:
         """The arms that a line names, or else all that fit; of those that match a pattern, those that do."""

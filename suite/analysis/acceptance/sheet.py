@@ -37,6 +37,11 @@ _OF_CELLS = frozenset(
 )
 """What is asked of cells."""
 
+_QUANTITIES = frozenset(
+    {"rate", "time", "first_call", "price", "expected", "noise_floor", "at_least", "at_most", "by"}
+)
+"""Keys whose text has a unit."""
+
 _EXPECTED = re.compile(r"\w+ products|memory|copy (?:to|from) the device")
 """Of what a figure is published."""
 
@@ -118,7 +123,9 @@ def read_sheet(path: Path) -> Sheet:
         with Folder.open(path.parent) as folder:
             content = folder.read(path.name)
     except CrossoverError as error:
-        raise UsageError(f"REQUIRE={path.name}: {error.what}", error.remedy) from error
+        raise UsageError(
+            f"REQUIRE={path.name}: {error.what}", "name a sheet, such as docs/sheets/buyer.toml"
+        ) from error
     return parse_sheet(path.name, content)
 
 
@@ -129,9 +136,19 @@ def parse_sheet(name: str, content: bytes) -> Sheet:
         table = msgspec.toml.decode(text)
     except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
-        line = int(found[1]) if found else content[: getattr(error, "start", 0)].count(b"\n") + 1
+        # Without a line it is that of a byte, or the end of the text.
+        start = getattr(error, "start", len(content.rstrip()))
+        line = int(found[1]) if found else content[:start].count(b"\n") + 1
         raise SheetError(
-            name, line, f"this is not TOML: {error}", "docs/accept.md has a sheet to begin with"
+            name,
+            line,
+            f"this is not TOML: {error}",
+            "save it as plain text in UTF-8"
+            if isinstance(error, UnicodeDecodeError)
+            else "each key stands once; a line [[require]] begins another requirement"
+            if "overwrite" in str(error)
+            else 'a text stands in straight quotation marks, as in arm = "cuda"; docs/accept.md has a '
+            "sheet to begin with",
         ) from error
     lines = find_lines(text)
     _refuse_unknown(name, lines, (), table, ("title", "signed_by", "require"))
@@ -210,11 +227,16 @@ def _read_text(
         raise SheetError(
             name, lines[path], f"{key}: one line of at most {LONGEST_NAME} characters is wanted"
         )
+    shown = str(value).lower()[:99]
     raise SheetError(
         name,
         lines[path],
-        f"{key}: {str(value).lower()[:99]} is not a text",
-        'write quotation marks around it, and the unit inside: "at least 12 TFLOP/s"',
+        f"{key}: {shown} is not a text",
+        "one text in quotation marks is wanted"
+        if isinstance(value, list | dict)
+        else 'write quotation marks around it, and the unit inside: "at least 12 TFLOP/s"'
+        if key in _QUANTITIES
+        else f'write quotation marks around it: {key} = "{shown}"',
     )
 
 
@@ -415,5 +437,5 @@ def _refuse_unfailing(what: What, wanted: Wanted, value: float) -> None:
     if (what, wanted.side) in {("expected", "at most"), ("noise_floor", "at least")}:
         raise QuantityError(
             f"{wanted.side} {wanted.rest}: this requirement can't fail as it is meant",
-            "at least is what can be wanted of it" if what == "expected" else "say at most",
+            "say at least" if what == "expected" else "say at most",
         )

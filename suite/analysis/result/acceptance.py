@@ -42,7 +42,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     units of the analysis; ``found`` is that of a fact, as text.  ``reason`` or ``flags`` say why nothing was
     decided.  So many ``blocks`` in all would decide it if the next are like these, or (``both``) of this
     campaign and of the one that it is held against; ``apart`` is how far the value is from the
-    requirement, a share.
+    requirement, a share.  ``figure`` is what is published, of which the value is a share.
     """
 
     answer: Answer
@@ -56,6 +56,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocks: int | None = None
     both: bool = False
     apart: float | None = None
+    figure: Evidence | None = None
 
 
 class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -105,7 +106,8 @@ class Acceptance(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``digest`` is the SHA-256 of the sheet, ``samples`` a hash over all samples of the campaign.  Each of the
     ``counted`` checks has an interval at the ``confidence`` that makes all of them hold at once at 95 %.
-    ``failed`` are the codes of controls that failed, by campaign.
+    ``wrong`` counts the cells whose results a check refused, by arm; ``failed`` are the codes of controls
+    that failed, by campaign.
     """
 
     schema: int
@@ -129,6 +131,7 @@ class Acceptance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocks: int
     price: Price | None = None
     flags: tuple[Flag, ...] = ()
+    wrong: Mapping[str, int] = field(default_factory=dict)
     failed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     decides: Deciding | None = None
 

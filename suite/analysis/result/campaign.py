@@ -313,6 +313,12 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return pick(self.flags, "excluded")
 
     @property
+    def wrong(self) -> dict[str, list[str]]:
+        """By arm the cells whose results a check refused there."""
+        wrong = {arm: [c.id for c in self.cells if c.arms[arm].is_wrong] for arm in self.arms}
+        return {arm: cells for arm, cells in wrong.items() if cells}
+
+    @property
     def invalid(self) -> tuple[Flag, ...]:
         """Why nothing of the campaign is to be judged."""
         return find_invalid(self.flags)

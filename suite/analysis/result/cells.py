@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -11,8 +11,14 @@ from suite.analysis.result.findings import Cause, Standing
 from suite.analysis.result.numbers import Estimate, Ratio, Verdict
 from suite.cells.cell import Param
 from suite.cells.traits import Dispatch, Precision, Role
-from suite.flags import Flag, find_invalid
+from suite.flags import Flag, find_invalid, pick
 from suite.model import OutcomeName
+
+WRONG = "wrong result:"
+"""What the worker's reason begins with where a check refused a result."""
+
+OVER_BUDGET = "budget"
+"""What is in it where a call takes longer than the profile has for it."""
 
 SteadyClass = Literal["flat", "warmup", "slowdown", "unsteady", "too few"]
 
@@ -83,6 +89,17 @@ class ArmResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def invalid(self) -> tuple[Flag, ...]:
         """Why the number is INVALID: not to be believed, and never judged."""
         return find_invalid(self.flags)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether there is no number because a check refused the result."""
+        return lacks_by(self.flags, WRONG)
+
+
+def lacks_by(flags: Iterable[Flag], reason: str) -> bool:
+    """Whether flags say that there is no number for this ``reason``, whose words those of it are."""
+    missing = pick(flags, "missing")
+    return any(reason in str(value) for flag in missing for value in flag.values.values())
 
 
 Answer = Literal["slower", "passed", "undecided"]

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from suite.analysis.result.acceptance import Acceptance, Answer, Check, Line
+from suite.analysis.result.cells import OVER_BUDGET, lacks_by
 from suite.analysis.result.numbers import LEVEL
 from suite.cells.traits import WITH_VERDICTS
 from suite.report.sections.environment import SOMEWHERE
@@ -41,7 +42,7 @@ _NAMED = 6
 """So many cells are named in a command."""
 
 _FIRST = ("few-for-interval", "across-early")
-"""Why more blocks first tell how many decide a line."""
+"""Why more blocks first tell whether still more decide a line, and how many."""
 
 _LISTED = 3
 """So many places of a line are named that have one reason."""
@@ -57,6 +58,15 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     page = Page(name_banners(acceptance.flags))
     page.title(f"Acceptance: {acceptance.title or acceptance.sheet}")
     page.paragraph(Strong(f"{acceptance.answer.upper()}."), f" {_count(acceptance)}")
+    page.bullets(
+        [
+            *(f"UNSOUND: {word(flag)}." for flag in acceptance.flags if flag.scope == "machine"),
+            *(
+                f"WRONG RESULTS: {show_things(cells, 'cell')} without a number on {arm}, named in the report."
+                for arm, cells in acceptance.wrong.items()
+            ),
+        ]
+    )
     for name, codes in acceptance.failed.items():
         failed = ", ".join(TEXTS["failed"][code] for code in codes)
         page.paragraph(
@@ -77,6 +87,7 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     page.code(f"make check RUN={folder}")
     page.code(f"make accept RUN={folder} REQUIRE={sheet}")
     page.heading("Signatures")
+    page.paragraph(f"Serial number or asset tag of the machine: {_BLANK}")
     page.table(
         "Table: who has seen this page, and agrees that it is about the machine that was delivered.",
         [
@@ -194,7 +205,8 @@ def _word_place(line: Line) -> str:
 def _show_measured(line: Line, check: Check) -> Cell:
     """A number in the sheet's unit with its interval; or why there is none."""
     why = _word_why(check)
-    notes = (why,) if why else ()
+    figure = f"of {word_evidence(check.figure)}" if check.figure else ""
+    notes = tuple(filter(None, (figure, why)))
     if check.found:
         return Cell(check.found, notes)
     if check.value is None:
@@ -272,9 +284,14 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
         cells = list(dict.fromkeys(check.cell for check in anew if check.cell))
         profile = acceptance.campaign.profile
         words = [f"PROFILE={profile if profile in WITH_VERDICTS else 'standard'}"]
-        if any(_find_code(check) == "cell-unplanned" for check in anew):
+        if any(
+            _find_code(check) == "cell-unplanned" or lacks_by(check.flags, OVER_BUDGET)
+            for check in anew
+        ):
             words = ["PROFILE=full"]
-        words += [f"ONLY={shlex.quote(' '.join(cells))}"] if len(cells) <= _NAMED else []
+        # What is about no cell is about all of them.
+        few = len(cells) <= _NAMED and all(check.cell for check in anew)
+        words += [f"ONLY={shlex.quote(' '.join(cells))}"] if few else []
         words += ["PRICE=…"] if any(_find_code(check) == "no-price" for check in anew) else []
         page.paragraph("Another campaign; the command says beforehand how long it takes:")
         page.code(f"make bench {' '.join(words)}")
@@ -298,6 +315,8 @@ def _decide(line: Line) -> Iterator[tuple[str, str]]:
                 "apart": check.apart or 0.0,
                 "whose": f" of this campaign and of {line.against}" if check.both else "",
             }
+            if code == "flags" and not check.cell:
+                code = "invalid"
             what = fill(TEXTS["decides"]["blocks" if promised else code], values, {})
             place = ", ".join(filter(None, [check.cell or check.of, check.arm]))
             yield place if len(line.checks) > 1 else "", f"{_word_why(check)}; {what}"
@@ -327,4 +346,4 @@ def _explain(acceptance: Acceptance) -> Iterator[str]:
     ):
         yield "Campaigns were not interleaved: drift between them is in no interval. "
     if any(line.what == "expected" for line in acceptance.lines):
-        yield "What is expected is published, with its source in the report's section on hardware. "
+        yield "What is expected is published: footnotes have the figure and its source. "

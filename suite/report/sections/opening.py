@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from suite.analysis.result.arms import Machine
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.result.cells import WRONG, CellAnalysis
 from suite.report.sections.controls import describe_failed, sort_controls
 from suite.report.sections.limits import describe_impossible, describe_shortfalls
 from suite.report.sections.sustained import describe_falls
@@ -93,8 +93,7 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
         *(["a control failed"] if failed else []),
         *(
             f"{arm} gives wrong results in {len(wrong)} of {show_things(len(analysis.cells), 'cell')}"
-            for arm in analysis.arms
-            if (wrong := _find_wrong(analysis, arm))
+            for arm, wrong in analysis.wrong.items()
         ),
         *(["impossible numbers"] if describe_impossible(analysis) else []),
     ]
@@ -120,10 +119,6 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
 
 def _is_simulated(analysis: Analysis) -> bool:
     return any(flag.code in {"simulated", "stand-in"} for flag in analysis.flags)
-
-
-WRONG = "wrong result:"
-"""What the worker's reason begins with where a check refused a result."""
 
 
 def warn(analysis: Analysis) -> list[str]:
@@ -153,23 +148,14 @@ def tell_wrong(analysis: Analysis) -> list[str]:
     for arm in analysis.arms:
         if arm in refused:
             sentences.append(_end(f"{arm} WAS NOT MEASURED: {refused[arm]}"))
-        if wrong := _find_wrong(analysis, arm):
-            name, reason = wrong[0]
+        if wrong := analysis.wrong.get(arm):
+            reason = word_missing(analysis.results(arm)[wrong[0]]) or ""
             why = reason.partition(WRONG)[2].strip()
             sentences.append(
                 f"{arm} GIVES WRONG RESULTS: {show_things(len(wrong), 'cell')} without a number, the "
-                f"first {name}: {why}."
+                f"first {wrong[0]}: {why}."
             )
     return sentences
-
-
-def _find_wrong(analysis: Analysis, arm: str) -> list[tuple[str, str]]:
-    """The cells whose results a check refused on an arm, and why."""
-    return [
-        (cell.id, reason)
-        for cell in analysis.cells
-        if WRONG in (reason := word_missing(cell.arms[arm]) or "")
-    ]
 
 
 def account(analysis: Analysis) -> list[str]:

@@ -9,7 +9,13 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.ablation.hardware import HALF, LANE, LEAST_COPY
-from suite.analysis.ablation.soundness import BUSY, LASTING, find_unsound, take_calibration
+from suite.analysis.ablation.soundness import (
+    BUSY,
+    LASTING,
+    find_lasting,
+    find_unsound,
+    take_calibration,
+)
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.plausibility import PCIE
 from suite.analysis.documents.read import LoadedCampaign
@@ -499,6 +505,25 @@ def test_nothing_is_found_once_a_block_was_begun_or_before_anything_ran() -> Non
         other = replace(loaded, documents=documents)
         assert take_calibration(other) is None
         assert list(find_unsound(other)) == []
+
+
+def go_on(change: Change, arm: str, *blocks: int) -> LoadedCampaign:
+    """A campaign of three blocks, changed so on an arm; in some of its blocks, or in all."""
+    campaign = synthetic.make_campaign(blocks=3, cells=list(CELLS))
+    documents = plant(synthetic.make_documents(campaign), watch(), "cuda")
+    return load(campaign, plant(documents, change, arm, *blocks))
+
+
+@pytest.mark.parametrize("name", GPU)
+def test_a_campaign_that_went_on_has_what_lasts_of_its_gpu(name: str) -> None:
+    change, _, unsound = GPU[name]
+    assert codes(find_lasting(go_on(change, "cuda"))) == ([unsound] if unsound else [])
+
+
+def test_what_one_block_lacks_does_not_last() -> None:
+    neighbour = witness(foreign_cpus=BUSY + 0.1)
+    assert codes(find_lasting(go_on(neighbour, "cpu"))) == ["cpus-busy"]
+    assert not list(find_lasting(go_on(neighbour, "cpu", 1, 2)))
 
 
 def first_lines(change: Change) -> str:

@@ -230,6 +230,8 @@ def test_an_expectation_is_of_what_is_named() -> None:
     rows = (expect("fp32 products", 100, 90, 90), expect("copy to the device", 40, 90, 90, "in"))
     analysis = make_plain(findings=rows)
     assert only(analysis, 'expected = "at least 95 %"\nof = "fp32 products"').answer == "pass"
+    page = render_page(compose_acceptance(judge(analysis, 'expected = "at least 95 %"')))
+    assert "]: of 90.0 FLOP/s (a source, 2026)" in page
     # Its memory is not pinned: only what the report calls below is.
     copied = only(analysis, 'expected = "at least 95 %"\nof = "copy to the device"')
     assert (copied.answer, code(copied)) == ("undecided", "not-held")
@@ -315,6 +317,96 @@ def test_an_unsound_machine_fails() -> None:
     flag = raise_flag("memory-errors", {"arm": "cuda"}, scope="machine", errors=3.0, failed=False)
     found = only(make_plain(flags=(flag,)), 'machine = "sound"')
     assert (found.answer, code(found)) == ("fail", "memory-errors")
+    page = render_page(compose_acceptance(judge(make_plain(flags=(flag,)), ANY)))
+    assert page.startswith("# Acceptance: contract.toml — UNSOUND MACHINE")
+    assert page.index("UNSOUND: cuda: ") < page.index("the lines of the sheet")
+
+
+@pytest.mark.parametrize(
+    ("name", "wish", "answer"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "A100", "pass"),
+        ("NVIDIA H100 80GB HBM3", "NVIDIA H100", "pass"),
+        ("NVIDIA H200 NVL", "H200", "pass"),
+        ("NVIDIA GeForce RTX 4070 Ti", "RTX 4070", "fail"),
+        ("NVIDIA GeForce RTX 4070 Ti", "RTX 4070 Ti", "pass"),
+        ("NVIDIA GeForce RTX 4070 Ti SUPER", "RTX 4070 Ti", "fail"),
+        ("NVIDIA GeForce RTX 3080 Laptop GPU", "RTX 3080", "fail"),
+        ("GRID A100-10C", "A100", "fail"),
+        ("GRID A100-10C", "A100-10C", "pass"),
+        ("NVIDIA A10G", "A10", "fail"),
+        ("NVIDIA H200", "H100 or H200", "pass"),
+        ("NVIDIA A100-SXM4-80GB", "H100 or H200", "fail"),
+    ],
+)
+def test_a_name_is_of_whole_words(name: str, wish: str, answer: str) -> None:
+    plain = make_plain()
+    gpu = structs.replace(plain.arms["cuda"], facts={"gpu.0.name": (name,)})
+    analysis = make_plain(arms={**plain.arms, "cuda": gpu})
+    assert only(analysis, f'fact = "GPU"\nis = "{wish}"').answer == answer
+
+
+def test_nothing_makes_an_invalid_campaign_sound() -> None:
+    flag = raise_flag("set-aside", {"arm": "cuda"}, disturbed=3, invocations=5, codes=("steal",))
+    flag = replace(flag, severity="invalid")
+    invalid = make_plain(flags=(flag,))
+    found = only(invalid, 'machine = "sound"')
+    assert (found.answer, code(found)) == ("undecided", "set-aside")
+    page = render_page(compose_acceptance(judge(invalid, 'machine = "sound"')))
+    assert "; a campaign that is not INVALID." in page
+    assert "make bench PROFILE=standard\n" in page
+
+
+def lose(reason: str, outcome: str = "failed") -> Analysis:
+    """A campaign in which a cell has no number on the GPU, because of this."""
+    plain = make_plain()
+    flag = raise_flag("left-out", {"arm": "cuda"}, outcome=outcome, reason=reason)
+    first, *rest = plain.cells
+    none: dict[str, Any] = {"value": None, "low": None, "high": None, "n": 0, "values": {}}
+    lost = structs.replace(first.arms["cuda"], outcome=outcome, flags=(flag,), **none)
+    first = structs.replace(first, arms={**first.arms, "cuda": lost})
+    return structs.replace(plain, cells=(first, *rest))
+
+
+def test_a_machine_with_wrong_results_is_not_shown_to_be_sound() -> None:
+    found = only(lose("wrong result: off by 1"), 'machine = "sound"')
+    assert (found.answer, code(found)) == ("undecided", "wrong-results")
+    page = render_page(compose_acceptance(judge(lose("wrong result: off by 1"), ANY)))
+    assert "WRONG RESULTS: 1 cell without a number on cuda, named in the report." in page
+    assert only(lose("no memory"), 'machine = "sound"').answer == "pass"
+    assert "WRONG RESULTS" not in render_page(compose_acceptance(judge(lose("no memory"), ANY)))
+
+
+OVER = "would take 16.5 s here; the profile's budget for this cell is 15 s"
+
+
+@pytest.mark.parametrize(
+    ("reason", "answer"), [(OVER, "undecided"), ("bfloat16 is meaningless here", "pass")]
+)
+def test_an_arm_that_is_too_slow_for_a_cell_counts(reason: str, answer: str) -> None:
+    """Otherwise the slowest would pass, and so would a gate."""
+    analysis = lose(reason, "skipped")
+    cell = analysis.cells[0].id
+    base = make_plain(deviation=0.011, name="base", noise_floor=0.0)
+    for line in (
+        f'cell = "{cell}"\narm = "*"\ntime = "at most 100 s"',
+        'slower_than = { base = "Y", by = "20 %" }',
+    ):
+        assert only(analysis, line, Y=base).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("reason", "profile"),
+    [
+        (OVER, "full"),
+        ("no memory", "standard"),
+    ],
+)
+def test_a_cell_over_its_budget_needs_a_larger_one(reason: str, profile: str) -> None:
+    analysis = lose(reason)
+    line = f'cell = "{analysis.cells[0].id}"\narm = "cuda"\ntime = "at most 1 s"'
+    page = render_page(compose_acceptance(judge(analysis, line)))
+    assert f"make bench PROFILE={profile} ONLY=" in page
 
 
 GPU = WatchedGpu(
@@ -365,6 +457,8 @@ def make_known() -> Analysis:
         ("driver", "580", "pass"),
         ("driver", "under 600", "pass"),
         ("CUDA", "12.4 or later", "pass"),
+        ("driver", "580.x", "pass"),
+        ("driver", "570.x", "fail"),
         ("GPU", "NVIDIA L4", "pass"),
         ("GPU", "nvidia l*", "pass"),
         ("GPU", "NVIDIA L40S", "fail"),

@@ -20,11 +20,18 @@ from suite.analysis.acceptance.quantities import (
         ("At Least  12 TFLOP/s", "at least", False, "12 TFLOP/s"),
         ("≥ 12 TFLOP/s", "at least", False, "12 TFLOP/s"),
         (">=12 TFLOP/s", "at least", False, "12 TFLOP/s"),
+        ("=> 12", "at least", False, "12"),
+        ("≧ 12", "at least", False, "12"),
         ("> 12", "at least", True, "12"),
         ("over 12", "at least", True, "12"),
         ("no less than 12", "at least", False, "12"),
         ("not under 12", "at least", False, "12"),
         ("12 or more", "at least", False, "12"),
+        ("40 TFLOP/s minimum", "at least", False, "40 TFLOP/s"),
+        ("min. 40 TFLOP/s", "at least", False, "40 TFLOP/s"),
+        ("max 3 %", "at most", False, "3 %"),
+        ("within 6 ms", "at most", False, "6 ms"),
+        ("up to 5 min", "at most", False, "5 min"),
         ("555.42 or later", "at least", False, "555.42"),
         ("at most 1.5 ms", "at most", False, "1.5 ms"),
         ("≤1.5 ms", "at most", False, "1.5 ms"),
@@ -46,6 +53,7 @@ def test_which_way(text: str, side: str, strict: bool, rest: str) -> None:
     [
         ("12 TFLOP/s", "rate", 12e12, "TFLOP/s", "FLOP"),
         ("12.5 TFLOPS", "rate", 12.5e12, "TFLOPS", "FLOP"),
+        ("12.5 Tflop/s", "rate", 12.5e12, "Tflop/s", "FLOP"),
         ("850 GB/s", "rate", 850e9, "GB/s", "byte"),
         ("10 GiB/s", "rate", 10 * 2**30, "GiB/s", "byte"),
         ("30 k examples/s", "rate", 30e3, "k examples/s", "example"),
@@ -55,6 +63,7 @@ def test_which_way(text: str, side: str, strict: bool, rest: str) -> None:
         ("1e3 calls/s", "rate", 1e3, "calls/s", "call"),
         ("1.5 ms", "time", 1.5e-3, "ms", ""),
         ("20 µs", "time", 20e-6, "µs", ""),
+        ("6 milliseconds", "time", 6e-3, "milliseconds", ""),
         ("2 min", "time", 120.0, "min", ""),
         ("5%", "share", 0.05, "%", ""),
         ("5 percent", "share", 0.05, "percent", ""),
@@ -101,6 +110,17 @@ def test_what_is_no_amount(text: str, of: str, words: str) -> None:
 def test_which_way_has_to_be_said() -> None:
     with pytest.raises(QuantityError, match="which way"):
         read_wanted("12 TFLOP/s")
+    for text, remedy in (
+        ("12 TFLOP/s", 'write "at least 12 TFLOP/s", or "at most 12 TFLOP/s"'),
+        ("30 k examples/s", 'write "at least 30 k examples/s"'),
+        ("40-50 TFLOP/s", "a range is two requirements"),
+        ("40 to 50 TFLOP/s", "a range is two requirements"),
+        ("45 ± 2 TFLOP/s", "one number with its unit"),
+        ("about 45 TFLOP/s", "one number with its unit"),
+    ):
+        with pytest.raises(QuantityError) as refused:
+            read_wanted(text)
+        assert remedy in refused.value.remedy
     assert read_wanted("555", bare=True).side == "exactly"
 
 

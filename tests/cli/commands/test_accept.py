@@ -215,6 +215,15 @@ def test_the_sheet_of_the_page_is_one(campaign: Path, tmp_path: Path, shell: She
     assert "| 1 (2.1) | rate: at least 40 TFLOP/s |" in heard.out
 
 
+@pytest.mark.parametrize("name", ["nowhere.toml", "."])
+def test_what_is_no_sheet_is_said_so(
+    campaign: Path, tmp_path: Path, shell: Shell, name: str
+) -> None:
+    heard = shell.run("accept", str(campaign), "--require", str(tmp_path / name))
+    assert heard.status == 2
+    assert "what to do: name a sheet, such as docs/sheets/buyer.toml" in heard.err
+
+
 def test_a_sheet_that_is_a_link_is_read(campaign: Path, tmp_path: Path, shell: Shell) -> None:
     write(tmp_path, MET, "there.toml")
     shutil.copy(tmp_path / "there.toml", tmp_path / "copy.toml")
