@@ -176,6 +176,8 @@ def test_what_befell_a_gpu_is_on_the_first_screen(name: str) -> None:
     machine = [flag for flag in analysis.flags if flag.scope == "machine"]
     assert codes(machine) == ([(code or "").partition(" ")[0]] if is_unsound else [])
     shown = " ".join(screen.split())
+    # Each once: with what makes the machine unsound, or among what must not be missed.
+    assert all(shown.count(word(flag)) == 1 for flag in analysis.hardware)
     assert all(word(flag) in shown for flag in machine)
     whole = read_words(compose(analysis))
     assert words in (brief if code else whole), whole
