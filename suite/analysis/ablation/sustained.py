@@ -37,6 +37,12 @@ FALLEN = 0.97
 FAR_FALLEN = 0.9
 """One that keeps less is told before everything else."""
 
+BOOST_S = 10.0
+"""What falls sooner, and not far, is as most processors are, which boost for their first seconds."""
+
+BOOST = frozenset({"hot-capped", "hot-clock", "hot-unknown", "hot-unwatched"})
+"""All that is seen when a boost ends."""
+
 ASTRAY = 0.1
 """A larger share of pieces on the other side of the middle between beginning and end, before a fall or after
 it, makes it none."""
@@ -166,11 +172,14 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
     if shape == "fell":
         fell_s = run.ends[pieces[split - 1][1] - 1]
         held = _find_held(run, fell_s, left.value)
-        told = {"fell_at_s": fell_s, "held": held}
         if left.value < FAR_FALLEN:
             where = {name: asked[name] for name in ("arm", "cell")}
             values = {"what": asked["what"], "left": left.value, "fell": fell_s, "held": held}
             told["flags"] = (raise_flag("falls-hot", where, **values),)
+        elif fell_s <= BOOST_S and {evidence.code for evidence in held} <= BOOST:
+            shape = "settled"
+        if shape == "fell":
+            told |= {"fell_at_s": fell_s, "held": held}
     return Sustained(
         **asked,
         **told,
@@ -232,7 +241,8 @@ def _lasts(logs: Sequence[float], split: int, hot: int) -> bool:
     end = statistics.median(logs[-hot:])
     middle, down = (logs[0] + end) / 2, end < logs[0]
     sides = [(log < middle) == down for log in logs]
-    early, late = sides[:split], sides[split:]
+    # The fall lies somewhere in the last piece before the split.
+    early, late = sides[: max(1, split - 1)], sides[split:]
     if len(late) < hot or not late:
         return False
     return max(early.count(True) / len(early), late.count(False) / len(late)) <= ASTRAY
