@@ -167,7 +167,7 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
     hot = logs[-max(1, late) :]
     split = _find_fall(logs)
     left = _compare(logs, split, len(hot))
-    shape = _judge(left, lasts=_lasts(logs, split, len(hot)))
+    shape = _judge(left, lasts=_lasts(logs, len(hot)))
     told: dict[str, Any] = {}
     if shape == "fell":
         fell_s = run.ends[pieces[split - 1][1] - 1]
@@ -235,17 +235,20 @@ _NORMAL, _EFFICIENCY = 1.4826, 0.37
 freedom that leaves (Rousseeuw and Croux, Journal of the American Statistical Association 88, 1993)."""
 
 
-def _lasts(logs: Sequence[float], split: int, hot: int) -> bool:
-    """Whether the rate was mostly nearer to its beginning before the split and nearer to its end after it, to
-    the last: what goes down and comes back, as beside a neighbour who comes and goes, may do so again."""
+def _lasts(logs: Sequence[float], hot: int) -> bool:
+    """Whether at some instant before the end the rate went from mostly nearer to its beginning to mostly
+    nearer to its end: at once or slowly, but what comes back, as beside a neighbour who comes and goes, may
+    do so again."""
     end = statistics.median(logs[-hot:])
     middle, down = (logs[0] + end) / 2, end < logs[0]
-    sides = [(log < middle) == down for log in logs]
-    # The fall lies somewhere in the last piece before the split.
-    early, late = sides[: max(1, split - 1)], sides[split:]
-    if len(late) < hot or not late:
-        return False
-    return max(early.count(True) / len(early), late.count(False) / len(late)) <= ASTRAY
+    # How many of the first ones are nearer to the end.
+    near = [0, *accumulate((log < middle) == down for log in logs)]
+    every = len(logs)
+    return any(
+        near[split] <= ASTRAY * split
+        and every - split - (near[-1] - near[split]) <= ASTRAY * (every - split)
+        for split in range(1, every - hot + 1)
+    )
 
 
 def _judge(left: Estimate, *, lasts: bool) -> Shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -139,6 +140,21 @@ SHAPES: dict[str, tuple[str, Machine, str, tuple[str, ...]]] = {
     "slowly, down to two thirds": (
         "cpu",
         replace(WELL, share=lambda t: 1 - 0.33 * t / 120),
+        "fell",
+        ("hot-unknown",),
+    ),
+    **{
+        f"heat that soaks in over {tau} s": (
+            "cuda",
+            replace(GPU_WELL, share=lambda t, tau=tau: 0.7 + 0.3 * math.exp(-max(t, 0.0) / tau)),
+            "fell",
+            ("hot-unknown",),
+        )
+        for tau in (5, 15, 30)
+    },
+    "in two steps, the last one late": (
+        "cuda",
+        replace(GPU_WELL, share=lambda t: 1.0 if t < 60 else 0.85 if t < 100 else 0.7),
         "fell",
         ("hot-unknown",),
     ),
