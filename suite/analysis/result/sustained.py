@@ -11,8 +11,8 @@ from suite.flags import Flag
 from suite.model import OutcomeName
 
 Shape = Literal["kept", "settled", "fell", "rose", "unclear"]
-"""Kept: what is left lies within 5 % with its whole interval.  Settled: it fell by under 10 % within 10 s, as a
-boost ends.  Unclear: it goes to and fro too much."""
+"""Kept: what is left lies within 5 % with its whole interval.  Settled: it fell by under 10 % within 10 s, as
+a boost ends.  Unclear: it goes to and fro too much."""
 
 
 class Ends(Struct, frozen=True, kw_only=True, omit_defaults=True):
