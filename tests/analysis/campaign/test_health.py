@@ -212,6 +212,8 @@ def test_a_driver_that_tells_nothing_is_no_fault(told: Told) -> None:
         # As of before there were more of them.
         {"memory_errors": (0, None) * 3, "remapping_failed": (False, None) * 3},
         {"memory_errors": (0, "many") * 3, "xids": (7, True, None)},
+        # Of one invocation nobody knows.
+        {"memory_errors": (0,) * 6, "xids": ("none", "none", None)},
     ],
 )
 def test_what_a_driver_does_not_tell_is_unknown_and_no_fault(told: Told) -> None:
