@@ -16,7 +16,8 @@ Choose = Callable[[str, Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """A campaign beside the sheet called ``name``; ``catalogue`` are the ids of all cells of the suite.
+    """A campaign beside the sheet called ``name``; ``catalogue`` are the ids of all cells that the
+    suite compares.
 
     Everything here raises a `SheetError` where a line names a cell or an arm that is none.
     """
@@ -52,8 +53,9 @@ class Selection:
             raise SheetError(
                 self.name,
                 wanted.find_line("cell", "every"),
-                f"{'cell' if wanted.cell else 'every'}: no campaign has a cell {word!r}",
-                "`make list` shows their ids; a receipt at the end of a report's row will do, too",
+                f"{'cell' if wanted.cell else 'every'}: no campaign has a cell {word!r} to judge",
+                "`make list` shows their ids (what is kept going, `sustain`, is one run and can't be "
+                "judged); a receipt at the end of a report's row will do, too",
             )
         return [], [word] if wanted.cell else elsewhere
 
