@@ -140,9 +140,9 @@ def test_the_profiles_are_those_of_the_plan() -> None:
         assert row[3] == f"{profile.budget_s:g} s"
         of_cpu = [cell for cell in cells if name in cell.profiles and not cell.arms]
         for count in re.findall(r"(\d+) cells", row[4]):
-            assert int(count) == sum(cell.process is None for cell in of_cpu)
+            assert int(count) == sum(not cell.scripted for cell in of_cpu)
         for count in re.findall(r"(\d+) scripts", row[4]):
-            assert int(count) == len({cell.process for cell in of_cpu} - {None})
+            assert int(count) == len({cell.process for cell in of_cpu if cell.scripted})
 
 
 def test_every_file_of_the_sample_is_in_the_table_and_the_other_way_about() -> None:

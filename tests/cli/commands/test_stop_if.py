@@ -66,7 +66,7 @@ def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: She
     )
     report = (folder / "report.md").read_text(encoding="utf-8")
     assert report.splitlines()[0].endswith("UNSOUND MACHINE")
-    assert "**UNSOUND MACHINE.** cpu: other work used 1.9 CPUs." in report
+    assert "**UNSOUND**: cpu: other work used 1.9 CPUs." in report
     assert f"The campaign ended early: {why}." in report
     made = {path.name: path.read_bytes() for path in folder.glob("*.*")}
     assert shell.run("check", str(folder)).status == 0
