@@ -112,7 +112,7 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         {"rows_remapped": (1, 1, 1, 2, 2, 2)},
         "memory-replaced",
         False,
-        "of the GPU's memory that are marked for replacement became 1 more in block 1; ask",
+        "of the GPU's memory that were marked for replacement: 1 more in block 1; ask",
     ),
     "a pending remapping": (
         {"remapping_pending": SOON},
