@@ -122,6 +122,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
     where = ", beside a GPU only" if cell.needs_gpu else ", without a GPU only"
     first = cell.profiles[0] + (where if cell.arms else "")
     first += f", or ONLY='{cell.name}*'" if cell.on_request else ""
+    first += ", or SUSTAIN=120s" if cell.role == "sustained" else ""
     return cell.id, first, f"{cell.work.amount:g} {cell.work.unit}", cell.question
 
 

@@ -37,6 +37,12 @@ FALLEN = 0.97
 FAR_FALLEN = 0.9
 """One that keeps less is told before everything else."""
 
+BOOST_S = 10.0
+"""What falls sooner, and not far, is as most processors are, which boost for their first seconds."""
+
+BOOST = frozenset({"hot-capped", "hot-clock", "hot-unknown", "hot-unwatched"})
+"""All that is seen when a boost ends."""
+
 ASTRAY = 0.1
 """A larger share of pieces on the other side of the middle between beginning and end, before a fall or after
 it, makes it none."""
@@ -161,16 +167,19 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
     hot = logs[-max(1, late) :]
     split = _find_fall(logs)
     left = _compare(logs, split, len(hot))
-    shape = _judge(left, lasts=_lasts(logs, split, len(hot)))
+    shape = _judge(left, lasts=_lasts(logs, len(hot)))
     told: dict[str, Any] = {}
     if shape == "fell":
         fell_s = run.ends[pieces[split - 1][1] - 1]
         held = _find_held(run, fell_s, left.value)
-        told = {"fell_at_s": fell_s, "held": held}
         if left.value < FAR_FALLEN:
             where = {name: asked[name] for name in ("arm", "cell")}
             values = {"what": asked["what"], "left": left.value, "fell": fell_s, "held": held}
             told["flags"] = (raise_flag("falls-hot", where, **values),)
+        elif fell_s <= BOOST_S and {evidence.code for evidence in held} <= BOOST:
+            shape = "settled"
+        if shape == "fell":
+            told |= {"fell_at_s": fell_s, "held": held}
     return Sustained(
         **asked,
         **told,
@@ -226,16 +235,20 @@ _NORMAL, _EFFICIENCY = 1.4826, 0.37
 freedom that leaves (Rousseeuw and Croux, Journal of the American Statistical Association 88, 1993)."""
 
 
-def _lasts(logs: Sequence[float], split: int, hot: int) -> bool:
-    """Whether the rate was mostly nearer to its beginning before the split and nearer to its end after it, to
-    the last: what goes down and comes back, as beside a neighbour who comes and goes, may do so again."""
+def _lasts(logs: Sequence[float], hot: int) -> bool:
+    """Whether at some instant before the end the rate went from mostly nearer to its beginning to mostly
+    nearer to its end: at once or slowly, but what comes back, as beside a neighbour who comes and goes, may
+    do so again."""
     end = statistics.median(logs[-hot:])
     middle, down = (logs[0] + end) / 2, end < logs[0]
-    sides = [(log < middle) == down for log in logs]
-    early, late = sides[:split], sides[split:]
-    if len(late) < hot or not late:
-        return False
-    return max(early.count(True) / len(early), late.count(False) / len(late)) <= ASTRAY
+    # How many of the first ones are nearer to the end.
+    near = [0, *accumulate((log < middle) == down for log in logs)]
+    every = len(logs)
+    return any(
+        near[split] <= ASTRAY * split
+        and every - split - (near[-1] - near[split]) <= ASTRAY * (every - split)
+        for split in range(1, every - hot + 1)
+    )
 
 
 def _judge(left: Estimate, *, lasts: bool) -> Shape:

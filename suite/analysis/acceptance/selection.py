@@ -20,7 +20,8 @@ Choose = Callable[[str, Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """A campaign beside the sheet called ``name``; ``catalogue`` are the ids of all cells of the suite.
+    """A campaign beside the sheet called ``name``; ``catalogue`` are the ids of all cells that the
+    suite compares.
 
     Everything here raises a `SheetError` where a line names a cell or an arm that is none.
     """
@@ -59,10 +60,11 @@ class Selection:
             raise SheetError(
                 self.name,
                 wanted.find_line("cell", "every"),
-                f"{'cell' if wanted.cell else 'every'}: no campaign has a cell {word!r}",
+                f"{'cell' if wanted.cell else 'every'}: no campaign has a cell {word!r} to judge",
                 f"it may be {' or '.join(near[:_NEAR])}"
                 if near
-                else "`make list` shows their ids; a receipt at the end of a report's row will do, too",
+                else "`make list` shows their ids (what is kept going, `sustain`, is one run and can't be "
+                "judged); a receipt at the end of a report's row will do, too",
             )
         return [], [word] if wanted.cell else elsewhere
 

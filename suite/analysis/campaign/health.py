@@ -103,7 +103,8 @@ def _sum_up(watches: Sequence[_Watch]) -> Health:
         watched_s=looks[-1].at_s - looks[0].at_s,
         counts=counts,
         states={name: True in found for name, found in answers.items() if found & {True, False}},
-        xids=None if all(numbers is None for _, numbers in heard) else xids,
+        # That there was none is known only where every invocation tells.
+        xids=xids if xids or all(numbers is not None for _, numbers in heard) else None,
         replays=max(map(_find_replays, watches), default=None, key=lambda rate: rate or 0.0),
         link=_find_link(watches),
     )

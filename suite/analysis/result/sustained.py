@@ -10,8 +10,9 @@ from suite.analysis.result.numbers import Estimate, Evidence
 from suite.flags import Flag
 from suite.model import OutcomeName
 
-Shape = Literal["kept", "fell", "rose", "unclear"]
-"""Kept: what is left lies within 5 % with its whole interval.  Unclear: it goes to and fro too much."""
+Shape = Literal["kept", "settled", "fell", "rose", "unclear"]
+"""Kept: what is left lies within 5 % with its whole interval.  Settled: it fell by under 10 % within 10 s, as
+a boost ends.  Unclear: it goes to and fro too much."""
 
 
 class Ends(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -47,7 +47,7 @@ def accept(run: Path, require: Path | None, out: Path | None) -> int:
             folder,
             sheet,
             others,
-            catalogue=[cell.id for cell in scenarios.cells()],
+            catalogue=[cell.id for cell in scenarios.cells() if cell.role != "sustained"],
             choose=choose_cells,
         )
     files = build_acceptance(acceptance)

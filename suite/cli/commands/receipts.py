@@ -21,6 +21,7 @@ from suite.report.produce import build_receipt
 from suite.report.render.plain import show_plainly
 from suite.report.text.names import choose_cells
 from suite.safe_folder import Folder
+from suite.worker.scenarios import cells
 
 _MOST_SHOWN = 20
 """Troubles of one check that are told; the rest is counted."""
@@ -84,6 +85,12 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
     """
     with unpacked(run) as folder:
         result, receipts, ids = find_receipt(folder, partial(choose_cells, cell))
+    if not receipts and choose_cells(cell, [c.id for c in cells() if c.role == "sustained"]):
+        raise UsageError(
+            f"CELL={cell} is kept going, once an arm, and has no receipt",
+            "its numbers are in the report under What is left when hot, its samples in each arm's "
+            "calibration (cpu-00.json)",
+        )
     if len(receipts) != 1:
         # Two ids with one short name: the whole id says which is meant.
         near = [receipt.cell for receipt in receipts] or [

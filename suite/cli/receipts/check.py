@@ -18,6 +18,7 @@ from suite.analysis.documents.read import (
 )
 from suite.analysis.documents.rules import judge_whole
 from suite.analysis.result.why import Answer
+from suite.cells.cell import ALL_CPUS
 from suite.cli.receipts.check_result import CheckResult
 from suite.cli.receipts.differing import compare_files
 from suite.cli.receipts.pictures import judge_pictures
@@ -156,11 +157,15 @@ def judge_cells(plan: Campaign) -> CheckResult:
     declared = {cell.id: cell for cell in (*scenarios.cells(), *runs)}
     troubles = []
     for cell in plan.every_cell:
-        if cell.id not in declared:
+        ours = declared.get(cell.id)
+        if ours is None:
             troubles.append(f"{PLAN}: {cell.id} is not a cell of the suite that it names")
-        elif cell != declared[cell.id]:
-            ours = vars(declared[cell.id])
-            fields = ", ".join(n for n, value in vars(cell).items() if value != ours[n])
+            continue
+        if ours.cpus == ALL_CPUS and cell.cpus is not None:
+            # How many all are is the machine's to say.
+            ours = replace(ours, cpus=cell.cpus)
+        if cell != ours:
+            fields = ", ".join(n for n, value in vars(cell).items() if value != vars(ours)[n])
             troubles.append(f"{PLAN}: {cell.id} is declared differently from its suite: {fields}")
     text = f"{show_things(len(plan.every_cell), 'cell')} as this suite declares them"
     return CheckResult(name="cells", text=text, troubles=tuple(troubles))

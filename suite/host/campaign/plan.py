@@ -83,6 +83,7 @@ def choose_cells(
     Raises:
         UsageError: a glob matches nothing, or none those that are asked for.
     """
+    cells = list(cells)
     of_profile = [
         cell
         for cell in fit_cells(cells, cpus)
@@ -90,15 +91,14 @@ def choose_cells(
         and any(means_something(cell, arm) for arm in arms)
     ]
     for glob in only:
-        if not any(fnmatch.fnmatchcase(cell.id, glob) for cell in of_profile):
+        if not _match(of_profile, [glob]):
             raise UsageError(
                 f"ONLY={glob!r} matches no cell of the profile {profile}",
-                "`make list` shows the ids; PROFILE=full has all of them"
-                + (f" that {cpus} CPUs are enough for" if cpus else ""),
+                _advise(_match(cells, [glob]), cpus),
             )
     if not only:
         return of_profile
-    chosen = [c for c in of_profile if any(fnmatch.fnmatchcase(c.id, glob) for glob in only)]
+    chosen = _match(of_profile, only)
     if sustain and not any(cell.role == "sustained" for cell in chosen):
         names = dict.fromkeys(cell.scenario for cell in of_profile if cell.role == "sustained")
         raise UsageError(
@@ -106,6 +106,20 @@ def choose_cells(
             f"add {' '.join(f'{name}.*' for name in names)} to ONLY, or leave SUSTAIN out",
         )
     return chosen
+
+
+def _match(cells: Iterable[Cell], globs: Iterable[str]) -> list[Cell]:
+    return [cell for cell in cells if any(fnmatch.fnmatchcase(cell.id, glob) for glob in globs)]
+
+
+def _advise(elsewhere: Sequence[Cell], cpus: int) -> str:
+    """What to do about a glob that a profile has no cell for, by the suite's cells that it matches."""
+    if any(cell.role == "sustained" for cell in elsewhere):
+        return "SUSTAIN=120s measures it in any profile, and PROFILE=full does by itself"
+    if any(cell.cpus is not None for cell in elsewhere) and not cpus:
+        return "it takes an engine that binds a process to some of the CPUs, which this one doesn't"
+    enough = f" that {cpus} CPUs are enough for" if cpus else ""
+    return f"`make list` shows the ids; PROFILE=full has all of them{enough}"
 
 
 def is_in(cell: Cell, profile: ProfileName, only: Iterable[str] = ()) -> bool:

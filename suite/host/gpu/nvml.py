@@ -320,8 +320,9 @@ class Gpu:
             name.replace("gpu.", "gpu.at_end.", 1): self._ask(name, read)
             for name, read in HEALTH.items()
         }
-        heard = ",".join(map(str, self._xids)) or "none"
-        return {**last, XIDS: None if XIDS in self._given_up else heard}
+        # Of a look that failed nobody knows whether there were any; what came before it did come.
+        none = None if XIDS in self.absent else "none"
+        return {**last, XIDS: ",".join(map(str, self._xids)) or none}
 
     def sample(self, is_own: Owner) -> dict[str, float | None]:
         """Every series' value now."""

@@ -49,15 +49,18 @@ def describe_limits(analysis: Analysis) -> Iterable[str]:
         return
 
 
-ASK = ("type-differs", "link-below-type", "below-expected")
-"""The codes of what is not as it should be on such a machine: told before any answer."""
+ASK = (
+    *("type-differs", "link-below-type", "below-expected"),
+    *("errors-corrected", "memory-replaced", "link-replays", "xid"),
+)
+"""The codes of what is not as it should be on such a machine, or befell its GPU: told before any answer."""
 
 CAUSES = ("power-limited", "clock-low")
 """The codes of what makes a GPU slower than it need be: told with rates below what is expected."""
 
 
 def describe_shortfalls(analysis: Analysis) -> Iterable[str]:
-    """What the machine lacks of what such a one should give."""
+    """What the machine lacks of what such a one should give, and what befell its GPU meanwhile."""
     return (f"{word(flag)}." for flag in analysis.hardware if _is_shortfall(analysis, flag))
 
 

@@ -112,7 +112,7 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         {"rows_remapped": (1, 1, 1, 2, 2, 2)},
         "memory-replaced",
         False,
-        "of the GPU's memory that are marked for replacement became 1 more in block 1; ask",
+        "of the GPU's memory that were marked for replacement: 1 more in block 1; ask",
     ),
     "a pending remapping": (
         {"remapping_pending": SOON},
@@ -176,6 +176,8 @@ def test_what_befell_a_gpu_is_on_the_first_screen(name: str) -> None:
     machine = [flag for flag in analysis.flags if flag.scope == "machine"]
     assert codes(machine) == ([(code or "").partition(" ")[0]] if is_unsound else [])
     shown = " ".join(screen.split())
+    # Each once: with what makes the machine unsound, or among what must not be missed.
+    assert all(shown.count(word(flag)) == 1 for flag in analysis.hardware)
     assert all(word(flag) in shown for flag in machine)
     whole = read_words(compose(analysis))
     assert words in (brief if code else whole), whole
@@ -210,6 +212,8 @@ def test_a_driver_that_tells_nothing_is_no_fault(told: Told) -> None:
         # As of before there were more of them.
         {"memory_errors": (0, None) * 3, "remapping_failed": (False, None) * 3},
         {"memory_errors": (0, "many") * 3, "xids": (7, True, None)},
+        # Of one invocation nobody knows.
+        {"memory_errors": (0,) * 6, "xids": ("none", "none", None)},
     ],
 )
 def test_what_a_driver_does_not_tell_is_unknown_and_no_fault(told: Told) -> None:

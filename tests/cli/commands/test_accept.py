@@ -68,6 +68,15 @@ def test_it_ends_as_the_sheet_does(
     assert ("undecided: 2" in heard.err) == (status == 8)
 
 
+def test_what_is_kept_going_can_be_judged_by_no_campaign(
+    campaign: Path, tmp_path: Path, shell: Shell
+) -> None:
+    sheet = write(tmp_path, '[[require]]\nevery = "sustain.*"\nrate = "at least 1 GB/s"\n')
+    heard = shell.run("accept", str(campaign), "--require", sheet)
+    assert "no campaign has a cell 'sustain.*' to judge" in complaint(heard, 2)
+    assert "is one run and can't be judged" in heard.err
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -17,6 +17,7 @@ import pytest
 from suite.analysis.documents.read import load_plan
 from suite.cli.receipts.check import judge_cells
 from suite.fingerprint import SUITE, suite_content
+from suite.host.campaign.plan import fit_cells
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
 from suite.model import PLAN
@@ -260,6 +261,14 @@ def test_cells_are_held_to_the_suite_that_the_plan_names(honest: Path, check: Ch
         "campaign.json: matmul.square/n=7 is not a cell of the suite that it names",
     )
     assert judge_cells(dataclasses.replace(plan, suite=ours, cells=[first])).troubles == ()
+    # Of a machine with six CPUs the plan says how many all of them are.
+    bound = fit_cells(scenarios.cells(), 6)
+    assert any(cell.params.get("cpus") == "all" for cell in bound)
+    assert judge_cells(dataclasses.replace(plan, suite=ours, cells=bound)).troubles == ()
+    (wrong,) = (cell for cell in bound if cell.id.startswith("tfdata.feed/cpus=2/part=step"))
+    wrong = dataclasses.replace(wrong, cpus=3)
+    (trouble,) = judge_cells(dataclasses.replace(plan, suite=ours, cells=[wrong])).troubles
+    assert trouble.endswith("is declared differently from its suite: cpus")
 
 
 def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> None:

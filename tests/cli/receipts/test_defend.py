@@ -163,6 +163,14 @@ def test_a_cell_that_is_not_there_is_a_usage_error_with_those_that_are(
     assert (CELL in heard.err) == (cell != "nope")
 
 
+def test_what_is_kept_going_has_no_receipt_and_it_is_said_where_it_is(
+    honest: Path, shell: Shell
+) -> None:
+    heard = shell.run("defend", str(honest), "sustain.copy")
+    assert "CELL=sustain.copy is kept going" in complaint(heard, 2)
+    assert "What is left when hot" in heard.err
+
+
 def test_a_cell_on_some_cpus_is_measured_again_on_these(tmp_path: Path, shell: Shell) -> None:
     cells = [cell for cell in scenarios.cells() if cell.cpus in {1, 2}]
     campaign = synthetic.make_campaign(arms=["cpu"], cells=cells, blocks=1)

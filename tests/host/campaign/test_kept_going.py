@@ -71,8 +71,9 @@ def test_cells_that_only_leaves_out_and_sustain_asks_for_are_a_usage_error() -> 
     with pytest.raises(UsageError, match="leaves out") as refused:
         draw(sustain="20s", only="*.fence")
     assert "sustain.*" in refused.value.remedy
-    with pytest.raises(UsageError, match="matches no cell of the profile smoke"):
+    with pytest.raises(UsageError, match="matches no cell of the profile smoke") as refused:
         draw(only="sustain.*")
+    assert "SUSTAIN=120s" in refused.value.remedy
 
 
 def test_an_arm_keeps_those_going_that_mean_something_on_it_and_a_control_none() -> None:

@@ -191,6 +191,9 @@ def test_any_profile_has_a_cell_that_is_asked_for_by_the_name_of_its_case() -> N
     with pytest.raises(UsageError, match="matches no cell") as caught:
         plan.choose_cells(CELLS, "smoke", CPU, [f"{name}/cpus=8/*"], cpus=4)
     assert "4 CPUs are enough" in str(caught.value.remedy)
+    with pytest.raises(UsageError, match="matches no cell") as caught:
+        plan.choose_cells(CELLS, "full", CPU, [f"{name}*"], cpus=0)
+    assert "binds a process to some of the CPUs" in str(caught.value.remedy)
 
 
 def test_cells_of_a_number_of_cpus_share_a_process_in_their_own_order() -> None:

@@ -160,8 +160,8 @@ def test_what_a_card_does_not_count_is_unknown_and_asked_once(
         ("nvmlDeviceRegisterEvents", 3, None, 0),
         ("nvmlEventSetCreate", 999, None, 0),
         ("nvmlEventSetWait", 13, None, 1),
-        # A GPU that is lost may yet say why.
-        ("nvmlEventSetWait", 15, "none", 4),
+        # A GPU that is lost may yet say why; as long as it does not, that is unknown.
+        ("nvmlEventSetWait", 15, None, 4),
     ],
 )
 def test_a_driver_without_messages_is_not_asked_for_them(
@@ -174,6 +174,16 @@ def test_a_driver_without_messages_is_not_asked_for_them(
     assert gpu.last_facts()["gpu.xids"] == heard
     assert library.calls.count("nvmlEventSetWait") == calls
     assert "gpu.xids" in gpu.absent
+
+
+@pytest.mark.parametrize("value", [1, 15])
+def test_what_the_driver_said_before_it_was_lost_is_kept(value: int) -> None:
+    library = FakeNvml(replace(HEALTHY, xids=(79,)))
+    gpu = nvml.Gpu(library, "0")
+    gpu.sample(lambda _pid: True)
+    library.profile = replace(library.profile, failing={"nvmlEventSetWait": value})
+    gpu.sample(lambda _pid: True)
+    assert gpu.last_facts()["gpu.xids"] == "79"
 
 
 def test_messages_without_end_do_not_hold_it_up() -> None:
