@@ -163,6 +163,7 @@ def _listen(
         what it told, what it printed on both ways out, and how its process ended.
     """
     pipes = [os.pipe() for _ in range(3)]
+    others = _list_children()
     process = os.fork()
     if not process:
         _act(action, [write for _, write in pipes])
@@ -187,7 +188,7 @@ def _listen(
                     # What it wrote last is still to be read.
                     status, is_open = code, True
                     deadline = time.monotonic() + REST_S
-                    _end_left(process)
+                    _end_left(process, others)
                 elif time.monotonic() > deadline:
                     end = f"it was ended after {limit_s:.0f} s"
                     os.killpg(process, signal.SIGKILL)
@@ -221,15 +222,22 @@ def _act(action: Callable[[Tell], object], ends: Sequence[int]) -> NoReturn:
         os._exit(1)
 
 
-def _end_left(process: int) -> None:
-    """Ends what a run has left: its session's processes, and all that became this process's children."""
+def _end_left(process: int, others: set[int]) -> None:
+    """Ends what a run has left: its session's processes, and all that became this process's children, but
+    for the ``others`` that it had before."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
-    children = Path(f"/proc/self/task/{os.getpid()}/children")
     for _ in range(100):
-        for child in (left := children.read_text().split() if children.exists() else []):
+        left = _list_children() - others
+        for child in left:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(int(child), signal.SIGKILL)
-                os.waitpid(int(child), 0)
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
         if not left:
             return
+
+
+def _list_children() -> set[int]:
+    """This process's children, as far as the kernel lists them."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    return set(map(int, children.read_text().split())) if children.exists() else set()

@@ -113,3 +113,10 @@ def test_of_much_that_is_printed_both_ends_are_kept() -> None:
     assert (out[:6], out[-4:], len(out)) == ("beginx", "xend", 2 * server.KEPT_BYTES)
     assert err.endswith("ValueError: mine\n")
     assert "exit status 1" in ended
+
+
+@pytest.mark.processes
+def test_what_was_there_before_a_run_is_not_ended_with_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as own:
+        server._listen(leave_writers, 60)
+        assert own.poll() is None
