@@ -6,18 +6,16 @@ Which of it makes a machine unsound is said in ``soundness``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, divide, mean
 from suite.analysis.ablation.limits import BELOW
-from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import Place
 from suite.analysis.campaign.summarise import CellSummary, Summary
 from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.documents.published import read_figures
-from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import Count, Health, WatchedGpu
 from suite.analysis.result.limits import MachineType
 from suite.analysis.result.numbers import derive_rate
@@ -70,7 +68,7 @@ Where = Mapping[str, str]
 
 def find_hardware(summary: Summary, index: CellIndex) -> Iterator[Flag]:
     """What there is to say of the GPU of every arm that has one, by its counted documents."""
-    yield from find_faults(summary.loaded)
+    yield from find_faults(summary.campaign.arms, summary.health)
     for arm, by_block in summary.counted.items():
         place = summary.places[arm]
         if not place.is_gpu:
@@ -103,12 +101,11 @@ def _find_type(where: Where, place: Place) -> Iterator[Flag]:
     )
 
 
-def find_faults(loaded: LoadedCampaign) -> Iterator[Flag]:
-    """What befell the GPUs and their memory over all of a campaign, by their drivers' counters and messages;
-    of one that several arms have, once."""
+def find_faults(arms: Iterable[str], health: Mapping[str, Health]) -> Iterator[Flag]:
+    """What befell the GPUs of these arms and their memory over all of a campaign, by their drivers' counters
+    and messages; of one that several arms have, once."""
     told: list[Health] = []
-    health = find_health(loaded)
-    for arm in loaded.campaign.arms:
+    for arm in arms:
         if arm in health and not any(health[arm] is other for other in told):
             told.append(health[arm])
             yield from _find_faults({"arm": arm}, health[arm])

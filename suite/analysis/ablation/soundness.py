@@ -13,6 +13,7 @@ from typing import Any
 from suite.analysis.ablation.cell_index import index_cells
 from suite.analysis.ablation.hardware import find_faults, find_hardware, is_under
 from suite.analysis.ablation.limits import BELOW, FAR, find_limits, flag_limits
+from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.summarise import summarise
 from suite.analysis.campaign.validity import MOST_SET_ASIDE, find_disturbance
 from suite.analysis.documents.busy import read_quota
@@ -71,7 +72,7 @@ def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     befell its GPUs and their memory."""
     first = take_calibration(loaded)
     if first is None:
-        yield from _keep_lasting(find_faults(loaded))
+        yield from _keep_lasting(find_faults(loaded.campaign.arms, find_health(loaded)))
     else:
         yield from find_lasting(first)
 

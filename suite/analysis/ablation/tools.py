@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 
 from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.hardware import LANE, list_copies
-from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import take_first
 from suite.analysis.campaign.proof import GPU_UUID
 from suite.analysis.campaign.summarise import Summary
@@ -120,8 +119,9 @@ def _flag_outputs(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) 
     ours = {str(of.get(GPU_UUID, "")) for of in facts.values()}
     ours = {identity for identity in ours if _HASHED.match(identity)}
     drivers = {str(of["gpu.driver"]) for of in facts.values() if of.get("gpu.driver")}
-    health = find_health(summary.loaded).values()
-    told = {state for each in health for state, is_so in each.states.items() if is_so}
+    told = {
+        state for each in summary.health.values() for state, is_so in each.states.items() if is_so
+    }
     where: Mapping[str, str] = {"arm": next(iter(arms), "")}
     for tool in outputs:
         own = [gpu for gpu in tool.gpus if gpu.identity in ours]

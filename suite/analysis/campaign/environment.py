@@ -18,7 +18,6 @@ from dataclasses import replace
 from msgspec import structs
 
 from suite.analysis.campaign.consistency import tell_apart
-from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.plausibility import read_text, take_first
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.campaign.telemetry import sum_up
@@ -128,7 +127,7 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
         facts=_gather(map(_list_facts, documents)),
         build=build,
         watched=sum_up(list(counted.values())),
-        health=find_health(summary.loaded).get(arm),
+        health=summary.health.get(arm),
         timing=find_timing_costs(summary.campaign.cells, counted.values()),
         placement=_find_placement(cells),
         elsewhere=_find_elsewhere(cells),

@@ -9,6 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from msgspec import structs
@@ -25,6 +26,7 @@ from suite.analysis.campaign.consistency import (
     flag_labels,
     take_counted,
 )
+from suite.analysis.campaign.health import find_health
 from suite.analysis.campaign.invocation_value import add_outliers, flag_readings, read
 from suite.analysis.campaign.plausibility import Place, find_impossible, find_places
 from suite.analysis.campaign.proof import withhold_unproven
@@ -42,6 +44,7 @@ from suite.analysis.documents.busy import find_idle
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.observations import Observation, observe_cell
+from suite.analysis.result.arms import Health
 from suite.analysis.result.campaign import Controls
 from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
@@ -89,6 +92,11 @@ class Summary:
     def campaign(self) -> Campaign:
         """The plan that was carried out."""
         return self.loaded.campaign
+
+    @cached_property
+    def health(self) -> Mapping[str, Health]:
+        """By arm what became of its GPU's memory and link."""
+        return find_health(self.loaded)
 
     @property
     def margin(self) -> float:

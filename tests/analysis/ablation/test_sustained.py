@@ -342,7 +342,7 @@ def test_a_repeat_of_the_calibration_has_not_run_them() -> None:
     again = synthetic.make_document(campaign, "cpu", 0)
     again = replace(again, invocation=replace(again.invocation, repeat=1))
     kept = analyse(load(campaign, [documents[0], again, *documents[1:]])).sustained
-    assert [one.outcome for one in kept] == ["measured", "measured"]
+    assert [cell.outcome for cell in kept] == ["measured", "measured"]
 
 
 @pytest.mark.parametrize("amount", [0.0, 1e308])

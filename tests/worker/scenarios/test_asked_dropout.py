@@ -192,8 +192,8 @@ def run_script(
 
 def test_the_script_prints_its_first_epoch_and_its_second(monkeypatch: pytest.MonkeyPatch) -> None:
     printed = run_script(monkeypatch)
-    assert [one.seconds for one in printed] == [3.0, 9.0]
-    assert all(one.tensors() == ["a kernel"] for one in printed)
+    assert [stage.seconds for stage in printed] == [3.0, 9.0]
+    assert all(stage.tensors() == ["a kernel"] for stage in printed)
     assert "1000 steps" in printed[0].check().what
 
 
