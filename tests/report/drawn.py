@@ -186,7 +186,7 @@ def list_cases() -> Mapping[str, tuple[Cell, ...]]:
 def draw_campaign(draw: random.Random) -> Drawn:
     """Some cases, each with its script or without, and with some of its other stages."""
     cases, kept = list_cases(), {"overhead.fence"}
-    for name in draw.sample(sorted(cases), draw.randint(2, 5)):
+    for name in draw.sample(sorted(cases), draw.randint(4, 8)):
         scripted, dense = draw.random() < 0.7, draw.choice((0.4, 0.8, 1.0))
         kept |= {
             cell.id for cell in cases[name] if (scripted if cell.process else draw.random() < dense)

@@ -18,10 +18,10 @@ from tests.bench.truth.campaigns import OTHER, Planted, Seconds
 KERNELS = 40
 """Kernels that a training step launches."""
 
-FLOPS = {"A": 3e5, "B": 2e5}
+FLOPS = {"A": 3e5, "B": 2e5, "C": 9e5}
 """Floating-point operations for an example, forward and backward."""
 
-BYTES = {"A": 520.0, "B": 408.0}
+BYTES = {"A": 520.0, "B": 408.0, "C": 24.0}
 """Bytes of an example."""
 
 EPOCH, SLICES = 10_000, 1000
@@ -292,6 +292,7 @@ FED = (
     "no-fetch",
 )
 FITTED = ("script", "trained", "placed", "epoch-1", "epoch-2", "epoch-3", "steady")
+DROPPED = ("script", "epoch-2", "own-loop", "no-metric", "device-data", "batch-5000")
 """The stages of the scripts, in their order: each is without what it and those before it take away."""
 
 
@@ -342,6 +343,16 @@ def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
     return _times(step, EPOCH / batch, more)
 
 
+def _dropout(device: Device, p: Mapping[str, Param]) -> Taken:
+    later = _list_later(DROPPED, str(p["stage"]))
+    batch = 5000 if not later else 500
+    step = _step(device, batch, net="C", data="host" if "device-data" in later else "device")
+    if "own-loop" not in later:
+        return _times(step, 1.0, device.bar if "no-metric" in later else 0.0)
+    more = device.first if "epoch-2" in later else 0.0
+    return _times(step, 500, more + 500 * (device.keras + device.bar))
+
+
 def _feed(device: Device, source: str) -> float:
     """Seconds for a batch of 512 from one of the pipelines, or a source as good as one."""
     if source in device.feed:
@@ -370,6 +381,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "asked.slices": _slices,
     "asked.dataset": _dataset,
     "asked.fit": _fit,
+    "asked.dropout": _dropout,
     "tfdata.triple": _triple,
     "tfdata.slices": lambda d, p: Taken(seconds=d.feed["parallel"] * float(p["batch"]) / 512),
     "tfdata.source": lambda d, p: Taken(seconds=_feed(d, str(p["source"]))),

@@ -118,7 +118,9 @@ def test_the_factor_of_a_step_tells_of_its_plant_and_those_behind_it_do_not(
     A variant that begins later than its case has none of the first stages' plants.
     """
     usual_ways, slowed_ways = list_waterfalls(None, case), list_waterfalls(place, case)
-    assert {waterfall.spot for waterfall in slowed_ways} == {HERE, RIVAL, PINNED}
+    # One script names no device, so that a GPU's arm has no half for its CPU.
+    pinned = {PINNED} if case != "dropout" else set[Spot]()
+    assert {waterfall.spot for waterfall in slowed_ways} == {HERE, RIVAL} | pinned
     for was, now in zip(usual_ways, slowed_ways, strict=True):
         assert [step.cell for step in now.steps] == [step.cell for step in was.steps]
         carrier = find_carrier(place, now)
