@@ -80,7 +80,7 @@ def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
 
 def describe_look(look: InterimLook, blocks: int) -> str:
     """What an interim look saw, and to how many blocks the campaign has grown for it."""
-    more = f"; {blocks - look.block} more blocks" if blocks > look.block else ""
+    more = f"; {_count(blocks - look.block, 'more block')}" if blocks > look.block else ""
     return f"an interim look: {look.precise} of {look.cells} cells are precise enough{more}"
 
 
@@ -95,14 +95,23 @@ def describe_start(campaign: Campaign) -> str:
     calibrated = campaign.calibrated_by is not None
     kept = campaign.sustained
     return (
-        f"{len(campaign.cells)} cells on {' and '.join(campaign.arms)}, "
-        f"{campaign.blocks} block{'s' if campaign.blocks != 1 else ''}"
+        f"{_count(len(campaign.cells), 'cell')} on {' and '.join(campaign.arms)}, "
+        f"{_count(campaign.blocks, 'block')}"
         + ("" if calibrated else " after a calibration")
-        + (f", and {len(kept.cells)} kept going for {kept.seconds:g} s each before" if kept else "")
-        + (f", with the controls {', '.join(controls)}" if controls else "")
+        + (
+            f", and before that {_count(len(kept.cells), 'cell')} kept going for {kept.seconds:g} s each"
+            if kept
+            else ""
+        )
+        + (f", with the control{'s' * (len(controls) > 1)} {', '.join(controls)}" if controls else "")
         + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until "
         + f"{'the first block' if calibrated else 'the calibration'} is done"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    """``1 cell``, ``2 cells``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def format_wait(campaign: Campaign, seconds: float, what: str = "") -> str:

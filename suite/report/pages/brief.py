@@ -146,7 +146,7 @@ def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str
     for warning in warnings[:room]:
         page.paragraph(warning)
     if room is not None and len(warnings) > room:
-        page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}.")
+        page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}, in report.md.")
     decision = decide(analysis, settling=not describe_failed(analysis))
     page.paragraph(Strong(" ".join(decision)))
     return decision

@@ -89,7 +89,7 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
     controls = sort_controls(analysis)
     failed = controls["failed"] or describe_failed(analysis)
     unsound = [
-        *(word(flag) for flag in analysis.flags if flag.scope == "machine"),
+        *_list_unsound(analysis)[:1],
         *(["a control failed"] if failed else []),
         *(
             f"{arm} gives wrong results in {len(wrong)} of {show_things(len(analysis.cells), 'cell')}"
@@ -117,15 +117,22 @@ def judge_soundness(analysis: Analysis) -> tuple[str, str]:
     return "sound", "every control ran, and held"
 
 
+def _list_unsound(analysis: Analysis) -> list[str]:
+    """What makes the machine unsound."""
+    return [word(flag) for flag in analysis.flags if flag.scope == "machine"]
+
+
 def _is_simulated(analysis: Analysis) -> bool:
     return any(flag.code in {"simulated", "stand-in"} for flag in analysis.flags)
 
 
 def warn(analysis: Analysis) -> list[str]:
-    """What a reader must know before any answer: wrong results, failed controls, impossible numbers, rates
-    that don't last."""
+    """What a reader must know before any answer: what else makes the machine unsound than `judge_soundness`
+    says, wrong results, failed controls, impossible numbers, rates that don't last."""
     invalid = [word_invalid(analysis.invalid)] if analysis.invalid else []
+    unsound = [] if analysis.invalid else _list_unsound(analysis)[1:]
     return [
+        *(f"{UNSOUND}: {why}." for why in unsound),
         *tell_wrong(analysis),
         *describe_failed(analysis),
         *describe_impossible(analysis),

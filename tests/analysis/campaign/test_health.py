@@ -17,7 +17,7 @@ from suite.host.gpu import nvml
 from suite.model import Document, Scalar
 from suite.report.pages.brief import compose_brief, compose_screen
 from suite.report.pages.campaign import compose
-from suite.report.render.terminal import render_lines
+from suite.report.render.terminal import MOST_LINES, render_lines
 from suite.report.text.wording import word
 from tests import synthetic
 from tests.changes import watch
@@ -182,6 +182,26 @@ def test_what_befell_a_gpu_is_on_the_first_screen(name: str) -> None:
     whole = read_words(compose(analysis))
     assert words in (brief if code else whole), whole
     assert all(f"{word(flag)}." in brief for flag in analysis.hardware)
+
+
+WORN: Told = {
+    "memory_errors": (0, 0, 0, 2, 2, 2),
+    "remapping_pending": SOON,
+    "rows_remapped": (0, 0, 0, 1, 1, 1),
+    "corrected_errors": (7, 9, 9, 9, 9, 10),
+    "pcie_replays": (0, 90_000, 90_000, 190_000, 190_000, 290_000),
+    "xids": ("48,63", "79", "none"),
+}
+
+
+def test_a_screen_says_how_much_it_leaves_out() -> None:
+    """Each of several faults has a line, those that make the machine unsound first."""
+    screen = render_lines(compose_screen(analyse(make(WORN))), MOST_LINES)
+    lines = screen.splitlines()
+    assert [line.partition(" ")[0] for line in lines if "UNSOUND:" in line] == ["UNSOUND:"] * 3
+    assert "And 2 more warnings, in report.md." in lines
+    few = render_lines(compose_screen(analyse(make({"memory_errors": (0, 0, 0, 2, 2, 2)}))))
+    assert "more warning" not in few
 
 
 def test_arms_on_one_gpu_tell_it_once_and_growth_is_between_all_of_their_looks() -> None:

@@ -151,7 +151,7 @@ def test_a_campaign_runs_them_once_an_arm_and_does_not_when_it_goes_on(
     campaign = stage.run(campaign=made, arms=BOTH)
     first = [[PRODUCT], [COPY], [FENCE], [FAST], [COPY], [FENCE]]
     assert asked(stage) == [*first, *[[FENCE]] * 4]
-    assert stage.said("and 3 kept going for 20 s each before") == 1
+    assert stage.said("and before that 3 cells kept going for 20 s each") == 1
     assert not campaign.excluded["cpu"]
     loaded = stage.load()
     blocks = {d.invocation.block for d in loaded.documents for c in d.cells if c.id == COPY}
