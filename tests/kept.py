@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,11 +39,14 @@ def drop(at_s: float, before: float, after: float) -> Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """How an arm keeps a cell going: the share of its rate, with so much noise of each sample, what telemetry
-    tells by its series (none: nothing watches), what the worker saw, and for how long it runs."""
+    """How an arm keeps a cell going: the share of its rate, with so much noise of each sample, of which
+    neighbours have this correlation, what telemetry tells by its series (none: nothing watches), what the
+    worker saw, and for how long it runs; another ``number`` is another draw."""
 
     share: Told = lambda _: 1.0
     noise: float = 0.01
+    alike: float = 0.0
+    number: int = 0
     series: Mapping[str, Told] = field(default_factory=dict)
     evidence: Mapping[str, float] = field(default_factory=dict)
     seconds: float = SECONDS
@@ -78,7 +82,7 @@ def keep_going(campaign: Campaign, document: Document, machines: Mapping[str, Ma
             continue
         machine = machines[cell.case]
         name, begin = f"kept-{cell.case}", at + timedelta(seconds=REST)
-        result, whole = _keep(cell, machine, f"{campaign.seed}/{cell.id}")
+        result, whole = _keep(cell, machine, f"{campaign.seed + machine.number}/{cell.id}")
         ended = begin + timedelta(seconds=whole)
         watched = {"from_s": begin.timestamp(), "to_s": ended.timestamp(), **machine.evidence}
         cells.append(
@@ -141,8 +145,10 @@ def _keep(cell: Cell, machine: Machine, seed: str) -> tuple[CellResult, float]:
     """A cell's samples, and how long they took, with the first that wakes the machine."""
     draw, calls = random.Random(seed), 10
     taken, at = [2 * SAMPLE], 0.0
+    off, new = 0.0, machine.noise * math.sqrt(1 - machine.alike**2)
     while at < machine.seconds:
-        taken.append(SAMPLE / machine.share(at) * draw.lognormvariate(0.0, machine.noise))
+        off = machine.alike * off + draw.gauss(0.0, new)
+        taken.append(SAMPLE / machine.share(at) * math.exp(off))
         at += taken[-1]
     samples = [seconds / calls for seconds in taken]
     result = CellResult(

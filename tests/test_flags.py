@@ -260,7 +260,16 @@ def make_campaigns() -> list[LoadedCampaign]:
         make(change=fit("Tesla T4")),
         make(cells=[LARGE], change=in_cell(LARGE.id, evidence={"own_cpus": 0.4})),
         make(change=invoke(engine={"cores": 8, "cores_withheld": 7})),
-        load(*make_kept({"cuda": {"product": replace(GPU_WELL, share=fall(40.0, 1.0, 0.6))}})),
+        load(
+            *make_kept(
+                {
+                    "cuda": {
+                        "product": replace(GPU_WELL, share=fall(40.0, 1.0, 0.6)),
+                        "copy": replace(GPU_WELL, noise=0.6),
+                    }
+                }
+            )
+        ),
         hear_tools(),
     ]
 

@@ -209,6 +209,17 @@ def _explain_absence(ratio: Ratio | Flag, without_verdicts: str | None) -> Flag:
 # --- Ratios -------------------------------------------------------------------------------------------
 
 
+def pair_logs(base: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
+    """The logarithm of other over base in every block that has both, in the blocks' order.
+
+    Raises:
+        ValueError: a value is not positive.
+    """
+    return [
+        math.log(other[block]) - math.log(base[block]) for block in sorted(base) if block in other
+    ]
+
+
 def find_paired_ratio(base: Mapping[int, float], other: Mapping[int, float]) -> Ratio | None:
     """The ratio other over base of two arms' invocation values by block, paired by block.
 
@@ -219,8 +230,7 @@ def find_paired_ratio(base: Mapping[int, float], other: Mapping[int, float]) -> 
     Raises:
         ValueError: a value is not positive.
     """
-    both = [block for block in sorted(base) if block in other]
-    logs = [math.log(other[block]) - math.log(base[block]) for block in both]
+    logs = pair_logs(base, other)
     return _make_ratio(find_moments(logs), len(logs)) if logs else None
 
 

@@ -6,13 +6,13 @@ same CPUs: because it waits, or because the pipeline takes the CPUs from it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.compare import pair_logs
 from suite.analysis.result.findings import NEAR, Fed, Finding, Meaning
 from suite.analysis.result.numbers import FEWEST, Estimate, Evidence, Value, cite
 from suite.analysis.statistics.estimate import CONFIDENCE, estimate, exponentiate, find_moments
@@ -67,15 +67,15 @@ def _climb(index: CellIndex, arm: str) -> list[Rung]:
     rungs = []
     for cpus, of in ladder.items():
         parts = {part: index.steps(of.get(part), arm) for part in PARTS}
-        ratio = find_ratio(parts["together"], parts["step alone"], len(ladder))
+        ratio = find_ratio(parts["step alone"], parts["together"], len(ladder))
         rungs.append(Rung(cpus=cpus, cell=of["together"].cell.id, parts=parts, ratio=ratio))
     return rungs
 
 
-def find_ratio(whole: Values, alone: Values, rungs: int) -> Estimate | None:
-    """The ratio of the two by block, with an interval that holds with those of so many in all (Bonferroni);
-    None: no block has both."""
-    logs = [math.log(whole[block] / alone[block]) for block in sorted(whole) if block in alone]
+def find_ratio(alone: Values, together: Values, rungs: int) -> Estimate | None:
+    """The ratio together over alone, paired by block, with an interval that holds with those of so many
+    rungs (Bonferroni); None: no block has both."""
+    logs = pair_logs(alone, together)
     level = 1 - (1 - CONFIDENCE) / rungs
     return exponentiate(find_moments(logs), len(logs), level) if logs else None
 

@@ -35,7 +35,7 @@ FALLEN = 0.97
 """A rate that keeps more has not fallen: boosts and rounding make as much."""
 
 FAR_FALLEN = 0.9
-"""One that keeps less is told before everything else."""
+"""One that keeps less is told before everything else, and so is one that swings by more."""
 
 BOOST_S = 10.0
 """What falls sooner, and not far, is as most processors are, which boost for their first seconds."""
@@ -167,19 +167,23 @@ def _read(asked: dict[str, Any], run: _Run) -> Sustained:
     hot = logs[-max(1, late) :]
     split = _find_fall(logs)
     left = _compare(logs, split, len(hot))
-    shape = _judge(left, lasts=_lasts(logs, len(hot)))
+    shape = _judge(left, logs, split, len(hot))
     told: dict[str, Any] = {}
+    where = {name: asked[name] for name in ("arm", "cell")}
     if shape == "fell":
         fell_s = run.ends[pieces[split - 1][1] - 1]
         held = _find_held(run, fell_s, left.value)
         if left.value < FAR_FALLEN:
-            where = {name: asked[name] for name in ("arm", "cell")}
             values = {"what": asked["what"], "left": left.value, "fell": fell_s, "held": held}
             told["flags"] = (raise_flag("falls-hot", where, **values),)
         elif fell_s <= BOOST_S and {evidence.code for evidence in held} <= BOOST:
             shape = "settled"
         if shape == "fell":
             told |= {"fell_at_s": fell_s, "held": held}
+    elif shape == "unclear" and len(logs) >= MANY:
+        slow, _, fast = statistics.quantiles(logs, n=4)
+        if (low := math.exp(slow - fast)) < FAR_FALLEN:
+            told["flags"] = (raise_flag("swings-hot", where, what=asked["what"], low=low),)
     return Sustained(
         **asked,
         **told,
@@ -235,12 +239,11 @@ _NORMAL, _EFFICIENCY = 1.4826, 0.37
 freedom that leaves (Rousseeuw and Croux, Journal of the American Statistical Association 88, 1993)."""
 
 
-def _lasts(logs: Sequence[float], hot: int) -> bool:
-    """Whether at some instant before the end the rate went from mostly nearer to its beginning to mostly
-    nearer to its end: at once or slowly, but what comes back, as beside a neighbour who comes and goes, may
+def _lasts(logs: Sequence[float], hot: int, begin: float, end: float) -> bool:
+    """Whether at some instant before the hot pieces the rate went from mostly nearer to ``begin`` to mostly
+    nearer to ``end``: at once or slowly, but what comes back, as beside a neighbour who comes and goes, may
     do so again."""
-    end = statistics.median(logs[-hot:])
-    middle, down = (logs[0] + end) / 2, end < logs[0]
+    middle, down = (begin + end) / 2, end < begin
     # How many of the first ones are nearer to the end.
     near = [0, *accumulate((log < middle) == down for log in logs)]
     every = len(logs)
@@ -251,15 +254,49 @@ def _lasts(logs: Sequence[float], hot: int) -> bool:
     )
 
 
-def _judge(left: Estimate, *, lasts: bool) -> Shape:
+def _judge(left: Estimate, logs: Sequence[float], split: int, hot: int) -> Shape:
+    """A fall is seen by the first piece, or, beside noise that one piece drowns in, by all before the split."""
     if left.low is None:
         return "unclear"
-    if lasts and left.most < 1 and left.value < FALLEN:
+    if left.most < 1 or left.least > 1:
+        lasts = _lasts(logs, hot, logs[0], statistics.median(logs[-hot:]))
+        if lasts and left.value < FALLEN:
+            return "fell"
+        if lasts and left.value > 1 / FALLEN:
+            return "rose"
+    before, after = statistics.median(logs[:split]), statistics.median(logs[split:])
+    if (
+        len(logs) >= MANY
+        and max(left.value, math.exp(after - before)) < FALLEN
+        and _is_lower(logs, split)
+        and _lasts(logs, hot, before, after)
+    ):
         return "fell"
-    if lasts and left.least > 1 and left.value > 1 / FALLEN:
-        return "rose"
     near = left.least >= 1 - EQUIVALENCE and left.most <= 1 + EQUIVALENCE
     return "kept" if near else "unclear"
+
+
+def _is_lower(logs: Sequence[float], split: int) -> bool:
+    """Whether the mean after the split is lower by `APART` standard errors, of pieces of which neighbours are
+    alike: their correlation ``r`` makes the error √((1 + r) / (1 - r)) times as large (Bayley and Hammersley,
+    Supplement to the Journal of the Royal Statistical Society 8, 1946)."""
+    levels, n = (logs[:split], logs[split:]), len(logs)
+    means = [statistics.fmean(level) for level in levels]
+    off = [log - mean for level, mean in zip(levels, means, strict=True) for log in level]
+    squares = math.fsum(each * each for each in off)
+    if not squares:
+        return means[1] < means[0]
+    # About two means it comes out too small by two in n.
+    alike = math.fsum(a * b for a, b in pairwise(off)) / squares + 2 / n
+    alike = min(max(alike, 0.0), MOST_ALIKE)
+    variance = squares / (n - 3) * (1 / split + 1 / (n - split)) * (1 + alike) / (1 - alike)
+    return means[0] - means[1] > APART * math.sqrt(variance)
+
+
+APART = 5.5
+"""Of noise alone the split is where it looks most like a fall, so that two or three errors are nothing."""
+
+MOST_ALIKE = 0.9
 
 
 def _find_fall(logs: Sequence[float]) -> int:

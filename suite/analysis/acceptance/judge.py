@@ -28,6 +28,7 @@ from suite.analysis.acceptance.power import Look, Mean, Sides, look_alone, look_
 from suite.analysis.acceptance.quantities import QuantityError, name_many
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Requirement, Sheet, SheetError
+from suite.analysis.compare import pair_logs
 from suite.analysis.observations import HOUR_S, Observation, observe, values_by_block
 from suite.analysis.result.acceptance import Acceptance, Answer, Check, Deciding, Line, conclude
 from suite.analysis.result.campaign import SCHEMA, Analysis
@@ -404,9 +405,7 @@ class Judge:
         """An arm beside another of the same campaign, paired by block: times of the other over its own."""
         than = wanted.than or self.analysis.base
         own, other = (values_by_block(self._rows(cell.id, name)) for name in (arm, than))
-        logs = [
-            math.log(other[block]) - math.log(own[block]) for block in sorted(own) if block in other
-        ]
+        logs = pair_logs(own, other)
         place: Place = {"arm": arm, "cell": cell.id}
         doubt = self._doubt([cell.arms[name] for name in (arm, than)])
         if not logs:

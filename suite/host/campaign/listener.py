@@ -103,7 +103,11 @@ def describe_start(campaign: Campaign) -> str:
             if kept
             else ""
         )
-        + (f", with the control{'s' * (len(controls) > 1)} {', '.join(controls)}" if controls else "")
+        + (
+            f", with the control{'s' * (len(controls) > 1)} {', '.join(controls)}"
+            if controls
+            else ""
+        )
         + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until "
         + f"{'the first block' if calibrated else 'the calibration'} is done"
     )

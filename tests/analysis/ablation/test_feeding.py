@@ -155,7 +155,7 @@ def test_what_is_said_of_a_whole_ladder_is_false_in_one_of_twenty_at_most(truth:
             whole = {
                 block: ratio * s * draw.lognormvariate(0.0, 0.03) for block, s in alone.items()
             }
-            found = find_ratio(whole, alone, len(truth))
+            found = find_ratio(alone, whole, len(truth))
             rungs.append(Rung(cpus=cpus, cell=f"{cpus}", parts={}, ratio=found))
         fewest = find_fewest(rungs, "cuda", gpu=True, cpus=16)
         if fewest.value is not None:

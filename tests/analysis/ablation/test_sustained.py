@@ -179,6 +179,12 @@ SHAPES: dict[str, tuple[str, Machine, str, tuple[str, ...]]] = {
     "faster and faster": ("cpu", replace(WELL, share=drop(20, 0.8, 1.0)), "rose", ()),
     "hardly less": ("cpu", replace(WELL, share=drop(40, 1.0, 0.98)), "kept", ()),
     "nothing but noise": ("cpu", replace(WELL, noise=0.6), "unclear", ()),
+    "a card that swings": (
+        "cuda",
+        replace(GPU_WELL, share=lambda t: 1.0 if t % 20 < 10 else 0.6),
+        "unclear",
+        (),
+    ),
     "cut short": ("cpu", replace(WELL, seconds=5.0), "unclear", ()),
     "cut down to one sample": ("cpu", replace(WELL, seconds=0.1), "unclear", ()),
     "over twenty seconds": ("cpu", replace(WELL, seconds=20.0), "kept", ()),
@@ -189,6 +195,9 @@ SHAPES: dict[str, tuple[str, Machine, str, tuple[str, ...]]] = {
         (),
     ),
 }
+
+
+SWINGING = [SHAPES[name][1] for name in ("nothing but noise", "a card that swings")]
 
 
 def keep(arm: str, machine: Machine, what: str = "product") -> Sustained:
@@ -212,7 +221,19 @@ def test_a_fall_is_told_with_what_was_seen_to_hold_it(
         assert codes(kept.flags) == (["falls-hot"] if kept.left.value < 0.9 else [])
     else:
         assert kept.fell_at_s is None
-        assert not kept.flags
+        assert codes(kept.flags) == (["swings-hot"] if machine in SWINGING else [])
+
+
+RESTLESS = replace(WELL, noise=0.05, alike=0.75)
+"""Its noise lasts for a second, so that the first two seconds are off by 4 %."""
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(1.0, 0, 1), (0.85, 18, 20)])
+def test_a_fall_is_found_beside_noise_that_lasts(share: float, least: int, most: int) -> None:
+    machines = [replace(RESTLESS, share=drop(40, 1.0, share), number=n) for n in range(20)]
+    fallen = [kept for machine in machines if (kept := keep("cpu", machine)).shape == "fell"]
+    assert least <= len(fallen) <= most
+    assert all(kept.fell_at_s == pytest.approx(40.0, abs=5.0) for kept in fallen)
 
 
 def test_who_falls_little_is_told_without_a_warning() -> None:
@@ -264,6 +285,16 @@ def test_a_fall_stands_on_the_first_screen(machine: Machine, words: str) -> None
         assert "all other cells are measured in bursts" in page
     assert "**When it is hot:** cuda: kept going for 2 min 00 s, products fall to 6" in brief
     assert "## What is left when hot" in report
+
+
+def test_a_rate_that_swings_stands_on_the_first_screen() -> None:
+    for machine in SWINGING[1], RESTLESS:
+        screen = " ".join(
+            render_page(compose_screen(study_kept(cuda={"product": machine}))).split()
+        )
+        assert (
+            "products that are kept going have no steady rate: in the slowest quarter" in screen
+        ) == (machine is not RESTLESS)
 
 
 def test_what_is_well_is_told_and_no_warning() -> None:
