@@ -255,7 +255,7 @@ def _lasts(logs: Sequence[float], hot: int, begin: float, end: float) -> bool:
 
 
 def _judge(left: Estimate, logs: Sequence[float], split: int, hot: int) -> Shape:
-    """A fall is seen by the first piece, or, beside noise that one piece drowns in, by all before the split."""
+    """A fall is seen by the first piece, or, where that drowns in noise, by all before the split."""
     if left.low is None:
         return "unclear"
     if left.most < 1 or left.least > 1:

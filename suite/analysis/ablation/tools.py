@@ -25,14 +25,6 @@ AGREES, STAGED = 0.8, 0.5
 """From this share of their rate on ours agrees; up to the other one the data go through the CPU's memory
 once more, since TensorFlow copies from memory that is not pinned."""
 
-WATCHED: Mapping[str, str] = {
-    "remapped_row_pending": "remapping_pending",
-    "remapped_row_failure": "remapping_failed",
-    "pending_blacklist": "retirement_pending",
-    "pending_retirement": "retirement_pending",
-}
-"""What nvidia-smi says of a card, by the state of its health that says the same where it was watched."""
-
 _HASHED = re.compile("sha256:|hmac:|#")
 
 
@@ -136,7 +128,7 @@ def _flag_outputs(summary: Summary, arms: list[str], outputs: tuple[Tool, ...]) 
         for gpu in own or tool.gpus:
             # What was seen of this very GPU is flagged already.
             seen = told if own or len(tool.gpus) == 1 else set[str]()
-            if faults := [fault for fault in gpu.faults if WATCHED.get(fault) not in seen]:
+            if faults := [fault for fault in gpu.faults if fault not in seen]:
                 device = gpu.name or "a GPU"
                 yield raise_flag("tool-faults", where, file=tool.file, device=device, faults=faults)
         failed = [": ".join([t.name, *t.said[:1]]) for t in tool.tests if t.outcome == "failed"]

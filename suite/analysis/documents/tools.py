@@ -254,11 +254,17 @@ def _read_smi(root: ET.Element) -> dict[str, Any]:
     }
 
 
-_PENDING = (
-    *("remapped_row_pending", "remapped_row_failure", "pending_blacklist", "pending_retirement"),
-    *("channel_repair_pending", "tpc_repair_pending", "unrepairable_memory"),
-)
-"""Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be mended, or can't."""
+_PENDING = {
+    "remapped_row_pending": "remapping_pending",
+    "remapped_row_failure": "remapping_failed",
+    "pending_blacklist": "retirement_pending",
+    "pending_retirement": "retirement_pending",
+    "channel_repair_pending": "channel_repair_pending",
+    "tpc_repair_pending": "tpc_repair_pending",
+    "unrepairable_memory": "unrepairable_memory",
+}
+"""Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be mended, or can't, and
+what that is called here, as in the health that is watched."""
 
 _SLOWED = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 """Reasons of a lower clock that a card in order does not have, unless work makes it hot."""
@@ -308,7 +314,7 @@ def _find_faults(gpu: ET.Element) -> Iterator[str]:
     for element in gpu.iter():
         said = (element.text or "").strip()
         if element.tag in _PENDING and said == "Yes":
-            yield element.tag
+            yield _PENDING[element.tag]
         # One element for each reason: of drivers up to 530 throttle reasons, then event reasons.
         reason = re.sub(r"clocks_(throttle|event)_reason_", "", element.tag)
         if reason in _SLOWED and said == "Active":

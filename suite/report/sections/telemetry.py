@@ -127,8 +127,8 @@ def describe_health(health: Health) -> str:
     else:
         heard = [name_xid(number, blocks) for number, blocks in health.xids.items()]
         known.append(", ".join(heard) or "no XID")
-    waits = [name for name, is_so in health.states.items() if is_so and name in TEXTS["pending"]]
-    known += [TEXTS["pending"][name] for name in waits]
+    waits = [name for name, is_so in health.states.items() if is_so and name.endswith("pending")]
+    known += [TEXTS["faults"][name] for name in waits]
     if not known:
         return "unknown, as the driver tells nothing of it"
     return "; ".join([*known, *([f"unknown: {', '.join(unknown)}"] if unknown else [])])

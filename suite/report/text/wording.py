@@ -186,7 +186,7 @@ _SHOWN: Shown = {
     "sharing": TEXTS["sharing"].__getitem__,
     "remapping": lambda failed: ", and no spare rows are left for them" if failed else "",
     "worn": lambda _: ", and its caches had more errors than NVIDIA lets pass",
-    "pending": lambda names: " and ".join(TEXTS["pending"][name] for name in names),
+    "pending": lambda names: " and ".join(TEXTS["faults"][name] for name in names),
     "errors": lambda count: "1 error" if count == 1 else f"{count:,.0f} errors",
     "when": lambda when: describe_growth(*when),
     "xids": lambda xids: " and ".join(name_xid(*heard) for heard in xids),

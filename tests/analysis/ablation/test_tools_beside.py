@@ -145,7 +145,7 @@ SAID = "GPU 0 has 2 bad pages"
     [
         ({DIAG: tools.diag(3, Memory=SAID)}, "diag-failed", f"failed: Memory: {SAID}"),
         ({SMI: tools.smi(hw_slowdown="Active")}, "tool-faults", "a slowdown by hardware"),
-        ({SMI: tools.smi(remapped_row_pending="Yes")}, "tool-faults", "wait to be remapped"),
+        ({SMI: tools.smi(remapped_row_pending="Yes")}, "tool-faults", "row remapping pending"),
         ({SMI: tools.smi(uuid=tools.OTHER_UUID)}, "output-elsewhere", "another machine's"),
         # A file that somebody named need not be of a card that idles.
         (
@@ -200,7 +200,7 @@ def test_what_was_watched_of_the_same_gpu_is_not_told_twice(fault: str, state: s
         assert codes(analysis.tools.flags) == told
         assert any(flag.scope == "machine" for flag in analysis.flags)
         # The table has it all the same.
-        assert "rows of memory" in tell_rows(analysis)["faults at that time"]
+        assert "rows of its memory" in tell_rows(analysis)["faults at that time"]
     # Where nobody watched, nvidia-smi's word is the only one.
     alone = make({SMI: tools.smi(**{fault: "Yes"})})
     assert alone.tools

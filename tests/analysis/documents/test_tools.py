@@ -38,7 +38,7 @@ def test_nvidia_smi_of_every_branch_says_the_same(driver: str) -> None:
     [
         ({"gpu_idle": "Active", "sw_power_cap": "Active"}, ()),
         ({"hw_slowdown": "Active"}, ("hw_slowdown",)),
-        ({"remapped_row_pending": "Yes"}, ("remapped_row_pending",)),
+        ({"remapped_row_pending": "Yes"}, ("remapping_pending",)),
         ({"gpu_recovery_action": "Reset"}, ("gpu_recovery_action",)),
         ({"gpu_recovery_action": "N/A", "remapped_row_failure": "N/A"}, ()),
     ],
