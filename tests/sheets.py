@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from msgspec import structs
 
-from suite.analysis.acceptance.judge import Judge
+from suite.analysis.acceptance.judge import judge_campaign
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Sheet, parse_sheet
 from suite.analysis.compare import find_paired_ratio
@@ -54,9 +54,7 @@ def judge_sheet(analysis: Analysis, sheet: Sheet, others: Mapping[str, Analysis]
     selection = Selection(
         name=sheet.name, analysis=analysis, catalogue=CATALOGUE, choose=choose_cells
     )
-    return Judge(
-        sheet=sheet, analysis=analysis, samples="5" * 64, others=others, selection=selection
-    ).judge()
+    return judge_campaign(sheet, selection, "5" * 64, others)
 
 
 @cache

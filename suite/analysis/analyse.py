@@ -25,7 +25,7 @@ from suite.analysis.ablation.waterfall import (
     find_naive_gaps,
     find_posted,
 )
-from suite.analysis.acceptance.judge import Judge
+from suite.analysis.acceptance.judge import judge_campaign
 from suite.analysis.acceptance.selection import Choose, Selection
 from suite.analysis.acceptance.sheet import Sheet
 from suite.analysis.campaign.consistency import counted_documents
@@ -162,13 +162,9 @@ def accept_folder(
     lasting = find_lasting(take_calibration(loaded) or loaded)
     others_flags = (flag for flag in analysis.flags if flag.scope != "machine")
     analysis = structs.replace(analysis, flags=(*others_flags, *lasting))
-    return Judge(
-        sheet=sheet,
-        analysis=analysis,
-        samples=hash_samples(loaded),
-        others={name: analyse_folder(place) for name, place in others.items()},
-        selection=Selection(name=sheet.name, analysis=analysis, catalogue=catalogue, choose=choose),
-    ).judge()
+    selection = Selection(name=sheet.name, analysis=analysis, catalogue=catalogue, choose=choose)
+    bases = {name: analyse_folder(place) for name, place in others.items()}
+    return judge_campaign(sheet, selection, hash_samples(loaded), bases)
 
 
 def look(folder: Path) -> Precision:

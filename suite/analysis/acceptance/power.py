@@ -9,7 +9,8 @@ from typing import NamedTuple
 from scipy import special
 
 from suite.analysis.compare import MOST_BLOCKS
-from suite.analysis.statistics.estimate import find_quantile
+from suite.analysis.result.numbers import Estimate
+from suite.analysis.statistics.estimate import find_quantile, find_spread
 from suite.input_limits import RANGES
 
 PROMISE = 0.95
@@ -30,6 +31,13 @@ class Mean(NamedTuple):
     error: float
     freedom: float
     n: int
+
+
+def take_mean(found: Estimate) -> Mean:
+    """The mean of logarithms behind an estimate of one sample, or a ratio of pairs."""
+    spread = find_spread(found)
+    error = 0.0 if spread is None else spread / math.sqrt(found.n)
+    return Mean(math.log(found.value), error, found.n - 1, found.n)
 
 
 class Later(NamedTuple):
@@ -63,13 +71,35 @@ def count_deciding(
     By what is known now the mean to come lies around the measured one, by the spread that the looks are made
     with; of that to come the upper end of its one-sided 90 % interval counts.
     """
-    spread = math.sqrt(mean.freedom / float(special.chdtri(mean.freedom, SURE_OF_SPREAD)))
+    spread = _widen(mean.freedom)
     for blocks in range(mean.n + 1, MOST + 1):
         if all(
             _find_chance(mean, sides, confidence, look(blocks), spread) >= PROMISE for look in looks
         ):
             return blocks
     return None
+
+
+def count_showing(
+    deviation: float, freedom: int, n: int, distance: float, confidence: float, *, ends: int
+) -> int | None:
+    """The fewest blocks in all after which the interval of what has a known truth ends within a ``distance``
+    of that, at one or both ``ends``, with the probability `PROMISE`; None: not even `MOST`.
+
+    There are ``n`` now; ``deviation`` is that of a block, which so many degrees of ``freedom`` tell.
+    """
+    deviation *= _widen(freedom)
+    for blocks in range(n + 1, MOST + 1):
+        error = deviation / math.sqrt(blocks)
+        room = distance - find_quantile(blocks - 1, confidence) * error
+        if 1 - ends * float(special.ndtr(-room / error)) >= PROMISE:
+            return blocks
+    return None
+
+
+def _widen(freedom: float) -> float:
+    """By how much a spread of so many degrees of freedom may be larger, with `SURE_OF_SPREAD`."""
+    return math.sqrt(freedom / float(special.chdtri(freedom, SURE_OF_SPREAD)))
 
 
 def _find_chance(mean: Mean, sides: Sides, confidence: float, later: Later, spread: float) -> float:

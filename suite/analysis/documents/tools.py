@@ -263,8 +263,8 @@ _PENDING = {
     "tpc_repair_pending": "tpc_repair_pending",
     "unrepairable_memory": "unrepairable_memory",
 }
-"""Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be mended, or can't, and
-what that is called here, as in the health that is watched."""
+"""Elements of nvidia-smi's that say Yes where memory or a part of the processor is to be mended, or can't,
+by what the health that is watched calls it."""
 
 _SLOWED = ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown")
 """Reasons of a lower clock that a card in order does not have, unless work makes it hot."""

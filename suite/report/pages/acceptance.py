@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from suite.analysis.result.acceptance import Acceptance, Answer, Check, Line
-from suite.analysis.result.cells import OVER_BUDGET, lacks_by
+from suite.analysis.result.cells import OVER_BUDGET, WRONG, lacks_by
 from suite.analysis.result.numbers import LEVEL
 from suite.cells.traits import WITH_VERDICTS
 from suite.report.sections.environment import SOMEWHERE
@@ -323,6 +323,8 @@ def _decide(line: Line) -> Iterator[tuple[str, str]]:
 
 
 def _find_code(check: Check) -> str:
+    if lacks_by(check.flags, WRONG):
+        return "wrong-results"
     return check.reason.code if check.reason and not check.flags else "flags"
 
 

@@ -6,18 +6,22 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec import structs
 
 from suite.analysis.acceptance.facts import KNOWN
+from suite.analysis.compare import find_paired_ratio
+from suite.analysis.compare import judge as judge_ratios
 from suite.analysis.result.acceptance import Check
 from suite.analysis.result.arms import Count, Health, Share, Watched, WatchedGpu
 from suite.analysis.result.campaign import Analysis, ExtraWork, Family
 from suite.analysis.result.cells import Checked
 from suite.analysis.result.limits import Price
-from suite.analysis.result.numbers import Ratio, Verdict
+from suite.analysis.result.numbers import Ratio, Verdict, cite
 from suite.flags import raise_flag
 from suite.report.pages.acceptance import compose_acceptance
+from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from tests.sheets import (
     CELLS,
@@ -27,8 +31,10 @@ from tests.sheets import (
     STEP,
     expect,
     judge,
+    judge_sheet,
     make,
     make_plain,
+    read,
     spread,
 )
 from tests.synthetic import plain_truth
@@ -245,6 +251,20 @@ def test_an_expectation_is_of_what_is_named() -> None:
     assert (nothing.answer, code(nothing)) == ("undecided", "no-figure")
 
 
+def test_a_machine_type_is_asked_for_where_it_decides() -> None:
+    between = expect("copy to the device", 15, 12, 27, "")
+    line = 'expected = "at least 95 %"\nof = "copy to the device"'
+    for more, words in (
+        ((cite("of-all-types"),), "give the machine's type (TYPE), or require the rate itself"),
+        ((), "no number of blocks does: require the rate itself."),
+    ):
+        row = structs.replace(between, evidence=(*between.evidence, *more))
+        assert words in render_page(compose_acceptance(judge(make_plain(findings=(row,)), line)))
+    page = render_page(compose_acceptance(judge(make_plain(findings=()), line)))
+    assert "nothing is published to hold it against: require the rate itself" in page
+    assert "TYPE" not in page
+
+
 ANY = on_gpu(rate="at least 0.001 TFLOP/s")
 
 
@@ -312,6 +332,55 @@ def test_controls_and_the_noise_floor() -> None:
         assert only(make_plain(controls=controls), 'controls = "held"').answer == answer
 
 
+def make_twins(draw: np.random.Generator, deviation: float, blocks: int) -> Family:
+    """Twins that are alike, with so much spread between blocks, of eight cells."""
+    values = {
+        f"cell {n}": dict(enumerate(np.exp(draw.normal(0, deviation, blocks)).tolist()))
+        for n in range(8)
+    }
+    ratios = {name: find_paired_ratio(dict.fromkeys(of, 1.0), of) for name, of in values.items()}
+    sound = {name: ratio for name, ratio in ratios.items() if ratio is not None}
+    verdicts = judge_ratios(sound, margin=0.02, invalid={})
+    return Family(base="cpu", other="cpu-twin", ratios=sound, verdicts=verdicts)
+
+
+def twin(family: Family, **fields: Any) -> Analysis:
+    plain = make_plain(**fields)
+    return structs.replace(plain, controls=structs.replace(plain.controls, twins=(family,)))
+
+
+def test_blocks_that_are_promised_for_controls_narrow_them() -> None:
+    kept = []
+    for seed in range(60):
+        few = make_twins(np.random.default_rng(seed), 0.06, 5)
+        check = only(twin(few, blocks=5), 'controls = "held"')
+        if check.blocks:
+            assert (check.answer, code(check)) == ("undecided", "controls-wide")
+            later = make_twins(np.random.default_rng(1000 + seed), 0.06, check.blocks)
+            kept.append(only(twin(later), 'controls = "held"').answer != "undecided")
+    assert len(kept) > 40
+    assert sum(kept) >= 0.9 * len(kept)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "blocks", "profile", "why", "words"),
+    [
+        (2.0, 5, "standard", "controls-wide", "no number of blocks can be promised"),
+        (0.06, 2, "standard", "few-for-interval", "5 blocks give an interval"),
+        (0.06, 2, "quick", "profile-provisional", "a campaign that gives verdicts"),
+    ],
+)
+def test_controls_that_are_too_wide_say_what_would_decide(
+    deviation: float, blocks: int, profile: str, why: str, words: str
+) -> None:
+    family = make_twins(np.random.default_rng(1), deviation, blocks)
+    plan = structs.replace(make_plain(blocks=blocks).campaign, profile=profile)
+    analysis = twin(family, blocks=blocks, campaign=plan)
+    check = only(analysis, 'controls = "held"')
+    assert (check.answer, code(check)) == ("undecided", why)
+    assert words in render_page(compose_acceptance(judge(analysis, 'controls = "held"')))
+
+
 def test_an_unsound_machine_fails() -> None:
     assert only(make_plain(), 'machine = "sound"').answer == "pass"
     flag = raise_flag("memory-errors", {"arm": "cuda"}, scope="machine", errors=3.0, failed=False)
@@ -373,6 +442,9 @@ def test_a_machine_with_wrong_results_is_not_shown_to_be_sound() -> None:
     assert (found.answer, code(found)) == ("undecided", "wrong-results")
     page = render_page(compose_acceptance(judge(lose("wrong result: off by 1"), ANY)))
     assert "WRONG RESULTS: 1 cell without a number on cuda, named in the report." in page
+    # Measuring the same cell here again decides nothing.
+    assert "the same campaign on another machine of the type, or with another TensorFlow" in page
+    assert "make bench" not in page
     assert only(lose("no memory"), 'machine = "sound"').answer == "pass"
     assert "WRONG RESULTS" not in render_page(compose_acceptance(judge(lose("no memory"), ANY)))
 
@@ -560,7 +632,7 @@ def test_so_near_that_nobody_decides_it(
     blocks: int, apart: float, why: str, promised: int | None
 ) -> None:
     check = only(make_plain(blocks), on_gpu(rate=f"at least {RATE * apart:.6f} TFLOP/s"))
-    assert (check.answer, code(check), check.blocks) == ("undecided", why, promised)
+    assert (check.answer, code(check)) == ("undecided", why)
     assert check.apart == pytest.approx(abs(1 / apart - 1), rel=0.05)
 
 
@@ -594,6 +666,13 @@ def test_the_page_says_the_same_of_the_same() -> None:
     assert "another day" not in render_page(
         compose_acceptance(judge(make_plain(), 'machine = "sound"'))
     )
+
+
+def test_a_title_is_shown_as_it_was_written() -> None:
+    sheet = read('machine = "sound"', head='title = "Lot <b>2</b> of /home/somebody"\n')
+    page = compose_acceptance(judge_sheet(make_plain(), sheet, {}))
+    assert "# Acceptance: Lot \\<b>2\\</b> of hidden-path" in render_page(page)
+    assert "Acceptance: Lot &lt;b&gt;2&lt;/b&gt; of hidden-path" in render_html_page(page)
 
 
 def test_a_failed_control_is_said_in_front() -> None:
