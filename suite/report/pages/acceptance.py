@@ -81,7 +81,7 @@ def compose_acceptance(acceptance: Acceptance) -> Page:
     page.paragraph(*_explain(acceptance))
     folder = f"{SOMEWHERE}/{acceptance.campaign.folder}"
     page.paragraph(
-        "Does every number follow from the documents? And this page once more, byte for byte:"
+        "Whether every number follows from the documents, and this page again, byte for byte:"
     )
     sheet = shlex.quote(f"{SOMEWHERE}/{acceptance.sheet}")
     page.code(f"make check RUN={folder}")
@@ -346,6 +346,6 @@ def _explain(acceptance: Acceptance) -> Iterator[str]:
         line.what == "slower_than" or (line.what == "as_fast_as" and "/" in line.against)
         for line in acceptance.lines
     ):
-        yield "Campaigns were not interleaved: drift between them is in no interval. "
+        yield "Campaigns were not interleaved: no interval covers drift between them. "
     if any(line.what == "expected" for line in acceptance.lines):
-        yield "What is expected is published: footnotes have the figure and its source. "
+        yield "What is expected comes from published figures: the footnotes name each and its source. "
