@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from msgspec import structs
+
 from suite.analysis.ablation.expected import OF_ALL_TYPES
-from suite.analysis.acceptance.asked import Asked, Doubt
+from suite.analysis.acceptance.asked import FIRST_BLOCKS, Asked, Doubt
 from suite.analysis.acceptance.power import Look, Mean, Sides, look_alone, look_beside, take_mean
 from suite.analysis.acceptance.quantities import name_many
 from suite.analysis.acceptance.selection import Selection
@@ -23,7 +25,7 @@ from suite.analysis.result.acceptance import Check
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.findings import Finding
-from suite.analysis.result.numbers import FEWEST, cite
+from suite.analysis.result.numbers import FEWEST, Estimate, cite
 from suite.analysis.result.several import list_failed
 from suite.analysis.several.cells import demand_comparable, find_refused
 from suite.analysis.several.eligibility import find_copies
@@ -161,7 +163,7 @@ class Cells:
     # --- What is known of a cell ----------------------------------------------------------------------
 
     def _ask_own(self, wanted: Requirement, cell: CellAnalysis, arm: str) -> Asked | Check:
-        """A rate, a time, a first call or a price."""
+        """A rate, a time, a first call, a price, or how far its blocks lie apart."""
         result = cell.arms[arm]
         self._demand_unit(wanted, cell, result)
         doubt = self._doubt([result])
@@ -177,6 +179,8 @@ class Cells:
                 return Check(answer="undecided", reason=cite("no-price"), **place)
         else:
             values = values_by_block(self._rows(cell.id, arm))
+            if wanted.what == "spread":
+                return _judge_spread(wanted, list(values.values()), doubt, place)
             if values:
                 moments = find_moments(list(map(math.log, values.values())))
                 mean = Mean(moments.mean, moments.error, moments.freedom, len(values))
@@ -369,6 +373,27 @@ class Cells:
         for name, codes in list_failed(analyses).items():
             return cite("control-failed", campaign=name, controls=codes), ()
         return None
+
+
+def _judge_spread(
+    wanted: Requirement, values: Sequence[float], doubt: Doubt | None, place: Place
+) -> Check:
+    """How far a cell's blocks lie apart, which is what was seen and no estimate."""
+    if doubt or not values:
+        return _leave_open(doubt, place)
+    apart = max(values) / min(values) - 1
+    check = Check(
+        answer="undecided",
+        value=Estimate(value=apart, low=None, high=None, n=len(values)),
+        **place,
+    )
+    bound = wanted.bound or 0.0
+    if apart > bound or (apart == bound and wanted.strict):
+        return structs.replace(check, answer="fail")
+    if len(values) < FEWEST:
+        few = cite("few-for-interval", fewest=FEWEST)
+        return structs.replace(check, reason=few, blocks=FIRST_BLOCKS)
+    return structs.replace(check, answer="pass")
 
 
 def _join(first: Moments, second: Moments, counts: tuple[int, int]) -> Mean:

@@ -33,17 +33,22 @@ from suite.safe_folder import Folder
 WHATS: tuple[What, ...] = get_args(What)
 
 _OF_CELLS = frozenset(
-    {"rate", "time", "first_call", "price", "as_fast_as", "slower_than", "faster_from"}
+    {"rate", "time", "first_call", "price", "spread", "as_fast_as", "slower_than", "faster_from"}
 )
 """What is asked of cells."""
 
 _QUANTITIES = frozenset(
-    {"rate", "time", "first_call", "price", "expected", "noise_floor", "at_least", "at_most", "by"}
+    {
+        *("rate", "time", "first_call", "price", "spread", "expected", "noise_floor"),
+        *("at_least", "at_most", "by"),
+    }
 )
 """Keys whose text has a unit."""
 
 _EXPECTED = re.compile(r"\w+ products|memory|copy (?:to|from) the device")
 """Of what a figure is published."""
+
+_SHARES = ("expected", "noise_floor", "spread")
 
 _OF_ARMS = _OF_CELLS | {"expected", "fact"}
 
@@ -51,6 +56,7 @@ _MOST: Mapping[What, float] = {
     "time": RANGES["call"].most,
     "first_call": RANGES["seconds"].most,
     "noise_floor": 1.0,
+    "spread": 10.0,
 }
 """What nothing is over."""
 
@@ -337,7 +343,7 @@ class _Row:
         if what == "price":
             amount, currency = read_money(wanted.rest)
         else:
-            measures = {"rate": "rate", "expected": "share", "noise_floor": "share"}
+            measures = {"rate": "rate"} | dict.fromkeys(_SHARES, "share")
             amount, currency = read_amount(wanted.rest, measures.get(what, "time")), ""
         _refuse_unfailing(what, wanted, amount.value)
         of = self._text("of") if what == "expected" and "of" in self.row else amount.of
@@ -434,7 +440,7 @@ def _refuse_unfailing(what: What, wanted: Wanted, value: float) -> None:
             f"{wanted.rest!r}: no bound over 1000 % is one, so that this requirement can't fail",
             "name a smaller number",
         )
-    if (what, wanted.side) in {("expected", "at most"), ("noise_floor", "at least")}:
+    if wanted.side == ("at most" if what == "expected" else "at least") and what in _SHARES:
         raise QuantityError(
             f"{wanted.side} {wanted.rest}: this requirement can't fail as it is meant",
             "say at least" if what == "expected" else "say at most",

@@ -23,6 +23,7 @@ What = Literal[
     "time",
     "first_call",
     "price",
+    "spread",
     "as_fast_as",
     "slower_than",
     "faster_from",

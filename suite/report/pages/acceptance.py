@@ -32,7 +32,7 @@ from suite.report.text.wording import name_banners, word, word_invalid
 
 _ANSWERS: dict[Answer, str] = {"pass": "pass", "fail": "FAIL", "undecided": "undecided"}
 
-_MADE_OF = ("rate", "time", "first_call", "price")
+_MADE_OF = ("rate", "time", "first_call", "price", "spread")
 """What is measured on one day alone."""
 
 _ANEW = ("flags", "profile-provisional", "control-failed", "cell-unplanned", "no-price")
@@ -212,8 +212,8 @@ def _show_measured(line: Line, check: Check) -> Cell:
     if check.value is None:
         sound = "sound" if line.what == "machine" and check.answer == "pass" else NO_NUMBER
         return Cell(sound, notes)
-    if line.what == "noise_floor":
-        return Cell(show_share(check.value.value))
+    if line.what in {"noise_floor", "spread"}:
+        return Cell(show_share(check.value.value), notes)
     if line.what in {"slower_than", "faster_from"}:
         return Cell(show_gain(check.value), notes)
     scale = line.scale or 1.0
@@ -335,7 +335,7 @@ def _explain(acceptance: Acceptance) -> Iterator[str]:
         f"that all hold at once in {100 * (1 - LEVEL):.0f} % of campaigns (Bonferroni; Student's t on "
         "logarithms, a block is one observation; between campaigns Welch's). A line passes where its whole "
         "interval lies on the right side, fails where it lies wholly on the wrong one, and is undecided "
-        "otherwise. Facts and controls are exact. "
+        "otherwise. Facts, controls and spreads are exact. "
     )
     if any(line.what in _MADE_OF for line in acceptance.lines):
         yield (

@@ -80,6 +80,27 @@ def test_a_rate_and_a_time(line: dict[str, str], answer: str) -> None:
     assert check.value.low < check.value.value < check.value.high  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(
+    ("blocks", "bound", "answer"),
+    [
+        (10, "at most 5 %", "pass"),
+        (10, "at most 3 %", "fail"),
+        (2, "at most 5 %", "undecided"),
+        (2, "at most 0.1 %", "fail"),
+    ],
+)
+def test_how_far_blocks_lie_apart(blocks: int, bound: str, answer: str) -> None:
+    # Ten blocks by 3.01 %, two by 1.42 %.
+    analysis = make_plain(blocks, deviation=0.005)
+    check = only(analysis, on_gpu(spread=bound))
+    assert check.answer == answer
+    assert check.value is not None
+    assert check.value.low is None
+    page = render_page(compose_acceptance(judge(analysis, on_gpu(spread=bound))))
+    assert f"slowest block over the fastest one: {bound}" in page
+    assert ("5 blocks give an interval" in page) == (answer == "undecided")
+
+
 def test_a_sheet_of_more_lines_has_wider_intervals() -> None:
     line = on_gpu(rate=f"at least {RATE * 0.985:.4f} TFLOP/s")
     answers, widths = [], []

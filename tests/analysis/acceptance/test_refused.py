@@ -54,6 +54,7 @@ TEXTS: list[tuple[str, str, int, str]] = [
     ("negative", f"[[require]]\ncell = '{PRODUCT}'\nrate = '≥ -1 FLOP/s'", 3, "can't fail"),
     ("no time", f"[[require]]\ncell = '{PRODUCT}'\ntime = 'under 0 s'", 3, "can't hold"),
     ("any time", f"[[require]]\ncell = '{PRODUCT}'\ntime = 'at most 1e9 h'", 3, "can't fail"),
+    ("no spread", f"[[require]]\ncell = '{STEP}'\nspread = 'at least 1 %'", 3, "at most"),
     ("any noise", "[[require]]\nnoise_floor = 'at most 100 %'", 2, "can't fail"),
     ("some noise", "[[require]]\nnoise_floor = 'at least 1 %'", 2, "at most"),
     ("200 %", "[[require]]\nexpected = 'at most 200 %'", 2, "can't fail"),
