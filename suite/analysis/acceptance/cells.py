@@ -381,14 +381,14 @@ def _judge_spread(
     """How far a cell's blocks lie apart, which is what was seen and no estimate."""
     if doubt or not values:
         return _leave_open(doubt, place)
-    apart = max(values) / min(values) - 1
+    spread, bound = max(values) / min(values) - 1, wanted.bound or 0.0
     check = Check(
         answer="undecided",
-        value=Estimate(value=apart, low=None, high=None, n=len(values)),
+        value=Estimate(value=spread, low=None, high=None, n=len(values)),
+        apart=abs(spread - bound),
         **place,
     )
-    bound = wanted.bound or 0.0
-    if apart > bound or (apart == bound and wanted.strict):
+    if spread > bound or (spread == bound and wanted.strict):
         return structs.replace(check, answer="fail")
     if len(values) < FEWEST:
         few = cite("few-for-interval", fewest=FEWEST)

@@ -99,6 +99,9 @@ def test_how_far_blocks_lie_apart(blocks: int, bound: str, answer: str) -> None:
     page = render_page(compose_acceptance(judge(analysis, on_gpu(spread=bound))))
     assert f"slowest block over the fastest one: {bound}" in page
     assert ("5 blocks give an interval" in page) == (answer == "undecided")
+    # Of both arms the one that varies more is the one that the answer rests on.
+    (line,) = judge(analysis, f'cell = "{PRODUCT}"\narm = "*"\nspread = "{bound}"').lines
+    assert line.worst.arm == "cuda"
 
 
 def test_a_sheet_of_more_lines_has_wider_intervals() -> None:

@@ -12,6 +12,7 @@ from suite import codec
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
+from suite.host.campaign.listener import describe_start
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
 from suite.model import Campaign, container_seconds
@@ -75,6 +76,9 @@ def test_the_prediction_is_filled_and_people_are_told_as_the_campaign_goes(stage
     calibrated = [name for block, name, _ in stage.progress if block == 0 and name]
     assert calibrated == [f"made.{name}" for name in "abcd"]
     assert stage.said("5 cells on cpu") == stage.said("block 2 of 3 done") == 1
+    campaign = stage.load().campaign
+    start = describe_start(replace(campaign, cells=campaign.cells[:1], blocks=1))
+    assert start.startswith("1 cell on cpu, 1 block after a calibration; about ")
 
 
 @pytest.mark.parametrize(
