@@ -125,15 +125,22 @@ def bootstrap(replay: Replay, campaign: Campaign, arm: str, block: int, repeat: 
     """The residuals of whole recorded invocations: one that all arms of the block share, and one of its own,
     smoothed."""
     recorded = replay.source(arm)
-    count = recorded.residuals.shape[1]
     block_draw = draw(campaign.seed, "block", block, repeat)
     own_draw = draw(campaign.seed, arm, block, repeat)
-    shared = recorded.residuals[:, block_draw.integers(count)]
-    own = recorded.residuals[:, own_draw.integers(count)]
+    shared, own = (_pick(recorded.residuals, of) for of in (block_draw, own_draw))
     mixed = math.sqrt(SHARED) * shared + math.sqrt(1 - SHARED) * own
     noise = own_draw.normal(0.0, SMOOTHING, len(recorded.names)) * recorded.spread
     found = (mixed + noise) / math.sqrt(1 + SMOOTHING**2)
     return dict(zip(recorded.names, found.tolist(), strict=True))
+
+
+def _pick(residuals: Array, own: np.random.Generator) -> Array:
+    """One block's residuals; of two blocks, which say nothing of a shape, a normal mixture of both."""
+    count = residuals.shape[1]
+    if count > 2:
+        return residuals[:, own.integers(count)]
+    mixed: Array = residuals @ own.normal(0.0, 1 / math.sqrt(count), count)
+    return mixed
 
 
 @dataclass(frozen=True, kw_only=True)
