@@ -29,15 +29,16 @@ from suite.analysis.documents.telemetry import join_document
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.campaign_runner import MOST_AGAIN
-from suite.model import Campaign, CellResult, Document
+from suite.model import Campaign, CellResult, Document, document_name
 from tests import synthetic
+from tests.bench.truth import devices
+from tests.bench.truth.campaigns import ARMS, OTHER, Planted, arm_of
 from tests.bench.truth.tally import Tally, load
 from tests.fakes.hosts import Array
 
 SAMPLES = Path("results/samples")
 CPU = SAMPLES / "20261125T072147Z-sample-standard"
 GPU = SAMPLES / "20261126T044954Z-gpu-standard"
-BASE, OTHER = ARMS = ("cpu", "cuda")
 
 SMOOTHING = 0.5
 """Of a drawn residual's own deviation: so much normal noise is added, and all scaled back to the spread."""
@@ -55,7 +56,7 @@ class Recorded:
     """What one arm of a campaign was like: logarithms of seconds a call.
 
     ``levels`` are the cells' means over blocks, ``residuals`` what each block had beside (cells by blocks,
-    scaled to the spread of a new block), ``documents`` the blocks' own, by block.
+    scaled to the spread of a new block), ``documents`` the blocks' own, after the calibration's.
     """
 
     names: tuple[str, ...]
@@ -76,10 +77,11 @@ def read_campaign(folder: Path) -> tuple[Campaign, Mapping[str, Recorded]]:
     loaded = withhold_unproven(load_campaign(folder).change(join_document))
     arms = {}
     for arm, by_block in counted_documents(loaded).items():
-        documents = [replace(document, telemetry=None) for document in by_block.values()]
+        first = next(d for d in loaded.documents if d.name == document_name(arm, 0))
+        documents = [replace(each, telemetry=None) for each in (first, *by_block.values())]
         logs = [
             {cell.id: math.log(read(cell).value) for cell in document.cells if cell.samples_s}
-            for document in documents
+            for document in documents[1:]
         ]
         names = tuple(name for name in logs[0] if all(name in of for of in logs))
         values = np.array([[of[name] for of in logs] for name in names])
@@ -147,21 +149,22 @@ def _pick(residuals: Array, own: np.random.Generator) -> Array:
 class Replay:
     """A kind of campaigns: which recorded arm each of its two arms behaves like, and what is planted.
 
-    ``effects`` are by cell the times that the second arm takes over what was recorded; ``noise`` how an
-    invocation differs from the truth; ``whole``: with all samples that were recorded, else with one that is
-    the invocation's value (the verdicts are the same).
+    ``planted`` has the true seconds, and what is seen of them, in the place of the recorded ones.
+    ``effects`` are by cell the times that the second arm takes over that; ``noise`` how an invocation differs
+    from the truth; ``whole``: with all samples that were recorded, else with one that is the invocation's
+    value (the verdicts are the same).
     """
 
     folder: Path = CPU
     arms: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(ARMS, "cpu"))
+    planted: Planted | None = None
     effects: Mapping[str, float] = field(default_factory=dict)
     noise: Noise = bootstrap
     whole: bool = False
 
     def source(self, arm: str) -> Recorded:
         """What an arm, or a control, behaves like."""
-        real = BASE if arm == "cuda-hidden" else arm.removesuffix("-twin")
-        return read_campaign(self.folder)[1][self.arms[real]]
+        return read_campaign(self.folder)[1][self.arms[arm_of(arm)]]
 
     @property
     def names(self) -> list[str]:
@@ -171,12 +174,15 @@ class Replay:
 
     def truth(self, arm: str) -> dict[str, float]:
         """The true seconds a call, by cell."""
-        recorded = self.source(arm)
-        effects = self.effects if arm.startswith(OTHER) and arm != "cuda-hidden" else {}
-        return {
-            name: math.exp(level) * effects.get(name, 1.0)
-            for name, level in zip(recorded.names, recorded.levels.tolist(), strict=True)
-        }
+        recorded, real = self.source(arm), arm_of(arm)
+        seconds = dict(zip(recorded.names, np.exp(recorded.levels).tolist(), strict=True))
+        if self.planted is not None:
+            cells = read_campaign(self.folder)[0].cells
+            seconds = {
+                cell.id: self.planted.seconds(cell, real) for cell in cells if cell.id in seconds
+            }
+        effects = self.effects if real == OTHER else {}
+        return {name: value * effects.get(name, 1.0) for name, value in seconds.items()}
 
     def plan(self, *, blocks: int, seed: int) -> Campaign:
         """The plan of such a campaign."""
@@ -209,7 +215,8 @@ class Replay:
         """An invocation: of these cells, or of all that the arm has."""
         recorded = self.source(arm)
         truth, off = self.truth(arm), self.noise(self, campaign, arm, block, repeat)
-        like = recorded.documents[block % len(recorded.documents)]
+        first, *blocks = recorded.documents
+        like = blocks[block % len(blocks)] if block else first
         gpu = campaign.arm(arm).gpu
         planned = {cell.id: cell for cell in plan.cells_of(campaign, arm)}
         kept = planned if cells is None else planned.keys() & cells
@@ -224,6 +231,11 @@ class Replay:
                 else cell
             ]
         ]
+        if self.planted is not None:
+            results = [
+                replace(result, **_see(self.planted, planned[result.id], arm_of(arm), block))
+                for result in results
+            ]
         facts = {**like.facts, **synthetic.make_facts("cuda")} if disguised else like.facts
         invocation = replace(like.invocation, arm=arm, block=block, repeat=repeat)
         identity = replace(like.campaign, id=campaign.id, seed=campaign.seed)
@@ -238,14 +250,14 @@ class Replay:
         return replace(cell, samples_s=samples, warmup_s=warmup)
 
     def block(self, campaign: Campaign, block: int, repeat: int = 0, **how: Any) -> list[Document]:
-        """Every invocation of a block, the controls' among them."""
-        arms = [*campaign.arms, *plan.control_arms(campaign)]
+        """Every invocation of a block, the controls' among them; of block 0 the calibration's."""
+        arms = [*campaign.arms, *(plan.control_arms(campaign) if block else ())]
         return [self.document(campaign, arm, block, repeat=repeat, **how) for arm in arms]
 
     def campaign(self, *, blocks: int, seed: int) -> tuple[Campaign, list[Document]]:
         """A campaign as the host leaves it, with the blocks that it measured again."""
         campaign = self.plan(blocks=blocks, seed=seed)
-        documents = [d for b in range(1, blocks + 1) for d in self.block(campaign, b)]
+        documents = [d for b in range(blocks + 1) for d in self.block(campaign, b)]
         return self.measure_again(campaign, documents)
 
     def measure_again(
@@ -260,6 +272,12 @@ class Replay:
             campaign = replace(campaign, again=[*campaign.again, again])
             documents = [*documents, *self.block(campaign, again.block, again.repeat)]
         return campaign, documents
+
+
+def _see(planted: Planted, cell: Cell, arm: str, block: int) -> dict[str, Any]:
+    """What a worker sees of a cell beside its times, and in the calibration a tracer."""
+    traced = planted.traced if block == 0 else None
+    return {**planted.results(cell, arm), "trace": dict(traced(cell, arm)) if traced else {}}
 
 
 def _disguise(result: CellResult, cell: Cell) -> CellResult:
@@ -336,6 +354,19 @@ def plant(replay: Replay, seed: int, sizes: Sequence[float], count: int) -> Repl
     return replace(replay, effects=effects)
 
 
+def draw_devices(seed: int) -> Planted:
+    """A GPU that is dearer to call than the CPU, and faster, so that sweeps cross over."""
+    own = draw(seed, "devices")
+    dear = math.exp(own.uniform(math.log(1.5), math.log(30)))
+    gpu = replace(
+        devices.GPU,
+        eager=dear * devices.CPU.eager,
+        graph=dear * devices.CPU.graph,
+        flops=math.exp(own.uniform(math.log(1e12), math.log(2e13))),
+    )
+    return devices.plant(devices.CPU, gpu)
+
+
 def tell_truth(replay: Replay) -> dict[str, float]:
     """The true ratio, by cell that both arms have."""
     base, other = map(replay.truth, ARMS)
@@ -388,6 +419,7 @@ def make_kinds() -> dict[str, Callable[[int], Replay]]:
         "recorded mixed": lambda seed: plant(recorded, seed, [0.03, 0.1, 0.3, 1.0, 3.0], 40),
         "moods mixed": lambda seed: plant(moody, seed, [0.03, 0.1, 0.3, 1.0, 3.0], 40),
         "gpu as it was": lambda seed: gpu,
+        "devices": lambda seed: replace(recorded, planted=draw_devices(seed)),
     }
 
 
