@@ -1,6 +1,6 @@
 """Campaigns of any length made of recorded ones, with a known truth, and what the analysis says of them.
 
-``python -m tests.bench.replay [CAMPAIGNS [KIND…]]``: minutes with the default; it asserts nothing.
+``python -m tests.bench.replay [CAMPAIGNS [KIND]]``: minutes with the default; it asserts nothing.
 
 A recorded campaign gives its cells, their values, how each spreads between invocations, what an invocation
 and a block have in common, and its documents; `tests.bench.moods` makes up how another machine behaves.
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tabulate import tabulate
 
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.invocation_value import read
@@ -39,6 +40,8 @@ from tests.fakes.hosts import Array
 SAMPLES = Path("results/samples")
 CPU = SAMPLES / "20261125T072147Z-sample-standard"
 GPU = SAMPLES / "20261126T044954Z-gpu-standard"
+
+CAMPAIGNS = 40
 
 SMOOTHING = 0.5
 """Of a drawn residual's own deviation: so much normal noise is added, and all scaled back to the spread."""
@@ -373,29 +376,40 @@ def tell_truth(replay: Replay) -> dict[str, float]:
     return {name: other[name] / base[name] for name in replay.names}
 
 
+MEASURES = (
+    *("coverage", "coverage of values", "false verdicts", "effects found", "wrong way"),
+    *("verdicts kept", "winners kept", "reversed"),
+)
+"""Of each rule: how often intervals hold the true ratio, and the true value; campaigns with a verdict where
+nothing differs; planted effects that are found, and by verdicts of the wrong direction; and of the first
+rule's verdicts, and of its winners, those that come out the same, and the other way round."""
+
+
 def try_campaign(tally: Tally, replay: Replay, rules: Mapping[str, Rule], seed: int) -> None:
-    """Counts what is right and wrong in one campaign by each rule; all are held to the first one."""
+    """Counts `MEASURES` in one campaign by each rule."""
     truth = tell_truth(replay)
     full: dict[str, str] = {}
     for name, rule in rules.items():
         heard = hear(replay, rule, seed)
         verdicts = heard.verdicts
-        tally.add(f"{name}: coverage", *heard.cover(truth))
-        if replay.noise is bootstrap:
-            tally.add(f"{name}: coverage of values", *heard.cover_values(replay))
         wins = {cell: verdict for cell, verdict in verdicts.items() if verdict in WINS}
-        false = [cell for cell in wins if math.isclose(truth[cell], 1.0)]
-        tally.add(f"{name}: campaigns with a false verdict", bool(false))
-        wrong = [c for c, v in wins.items() if c not in false and (v == "SLOWER") != (truth[c] > 1)]
-        real = [cell for cell in replay.effects if cell in verdicts]
-        tally.add(f"{name}: effects found", *(cell in wins for cell in real))
-        tally.add(f"{name}: wrong direction", *(cell in wrong for cell in real))
-        for cell, verdict in full.items():
-            own = verdicts.get(cell, "none")
-            tally.add(f"{name}: the full campaign's verdict", own == verdict)
-            if verdict in WINS:
-                tally.add(f"{name}: the full campaign's winner", own == verdict)
-            tally.add(f"{name}: reversed", {own, verdict} == set(WINS))
+        right = {cell: "SLOWER" if truth[cell] > 1 else "FASTER" for cell in replay.effects}
+        same = [cell for cell, ratio in truth.items() if math.isclose(ratio, 1.0)]
+        kept = {cell: (verdict, verdicts.get(cell)) for cell, verdict in full.items()}
+        # Where a time has a part that comes and goes, nobody says what its true value is.
+        values = heard.cover_values(replay) if replay.noise is bootstrap else []
+        outcomes = (
+            heard.cover(truth),
+            values,
+            [any(cell in wins for cell in same)] if same else [],
+            [wins.get(cell) == verdict for cell, verdict in right.items()],
+            [wins.get(cell, verdict) != verdict for cell, verdict in right.items()],
+            [before == after for before, after in kept.values()],
+            [before == after for before, after in kept.values() if before in WINS],
+            [set(both) == set(WINS) for both in kept.values()],
+        )
+        for measure, hits in zip(MEASURES, outcomes, strict=True):
+            tally.add(f"{name}: {measure}", *hits)
         full = full or verdicts
 
 
@@ -426,18 +440,25 @@ def make_kinds() -> dict[str, Callable[[int], Replay]]:
 RULES: Mapping[str, Rule] = {"10 blocks": run_blocks(10), "5 blocks": run_blocks(5)}
 
 
+def tabulate_kind(name: str, campaigns: int, rules: Mapping[str, Rule] = RULES) -> str:
+    """A row of `MEASURES` for each rule, of so many campaigns of a kind."""
+    kind, tally = make_kinds()[name], Tally()
+    for seed in range(campaigns):
+        try_campaign(tally, kind(seed), rules, seed)
+    rates = {rule: [tally[f"{rule}: {measure}"] for measure in MEASURES] for rule in rules}
+    rows = [
+        [rule, *(f"{rate.hits} of {rate.tries}" if rate.tries else "" for rate in of)]
+        for rule, of in rates.items()
+    ]
+    return tabulate(rows, headers=[name, *MEASURES], tablefmt="pipe", disable_numparse=True)
+
+
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else CAMPAIGNS
     only = " ".join(sys.argv[2:])
-    for name, kind in make_kinds().items():
+    for name in make_kinds():
         if only in name:
-            tally = Tally()
-            for seed in range(count):
-                try_campaign(tally, kind(seed), RULES, seed)
-            sys.stdout.write(f"{name}\n")
-            for what, outcomes in tally.hits.items():
-                rate = tally[what]
-                sys.stdout.write(f"  {what}: {rate.hits} of {len(outcomes)} ({rate})\n")
+            sys.stdout.write(f"{tabulate_kind(name, count)}\n\n")
             sys.stdout.flush()
 
 
