@@ -1,65 +1,120 @@
-"""When a campaign knows enough to stop: a function of how wide the intervals are.
+"""In how many blocks a cell is worth measuring: a function of how wide its intervals are, either way round.
 
-It sees no p-value and no verdict, so that looking does not choose the answer.
+It sees no verdict and not which arm is ahead, so that looking does not choose the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.result.numbers import Estimate, Ratio
+from suite.analysis.compare import count_blocks, widen_by_family
+from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, LEVEL, MARGIN, Estimate, Ratio
+from suite.analysis.statistics.estimate import CONFIDENCE, find_quantile, find_spread
 
 HALF_WIDTH = 0.02
 """A value whose 95 % CI reaches no further to either side is known well enough."""
 
+NARROW = EQUIVALENCE / 2
+"""So is a ratio with this one: it is equivalent, or differs by about the margin of a verdict or more."""
+
 CLEAR = 1.5
 """A ratio whose whole interval lies beyond this has nothing more to say to a reader."""
 
-SHARE = 0.95
-"""So many of the cells have to be known well enough."""
+FAR = 2.0
+"""Of the fewest blocks that have an interval only one beyond this counts: three are alike by chance too often.
+A ratio that a calibration sees beyond it is likely to be clear by then."""
+
+SLOW_S = 0.25
+"""The noise of neighbours averages out over calls that take longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """How many of the cells that have numbers are known well enough; ``enough``: stop here."""
+    """Which cells are ``precise``, and by cell that has a number in how many of the campaign's blocks it is
+    ``wanted`` in all: in no more than there have been where it is precise, or would not come to be."""
 
-    precise: int
-    cells: int
-
-    @property
-    def enough(self) -> bool:
-        """Whether 95 % of the cells are known well enough; never where there is no cell."""
-        return self.cells > 0 and self.precise >= SHARE * self.cells
+    precise: frozenset[str]
+    wanted: Mapping[str, int]
 
 
-def is_precise(estimates: Sequence[Estimate], ratios: Iterable[Ratio]) -> bool:
-    """Whether a cell is known well enough: every arm's value within 2 %, or every ratio clear.
+Family = Mapping[str, Estimate]
+"""What is known of cells whose spreads are comparable, by cell."""
 
-    Fixed-width stopping (Chow and Robbins 1965) with looks so few that coverage stays nominal:
-    tests/bench measures it.
+Enough = Callable[[float, float, int], bool]
+"""Whether an interval is good enough, by its middle, how far it reaches (on logarithms), and its blocks."""
+
+
+def assess(
+    ratios: Sequence[Family], values: Sequence[Family], *, block: int, fewest: int, most: int
+) -> Precision:
+    """The precision after a ``block``, of ``most`` that there can be.
+
+    A ratio is precise where its 95 % CI is narrow, or lies within what is equivalent, or is clear; the value
+    of a cell without a ratio where it is narrow.  Each by the larger of the cell's own spread and what its
+    family makes of it, since of many cells some have next to no spread in a few blocks, by chance, and
+    these would be the ones to rest.  What is not precise is wanted in ``fewest`` blocks; a ratio also in
+    more, where these are likely to make it precise, or to decide it.
+
+    Fixed-width stopping (Chow and Robbins 1965), cell by cell; tests/bench measures what that costs.
     """
-    ratios = list(ratios)
-    clear = bool(ratios) and all(map(_is_clear, ratios))
-    return clear or (bool(estimates) and all(map(_is_narrow, estimates)))
+    compared = {cell for family in ratios for cell in family}
+    alone = [{c: v for c, v in family.items() if c not in compared} for family in values]
+    wanted: dict[str, list[int]] = {}
+    for family in ratios:
+        for cell, ratio in widen_by_family(family).items():
+            more = _count_for_ratio(ratio, most - block, LEVEL / len(family))
+            wanted.setdefault(cell, []).append(_place(block, more, fewest, most))
+    for family in alone:
+        for cell, value in widen_by_family(family).items():
+            more = _count_more(value, most - block, _is_known)
+            wanted.setdefault(cell, []).append(_place(block, more, fewest, fewest))
+    return Precision(
+        precise=frozenset(cell for cell, blocks in wanted.items() if set(blocks) == {0}),
+        wanted={cell: max(block, *blocks) for cell, blocks in wanted.items()},
+    )
 
 
-def assess(cells: Iterable[tuple[Sequence[Estimate], Sequence[Ratio]]]) -> Precision:
-    """The precision so far, from each cell's estimates by arm and ratios against the first arm.
-
-    Cells without any number have nothing to learn from more blocks and do not count.
-    """
-    precise = [is_precise(estimates, ratios) for estimates, ratios in cells if estimates]
-    return Precision(precise=sum(precise), cells=len(precise))
+def _place(block: int, more: int | None, fewest: int, most: int) -> int:
+    """In how many blocks a cell is wanted that is precise after so many ``more`` (None: never); 0: it is."""
+    if more == 0:
+        return 0
+    return fewest if more is None else min(most, max(fewest, block + more))
 
 
-def _is_narrow(estimate: Estimate) -> bool:
-    if estimate.low is None or estimate.high is None:
-        return False
-    return max(estimate.high / estimate.value, estimate.value / estimate.low) - 1 <= HALF_WIDTH
+def _count_for_ratio(ratio: Ratio, most: int, level: float) -> int | None:
+    """How many more blocks make a ratio precise; as many as there can be where they are likely to decide
+    it."""
+    if ratio.n < FEWEST and abs(math.log(ratio.value)) > math.log(FAR):
+        return FEWEST - ratio.n
+    more = _count_more(ratio, most, _is_settled)
+    if more is None:
+        blocks = count_blocks(ratio, MARGIN, level)
+        more = most if blocks and blocks <= ratio.n + most else None
+    return more
 
 
-def _is_clear(ratio: Ratio) -> bool:
-    if ratio.low is None or ratio.high is None:
-        return False
-    return ratio.low > CLEAR or ratio.high < 1 / CLEAR
+def _is_known(_: float, reach: float, n: int) -> bool:
+    return n > FEWEST and reach <= math.log1p(HALF_WIDTH)
+
+
+def _is_settled(middle: float, reach: float, n: int) -> bool:
+    if n == FEWEST:
+        return abs(middle) - reach > math.log(FAR)
+    near = abs(middle) + reach < math.log1p(EQUIVALENCE)
+    return near or reach <= math.log1p(NARROW) or abs(middle) - reach > math.log(CLEAR)
+
+
+def _count_more(known: Estimate, most: int, enough: Enough) -> int | None:
+    """How many more values give a good enough interval if the spread stays as it is; None: more than
+    ``most``, or nobody knows."""
+    spread = find_spread(known)
+    if spread is None:
+        return None
+    for more in range(most + 1):
+        n = known.n + more
+        reach = find_quantile(n - 1, CONFIDENCE) * spread / math.sqrt(n)
+        if enough(math.log(known.value), reach, n):
+            return more
+    return None
