@@ -33,8 +33,8 @@ CELLS = [START, *make_cells(*"abcd")]
 
 @dataclass
 class Stage:
-    """``disturbances`` are what the invocations will come to, ``unsound`` what the first look ends the campaign
-    for.
+    """``disturbances`` are what the invocations will come to, ``unsound`` what the first look ends the
+    campaign for.
 
     Every container is said to exist for 10 s.
     """
@@ -48,8 +48,8 @@ class Stage:
     """Of each cell that was shown: its block, its id, and how long the campaign goes on."""
     reported: list[int] = field(default_factory=list)
     wanted: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """By cell in how many blocks the looks from the third block on want it, one look after the other; the last
-    of them stands for all that follow."""
+    """By cell in how many blocks the looks from the third block on want it, one look after the other; the
+    last of them stands for all that follow."""
     looked: list[int] = field(default_factory=list)
     disturbances: list[str | None] = field(default_factory=list)
     made: Path | None = None

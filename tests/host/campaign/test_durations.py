@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
 
 import pytest
 
 from suite import clock
+from suite.analysis.documents.read import load_campaign
 from suite.errors import UsageError
-from suite.host.campaign import durations
+from suite.fingerprint import SUITE
+from suite.host.campaign import durations, plan
 from suite.host.campaign.durations import Budget
 from suite.host.engine import Job
 from suite.model import Document, container_seconds
@@ -102,6 +105,29 @@ def test_each_process_costs_what_its_containers_take_beside_their_cells() -> Non
     # A later block in which only one ran, for longer: of the others the older figure holds.
     budget.expect("cpu", durations.Costs(cells={a.id: 3.0}, processes={None: 4.0}))
     assert budget.need_s([("cpu", [a]), ("cpu", [b, alone])]) == pytest.approx(7.0 + 10.0)
+
+
+SAMPLES = sorted(p for p in (SUITE.parent / "results/samples").glob("*-standard"))
+
+
+@pytest.mark.parametrize("folder", SAMPLES, ids=[path.name for path in SAMPLES])
+def test_a_recorded_campaign_takes_what_was_to_be_expected(folder: Path) -> None:
+    """After the calibration within 10 % of what it took, and after each block of what was left."""
+    loaded = load_campaign(folder)
+    campaign, documents = loaded.campaign, loaded.every_document
+    turns = {(d.invocation.arm, d.invocation.block): d for d in documents}
+    arms = [arm.name for arm in campaign.every_arm]
+    budget, last = Budget(None), max(block for _, block in turns)
+    for arm in arms:
+        calibration = turns[campaign.calibrating_arm(arm), 0]
+        budget.expect(arm, durations.predict_costs(campaign, calibration))
+    for block in range(last):
+        left = [(arm, after) for arm in arms for after in range(block + 1, last + 1)]
+        took = sum(container_seconds(turns[turn]) for turn in left)
+        needed = budget.need_s((arm, plan.awake_cells(campaign, arm, b)) for arm, b in left)
+        assert needed == pytest.approx(took, rel=0.1)
+        for arm in arms:
+            budget.expect(arm, durations.find_costs(turns[arm, block + 1]))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from scipy import special
+
 from suite.analysis.compare import count_blocks, widen_by_family
-from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, LEVEL, MARGIN, Estimate, Ratio
+from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, MARGIN, Estimate, Ratio
 from suite.analysis.statistics.estimate import CONFIDENCE, find_quantile, find_spread
 
 HALF_WIDTH = 0.02
@@ -20,11 +22,15 @@ NARROW = EQUIVALENCE / 2
 """So is a ratio with this one: it is equivalent, or differs by about the margin of a verdict or more."""
 
 CLEAR = 1.5
-"""A ratio whose whole interval lies beyond this has nothing more to say to a reader."""
+"""A ratio whose whole interval lies beyond this, and has a verdict, has nothing more to say to a reader."""
 
 FAR = 2.0
-"""Of the fewest blocks that have an interval only one beyond this counts: three are alike by chance too often.
+"""Of the fewest blocks that have an interval only one beyond this counts: three agree by chance too often.
 A ratio that a calibration sees beyond it is likely to be clear by then."""
+
+HOPE = 1.5
+"""A ratio that would take so many times the most blocks to be decided goes on: its spread is not known well,
+and giving it up too soon costs more verdicts than time."""
 
 SLOW_S = 0.25
 """The noise of neighbours averages out over calls that take longer."""
@@ -42,14 +48,21 @@ class Precision:
 Family = Mapping[str, Estimate]
 """What is known of cells whose spreads are comparable, by cell."""
 
-Enough = Callable[[float, float, int], bool]
-"""Whether an interval is good enough, by its middle, how far it reaches (on logarithms), and its blocks."""
+Enough = Callable[[float, int], bool]
+"""Whether an interval is good enough, by how far it reaches, on logarithms, and its blocks."""
 
 
 def assess(
-    ratios: Sequence[Family], values: Sequence[Family], *, block: int, fewest: int, most: int
+    ratios: Sequence[tuple[float, Family]],
+    values: Sequence[Family],
+    *,
+    block: int,
+    fewest: int,
+    most: int,
 ) -> Precision:
     """The precision after a ``block``, of ``most`` that there can be.
+
+    Each family of ``ratios`` stands with the chance of any false verdict in it.
 
     A ratio is precise where its 95 % CI is narrow, or lies within what is equivalent, or is clear; the value
     of a cell without a ratio where it is narrow.  Each by the larger of the cell's own spread and what its
@@ -59,12 +72,12 @@ def assess(
 
     Fixed-width stopping (Chow and Robbins 1965), cell by cell; tests/bench measures what that costs.
     """
-    compared = {cell for family in ratios for cell in family}
+    compared = {cell for _, family in ratios for cell in family}
     alone = [{c: v for c, v in family.items() if c not in compared} for family in values]
     wanted: dict[str, list[int]] = {}
-    for family in ratios:
+    for chance, family in ratios:
         for cell, ratio in widen_by_family(family).items():
-            more = _count_for_ratio(ratio, most - block, LEVEL / len(family))
+            more = _count_for_ratio(ratio, most - block, chance / len(family))
             wanted.setdefault(cell, []).append(_place(block, more, fewest, most))
     for family in alone:
         for cell, value in widen_by_family(family).items():
@@ -80,33 +93,36 @@ def _place(block: int, more: int | None, fewest: int, most: int) -> int:
     """In how many blocks a cell is wanted that is precise after so many ``more`` (None: never); 0: it is."""
     if more == 0:
         return 0
-    return fewest if more is None else min(most, max(fewest, block + more))
+    return fewest if more is None else min(most, max(FEWEST, block + more))
 
 
 def _count_for_ratio(ratio: Ratio, most: int, level: float) -> int | None:
     """How many more blocks make a ratio precise; as many as there can be where they are likely to decide
-    it."""
-    if ratio.n < FEWEST and abs(math.log(ratio.value)) > math.log(FAR):
-        return FEWEST - ratio.n
-    more = _count_more(ratio, most, _is_settled)
+    it.  ``level`` is what its p-value has to be under for a verdict, whatever the others' are."""
+    distance = abs(math.log(ratio.value))
+    if ratio.n < FEWEST:
+        return FEWEST - ratio.n if distance > math.log(FAR) else None
+
+    def is_enough(reach: float, n: int) -> bool:
+        if distance - reach > math.log(CLEAR if n > FEWEST else FAR):
+            t = distance * find_quantile(n - 1, CONFIDENCE) / reach if reach else math.inf
+            p = ratio.p if n == ratio.n else 2 * float(special.stdtr(n - 1, -t))
+            return p is not None and p < level
+        is_near = distance + reach < math.log1p(EQUIVALENCE)
+        return n > FEWEST and (is_near or reach <= math.log1p(NARROW))
+
+    more = _count_more(ratio, most, is_enough)
     if more is None:
         blocks = count_blocks(ratio, MARGIN, level)
-        more = most if blocks and blocks <= ratio.n + most else None
+        more = most if blocks and blocks <= HOPE * (ratio.n + most) else None
     return more
 
 
-def _is_known(_: float, reach: float, n: int) -> bool:
+def _is_known(reach: float, n: int) -> bool:
     return n > FEWEST and reach <= math.log1p(HALF_WIDTH)
 
 
-def _is_settled(middle: float, reach: float, n: int) -> bool:
-    if n == FEWEST:
-        return abs(middle) - reach > math.log(FAR)
-    near = abs(middle) + reach < math.log1p(EQUIVALENCE)
-    return near or reach <= math.log1p(NARROW) or abs(middle) - reach > math.log(CLEAR)
-
-
-def _count_more(known: Estimate, most: int, enough: Enough) -> int | None:
+def _count_more(known: Estimate, most: int, is_enough: Enough) -> int | None:
     """How many more values give a good enough interval if the spread stays as it is; None: more than
     ``most``, or nobody knows."""
     spread = find_spread(known)
@@ -114,7 +130,6 @@ def _count_more(known: Estimate, most: int, enough: Enough) -> int | None:
         return None
     for more in range(most + 1):
         n = known.n + more
-        reach = find_quantile(n - 1, CONFIDENCE) * spread / math.sqrt(n)
-        if enough(math.log(known.value), reach, n):
+        if is_enough(find_quantile(n - 1, CONFIDENCE) * spread / math.sqrt(n), n):
             return more
     return None
