@@ -20,7 +20,6 @@ WHOLE: dict[str, tuple[str, ...]] = {
         "freedom for _, freedom in spreads.values()",
         "len(logs) - 1 for _, logs in groups",
     ),
-    "analysis/statistics/stopping.py": ("precise",),
     "analysis/causes/plain_cell.py": ("labelled",),
     "host/gpu/nvml.py": ("for i in", "nvmlDeviceGetRemappedRows"),
     "host/telemetry/sampler.py": ("counts",),

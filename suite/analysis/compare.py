@@ -304,8 +304,10 @@ def find_mean_ratio(
     Without gaps ``w[c]`` is ``1 / C`` and ``m[b]`` the mean over cells of ``d[c, b]``.  So the cells of a
     block, which share its machine's mood, are one observation, and a block that lacks cells does not stand
     out by their ratios (``m[b]`` is the estimator's influence function, scaled so that a cell's own variance
-    has ``B_c - 1`` degrees of freedom).  What is not paired is averaged so on each side, and the interval
-    is Welch's.  Fleming and Wallace 1986 on why ratios have a geometric mean.
+    has ``B_c - 1`` degrees of freedom).  Where the blocks' weights ``W[b] = Σ_(c with a pair in b) w[c]``
+    differ, as where cells rested, Student's t has Satterthwaite's ``(Σ W[b]²)² / Σ W[b]⁴ - 1`` degrees of
+    freedom instead.  What is not paired is averaged so on each side, and the interval is Welch's.  Fleming
+    and Wallace 1986 on why ratios have a geometric mean.
 
     It says nothing of other cells than these, and has no p-value.  There is no interval where a cell has
     under three values on a side (pairs), since nobody knows its spread.  None: there are no cells.
@@ -320,7 +322,7 @@ def find_mean_ratio(
             side.append({block: of[block] for block in of if block in common or not paired})
     if not sides[0]:
         return None
-    base, other = map(_average, sides)
+    (base, freedom), (other, other_freedom) = map(_average, sides)
     mean = (
         find_paired_ratio(base, other)
         if paired
@@ -329,12 +331,25 @@ def find_mean_ratio(
     fewest = min(len(of) for side in sides for of in side)
     if mean and fewest < FEWEST:
         return _make_ratio(Moments(mean=math.log(mean.value), error=0.0, freedom=0.0), fewest)
-    return mean and structs.replace(mean, p=None)
+    return mean and structs.replace(_stretch(mean, min(freedom, other_freedom)), p=None)
 
 
-def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
+def _stretch(ratio: Ratio, freedom: float) -> Ratio:
+    """A ratio of whose spread no more is known than by so many degrees of freedom."""
+    ends = {}
+    for level, low, high in ((CONFIDENCE, "low", "high"), (INNER, "inner_low", "inner_high")):
+        end = getattr(ratio, high)
+        if end is None or freedom >= ratio.n - 1:
+            continue
+        times = find_quantile(freedom, level) / find_quantile(ratio.n - 1, level)
+        half = times * math.log(end / ratio.value)
+        ends |= {low: ratio.value * math.exp(-half), high: ratio.value * math.exp(half)}
+    return structs.replace(ratio, **ends)
+
+
+def _average(cells: Sequence[Mapping[int, float]]) -> tuple[dict[int, float], float]:
     """By block what it says of the geometric mean over the cells, of whose values by block this is the mean:
-    exp(m[b]) of `find_mean_ratio`, of one side."""
+    exp(m[b]) of `find_mean_ratio`, of one side.  And by how many degrees of freedom its spread is known."""
     logs = [{block: math.log(value) for block, value in of.items()} for of in cells]
     means = [math.fsum(of.values()) / len(of) for of in logs]
     blocks = sorted({block for of in logs for block in of})
@@ -343,17 +358,19 @@ def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
         n / (len(of) * len(cells)) * math.sqrt((n - 1) * len(of) / (n * max(len(of) - 1, 1)))
         for of in logs
     ]
-    return {
-        block: math.exp(
-            mean
-            + math.fsum(
-                weight * (of[block] - own)
-                for of, own, weight in zip(logs, means, weights, strict=True)
-                if block in of
-            )
-        )
-        for block in blocks
-    }
+    average, squares = {}, []
+    for block in blocks:
+        there = [
+            (weight, weight * (of[block] - own))
+            for of, own, weight in zip(logs, means, weights, strict=True)
+            if block in of
+        ]
+        average[block] = math.exp(mean + math.fsum(off for _, off in there))
+        squares.append(math.fsum(weight for weight, _ in there) ** 2)
+    if all(len(of) == n for of in logs):
+        return average, n - 1
+    freedom = math.fsum(squares) ** 2 / math.fsum(square * square for square in squares) - 1
+    return average, max(1.0, freedom)
 
 
 def find_common_ratios(

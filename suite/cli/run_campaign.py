@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
+from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.recorder import Means
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
@@ -202,7 +203,7 @@ def run_campaign(
     hooks = AnalysisHooks(
         # Pictures take seconds, which the campaign would pay for after every block.
         build_reports=lambda: write_reports(store, pictures=False),
-        interim_look=lambda: _look(store),
+        look=lambda block, most: _look(store, drawn, block, most),
         disturbed=_word_disturbance,
         find_odd=lambda: look_for_odd(store.folder),
         check_calibration=lambda: _tell_first(store, terminal.say, stop=options.stop_if_unsound),
@@ -259,9 +260,10 @@ def conclude(store: Store) -> int:
     return leave_end(1 if report.analysis.troubled else 0)
 
 
-def _look(store: Store) -> tuple[int, int, bool]:
-    precision = look(store.folder)
-    return precision.precise, precision.cells, precision.enough
+def _look(store: Store, drawn: Campaign, block: int, most: int) -> tuple[int, Mapping[str, int]]:
+    fewest = PROFILES[drawn.profile].blocks
+    precision = look(store.folder, block, fewest=fewest, most=most)
+    return len(precision.precise), precision.wanted
 
 
 def shown(folder: Path) -> str:

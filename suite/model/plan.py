@@ -73,11 +73,12 @@ class Campaign:
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine, cpus,
     telemetry, the type of the machine as a person states it, gpu and local_python (a UUID and a path as
     hashes), base_image, cuda_image (with its registry's digest).  ``controls`` are the ids of the cells that
-    the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
-    ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.  ``again``
-    lists the blocks that are measured again, in the order in which that was decided.  ``rechecks`` names the
-    campaign of which this one measures some cells again, ``calibrated_by`` the one that found K for this
-    one, which then has no calibration.
+    the control invocations run, none in profiles that have no controls.
+    Where there are ``most_blocks``, a look after each block from the third on says which cells rest, and with
+    that how many ``blocks`` there are to be; ``looks`` holds what each saw.  None: all cells are in all
+    blocks.  ``again`` lists the blocks that are measured again, in the order in which that was decided.
+    ``rechecks`` names the campaign of which this one measures some cells again, ``calibrated_by`` the one
+    that found K for this one, which then has no calibration.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.  ``sustained`` are no cells that are compared (None: none).
     """
@@ -140,6 +141,11 @@ class Campaign:
         """The first repeat of a block's invocations that can count."""
         return max((again.repeat for again in self.again if again.block == block), default=0)
 
+    def resting(self, block: int) -> list[str]:
+        """The cells that are not measured in a block, by the last look before it."""
+        before = (look.resting for look in reversed(self.looks) if look.block < block)
+        return next(before, [])
+
     def has_turn(self, arm: str, block: int) -> bool:  # noqa: ARG002  of an inquiry each block differs
         """Whether an arm that is compared is to run in a block."""
         return arm not in self.not_run
@@ -160,12 +166,14 @@ class Campaign:
 
 @dataclass(frozen=True, kw_only=True)
 class InterimLook:
-    """What a look after a block saw: how many of the cells with numbers were known well enough."""
+    """What a look after a block saw: how many of the cells with numbers were known well enough, and whether
+    more blocks would be of no use.  The ``resting`` are in no block after it, until the next look."""
 
     block: int
     precise: int
     cells: int
     enough: bool
+    resting: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,6 +32,7 @@ from suite.host.campaign import plan
 from suite.host.campaign.campaign_runner import MOST_AGAIN
 from suite.model import Campaign, CellResult, Document, document_name
 from tests import synthetic
+from tests.bench.resting import rest
 from tests.bench.truth import devices
 from tests.bench.truth.campaigns import ARMS, OTHER, Planted, arm_of
 from tests.bench.truth.tally import Tally, load
@@ -42,6 +43,8 @@ CPU = SAMPLES / "20261125T072147Z-sample-standard"
 GPU = SAMPLES / "20261126T044954Z-gpu-standard"
 
 CAMPAIGNS = 40
+
+MOST = 10
 
 SMOOTHING = 0.5
 """Of a drawn residual's own deviation: so much normal noise is added, and all scaled back to the spread."""
@@ -200,6 +203,7 @@ class Replay:
             arms=list(ARMS),
             every_arm=synthetic.make_arms(ARMS),
             calls=calls,
+            looks=[],
             excluded={arm: recorded.excluded.get(of, {}) for arm, of in self.arms.items()},
             not_run={},
             stopped=None,
@@ -215,13 +219,13 @@ class Replay:
         cells: Collection[str] | None = None,
         repeat: int = 0,
     ) -> Document:
-        """An invocation: of these cells, or of all that the arm has."""
+        """An invocation: of these cells, or of all that the arm has and that do not rest in the block."""
         recorded = self.source(arm)
         truth, off = self.truth(arm), self.noise(self, campaign, arm, block, repeat)
         first, *blocks = recorded.documents
         like = blocks[block % len(blocks)] if block else first
         gpu = campaign.arm(arm).gpu
-        planned = {cell.id: cell for cell in plan.cells_of(campaign, arm)}
+        planned = {cell.id: cell for cell in plan.awake_cells(campaign, arm, block)}
         kept = planned if cells is None else planned.keys() & cells
         disguised = gpu and "GPU:0" not in str(like.facts.get("tensorflow.devices"))
         results = [
@@ -301,6 +305,13 @@ Rule = Callable[[Replay, int], tuple[Campaign, list[Document]]]
 def run_blocks(blocks: int) -> Rule:
     """All cells in so many blocks."""
     return lambda replay, seed: replay.campaign(blocks=blocks, seed=seed)
+
+
+def run_as_planned(replay: Replay, seed: int) -> tuple[Campaign, list[Document]]:
+    """As the host runs it, with cells that rest."""
+    campaign = replay.plan(blocks=MOST, seed=seed)
+    documents = [d for block in range(MOST + 1) for d in replay.block(campaign, block)]
+    return replay.measure_again(*rest(campaign, documents))
 
 
 WINS = ("FASTER", "SLOWER")
@@ -437,7 +448,11 @@ def make_kinds() -> dict[str, Callable[[int], Replay]]:
     }
 
 
-RULES: Mapping[str, Rule] = {"10 blocks": run_blocks(10), "5 blocks": run_blocks(5)}
+RULES: Mapping[str, Rule] = {
+    f"{MOST} blocks": run_blocks(MOST),
+    "5 blocks": run_blocks(5),
+    "as planned": run_as_planned,
+}
 
 
 def tabulate_kind(name: str, campaigns: int, rules: Mapping[str, Rule] = RULES) -> str:

@@ -45,7 +45,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.observations import Observation, observe_cell
 from suite.analysis.result.arms import Health
-from suite.analysis.result.campaign import Controls
+from suite.analysis.result.campaign import Controls, Rested
 from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
@@ -107,6 +107,18 @@ class Summary:
     def base(self) -> str:
         """The arm that the others are compared with: the plan's first."""
         return self.campaign.arms[0]
+
+
+def find_rested(summary: Summary) -> tuple[Rested, ...]:
+    """How many cells rested from which of the measured blocks on, wherever their number changes."""
+    measured = sorted({block for blocks in summary.counted.values() for block in blocks})
+    counts = [(block, len(summary.campaign.resting(block))) for block in measured]
+    before = [0, *(count for _, count in counts)]
+    return tuple(
+        Rested(block=block, cells=count)
+        for (block, count), last in zip(counts, before, strict=False)
+        if count != last
+    )
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:

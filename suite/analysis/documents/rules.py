@@ -47,6 +47,9 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
             for name in of_cells.keys() - set(cells):
                 yield f"$.{field}.{arm}.{name}", "is not a cell of this plan"
     yield from _judge_again(plan, arms)
+    for index, look in enumerate(plan.looks):
+        for name in {*look.resting} - set(cells):
+            yield f"$.looks[{index}].resting", f"{name} is not a cell of this plan"
 
 
 def _judge_cell(path: str, cell: Cell) -> Iterator[Complaint]:
@@ -151,6 +154,10 @@ def judge_whole(
         name, block = document.name, document.invocation.block
         if block > plan.blocks:
             yield f"{name}: $.invocation.block: {block}, but {PLAN} has {plan.blocks} blocks"
+        resting = {*plan.resting(block)}
+        for index, cell in enumerate(document.cells):
+            if cell.id in resting:
+                yield f"{name}: $.cells[{index}].id: {cell.id} rests in block {block}, by {PLAN}"
         if document.campaign.label != plan.label:
             yield f"{name}: $.campaign.label: is not that of {PLAN}"
         if document.suite.content != plan.suite.content:

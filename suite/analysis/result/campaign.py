@@ -27,11 +27,19 @@ SCHEMA = 2
 """The number of ``summary.json`` and its kin, which has a history of its own."""
 
 
+class Rested(Struct, frozen=True, kw_only=True):
+    """How many ``cells`` of the plan were measured no longer, from a ``block`` on."""
+
+    block: int
+    cells: int
+
+
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was planned, and how far it came; durations in seconds.
 
     ``folder`` is its name alone.  ``not_run`` says by arm why it was left out, ``stopped`` why the
-    campaign ended early, ``rechecks`` of which campaign it measured some cells again.
+    campaign ended early, ``rechecks`` of which campaign it measured some cells again.  ``rested`` are the
+    blocks from which on other numbers of cells rested.
     """
 
     id: str
@@ -49,6 +57,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_run: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
     rechecks: str | None = None
+    rested: tuple[Rested, ...] = ()
 
 
 class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -50,7 +50,7 @@ def plan_campaign(
         **begin_plan(options, arms, options.profile, suite),
         # What is kept going needs no block, and a plan has one at least.
         blocks=options.blocks or (profile.blocks if chosen else 1),
-        most_blocks=options.blocks or (profile.most_blocks if chosen else 1),
+        most_blocks=profile.most_blocks if chosen and not options.blocks else None,
         cells=chosen,
         controls=controls,
         every_arm=plan.add_controls(arms.run, controls),
@@ -146,7 +146,12 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
     # An arm of the plan that was not available is tried again.
     not_run = {arm: why for arm, why in campaign.not_run.items() if arm not in campaign.arms}
     campaign = replace(campaign, stopped=None, not_run=not_run)
-    return campaign if blocks is None else replace(campaign, blocks=blocks, most_blocks=blocks)
+    if blocks is None:
+        return campaign
+    # Who names a number has all cells in so many.
+    awake = [replace(look, resting=[]) for look in campaign.looks[-1:]]
+    looks = [*campaign.looks, *awake]
+    return replace(campaign, blocks=blocks, most_blocks=None, looks=looks)
 
 
 def identify_suite() -> SuiteIdentity:

@@ -16,9 +16,8 @@ from suite.analysis.campaign.validity import (
 )
 from suite.analysis.campaign.verdicts import find_honest, is_input_only
 from suite.analysis.result.cells import Outliers, tell_verdict
-from suite.analysis.result.numbers import Estimate, Verdict
+from suite.analysis.result.numbers import Verdict
 from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
-from suite.analysis.statistics.stopping import Precision, assess, is_precise
 from suite.cells.cell import Link
 from suite.flags import KINDS, Flag, find_invalid, pick
 from suite.model import Document, Scalar
@@ -148,21 +147,6 @@ def test_input_only_cells_were_never_seen_on_a_gpu() -> None:
     for placements in ([{"CPU:0": 3}, {"CPU:0": 1, "GPU:0": 1}], [{}], []):
         assert not is_input_only(pipeline, placements)
     assert not is_input_only(synthetic.make_cell("matmul", "square", {}, WORK), [{"CPU:0": 3}])
-
-
-def test_precision_is_about_widths() -> None:
-    narrow, wide = (
-        Estimate(value=1.0, low=1 / (1 + half), high=1 + half, n=5) for half in (0.0199, 0.0201)
-    )
-    assert is_precise([narrow, narrow], [])
-    assert not is_precise([narrow, wide], [])
-    assert not is_precise([], [])
-    assert not is_precise([Estimate(value=1.0, low=None, high=None, n=2)], [])
-    assert not assess([]).enough
-    assert assess([([narrow], [])] * 19 + [([wide], [])]) == Precision(precise=19, cells=20)
-    assert assess([([narrow], [])] * 19 + [([wide], [])]).enough
-    assert not assess([([narrow], [])] * 18 + [([wide], [])] * 2).enough
-    assert assess([([narrow], []), ([], [])]).cells == 1
 
 
 EIGHT = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07]

