@@ -336,7 +336,7 @@ def find_mean_ratio(
 
 def _stretch(ratio: Ratio, freedom: float) -> Ratio:
     """A ratio of whose spread no more is known than by so many degrees of freedom."""
-    ends = {}
+    ends: dict[str, float] = {}
     for level, low, high in ((CONFIDENCE, "low", "high"), (INNER, "inner_low", "inner_high")):
         end = getattr(ratio, high)
         if end is None or freedom >= ratio.n - 1:

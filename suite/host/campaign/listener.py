@@ -82,9 +82,9 @@ def describe_look(look: InterimLook, blocks: int) -> str:
     """What a look saw, what follows of it, and to how many blocks the campaign is likely to come."""
     saw = f"{look.precise} of {look.cells} cells are precise enough"
     if look.enough:
-        return f"{saw}, and more blocks would not make others so"
-    rest = f"{len(look.resting)} rest from now on, and the others go on to about block {blocks}"
-    return f"{saw}; {rest}"
+        return f"{saw}, and more blocks are not likely to make others so"
+    rest = f", {len(look.resting)} rest from now on" if look.resting else ""
+    return f"{saw}{rest}; the others are likely to need {blocks} blocks"
 
 
 def describe_refused(error: GpuError) -> str:

@@ -227,7 +227,12 @@ def test_cells_rest_when_they_are_not_wanted_and_the_plan_says_so(stage: Stage) 
     ]
     assert [look.enough for look in ended.looks] == [False, False, False, True]
     assert stage.load().campaign == ended
-    assert stage.said("1 of 4 cells are precise enough; 2 rest from now on") == 1
+    assert (
+        stage.said(
+            "1 of 4 cells are precise enough, 2 rest from now on; the others are likely to need 7 blocks"
+        )
+        == 1
+    )
     assert not list(judge_whole(ended, stage.load().documents, []))
     # It was to be seven blocks, then eight, then six.
     assert [f"of {blocks} done" in " ".join(stage.lines) for blocks in (7, 8, 6)] == [True] * 3
