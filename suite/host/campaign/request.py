@@ -116,6 +116,7 @@ def plan_recheck(options: Options, arms: Arms, cells: Sequence[Cell], before: Ca
             arm: {name: k for name, k in before.calls.get(arm, {}).items() if name in chosen}
             for arm in campaign.arms
         },
+        slow=before.slow,
         calibrated_by=before.id,
         rechecks=before.id,
     )
