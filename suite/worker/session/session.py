@@ -52,10 +52,7 @@ class Runner:
     forecast: Forecast = field(default_factory=Forecast)
 
     def __post_init__(self) -> None:
-        # TensorFlow's and Keras's hundred thousands of lasting objects need not be looked through
-        # after every cell: that took longer than many a cell's warm-up.
-        gc.collect()
-        gc.freeze()
+        _collect()
 
     def run(self, request: Request) -> CellResult:
         """The outcome of one cell; never raises for what the cell itself does wrong."""
@@ -291,9 +288,19 @@ class Runner:
         import tensorflow as tf
 
         tf.keras.backend.clear_session()
-        gc.collect()
+        _collect()
         if self.device == "/GPU:0":
             tf.config.experimental.reset_memory_stats("GPU:0")
+
+
+def _collect() -> None:
+    """Frees what nobody holds; what is left need not be looked through again.
+
+    TensorFlow's and Keras's hundred thousands of lasting objects, and those thousands that each model leaves
+    with them: that took longer than many a cell's warm-up.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def over_budget(cost_s: float, budget_s: float) -> Inapplicable:
