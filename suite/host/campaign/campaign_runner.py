@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from suite.cells.traits import SEQUENTIAL
 from suite.errors import GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.document_builder import counts, is_complete
@@ -82,7 +83,7 @@ class CampaignRunner:
         self.write_plan()
         self.listener.say(describe_start(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
-            self._calibrate(arm)
+            self._calibrate(arm, 0)
         if self.campaign.calibrated_by is None:
             self.hooks.check_calibration()
             self._predict()
@@ -91,6 +92,8 @@ class CampaignRunner:
             missing = self._missing([block])
             self._run_block(block)
             if missing:
+                if block == self.campaign.calibration:
+                    self.hooks.check_calibration()
                 self._correct(block)
                 self.hooks.build_reports()
             if block == self.campaign.blocks:
@@ -98,12 +101,12 @@ class CampaignRunner:
                 self._look_whether_enough(block)
             block += 1
 
-    def _calibrate(self, arm: str) -> None:
+    def _calibrate(self, arm: str, block: int) -> None:
         """Finds K and what an invocation takes; an arm that is not available is left out."""
         sharing = [name for name in self.arms if self.campaign.calibrating_arm(name) == arm]
         compared = [name for name in sharing if name in self.campaign.arms]
         try:
-            document = self._invoke_calibration(arm)
+            document = self._invoke_calibration(arm, block)
         except GpuError as error:
             # Goes on without those that share its calibration, too, where an arm is left.
             left = [name for name in self.arms if name not in sharing]
@@ -120,17 +123,17 @@ class CampaignRunner:
                 calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
                 excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
-        for name in sharing:
+        for name in () if block else sharing:
             self.budget.expect(name, durations.predict_invocation_s(self.campaign, name, document))
 
-    def _invoke_calibration(self, arm: str) -> Document:
-        document = self._invoke(arm, 0)
+    def _invoke_calibration(self, arm: str, block: int) -> Document:
+        document = self._invoke(arm, block)
         if document.invocation.repeat or not plan.has_compiled(document):
             return document
         barred = self.budget.bars_repeat(document)
         self.listener.say(describe_compiled(arm, barred=barred))
         if not barred:
-            document = self.documents[arm, 0] = self._record(arm, 0, 1)
+            document = self.documents[arm, block] = self._record(arm, block, 1)
             self.write_plan()
         return document
 
@@ -138,7 +141,9 @@ class CampaignRunner:
         """The turns of a block that have not been run."""
         self.fresh = self.fresh and not self._missing([block])
         for arm in plan.order_arms(self.campaign, block):
-            if arm in self.arms:
+            if arm in self.arms and block == self.campaign.calibration:
+                self._calibrate(arm, block)
+            elif arm in self.arms:
                 self._invoke(arm, block)
 
     def _measure_again(self) -> None:
@@ -158,16 +163,20 @@ class CampaignRunner:
     def _look_whether_enough(self, block: int) -> None:
         """After the last planned block: adds more where the intervals are still too wide.
 
-        An interim look sees widths and no verdict, so that it can't go on until something is found.
+        An interim look sees widths and no verdict, so that it can't go on until something is found; or it is
+        paid for, since a sequential rule shares out the chance of error over all looks (`find_share`).  That
+        spends the rest at the last one, so that it is known before which one that is.
         """
         campaign, most = self.campaign, self.campaign.most_blocks or self.campaign.blocks
-        if campaign.blocks >= most:
+        sequential = campaign.profile in SEQUENTIAL
+        if campaign.blocks >= most or (sequential and self._stop_before(block + 1)):
             return
         precise, cells, enough = self.hooks.interim_look()
         look = InterimLook(block=block, precise=precise, cells=cells, enough=enough)
-        blocks = campaign.blocks if enough else plan.add_blocks(block, most)
+        every = plan.PROFILES[campaign.profile].look_every
+        blocks = campaign.blocks if enough else plan.add_blocks(block, most, every)
         self.write_plan(blocks=blocks, looks=[*campaign.looks, look])
-        self.listener.say(describe_look(look, blocks))
+        self.listener.say(describe_look(look, blocks, sequential=sequential))
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been run; again where it was disturbed."""
@@ -237,7 +246,8 @@ class CampaignRunner:
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""
-        reason = None if self.fresh else self.budget.refuse(block, self._missing([block]))
+        free = self.fresh or block <= self.recorder.means.least_blocks
+        reason = None if free else self.budget.refuse(block, self._missing([block]))
         if reason is not None:
             self.write_plan(stopped=reason)
             self.listener.say(f"stopped {reason}")

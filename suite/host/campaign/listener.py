@@ -17,9 +17,10 @@ class AnalysisHooks:
 
     ``build_reports`` is called after every block: what there is by then is worth a report.
     ``interim_look`` says how many cells are known well enough by then, of how many, and whether
-    to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
-    looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
-    another pace than its siblings, or None: its arm, its block, and its time over theirs.
+    to stop; it sees no verdict, but of a sequential profile how many of its answers hold.
+    ``disturbed`` says why an invocation has to be run again, or None; it looks at counters and at no timing.
+    ``find_odd`` says which invocation, of all that count so far, kept another pace than its siblings, or
+    None: its arm, its block, and its time over theirs.
     ``check_calibration`` is called after the calibration, and raises `UnsoundError` where the campaign is to
     end there.
     """
@@ -78,10 +79,14 @@ def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
     return f"block {block} of {campaign.blocks} done{to_go}"
 
 
-def describe_look(look: InterimLook, blocks: int) -> str:
+def describe_look(look: InterimLook, blocks: int, *, sequential: bool) -> str:
     """What an interim look saw, and to how many blocks the campaign has grown for it."""
-    more = f"; {blocks - look.block} more blocks" if blocks > look.block else ""
-    return f"an interim look: {look.precise} of {look.cells} cells are precise enough{more}"
+    more = look.block < blocks
+    if sequential:
+        then = "another block follows" if more else "that is enough"
+        return f"a look: {look.precise} of {look.cells} answers hold; {then}"
+    grown = f"; {blocks - look.block} more blocks" if more else ""
+    return f"an interim look: {look.precise} of {look.cells} cells are precise enough{grown}"
 
 
 def describe_refused(error: GpuError) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import ALL_CPUS, Cell
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_VERDICTS, ProfileName
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, SEQUENTIAL, WITH_VERDICTS, ProfileName
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
@@ -28,28 +28,42 @@ from suite.model import (
 )
 from suite.model.why import Inquiry
 
+LOOK_EVERY = 5
+"""Blocks between two interim looks at the precision, after the first at the profile's own number; so few
+cost no coverage (tests/bench measures it)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """A profile's blocks, and its times for a cell in seconds."""
+    """A profile's blocks, and its times for a cell in seconds.
+
+    ``look_every`` is how many blocks lie between two interim looks, after the first at its own number.
+    ``limit_s`` is the budget where nobody gives one; it forbids none of the profile's own blocks.
+    """
 
     blocks: int
     most_blocks: int
     warmup_s: float
     measure_s: float
     budget_s: float
+    look_every: int = LOOK_EVERY
+    limit_s: float | None = None
 
 
 PROFILES: Mapping[ProfileName, Profile] = {
     "smoke": Profile(blocks=1, most_blocks=1, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
-    "quick": Profile(blocks=3, most_blocks=3, warmup_s=0.2, measure_s=0.4, budget_s=5.0),
+    "verdict": Profile(
+        blocks=3,
+        most_blocks=10,
+        warmup_s=0.1,
+        measure_s=0.2,
+        budget_s=4.0,
+        look_every=1,
+        limit_s=120.0,
+    ),
     "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.3, measure_s=0.7, budget_s=15.0),
     "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
 }
-
-LOOK_EVERY = 5
-"""Blocks between two interim looks at the precision, after the first at the profile's own number; so few
-cost no coverage (tests/bench measures it)."""
 
 SUSTAIN_S = 120.0
 """How long a cell is kept going, unless somebody says: a heat sink has warmed through by then, and a small
@@ -148,7 +162,7 @@ def means_something(cell: Cell, arm: Arm) -> bool:
 
 def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     """The ids of the campaign's cells that its control invocations run."""
-    if profile not in WITH_VERDICTS:
+    if profile not in WITH_VERDICTS or profile in SEQUENTIAL:
         return []
     return [cell.id for cell in cells if cell.control]
 
@@ -181,9 +195,9 @@ def control_arms(campaign: Campaign) -> list[str]:
     return names if campaign.controls else []
 
 
-def add_blocks(blocks: int, most: int) -> int:
+def add_blocks(blocks: int, most: int, every: int = LOOK_EVERY) -> int:
     """How many blocks a campaign has that did not know enough after so many: where it looks again."""
-    return min(most, blocks + LOOK_EVERY)
+    return min(most, blocks + every)
 
 
 def decide_again(odd: tuple[str, int, float], documents: Iterable[Document]) -> Again:
