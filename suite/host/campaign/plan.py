@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import ALL_CPUS, Cell
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, SEQUENTIAL, WITH_VERDICTS, ProfileName
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_CONTROLS, ProfileName
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
@@ -162,7 +162,7 @@ def means_something(cell: Cell, arm: Arm) -> bool:
 
 def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     """The ids of the campaign's cells that its control invocations run."""
-    if profile not in WITH_VERDICTS or profile in SEQUENTIAL:
+    if profile not in WITH_CONTROLS:
         return []
     return [cell.id for cell in cells if cell.control]
 

@@ -23,7 +23,7 @@ KINDS: Mapping[str, tuple[int, Callable[[Tally, int], None]]] = {
     "slow: one of 10": (5, partial(_slow, blocks=5)),
     "slow: one of 10 stays slow": (3, partial(_slow, blocks=5, lasts=True)),
     "crossovers": (12, winners.try_crossovers),
-    "quick": (6, winners.try_quick),
+    "provisional": (6, winners.try_provisional),
     "roles": (2, winners.try_roles),
     "settling": (4, winners.try_settling),
     **{

@@ -70,7 +70,7 @@ BOUNDS: tuple[Bound, ...] = (
     ("calls: K of 1 and 100", "any of these", "at most", 0.05),
     ("calls: K of 1 and 100", "bimodal, though it is not", "at most", 0.001),
     ("calls: K of 1000 and 1", "coverage", "at least", 0.93),
-    ("quick", "a provisional profile speaks of findings", "at most", 0.0),
+    ("provisional", "a provisional profile speaks of findings", "at most", 0.0),
     ("settling", "the opening says what would settle it", "at least", 1.0),
     ("settling", "inconclusive, and settled by the blocks asked for", "at least", 0.50),
     ("crossovers", "the range holds the truth", "at least", 0.90),

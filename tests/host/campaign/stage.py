@@ -66,6 +66,7 @@ class Stage:
         cpus: tuple[int, ...] | None = None,
         resumed: Sequence[Document] = (),
         budget_s: float | None = None,
+        least_blocks: int = 0,
         **request: Any,
     ) -> Campaign:
         """A campaign as asked for, or the given one; its containers live by these scripts first."""
@@ -83,6 +84,7 @@ class Stage:
             images=images,
             cpus=cpus,
             budget_s=budget_s,
+            least_blocks=least_blocks,
             listener=self,
             observe=lambda *_: "nobody watches a campaign of the tests",
         )
