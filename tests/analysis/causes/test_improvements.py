@@ -11,6 +11,7 @@ import pytest
 from suite.analysis.ablation.speedups import find_effects
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding
+from suite.analysis.result.numbers import FEWEST
 from suite.cells.cell import Cell, Choice, Param, Work
 from suite.cells.changes import WATERFALLS
 from suite.cells.traits import ProfileName

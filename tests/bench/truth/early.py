@@ -4,7 +4,7 @@ campaign of the same machine."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,8 @@ from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import FEWEST, Verdict
 from suite.host.campaign.plan import PROFILES
 from suite.model import Campaign, Document
+from suite.worker import scenarios
+from tests.bench.replay import Replay, make_kinds
 from tests.bench.truth import devices
 from tests.bench.truth.campaigns import OTHER, Planted, make_documents, make_plan
 from tests.bench.truth.devices import CPU, GPU
@@ -45,7 +47,6 @@ def look(campaign: Campaign, documents: list[Document], fit: int) -> Iterator[An
     for block in range(FEWEST, fit + 1):
         stopped = f"after block {block}" if block == fit < MOST else None
         so_far = [one for one in documents if one.invocation.block <= block]
-        so_far = [one for one in so_far if one.invocation.block or one.invocation.arm]
         plan = replace(campaign, blocks=block, most_blocks=MOST, stopped=stopped)
         analysis = analyse(load(plan, so_far))
         yield analysis
@@ -96,45 +97,64 @@ def try_words(tally: Tally, seed: int) -> None:
     planted = draw_planted(seed)
     fit = (3, 4, 6, MOST)[seed // 4 % 4]
     looks = follow(planted, 7000 + seed, fit)
-    said = [say(each) for each in looks]
-    whole = make_plan(blocks=10, seed=7000 + seed, calls=planted.calls)
+    whole = make_plan(seed=7000 + seed, calls=planted.calls)
     full = analyse(load(whole, make_documents(whole, planted)))
-    ids = {cell.id for cell in looks[0].asked}
-    fair = {cell.id: cell for cell in full.cells}
-    end = {
-        key: word
-        for key, word in say(full, everywhere=True).items()
-        if key[1] in ids and fair[key[1]].role == "work"
+    compare(tally, list(map(say, looks)), {cell.id for cell in looks[0].asked}, full, fit)
+
+
+def compare(tally: Tally, said: Sequence[Words], asked: set[str], full: Analysis, fit: int) -> None:
+    """Counts what was said at the looks against a full campaign's words on the same cells."""
+    end = {key: word for key, word in say(full, everywhere=True).items() if key[1] in asked}
+    words = {(key, word) for of in said for key, word in of.items()}
+    tally.add("the full campaign's word", *(end[key] == word for key, word in words if key in end))
+    turned = {
+        f"{key[1]}: {word}, and {end[key]} in the full campaign"
+        for key, word in words
+        if end.get(key, word) != word
     }
-    tally.add(
-        "another word than the full campaign",
-        *(end[key] != word for of in said for key, word in of.items() if key in end),
-    )
-    tally.add(
-        "a campaign with another word than the full one",
-        any(end.get(key, word) != word for of in said for key, word in of.items()),
-    )
-    tally.blame(
-        "reversed",
-        (
-            f"{seed} {key}: {word}, then {later[key]}"
-            for at, of in enumerate(said)
-            for later in [*said[at + 1 :], end]
-            for key, word in of.items()
-            if later.get(key, word) != word and {word, later[key]} != {"EQUIVALENT", "INCONCLUSIVE"}
-        ),
-    )
-    last = said[-1]
-    first = {key for of in said for key in of}
-    tally.add("unsaid at the end", *(key not in last for key in sorted(first)))
-    tally.add(
-        f"held at the end with {fit} blocks, of what the full campaign says",
-        *(key in last for key in end),
-    )
-    for kind in ("who", "why"):
-        tally.add(
-            f"{kind} wins, held" if kind == "who" else "why, held",
-            *(key in last for key in end if key[0] == kind),
-        )
+    turned |= {
+        f"{key[1]}: {word}, then {later[key]}"
+        for at, of in enumerate(said)
+        for later in said[at + 1 :]
+        for key, word in of.items()
+        if later.get(key, word) != word
+    }
+    tally.blame("a campaign with a word that is reversed", turned)
+    tally.add("unsaid at the end", *(key not in said[-1] for key, _ in words))
+    tally.add(f"held at the end, of {fit} blocks", *(key in said[-1] for key in end))
     tally.add("held at the first look", *(key in said[0] for key in end))
+    for kind, what in (("who", "winners held"), ("why", "main causes held")):
+        tally.add(what, *(key in said[-1] for key in end if key[0] == kind))
     tally.add("ends before its budget", len(said) < fit - FEWEST + 1)
+
+
+# --- Replays of recorded campaigns --------------------------------------------------------------------
+
+RECORDED: Mapping[str, Callable[[int], Replay]] = {
+    name: kind
+    for name, kind in make_kinds().items()
+    if name.startswith(("null", "gpu")) or "mixed" in name
+}
+
+
+def try_replay(tally: Tally, seed: int, *, kind: str) -> None:
+    """The looks at a replay, beside a full campaign of the same machine at another hour."""
+    replay = RECORDED[kind](seed)
+    fit = (3, 4, 6, MOST)[seed % 4]
+    first = {cell.id for cell in scenarios.cells() if "verdict" in cell.profiles}
+    plan = replay.plan(blocks=fit, seed=seed)
+    plan = replace(
+        plan,
+        profile="verdict",
+        controls=[],
+        cells=[cell for cell in plan.cells if cell.id in first],
+    )
+    documents = [d for block in range(1, fit + 1) for d in replay.block(plan, block)]
+    looks = list(look(plan, documents, fit))
+    said = [say(each, everywhere=kind.startswith("null")) for each in looks]
+    if kind.startswith("null"):
+        false = [word for of in said for word in of.values() if word != "EQUIVALENT"]
+        tally.add("any false word at any look", bool(false))
+        return
+    full = analyse(load(*replay.campaign(blocks=5, seed=90_000 + seed)))
+    compare(tally, said, {cell.id for cell in looks[0].asked}, full, fit)

@@ -91,7 +91,7 @@ def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
     well(shell.bench(*words, "--only", "*.function_call *.eager_op", engine=engine))
     assert engine.gpus_asked == ["GPU-1"]
     assert engine.provided == ["cuda", "cpu"]
-    assert len(engine.jobs) == 6
+    assert len(engine.jobs) == 4
     assert {job.cpus for job in engine.jobs} == {(1,)}
     assert {len(asked_cells(job)) for job in engine.jobs} == {2}
     plan = shell.plan()
