@@ -49,7 +49,7 @@ from suite.analysis.result.campaign import Controls
 from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
-from suite.analysis.statistics.stopping import find_share
+from suite.analysis.statistics.spending import find_share
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, CellResult, Document

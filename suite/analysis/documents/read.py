@@ -44,7 +44,7 @@ class LoadedCampaign:
     those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
     ``calibration`` is the number of the block that calibrated: 1 where that counts, or is read as if it did.
     ``tools`` are what others' tools say of the machine.  ``early``: it is read before its planned end, by the
-    sequential rule (`suite.analysis.statistics.stopping`), whatever its profile.
+    sequential rule (`suite.analysis.statistics.spending`), whatever its profile.
     """
 
     folder: str

@@ -1,7 +1,6 @@
 """When a campaign knows enough to stop: a function of how wide the intervals are.
 
-It sees no p-value and no verdict, so that looking does not choose the answer.  Or it looks at verdicts after
-every block, at levels that pay for the looking (`find_share`).
+It sees no p-value and no verdict, so that looking does not choose the answer.
 """
 
 from __future__ import annotations
@@ -9,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from suite.analysis.result.numbers import FEWEST, Estimate, Ratio
-from suite.cells.traits import SEQUENTIAL
-from suite.model import Campaign
+from suite.analysis.result.numbers import Estimate, Ratio
 
 HALF_WIDTH = 0.02
 """A value whose 95 % CI reaches no further to either side is known well enough."""
@@ -66,24 +63,3 @@ def _is_clear(ratio: Ratio) -> bool:
     if ratio.low is None or ratio.high is None:
         return False
     return ratio.low > CLEAR or ratio.high < 1 / CLEAR
-
-
-def find_share(campaign: Campaign, block: int, *, early: bool) -> float | None:
-    """What a look after this block may spend of every level, 0 to 1; None: levels are fixed, and one look at
-    the planned end has all of them.
-
-    Lan and DeMets 1983 (their third function): by block ``b`` of ``B`` at most ``b / B`` is spent, at looks
-    after each block from the first that has intervals on.  A look's own part is a level of its own, so that
-    the levels add up whatever the looks have in common: theirs assume normal scores, and here are t tests
-    with two degrees of freedom.  Once no block can follow, which budgets and plans decide and no number, the
-    rest is spent.  ``early``: of a profile whose levels are fixed, before its planned end.
-    """
-    sequential = campaign.profile in SEQUENTIAL
-    if not (sequential or early):
-        return None
-    most = campaign.blocks
-    if sequential:
-        most = campaign.most_blocks or most
-    over = block >= most or campaign.stopped is not None
-    before = block - 1 if block > FEWEST else 0
-    return max(0, (most if over else block) - before) / most

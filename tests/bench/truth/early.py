@@ -92,7 +92,7 @@ def draw_planted(seed: int) -> Planted:
     return devices.plant(CPU, gpu, host=host)
 
 
-def try_words(tally: Tally, seed: int) -> None:
+def try_planted(tally: Tally, seed: int) -> None:
     """What is said early, beside what the full campaign of the same machine says, and what is true."""
     planted = draw_planted(seed)
     fit = (3, 4, 6, MOST)[seed // 4 % 4]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from suite.analysis.statistics.stopping import find_share
+from suite.analysis.statistics.spending import find_share
 from tests import synthetic
 
 SEVERAL = replace(synthetic.make_campaign(profile="verdict", blocks=3), most_blocks=10)
