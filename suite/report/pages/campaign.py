@@ -126,7 +126,7 @@ def compose_first(analysis: Analysis) -> Page:
             *(unsound or ["Nothing was found that makes it unsound."]),
         ]
     )
-    page.paragraph("Provisional, from one uncounted invocation per arm:")
+    page.paragraph("Provisional, from one invocation per arm:")
     write_deciding(page, analysis)
     return page
 

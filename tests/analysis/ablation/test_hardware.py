@@ -545,7 +545,7 @@ def test_the_terminal_shows_the_machine_beside_what_it_could_be_and_first_answer
         "Whether Made-Up Accelerator is as fast as it should be is unknown",
         "cuda: under load the GPU's link is PCIe generation 4 with 8 lanes; at most: generation 4 with 16.",
         "Nothing was found that makes it unsound.",
-        "Provisional, from one uncounted invocation per arm:",
+        "Provisional, from one invocation per arm:",
         "training steps, batch 512 2.12 ms 203 µs 10.5× faster n=1 no verdict",
     ):
         assert words in text, text
