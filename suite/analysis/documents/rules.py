@@ -188,6 +188,6 @@ def _judge_calls(name: str, plan: Campaign, document: Document) -> Iterator[str]
     planned = plan.calls.get(plan.calibrating_arm(of.arm), {})
     for index, cell in enumerate(document.cells):
         calls, expected = cell.calls_per_sample, planned.get(cell.id)
-        if of.block and None not in {calls, expected} and calls != expected:
+        if of.block > plan.calibration and None not in {calls, expected} and calls != expected:
             field = f"$.cells[{index}].calls_per_sample"
             yield f"{name}: {field}: {calls}, but {PLAN} says {expected} for {cell.id}"

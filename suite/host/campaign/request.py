@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from suite import __version__, codec
 from suite.cells.cell import Cell
-from suite.cells.traits import ProfileName
+from suite.cells.traits import SEQUENTIAL, ProfileName
 from suite.errors import UsageError
 from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign import durations, plan
@@ -48,8 +48,9 @@ def plan_campaign(
                 "`make list` shows which cells there are",
             )
     controls = plan.choose_controls(chosen, options.profile)
+    begun = begin_plan(options, arms, options.profile, suite)
     campaign = Campaign(
-        **begin_plan(options, arms, options.profile, suite),
+        **begun,
         # What is kept going needs no block, and a plan has one at least.
         blocks=options.blocks or (profile.blocks if chosen else 1),
         most_blocks=profile.most_blocks if chosen and not options.blocks else None,
@@ -63,6 +64,8 @@ def plan_campaign(
         sustained=Sustained(seconds=options.sustain_s or plan.SUSTAIN_S, cells=kept)
         if kept
         else None,
+        # What is kept going runs in a calibration alone.
+        calibrated_by=begun["id"] if options.profile in SEQUENTIAL and not kept else None,
     )
     return durations.predict_before(campaign)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Scenario, cross, vary
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD
+from suite.cells.traits import FULL, SMOKE, STANDARD, VERDICT
 from suite.model import Check
 from suite.worker.proof.precision import STORED, demand, switch
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
@@ -27,11 +27,11 @@ SIZES = {
     10: SMOKE,
     32: FULL,
     64: FULL,
-    100: QUICK,
+    100: VERDICT,
     128: FULL,
     256: STANDARD,
     1000: SMOKE,
-    4000: QUICK,
+    4000: VERDICT,
 }
 """The sizes of the plain product and the profiles that hold them: smoke has one small and one large, standard
 all that people ask about, and one of those between, which find the crossover."""
@@ -357,7 +357,7 @@ REPEATED = Scenario(
     case="repeated",
     question="A control, declared as 20 products of {n} × {n}: what do {products} of them take?",
     points=cross(n=REPEATED_SIZE, products=(DECLARED, DECLARED + 1)),
-    profiles=STANDARD,
+    profiles=VERDICT,
     work=repeated_work,
     prepare=prepare_repeated,
     role="control",

@@ -10,6 +10,7 @@ import pytest
 
 from suite import codec
 from suite.analysis.documents.rules import judge_whole
+from suite.cells.traits import SEQUENTIAL
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
@@ -234,7 +235,7 @@ def test_the_hidden_gpus_arm_controls_the_image_with_the_first_arms_k(stage: Sta
     given = {asked_arm(job): job.gpu is not None for job in stage.engine.jobs}
     on_cpu = ("cpu", "cpu-twin", "cuda-hidden")
     assert given == {**dict.fromkeys(on_cpu, False), "cuda": True, "cuda-twin": True}
-    assert plan.control_arms(controlled(stage, profile="quick")) == []
+    assert plan.control_arms(controlled(stage, profile="verdict")) == []
 
 
 ALL = [f"made.{name}" for name in "abcd"]
@@ -314,8 +315,57 @@ def test_the_budget_begins_a_block_of_few_cells_that_fits(stage: Stage) -> None:
 
 
 def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
-    looking = {(one.blocks, one.most_blocks) for one in plan.PROFILES.values()}
+    # A sequential profile pays for its looks, and is tried by what it says at them.
+    fixed = (of for name, of in plan.PROFILES.items() if name not in SEQUENTIAL)
+    looking = {(one.blocks, one.most_blocks) for one in fixed}
     assert {pair for pair in looking if pair[1]} == {(5, 10), (10, 20)}
+
+
+HELD = (3, 5, False), (4, 5, False), (5, 5, True)
+
+
+def test_the_profile_verdict_calibrates_in_its_first_block_and_ends_when_it_knows_enough(
+    stage: Stage,
+) -> None:
+    stage.looks = list(HELD)
+    ended = stage.run(arms=BOTH, profile="verdict")
+    assert (ended.calibration, ended.blocks, ended.stopped) == (1, 5, None)
+    assert stage.documents() == [f"{arm}-0{n}" for arm in ("cpu", "cuda") for n in range(1, 6)]
+    found = [{calls for _, calls in asked_cells(job)} for job in stage.engine.jobs]
+    assert found[:2] == [{None}] * 2
+    assert None not in set().union(*found[2:])
+    # The machine is looked at once, when the first block is there.
+    assert stage.first_looks == [["cpu-01", "cuda-01"]]
+    assert [(look.block, look.precise) for look in ended.looks] == [(3, 3), (4, 4), (5, 5)]
+    assert stage.said("answers hold; another block follows") == 2
+    assert stage.said("5 of 5 answers hold; that is enough") == 1
+    # Read again, its first block is what calibrated it, and counts.
+    loaded = stage.load()
+    assert loaded.calibration == 1
+    assert {document.invocation.block for document in loaded.documents} == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "least", "blocks", "looked"),
+    # Each invocation takes 10 s.
+    [(10.0, 3, 3, []), (45.0, 3, 4, [3]), (25.0, 0, 2, []), (None, 0, 10, [*range(3, 10)])],
+)
+def test_a_budget_is_known_to_be_spent_before_the_last_look(
+    budget_s: float | None, least: int, blocks: int, looked: list[int], stage: Stage
+) -> None:
+    stage.looks = [(1, 2, False)] * 9
+    ended = stage.run(profile="verdict", budget_s=budget_s, least_blocks=least)
+    assert (len(stage.documents()), [look.block for look in ended.looks]) == (blocks, looked)
+    # The rest of what may be spent is then the last look's.
+    assert (ended.stopped is not None) == (budget_s is not None)
+
+
+def test_what_a_first_block_gives_up_is_not_tried_again(stage: Stage) -> None:
+    stage.looks = [HELD[-1]]
+    slow = replace(stage.worker, outcomes={"made.b": {"outcome": "skipped", "reason": "too slow"}})
+    ended = stage.run(slow, profile="verdict")
+    assert ended.excluded["cpu"]["made.b"].reason == "too slow"
+    assert [len(asked_cells(job)) for job in stage.engine.jobs] == [4, 3, 3]
 
 
 def spent(stage: Stage) -> float:

@@ -49,7 +49,7 @@ def test_there_are_a_dozen_controls_and_the_standard_profile_has_them_all() -> N
     assert {identity.partition(".")[0] for identity in found} >= {"matmul", "mlp", "overhead"}
     everything = plan.choose_controls(plan.choose_cells(CELLS, "full", CPU, ()), "full")
     assert found == everything
-    assert plan.choose_controls(CELLS, "quick") == []
+    assert plan.choose_controls(CELLS, "verdict") == []
 
 
 @pytest.mark.parametrize(("seed", "block"), [(0, 1), (2**31 - 1, 20)])

@@ -13,7 +13,7 @@ from typing import Any
 
 from suite.cells.cell import Link, Param, Work
 from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Data, LinkName, Profiles
+from suite.cells.traits import FULL, SMOKE, STANDARD, VERDICT, Data, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.scenario import Prepared, Resident, lay
@@ -28,10 +28,10 @@ SIZES = {
     64: FULL,
     128: STANDARD,
     256: FULL,
-    512: QUICK,
+    512: VERDICT,
     1024: FULL,
     2048: STANDARD,
-    4096: QUICK,
+    4096: VERDICT,
 }
 """The batches of A with data on the device, and the profiles that hold them: every other batch, and those
 that others are told by."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Links, Point, Target, cell, cross, vary
-from suite.cells.traits import FULL, QUICK, STANDARD, LinkName, Profiles
+from suite.cells.traits import FULL, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
@@ -135,7 +135,7 @@ def _compiled(device: str | None) -> Any:
 def _profiles(stage: str, batch: int, prefetch: str, on: On, **_: Param) -> Profiles:
     if stage == SCRIPT or (stage, on) == ("placed", "arm"):
         return STANDARD
-    return QUICK if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
+    return STANDARD if stage in ENDS and (batch, prefetch) == VARIANTS[0] else FULL
 
 
 def _points(stage: Stage) -> tuple[Point, ...]:

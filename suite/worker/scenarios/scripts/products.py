@@ -16,7 +16,7 @@ from typing import Any
 
 from suite.cells.cell import Param, Work, cell_id
 from suite.cells.scenario import cross
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
+from suite.cells.traits import FULL, NOT_VERDICT, SMOKE, STANDARD, VERDICT, Profiles
 from suite.model import Check
 from suite.worker.proof import placement, precision
 from suite.worker.scenario.scenario import (
@@ -157,15 +157,15 @@ def check_matrices(
 
 
 def _profiles(stage: str, n: int, **_: Param) -> Profiles:
-    """The standard profile has all stages of one size."""
+    """The standard profile has all stages of one size; the script, in its own process, is not in verdict."""
     if stage == SCRIPT:
-        soon = SMOKE if n <= ENDS[1] else STANDARD
+        soon = NOT_VERDICT if n <= ENDS[1] else STANDARD
         return soon if n <= ENDS[-1] else FULL
     if stage in {"session", "eager"}:
-        return STANDARD if n == ENDS[1] else FULL
-    if (stage, n) == ("naive", ENDS[0]):
-        return SMOKE
-    return QUICK if stage in {"naive", "warm"} and n in ENDS else FULL
+        return VERDICT if n == ENDS[1] else FULL
+    if stage == "naive" and n < ENDS[-1]:
+        return {ENDS[0]: SMOKE, ENDS[1]: VERDICT}.get(n, FULL)
+    return STANDARD if stage in {"naive", "warm"} and n in ENDS else FULL
 
 
 WATERFALL = read_waterfall(

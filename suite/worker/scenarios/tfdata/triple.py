@@ -16,7 +16,7 @@ import numpy as np
 from suite.cells.cell import ALL_CPUS, Param, Work
 from suite.cells.changes import CHOICES
 from suite.cells.scenario import Links, Proof, Scenario, Target, cross, vary
-from suite.cells.traits import FULL, NOT_QUICK, QUICK, STANDARD, LinkName, Profiles
+from suite.cells.traits import FULL, NOT_VERDICT, STANDARD, LinkName, Profiles
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, Resident, WrongResult
 from suite.worker.scenarios.mlp.networks import A, build
@@ -163,9 +163,7 @@ def prepare_to_device(*, device: str, ahead: str, batch: int) -> Prepared:
 
 def _profiles(pipeline: str, part: str, **_: Param) -> Profiles:
     if (pipeline, part) == ("native", "input"):
-        return NOT_QUICK
-    if part == "together" and pipeline in {"parallel", "numpy_function"}:
-        return QUICK
+        return NOT_VERDICT
     return FULL if part == "trivial" else STANDARD
 
 
