@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -54,9 +54,8 @@ class Moods:
         own = draw(seed, arm, block, repeat)
         level = scale * own.standard_t(self.heavy, len(names)) / math.sqrt(2)
         level += two * (own.random(len(names)) < 1 / 3)
-        families = {cell.id: cell.scenario for cell in campaign.cells}
         moods = _draw_moods(self, seed, block)
-        level += [moods[families[name]] for name in names]
+        level += [moods[name.partition(".")[0]] for name in names]
         places, bursts, most = _schedule(self, campaign, block, repeat)
         for at, name in enumerate(names):
             if (place := places.get((arm, name))) is not None:
@@ -93,6 +92,8 @@ def _schedule(
     moods: Moods, campaign: Campaign, block: int, repeat: int
 ) -> tuple[Mapping[tuple[str, str], int], Array, int]:
     """Where in the block each cell of each arm runs, and what neighbours add at each place."""
+    # Where all cells run, so that whatever rests moves no burst.
+    campaign = replace(campaign, looks=[])
     order = [
         (arm, cell.id)
         for arm in plan.order_arms(campaign, block)

@@ -1,6 +1,6 @@
 """Campaigns of any length made of recorded ones, with a known truth, and what the analysis says of them.
 
-``python -m tests.bench.replay [CAMPAIGNS [KIND…]]``: minutes with the default; it asserts nothing.
+``python -m tests.bench.replay [CAMPAIGNS [KIND]]``: minutes with the default; it asserts nothing.
 
 A recorded campaign gives its cells, their values, how each spreads between invocations, what an invocation
 and a block have in common, and its documents; `tests.bench.moods` makes up how another machine behaves.
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tabulate import tabulate
 
 from suite.analysis.campaign.consistency import counted_documents
 from suite.analysis.campaign.invocation_value import read
@@ -29,15 +30,21 @@ from suite.analysis.documents.telemetry import join_document
 from suite.cells.cell import Cell
 from suite.host.campaign import plan
 from suite.host.campaign.campaign_runner import MOST_AGAIN
-from suite.model import Campaign, CellResult, Document
+from suite.model import Campaign, CellResult, Document, document_name
 from tests import synthetic
+from tests.bench.resting import rest
+from tests.bench.truth import devices
+from tests.bench.truth.campaigns import ARMS, OTHER, Planted, arm_of
 from tests.bench.truth.tally import Tally, load
 from tests.fakes.hosts import Array
 
 SAMPLES = Path("results/samples")
 CPU = SAMPLES / "20261125T072147Z-sample-standard"
 GPU = SAMPLES / "20261126T044954Z-gpu-standard"
-BASE, OTHER = ARMS = ("cpu", "cuda")
+
+CAMPAIGNS = 40
+
+MOST = 10
 
 SMOOTHING = 0.5
 """Of a drawn residual's own deviation: so much normal noise is added, and all scaled back to the spread."""
@@ -55,7 +62,7 @@ class Recorded:
     """What one arm of a campaign was like: logarithms of seconds a call.
 
     ``levels`` are the cells' means over blocks, ``residuals`` what each block had beside (cells by blocks,
-    scaled to the spread of a new block), ``documents`` the blocks' own, by block.
+    scaled to the spread of a new block), ``documents`` the blocks' own, after the calibration's.
     """
 
     names: tuple[str, ...]
@@ -76,10 +83,11 @@ def read_campaign(folder: Path) -> tuple[Campaign, Mapping[str, Recorded]]:
     loaded = withhold_unproven(load_campaign(folder).change(join_document))
     arms = {}
     for arm, by_block in counted_documents(loaded).items():
-        documents = [replace(document, telemetry=None) for document in by_block.values()]
+        first = next(d for d in loaded.documents if d.name == document_name(arm, 0))
+        documents = [replace(each, telemetry=None) for each in (first, *by_block.values())]
         logs = [
             {cell.id: math.log(read(cell).value) for cell in document.cells if cell.samples_s}
-            for document in documents
+            for document in documents[1:]
         ]
         names = tuple(name for name in logs[0] if all(name in of for of in logs))
         values = np.array([[of[name] for of in logs] for name in names])
@@ -147,21 +155,22 @@ def _pick(residuals: Array, own: np.random.Generator) -> Array:
 class Replay:
     """A kind of campaigns: which recorded arm each of its two arms behaves like, and what is planted.
 
-    ``effects`` are by cell the times that the second arm takes over what was recorded; ``noise`` how an
-    invocation differs from the truth; ``whole``: with all samples that were recorded, else with one that is
-    the invocation's value (the verdicts are the same).
+    ``planted`` has the true seconds, and what is seen of them, in the place of the recorded ones.
+    ``effects`` are by cell the times that the second arm takes over that; ``noise`` how an invocation differs
+    from the truth; ``whole``: with all samples that were recorded, else with one that is the invocation's
+    value (the verdicts are the same).
     """
 
     folder: Path = CPU
     arms: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(ARMS, "cpu"))
+    planted: Planted | None = None
     effects: Mapping[str, float] = field(default_factory=dict)
     noise: Noise = bootstrap
     whole: bool = False
 
     def source(self, arm: str) -> Recorded:
         """What an arm, or a control, behaves like."""
-        real = BASE if arm == "cuda-hidden" else arm.removesuffix("-twin")
-        return read_campaign(self.folder)[1][self.arms[real]]
+        return read_campaign(self.folder)[1][self.arms[arm_of(arm)]]
 
     @property
     def names(self) -> list[str]:
@@ -171,12 +180,15 @@ class Replay:
 
     def truth(self, arm: str) -> dict[str, float]:
         """The true seconds a call, by cell."""
-        recorded = self.source(arm)
-        effects = self.effects if arm.startswith(OTHER) and arm != "cuda-hidden" else {}
-        return {
-            name: math.exp(level) * effects.get(name, 1.0)
-            for name, level in zip(recorded.names, recorded.levels.tolist(), strict=True)
-        }
+        recorded, real = self.source(arm), arm_of(arm)
+        seconds = dict(zip(recorded.names, np.exp(recorded.levels).tolist(), strict=True))
+        if self.planted is not None:
+            cells = read_campaign(self.folder)[0].cells
+            seconds = {
+                cell.id: self.planted.seconds(cell, real) for cell in cells if cell.id in seconds
+            }
+        effects = self.effects if real == OTHER else {}
+        return {name: value * effects.get(name, 1.0) for name, value in seconds.items()}
 
     def plan(self, *, blocks: int, seed: int) -> Campaign:
         """The plan of such a campaign."""
@@ -191,6 +203,7 @@ class Replay:
             arms=list(ARMS),
             every_arm=synthetic.make_arms(ARMS),
             calls=calls,
+            looks=[],
             excluded={arm: recorded.excluded.get(of, {}) for arm, of in self.arms.items()},
             not_run={},
             stopped=None,
@@ -206,12 +219,13 @@ class Replay:
         cells: Collection[str] | None = None,
         repeat: int = 0,
     ) -> Document:
-        """An invocation: of these cells, or of all that the arm has."""
+        """An invocation: of these cells, or of all that the arm has and that do not rest in the block."""
         recorded = self.source(arm)
         truth, off = self.truth(arm), self.noise(self, campaign, arm, block, repeat)
-        like = recorded.documents[block % len(recorded.documents)]
+        first, *blocks = recorded.documents
+        like = blocks[block % len(blocks)] if block else first
         gpu = campaign.arm(arm).gpu
-        planned = {cell.id: cell for cell in plan.cells_of(campaign, arm)}
+        planned = {cell.id: cell for cell in plan.awake_cells(campaign, arm, block)}
         kept = planned if cells is None else planned.keys() & cells
         disguised = gpu and "GPU:0" not in str(like.facts.get("tensorflow.devices"))
         results = [
@@ -224,6 +238,11 @@ class Replay:
                 else cell
             ]
         ]
+        if self.planted is not None:
+            results = [
+                replace(result, **_see(self.planted, planned[result.id], arm_of(arm), block))
+                for result in results
+            ]
         facts = {**like.facts, **synthetic.make_facts("cuda")} if disguised else like.facts
         invocation = replace(like.invocation, arm=arm, block=block, repeat=repeat)
         identity = replace(like.campaign, id=campaign.id, seed=campaign.seed)
@@ -238,14 +257,14 @@ class Replay:
         return replace(cell, samples_s=samples, warmup_s=warmup)
 
     def block(self, campaign: Campaign, block: int, repeat: int = 0, **how: Any) -> list[Document]:
-        """Every invocation of a block, the controls' among them."""
-        arms = [*campaign.arms, *plan.control_arms(campaign)]
+        """Every invocation of a block, the controls' among them; of block 0 the calibration's."""
+        arms = [*campaign.arms, *(plan.control_arms(campaign) if block else ())]
         return [self.document(campaign, arm, block, repeat=repeat, **how) for arm in arms]
 
     def campaign(self, *, blocks: int, seed: int) -> tuple[Campaign, list[Document]]:
         """A campaign as the host leaves it, with the blocks that it measured again."""
         campaign = self.plan(blocks=blocks, seed=seed)
-        documents = [d for b in range(1, blocks + 1) for d in self.block(campaign, b)]
+        documents = [d for b in range(blocks + 1) for d in self.block(campaign, b)]
         return self.measure_again(campaign, documents)
 
     def measure_again(
@@ -260,6 +279,12 @@ class Replay:
             campaign = replace(campaign, again=[*campaign.again, again])
             documents = [*documents, *self.block(campaign, again.block, again.repeat)]
         return campaign, documents
+
+
+def _see(planted: Planted, cell: Cell, arm: str, block: int) -> dict[str, Any]:
+    """What a worker sees of a cell beside its times, and in the calibration a tracer."""
+    traced = planted.traced if block == 0 else None
+    return {**planted.results(cell, arm), "trace": dict(traced(cell, arm)) if traced else {}}
 
 
 def _disguise(result: CellResult, cell: Cell) -> CellResult:
@@ -280,6 +305,13 @@ Rule = Callable[[Replay, int], tuple[Campaign, list[Document]]]
 def run_blocks(blocks: int) -> Rule:
     """All cells in so many blocks."""
     return lambda replay, seed: replay.campaign(blocks=blocks, seed=seed)
+
+
+def run_as_planned(replay: Replay, seed: int) -> tuple[Campaign, list[Document]]:
+    """As the host runs it, with cells that rest."""
+    campaign = replay.plan(blocks=MOST, seed=seed)
+    documents = [d for block in range(MOST + 1) for d in replay.block(campaign, block)]
+    return replay.measure_again(*rest(campaign, documents))
 
 
 WINS = ("FASTER", "SLOWER")
@@ -336,35 +368,59 @@ def plant(replay: Replay, seed: int, sizes: Sequence[float], count: int) -> Repl
     return replace(replay, effects=effects)
 
 
+def draw_devices(seed: int) -> Planted:
+    """A GPU that is dearer to call than the CPU, and faster, so that sweeps cross over."""
+    own = draw(seed, "devices")
+    dear = math.exp(own.uniform(math.log(1.5), math.log(30)))
+    gpu = replace(
+        devices.GPU,
+        eager=dear * devices.CPU.eager,
+        graph=dear * devices.CPU.graph,
+        flops=math.exp(own.uniform(math.log(1e12), math.log(2e13))),
+    )
+    return devices.plant(devices.CPU, gpu)
+
+
 def tell_truth(replay: Replay) -> dict[str, float]:
     """The true ratio, by cell that both arms have."""
     base, other = map(replay.truth, ARMS)
     return {name: other[name] / base[name] for name in replay.names}
 
 
+MEASURES = (
+    *("coverage", "coverage of values", "false verdicts", "effects found", "wrong way"),
+    *("verdicts kept", "winners kept", "reversed"),
+)
+"""Of each rule: how often intervals hold the true ratio, and the true value; campaigns with a verdict where
+nothing differs; planted effects that are found, and by verdicts of the wrong direction; and of the first
+rule's verdicts, and of its winners, those that come out the same, and the other way round."""
+
+
 def try_campaign(tally: Tally, replay: Replay, rules: Mapping[str, Rule], seed: int) -> None:
-    """Counts what is right and wrong in one campaign by each rule; all are held to the first one."""
+    """Counts `MEASURES` in one campaign by each rule."""
     truth = tell_truth(replay)
     full: dict[str, str] = {}
     for name, rule in rules.items():
         heard = hear(replay, rule, seed)
         verdicts = heard.verdicts
-        tally.add(f"{name}: coverage", *heard.cover(truth))
-        if replay.noise is bootstrap:
-            tally.add(f"{name}: coverage of values", *heard.cover_values(replay))
         wins = {cell: verdict for cell, verdict in verdicts.items() if verdict in WINS}
-        false = [cell for cell in wins if math.isclose(truth[cell], 1.0)]
-        tally.add(f"{name}: campaigns with a false verdict", bool(false))
-        wrong = [c for c, v in wins.items() if c not in false and (v == "SLOWER") != (truth[c] > 1)]
-        real = [cell for cell in replay.effects if cell in verdicts]
-        tally.add(f"{name}: effects found", *(cell in wins for cell in real))
-        tally.add(f"{name}: wrong direction", *(cell in wrong for cell in real))
-        for cell, verdict in full.items():
-            own = verdicts.get(cell, "none")
-            tally.add(f"{name}: the full campaign's verdict", own == verdict)
-            if verdict in WINS:
-                tally.add(f"{name}: the full campaign's winner", own == verdict)
-            tally.add(f"{name}: reversed", {own, verdict} == set(WINS))
+        right = {cell: "SLOWER" if truth[cell] > 1 else "FASTER" for cell in replay.effects}
+        same = [cell for cell, ratio in truth.items() if math.isclose(ratio, 1.0)]
+        kept = {cell: (verdict, verdicts.get(cell)) for cell, verdict in full.items()}
+        # Where a time has a part that comes and goes, nobody says what its true value is.
+        values = heard.cover_values(replay) if replay.noise is bootstrap else []
+        outcomes = (
+            heard.cover(truth),
+            values,
+            [any(cell in wins for cell in same)] if same else [],
+            [wins.get(cell) == verdict for cell, verdict in right.items()],
+            [wins.get(cell, verdict) != verdict for cell, verdict in right.items()],
+            [before == after for before, after in kept.values()],
+            [before == after for before, after in kept.values() if before in WINS],
+            [set(both) == set(WINS) for both in kept.values()],
+        )
+        for measure, hits in zip(MEASURES, outcomes, strict=True):
+            tally.add(f"{name}: {measure}", *hits)
         full = full or verdicts
 
 
@@ -388,24 +444,36 @@ def make_kinds() -> dict[str, Callable[[int], Replay]]:
         "recorded mixed": lambda seed: plant(recorded, seed, [0.03, 0.1, 0.3, 1.0, 3.0], 40),
         "moods mixed": lambda seed: plant(moody, seed, [0.03, 0.1, 0.3, 1.0, 3.0], 40),
         "gpu as it was": lambda seed: gpu,
+        "devices": lambda seed: replace(recorded, planted=draw_devices(seed)),
     }
 
 
-RULES: Mapping[str, Rule] = {"10 blocks": run_blocks(10), "5 blocks": run_blocks(5)}
+RULES: Mapping[str, Rule] = {
+    f"{MOST} blocks": run_blocks(MOST),
+    "5 blocks": run_blocks(5),
+    "as planned": run_as_planned,
+}
+
+
+def tabulate_kind(name: str, campaigns: int, rules: Mapping[str, Rule] = RULES) -> str:
+    """A row of `MEASURES` for each rule, of so many campaigns of a kind."""
+    kind, tally = make_kinds()[name], Tally()
+    for seed in range(campaigns):
+        try_campaign(tally, kind(seed), rules, seed)
+    rates = {rule: [tally[f"{rule}: {measure}"] for measure in MEASURES] for rule in rules}
+    rows = [
+        [rule, *(f"{rate.hits} of {rate.tries}" if rate.tries else "" for rate in of)]
+        for rule, of in rates.items()
+    ]
+    return tabulate(rows, headers=[name, *MEASURES], tablefmt="pipe", disable_numparse=True)
 
 
 def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else CAMPAIGNS
     only = " ".join(sys.argv[2:])
-    for name, kind in make_kinds().items():
+    for name in make_kinds():
         if only in name:
-            tally = Tally()
-            for seed in range(count):
-                try_campaign(tally, kind(seed), RULES, seed)
-            sys.stdout.write(f"{name}\n")
-            for what, outcomes in tally.hits.items():
-                rate = tally[what]
-                sys.stdout.write(f"  {what}: {rate.hits} of {len(outcomes)} ({rate})\n")
+            sys.stdout.write(f"{tabulate_kind(name, count)}\n\n")
             sys.stdout.flush()
 
 

@@ -52,8 +52,8 @@ class Stage:
     last of them stands for all that follow."""
     looked: list[int] = field(default_factory=list)
     looks: list[tuple[int, int, bool]] = field(default_factory=list)
-    """What a sequential profile's looks say in their place: answers that hold, of how many, and whether that is
-    enough."""
+    """What a sequential profile's looks say in their place: answers that hold, of how many, and whether
+    that is enough."""
     disturbances: list[str | None] = field(default_factory=list)
     made: Path | None = None
     unsound: str = ""
