@@ -36,6 +36,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "worker/scenario/scratch.py": ("page & 1 for page in residency",),
     "worker/scenarios/scripts/posted/dataset.py": ("traces.values()",),
     "worker/scenarios/scripts/posted/slices.py": ("traces.values()",),
+    "worker/scenarios/mlp/networks.py": ("array.nbytes",),
     "worker/scenarios/mlp/train.py": ("sizes",),
 }
 """What else is whole, by file, or of what nothing but its being finite is asked (``codec.py``)."""

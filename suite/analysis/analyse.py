@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -51,7 +52,7 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
-from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Estimate
+from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Estimate, Verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.result.why import Answer
 from suite.analysis.several.cells import compare_cells
@@ -203,6 +204,30 @@ def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int
     return assess(families, [*values.values()], block=block, fewest=fewest, most=most)
 
 
+def look_early(folder: Path) -> Analysis:
+    """The analysis of a campaign so far, by the sequential rule whatever its profile.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+    """
+    return analyse(replace(load_campaign(folder), early=True))
+
+
+def count_held(analysis: Analysis) -> tuple[int, int]:
+    """How many answers hold, and how many are asked for: who wins each cell that is asked about, and the main
+    cause of each that the GPU loses; none of a number that is INVALID, which no block mends."""
+    verdicts = [
+        verdict
+        for cell in analysis.asked
+        for verdict in cell.verdicts.values()
+        if isinstance(verdict, Verdict) and verdict.name != "INVALID"
+    ]
+    losses = [cell.standing for cell in analysis.asked if cell.lost]
+    held = sum(verdict.name != "INCONCLUSIVE" for verdict in verdicts)
+    held += sum(standing is not None and not standing.open for standing in losses)
+    return held, len(verdicts) + len(losses)
+
+
 def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
     """The oddest invocation of a campaign so far, as `find_odd` has it.
 
@@ -268,6 +293,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary) or any(kept.outcome == "failed" for kept in sustained),
         margin=summary.margin,
+        share=summary.share,
         noise_floor=find_floor(twins),
         noise_unexplained=find_excess(twins),
         cells=cells,

@@ -67,6 +67,7 @@ class Campaign:
     """The plan of a campaign, fixed before its first block, and how far it has come.
 
     ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
+    ``slow`` has the seconds of a call by arm and cell where it took longer there than the warm-up time.
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
@@ -78,7 +79,7 @@ class Campaign:
     that how many ``blocks`` there are to be; ``looks`` holds what each saw.  None: all cells are in all
     blocks.  ``again`` lists the blocks that are measured again, in the order in which that was decided.
     ``rechecks`` names the campaign of which this one measures some cells again, ``calibrated_by`` the one
-    that found K for this one, which then has no calibration.
+    that found K for this one, which then has no calibration: itself where its first block finds it.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.  ``sustained`` are no cells that are compared (None: none).
     """
@@ -98,6 +99,7 @@ class Campaign:
     measure_s: Seconds
     budget_s: Seconds
     calls: dict[str, dict[str, Annotated[int, RANGES["calls"]]]] = field(default_factory=dict)
+    slow: dict[str, dict[str, CallSeconds]] = field(default_factory=dict)
     excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
     not_run: dict[str, str] = field(default_factory=dict)
     command: str = ""
@@ -119,6 +121,12 @@ class Campaign:
     def every_cell(self) -> list[Cell]:
         """The cells that are compared, and those that are kept going."""
         return [*self.cells, *(self.sustained.cells if self.sustained else ())]
+
+    @property
+    def calibration(self) -> int:
+        """The block that finds K, if one does: 1, which counts as any other; or 0, which counts for nothing
+        else."""
+        return 1 if self.calibrated_by == self.id else 0
 
     def arm(self, name: str) -> Arm:
         """The arm of that name, one of the plan's or of its controls'.

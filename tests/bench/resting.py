@@ -33,7 +33,9 @@ def rest(campaign: Campaign, documents: Sequence[Document]) -> tuple[Campaign, l
         kept += take_block(campaign, documents, block)
         if plan.FIRST_LOOK <= block < most:
             seen = find_precision(load(campaign, kept), block, fewest=profile.blocks, most=most)
-            look = plan.decide_look(campaign, block, len(seen.precise), seen.wanted)
+            look = plan.decide_look(
+                campaign, block, len(seen.precise), len(seen.wanted), seen.wanted
+            )
             blocks = plan.foresee(campaign, block, seen.wanted).blocks
             campaign = replace(campaign, blocks=blocks, looks=[*campaign.looks, look])
     return campaign, kept

@@ -32,6 +32,10 @@ HOPE = 1.5
 """A ratio that would take so many times the most blocks to be decided goes on: its spread is not known well,
 and giving it up too soon costs more verdicts than time."""
 
+LIKELY = 0.75
+"""How noisy blocks are no calibration knows: a ratio that is not far is guessed to take this share of the
+most."""
+
 SLOW_S = 0.25
 """The noise of neighbours averages out over calls that take longer."""
 
@@ -78,6 +82,8 @@ def assess(
     for chance, family in ratios:
         for cell, ratio in widen_by_family(family).items():
             more = _count_for_ratio(ratio, most - block, chance / len(family))
+            if not block and more is None:
+                more = math.ceil(LIKELY * most)
             wanted.setdefault(cell, []).append(_place(block, more, fewest, most))
     for family in alone:
         for cell, value in widen_by_family(family).items():

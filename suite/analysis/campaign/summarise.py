@@ -49,6 +49,7 @@ from suite.analysis.result.campaign import Controls, Rested
 from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.spending import find_share
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, CellResult, Document
@@ -104,6 +105,11 @@ class Summary:
         return find_margin(self.controls.twins)
 
     @property
+    def share(self) -> float | None:
+        """What this look spends of every level, as `find_share` has it."""
+        return _find_share(self.loaded)
+
+    @property
     def base(self) -> str:
         """The arm that the others are compared with: the plan's first."""
         return self.campaign.arms[0]
@@ -119,6 +125,11 @@ def find_rested(summary: Summary) -> tuple[Rested, ...]:
         for (block, count), last in zip(counts, before, strict=False)
         if count != last
     )
+
+
+def _find_share(loaded: LoadedCampaign) -> float | None:
+    last = max((document.invocation.block for document in loaded.documents), default=0)
+    return find_share(loaded.campaign, last, early=loaded.early)
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:
@@ -187,6 +198,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             for arm, documents in take_counted(campaign, controls).items()
         },
         results=results,
+        share=_find_share(loaded),
     )
     return Summary(
         loaded=loaded,

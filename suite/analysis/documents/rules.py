@@ -41,7 +41,7 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     ]
     for path, cell in placed:
         yield from _judge_cell(path, cell)
-    for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
+    for field, by_arm in (("calls", plan.calls), ("slow", plan.slow), ("excluded", plan.excluded)):
         for arm, of_cells in by_arm.items():
             yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
             for name in of_cells.keys() - set(cells):
@@ -188,6 +188,6 @@ def _judge_calls(name: str, plan: Campaign, document: Document) -> Iterator[str]
     planned = plan.calls.get(plan.calibrating_arm(of.arm), {})
     for index, cell in enumerate(document.cells):
         calls, expected = cell.calls_per_sample, planned.get(cell.id)
-        if of.block and None not in {calls, expected} and calls != expected:
+        if of.block > plan.calibration and None not in {calls, expected} and calls != expected:
             field = f"$.cells[{index}].calls_per_sample"
             yield f"{name}: {field}: {calls}, but {PLAN} says {expected} for {cell.id}"

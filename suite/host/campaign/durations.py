@@ -12,11 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import Cell
-from suite.cells.traits import LONG_BUDGETS
+from suite.cells.traits import LEAST_SAMPLES, LONG_BUDGETS, is_slow
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms, rest_s, sustained_of
 from suite.input_limits import RANGES
-from suite.model import Campaign, Document, Prediction, container_seconds, lived_seconds
+from suite.model import (
+    FIRST_CALL,
+    Campaign,
+    Document,
+    Prediction,
+    container_seconds,
+    lived_seconds,
+)
 
 START_DEADLINE_S = 900.0
 """The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
@@ -89,7 +96,7 @@ class Costs:
 
 
 def find_costs(document: Document) -> Costs:
-    """What an invocation took.
+    """What an invocation took, but for full checks, in the place of which later ones have brief ones.
 
     Never negative: the containers' lives are read from the machine's clock, which can be set back.
     """
@@ -99,6 +106,9 @@ def find_costs(document: Document) -> Costs:
         inside = (cells[cell.id] for cell in document.cells if cell.container == container.id)
         besides = max(0.0, lived_seconds(document, container) - math.fsum(inside))
         processes[container.process] = processes.get(container.process, 0.0) + besides
+    for cell in document.cells:
+        if cell.check and not cell.check.brief:
+            cells[cell.id] -= cell.spent_s.get("check", 0.0)
     return Costs(cells=cells, processes=processes)
 
 
@@ -111,14 +121,20 @@ def predict_costs(campaign: Campaign, calibration: Document) -> Costs:
         if result.outcome != "measured" or result.id not in by_id:
             continue
         spent = result.spent_s
-        cells[result.id] = costs.cells[result.id] - math.fsum(
-            spent.get(kind, 0.0) for kind in ("warmup", "measure", "calibrate")
-        )
+        cells[result.id] = costs.cells[result.id]
         if by_id[result.id].one_shot or not result.samples_s:
             continue
-        sample_s = statistics.median(result.samples_s) * (result.calls_per_sample or 1)
-        cells[result.id] += max(campaign.warmup_s, sample_s)
-        cells[result.id] += max(campaign.measure_s, 3 * sample_s)
+        timed = (spent.get(kind, 0.0) for kind in ("warmup", "measure", "calibrate"))
+        call_s = statistics.median(result.samples_s)
+        sample_s = call_s * (result.calls_per_sample or 1)
+        own = [cells[result.id], -math.fsum(timed)]
+        if result.warmup_status == FIRST_CALL:
+            own.append(result.first_call_s or 0.0)
+        if not is_slow(call_s, campaign.warmup_s):
+            own.append(max(campaign.warmup_s, sample_s))
+        least_s = 0.0 if call_s > campaign.measure_s else campaign.measure_s
+        own.append(max(least_s, sample_s * (LEAST_SAMPLES if least_s else 1)))
+        cells[result.id] = math.fsum(own)
     return replace(costs, cells=cells)
 
 

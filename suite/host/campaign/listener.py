@@ -17,7 +17,8 @@ class AnalysisHooks:
 
     ``build_reports`` is called after every block: what there is by then is worth a report.
     ``look`` is asked after a block (0: the calibration), with the most that there can be: how many cells are
-    precise, and of each that has a number in how many blocks it is wanted in all; it sees no verdict.
+    precise, of how many, and of each in how many blocks it is wanted in all; it sees no verdict, but of a
+    sequential profile how many of its answers hold, of how many, and whether another block is wanted.
     ``disturbed`` says why an invocation has to be run again, or None; it looks at counters and at no timing.
     ``find_odd`` says which invocation, of all that count so far, kept another pace than its siblings, or
     None: its arm, its block, and its time over theirs.  ``check_calibration`` is called after the
@@ -25,7 +26,7 @@ class AnalysisHooks:
     """
 
     build_reports: Callable[[], object]
-    look: Callable[[int, int], tuple[int, Mapping[str, int]]]
+    look: Callable[[int, int], tuple[int, int, Mapping[str, int]]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]
     check_calibration: Callable[[], object]
@@ -78,13 +79,16 @@ def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
     return f"block {block} of {campaign.blocks} done{to_go}"
 
 
-def describe_look(look: InterimLook, blocks: int) -> str:
+def describe_look(look: InterimLook, blocks: int, *, sequential: bool) -> str:
     """What a look saw, what follows of it, and to how many blocks the campaign is likely to come."""
+    if sequential:
+        then = "that is enough" if look.enough else "another block follows"
+        return f"a look: {look.precise} of {look.cells} answers hold; {then}"
     saw = f"{look.precise} of {look.cells} cells are precise enough"
     if look.enough:
-        return f"{saw}, and more blocks would not make others so"
-    rest = f"{len(look.resting)} rest from now on, and the others go on to about block {blocks}"
-    return f"{saw}; {rest}"
+        return f"{saw}, and more blocks are not likely to make others so"
+    rest = f", {len(look.resting)} rest from now on" if look.resting else ""
+    return f"{saw}{rest}; the others are likely to need {blocks} blocks"
 
 
 def describe_refused(error: GpuError) -> str:

@@ -51,6 +51,9 @@ class Stage:
     """By cell in how many blocks the looks from the third block on want it, one look after the other; the
     last of them stands for all that follow."""
     looked: list[int] = field(default_factory=list)
+    looks: list[tuple[int, int, bool]] = field(default_factory=list)
+    """What a sequential profile's looks say in their place: answers that hold, of how many, and whether
+    that is enough."""
     disturbances: list[str | None] = field(default_factory=list)
     made: Path | None = None
     unsound: str = ""
@@ -70,6 +73,7 @@ class Stage:
         cpus: tuple[int, ...] | None = None,
         resumed: Sequence[Document] = (),
         budget_s: float | None = None,
+        least_blocks: int = 0,
         **request: Any,
     ) -> Campaign:
         """A campaign as asked for, or the given one; its containers live by these scripts first."""
@@ -87,6 +91,7 @@ class Stage:
             images=images,
             cpus=cpus,
             budget_s=budget_s,
+            least_blocks=least_blocks,
             listener=self,
             observe=lambda *_: "nobody watches a campaign of the tests",
         )
@@ -110,15 +115,18 @@ class Stage:
         resumed = loaded.every_document
         return self.run(campaign=again, arms=self.arms, resumed=resumed, **how)
 
-    def look(self, block: int, most: int) -> tuple[int, Mapping[str, int]]:
+    def look(self, block: int, most: int) -> tuple[int, int, Mapping[str, int]]:
         assert block < most
         self.looked.append(block)
+        if self.looks:
+            held, asked, enough = self.looks.pop(0)
+            return held, asked, {"made.a": block + (not enough)}
         place = max(0, block - plan.FIRST_LOOK)
         wanted = {
             name: max(blocks[min(place, len(blocks) - 1)], block)
             for name, blocks in self.wanted.items()
         }
-        return sum(blocks == block for blocks in wanted.values()), wanted
+        return sum(blocks == block for blocks in wanted.values()), len(wanted), wanted
 
     def look_first(self) -> None:
         self.first_looks.append(self.documents())

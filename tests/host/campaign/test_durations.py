@@ -16,7 +16,7 @@ from suite.fingerprint import SUITE
 from suite.host.campaign import durations, plan
 from suite.host.campaign.durations import Budget
 from suite.host.engine import Job
-from suite.model import Document, container_seconds
+from suite.model import FIRST_CALL, Check, Document, container_seconds
 from tests import synthetic
 from tests.fakes.engine import Life
 from tests.host.campaign.flow import NOW, calibrate, end, make_campaign, make_cells
@@ -70,8 +70,8 @@ def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
                 samples_s=[0.002, 9.0, 0.002],
                 calls_per_sample=5,
             ),
-            end(slow, container="a", spent_s=spent, samples_s=[1.0], calls_per_sample=2),
-            end(cold, container="a", spent_s={"first_call": 3.5}, calls_per_sample=1),
+            end(slow, container="a", spent_s=spent, samples_s=[0.25], calls_per_sample=8),
+            end(cold, container="a", spent_s={"measure": 3.5}, calls_per_sample=1),
             end(skipped, container="b", outcome="skipped", spent_s={"prepare": 3.0}),
         ],
         seconds=30.0,
@@ -112,22 +112,82 @@ SAMPLES = sorted(p for p in (SUITE.parent / "results/samples").glob("*-standard"
 
 @pytest.mark.parametrize("folder", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_recorded_campaign_takes_what_was_to_be_expected(folder: Path) -> None:
-    """After the calibration within 10 % of what it took, and after each block of what was left."""
+    """After the calibration within 10 % of what it took, and after each block of what was left; but for the
+    cells whose calls are slow, which were measured otherwise when these were recorded, and for checks."""
     loaded = load_campaign(folder)
     campaign, documents = loaded.campaign, loaded.every_document
     turns = {(d.invocation.arm, d.invocation.block): d for d in documents}
     arms = [arm.name for arm in campaign.every_arm]
     budget, last = Budget(None), max(block for _, block in turns)
+    slow = set()
     for arm in arms:
         calibration = turns[campaign.calibrating_arm(arm), 0]
+        slow |= {*plan.find_slow(calibration, campaign.warmup_s)}
         budget.expect(arm, durations.predict_costs(campaign, calibration))
     for block in range(last):
         left = [(arm, after) for arm in arms for after in range(block + 1, last + 1)]
-        took = sum(container_seconds(turns[turn]) for turn in left)
-        needed = budget.need_s((arm, plan.awake_cells(campaign, arm, b)) for arm, b in left)
+        took = sum(
+            container_seconds(turns[turn])
+            - sum(
+                cell.spent_s.get("check", 0.0)
+                if cell.id not in slow
+                else sum(cell.spent_s.values())
+                for cell in turns[turn].cells
+            )
+            for turn in left
+        )
+        needed = budget.need_s(
+            (arm, [c for c in plan.awake_cells(campaign, arm, b) if c.id not in slow])
+            for arm, b in left
+        )
         assert needed == pytest.approx(took, rel=0.1)
         for arm in arms:
             budget.expect(arm, durations.find_costs(turns[arm, block + 1]))
+
+
+@pytest.mark.parametrize(
+    ("call_s", "status", "block_s"),
+    [
+        # The first call, which was the calibration's warm-up, is a block's; then three samples, or one.
+        (0.5, FIRST_CALL, 0.5 + 1.5),
+        (9.0, FIRST_CALL, 9.0 + 9.0),
+        # Slow beside the calibration's warm-up time, and not beside the profile's: it is warmed up, too.
+        (0.2, FIRST_CALL, 0.2 + 0.3 + 0.7),
+        # Its first call is booked as such, and was so in every block.
+        (0.2, "time", 0.3 + 0.7),
+    ],
+)
+def test_the_prediction_knows_a_slow_cells_first_call(
+    call_s: float, status: str, block_s: float
+) -> None:
+    (slow,) = make_cells("slow")
+    made = make_campaign(cells=[slow], warmup_s=0.3, measure_s=0.7)
+    ended = end(
+        slow,
+        container="a",
+        spent_s={"prepare": 0.5, "calibrate": 0.001, "warmup": call_s, "measure": 3 * call_s},
+        samples_s=[call_s] * 3,
+        calls_per_sample=1,
+        first_call_s=call_s,
+        warmup_status=status,
+    )
+    document = calibrate(made, [ended], seconds=120.0)
+    costs = durations.predict_costs(made, document)
+    assert costs.add_up([slow]) == pytest.approx(120.0 - 4 * call_s - 0.001 + block_s)
+
+
+def test_a_full_check_is_not_expected_again() -> None:
+    full, brief = make_cells("full", "brief")
+    check = Check(what="a sum", value=42.0, tolerance=1e-6)
+    spent = {"measure": 1.0, "check": 0.5}
+    document = calibrate(
+        make_campaign(cells=[full, brief]),
+        [
+            end(full, container="a", spent_s=spent, check=check),
+            end(brief, container="a", spent_s=spent, check=replace(check, brief=True)),
+        ],
+    )
+    assert durations.find_costs(document).cells == {full.id: 1.0, brief.id: 1.5}
 
 
 @pytest.mark.parametrize(
