@@ -68,8 +68,9 @@ def assess(
 
     Each family of ``ratios`` stands with the chance of any false verdict in it.
 
-    A ratio is precise where its 95 % CI is narrow, or lies within what is equivalent, or is clear; the value
-    of a cell without a ratio where it is narrow.  Each by the larger of the cell's own spread and what its
+    A ratio is precise where its 95 % CI is narrow, or lies within what is equivalent, or is clear; beyond the
+    margin only with a verdict that names a winner, whichever.  The value of a cell without a ratio is where
+    it is narrow.  Each by the larger of the cell's own spread and what its
     family makes of it, since of many cells some have next to no spread in a few blocks, by chance, and
     these would be the ones to rest.  What is not precise is wanted in ``fewest`` blocks; a ratio also in
     more, where these are likely to make it precise, or to decide it.
@@ -110,12 +111,15 @@ def _count_for_ratio(ratio: Ratio, most: int, level: float) -> int | None:
         return FEWEST - ratio.n if distance > math.log(FAR) else None
 
     def is_enough(reach: float, n: int) -> bool:
+        t = distance * find_quantile(n - 1, CONFIDENCE) / reach if reach else math.inf
+        p = ratio.p if n == ratio.n else 2 * float(special.stdtr(n - 1, -t))
+        names_winner = p is not None and p < level
         if distance - reach > math.log(CLEAR if n > FEWEST else FAR):
-            t = distance * find_quantile(n - 1, CONFIDENCE) / reach if reach else math.inf
-            p = ratio.p if n == ratio.n else 2 * float(special.stdtr(n - 1, -t))
-            return p is not None and p < level
-        is_near = distance + reach < math.log1p(EQUIVALENCE)
-        return n > FEWEST and (is_near or reach <= math.log1p(NARROW))
+            return names_winner
+        is_narrow = n > FEWEST and reach <= math.log1p(NARROW)
+        if distance > math.log1p(MARGIN):  # more blocks could still name a winner
+            return is_narrow and names_winner
+        return is_narrow or (n > FEWEST and distance + reach < math.log1p(EQUIVALENCE))
 
     more = _count_more(ratio, most, is_enough)
     if more is None:
