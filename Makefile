@@ -64,7 +64,7 @@ clean: ## remove what this project made: containers, images, volumes by label, a
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^#: / { print (n++ ? "\n" : "") substr($$0, 4) ":" } /^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo; echo "Variables of make bench, as in make bench PROFILE=quick (docs/guide.md says what each means):"; echo "  $(BENCH)"
+	@echo; echo "Variables of make bench, as in make bench PROFILE=verdict (docs/guide.md says what each means):"; echo "  $(BENCH)"
 	@echo; echo "Of make why, as in make why SCRIPT=train.py:"; echo "  $(WHY)"
 
 #: For an evaluation, and for many machines

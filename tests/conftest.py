@@ -46,6 +46,8 @@ FOLDERS = {
 FILES = {
     **dict.fromkeys(("test_page", "test_structure", "test_tasks")),
     "test_nvml_binding": None,
+    "test_resting": None,
+    "test_replay": None,
     "test_gpu_containers": "gpu_containers",
     "test_gpu_containers_failing": "gpu_containers",
 }

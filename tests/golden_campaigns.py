@@ -35,7 +35,7 @@ def make_two_arms() -> Made:
 
 
 def make_one_arm() -> Made:
-    """The CPU alone, without a container, in two blocks of the quick profile."""
+    """The CPU alone, without a container, in two blocks of a profile of earlier suites."""
     cells = [cell for cell in synthetic.make_cells() if cell.scenario == "matmul"][:3]
     campaign = synthetic.make_campaign(arms=["cpu"], blocks=2, cells=cells, profile="quick")
     campaign = replace(campaign, not_run={"cuda": "this machine has no NVIDIA GPU"})

@@ -60,7 +60,7 @@ def validator() -> jsonschema.Draft202012Validator:
 def test_the_schema_fits_what_a_campaign_writes(
     tmp_path: Path, validator: jsonschema.Draft202012Validator, suite_identity: SuiteIdentity
 ) -> None:
-    stage = Stage(tmp_path, worker=Worker(), looks=[(0, 0, True)])
+    stage = Stage(tmp_path, worker=Worker())
     stage.run(campaign=plan_campaign(Options(profile="smoke", seed=1), CPU, scenarios.cells()))
     written = sorted(stage.folder.glob("*.json"))
     assert [path.name for path in written] == ["campaign.json", "cpu-00.json", "cpu-01.json"]

@@ -248,7 +248,7 @@ def make_campaigns() -> list[LoadedCampaign]:
         ),
         make(excluded={"cuda": {STEP: Excluded(outcome="failed", reason="x")}}, change=drop(STEP)),
         keep_cpu(make(change=drop(STEP))),
-        make(profile="quick"),
+        make(profile="smoke"),
         in_blocks(*[it_broke] * 6),
         make(change=lambda document: it_broke(document) if is_on_one_arm(document) else document),
         in_blocks(*[hurry(1e-9)] * 6, cells=[COPY, CALL, SMALL, CHAIN, SUM, PRODUCT]),

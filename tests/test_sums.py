@@ -20,7 +20,6 @@ WHOLE: dict[str, tuple[str, ...]] = {
         "freedom for _, freedom in spreads.values()",
         "len(logs) - 1 for _, logs in groups",
     ),
-    "analysis/statistics/stopping.py": ("precise",),
     "analysis/causes/plain_cell.py": ("labelled",),
     "host/gpu/nvml.py": ("for i in", "nvmlDeviceGetRemappedRows"),
     "host/telemetry/sampler.py": ("counts",),
@@ -37,6 +36,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "worker/scenario/scratch.py": ("page & 1 for page in residency",),
     "worker/scenarios/scripts/posted/dataset.py": ("traces.values()",),
     "worker/scenarios/scripts/posted/slices.py": ("traces.values()",),
+    "worker/scenarios/mlp/networks.py": ("array.nbytes",),
     "worker/scenarios/mlp/train.py": ("sizes",),
 }
 """What else is whole, by file, or of what nothing but its being finite is asked (``codec.py``)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -38,7 +39,8 @@ from suite.analysis.campaign.environment import (
 from suite.analysis.campaign.family_means import find_means
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.slow_invocations import find_odd
-from suite.analysis.campaign.summarise import CellSummary, Summary, summarise
+from suite.analysis.campaign.stopping import SLOW_S, Precision, assess
+from suite.analysis.campaign.summarise import CellSummary, Summary, find_rested, summarise
 from suite.analysis.campaign.telemetry import find_cost
 from suite.analysis.campaign.time_spent import add_up, find_deaths
 from suite.analysis.campaign.verdicts import find_excess, find_floor
@@ -50,6 +52,7 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import SCHEMA, Analysis, Plan, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis, tell_verdict
+from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Estimate, Verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.result.why import Answer
 from suite.analysis.several.cells import compare_cells
@@ -58,7 +61,6 @@ from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.several.recheck import hash_samples
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
-from suite.analysis.statistics.stopping import Precision, assess
 from suite.analysis.why.answer import answer
 from suite.errors import UsageError
 from suite.model import Document
@@ -167,19 +169,59 @@ def accept_folder(
     return judge_campaign(sheet, selection, hash_samples(loaded), bases)
 
 
-def look(folder: Path) -> Precision:
-    """The precision of a campaign so far, for stopping: sees intervals and no verdict.
+def look(folder: Path, block: int, *, fewest: int, most: int) -> Precision:
+    """The precision of a campaign after a block, as `assess` has it; block 0: as if its calibration counted.
 
     Raises:
         DocumentError: as `analyse_folder`.
     """
-    return assess(
-        (
-            [result.estimate for result in cell.arms.values() if result.estimate],
-            [compared.ratio for compared in cell.comparisons.values() if compared.ratio],
-        )
-        for cell in summarise(load_campaign(folder)).cells
+    loaded = load_campaign(folder)
+    return find_precision(
+        loaded if block else take_calibration(loaded) or loaded, block, fewest=fewest, most=most
     )
+
+
+def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int) -> Precision:
+    """The same of a loaded campaign."""
+    ratios: dict[tuple[str, float], dict[str, Estimate]] = {}
+    values: dict[object, dict[str, Estimate]] = {}
+    for cell in summarise(loaded).cells:
+        name, is_work = cell.cell.id, cell.cell.role == "work"
+        chance = WORK_LEVEL if is_work else OTHER_LEVEL
+        for arm, compared in cell.comparisons.items():
+            if compared.ratio:
+                ratios.setdefault((arm, chance), {})[name] = compared.ratio
+        for arm, result in cell.arms.items():
+            if result.estimate:
+                slow = result.estimate.value > SLOW_S
+                kind = arm, is_work, slow, cell.cell.one_shot
+                values.setdefault(kind, {})[name] = result.estimate
+    families = [(chance, family) for (_, chance), family in ratios.items()]
+    return assess(families, [*values.values()], block=block, fewest=fewest, most=most)
+
+
+def look_early(folder: Path) -> Analysis:
+    """The analysis of a campaign so far, by the sequential rule whatever its profile.
+
+    Raises:
+        DocumentError: as `analyse_folder`.
+    """
+    return analyse(replace(load_campaign(folder), early=True))
+
+
+def count_held(analysis: Analysis) -> tuple[int, int]:
+    """How many answers hold, and how many are asked for: who wins each cell that is asked about, and the main
+    cause of each that the GPU loses; none of a number that is INVALID, which no block mends."""
+    verdicts = [
+        verdict
+        for cell in analysis.asked
+        for verdict in cell.verdicts.values()
+        if isinstance(verdict, Verdict) and verdict.name != "INVALID"
+    ]
+    losses = [cell.standing for cell in analysis.asked if cell.lost]
+    held = sum(verdict.name != "INCONCLUSIVE" for verdict in verdicts)
+    held += sum(standing is not None and not standing.open for standing in losses)
+    return held, len(verdicts) + len(losses)
 
 
 def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
@@ -236,7 +278,10 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         schema=SCHEMA,
         suite=campaign.suite,
         analysed_by=__version__,
-        campaign=Plan(**share_fields(campaign, Plan) | {"folder": summary.loaded.folder}),
+        campaign=Plan(
+            **share_fields(campaign, Plan)
+            | {"folder": summary.loaded.folder, "rested": find_rested(summary)}
+        ),
         machine=find_machine(summary.loaded),
         arms=arms,
         cpu=index.cpu,
@@ -244,6 +289,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         flags=(*summary.flags, *find_unsound(loaded)),
         troubled=_is_troubled(summary) or any(kept.outcome == "failed" for kept in sustained),
         margin=summary.margin,
+        share=summary.share,
         noise_floor=find_floor(twins),
         noise_unexplained=find_excess(twins),
         cells=cells,

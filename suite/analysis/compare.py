@@ -99,6 +99,7 @@ def compare_pairs(
     unpaired: Test | None = None,
     refused: Mapping[Key, Flag] | None = None,
     beside: Mapping[Key, tuple[Flag, ...]] | None = None,
+    share: float | None = None,
 ) -> dict[Key, Comparison]:
     """One family of comparisons, by key: of each the base's rows and the other's.
 
@@ -114,6 +115,7 @@ def compare_pairs(
         unpaired: the test where nothing is paired; None: `find_welch_ratio`.
         refused: why some must not be compared.
         beside: flags that stand beside some of the ratios.
+        share: what of every level this look may spend, as `find_share` has it; None: all.
     """
     test = unpaired or find_welch_ratio
     spreads: dict[Key, Spread] = {}
@@ -151,6 +153,7 @@ def compare_pairs(
         margin=margin,
         paired=paired,
         spreads=spreads,
+        share=share,
     )
     return {
         key: set_down(
@@ -173,14 +176,15 @@ def _judge_families(
     margin: float | Mapping[Key, float],
     paired: bool,
     spreads: Mapping[Key, Spread],
+    share: float | None,
 ) -> dict[Key, Verdict | Flag]:
     """The verdict of each, or the flag that says why there is none."""
     ratios = {key: ratio for key, ratio in found.items() if isinstance(ratio, Ratio)}
     families = [(ratios, level)]
     if level is None:
         families = [
-            ({key: ratio for key, ratio in ratios.items() if (key in work) == is_work}, share)
-            for is_work, share in ((True, WORK_LEVEL), (False, OTHER_LEVEL))
+            ({key: ratio for key, ratio in ratios.items() if (key in work) == is_work}, own)
+            for is_work, own in ((True, WORK_LEVEL), (False, OTHER_LEVEL))
         ]
     judged: dict[Key, Verdict] = {}
     for family, chance in () if without_verdicts else families:
@@ -191,6 +195,7 @@ def _judge_families(
             level=chance or LEVEL,
             paired=paired,
             spreads=spreads,
+            share=share,
         )
     absent = {key: _explain_absence(ratio, without_verdicts) for key, ratio in found.items()}
     return {**absent, **judged}
@@ -314,8 +319,10 @@ def find_mean_ratio(
     Without gaps ``w[c]`` is ``1 / C`` and ``m[b]`` the mean over cells of ``d[c, b]``.  So the cells of a
     block, which share its machine's mood, are one observation, and a block that lacks cells does not stand
     out by their ratios (``m[b]`` is the estimator's influence function, scaled so that a cell's own variance
-    has ``B_c - 1`` degrees of freedom).  What is not paired is averaged so on each side, and the interval
-    is Welch's.  Fleming and Wallace 1986 on why ratios have a geometric mean.
+    has ``B_c - 1`` degrees of freedom).  Where the blocks' weights ``W[b] = Σ_(c with a pair in b) w[c]``
+    differ, as where cells rested, Student's t has Satterthwaite's ``(Σ W[b]²)² / Σ W[b]⁴ - 1`` degrees of
+    freedom instead.  What is not paired is averaged so on each side, and the interval is Welch's.  Fleming
+    and Wallace 1986 on why ratios have a geometric mean.
 
     It says nothing of other cells than these, and has no p-value.  There is no interval where a cell has
     under three values on a side (pairs), since nobody knows its spread.  None: there are no cells.
@@ -330,7 +337,7 @@ def find_mean_ratio(
             side.append({block: of[block] for block in of if block in common or not paired})
     if not sides[0]:
         return None
-    base, other = map(_average, sides)
+    (base, freedom), (other, other_freedom) = map(_average, sides)
     mean = (
         find_paired_ratio(base, other)
         if paired
@@ -339,12 +346,25 @@ def find_mean_ratio(
     fewest = min(len(of) for side in sides for of in side)
     if mean and fewest < FEWEST:
         return _make_ratio(Moments(mean=math.log(mean.value), error=0.0, freedom=0.0), fewest)
-    return mean and structs.replace(mean, p=None)
+    return mean and structs.replace(_stretch(mean, min(freedom, other_freedom)), p=None)
 
 
-def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
+def _stretch(ratio: Ratio, freedom: float) -> Ratio:
+    """A ratio of whose spread no more is known than by so many degrees of freedom."""
+    ends: dict[str, float] = {}
+    for level, low, high in ((CONFIDENCE, "low", "high"), (INNER, "inner_low", "inner_high")):
+        end = getattr(ratio, high)
+        if end is None or freedom >= ratio.n - 1:
+            continue
+        times = find_quantile(freedom, level) / find_quantile(ratio.n - 1, level)
+        half = times * math.log(end / ratio.value)
+        ends |= {low: ratio.value * math.exp(-half), high: ratio.value * math.exp(half)}
+    return structs.replace(ratio, **ends)
+
+
+def _average(cells: Sequence[Mapping[int, float]]) -> tuple[dict[int, float], float]:
     """By block what it says of the geometric mean over the cells, of whose values by block this is the mean:
-    exp(m[b]) of `find_mean_ratio`, of one side."""
+    exp(m[b]) of `find_mean_ratio`, of one side.  And by how many degrees of freedom its spread is known."""
     logs = [{block: math.log(value) for block, value in of.items()} for of in cells]
     means = [math.fsum(of.values()) / len(of) for of in logs]
     blocks = sorted({block for of in logs for block in of})
@@ -353,17 +373,19 @@ def _average(cells: Sequence[Mapping[int, float]]) -> dict[int, float]:
         n / (len(of) * len(cells)) * math.sqrt((n - 1) * len(of) / (n * max(len(of) - 1, 1)))
         for of in logs
     ]
-    return {
-        block: math.exp(
-            mean
-            + math.fsum(
-                weight * (of[block] - own)
-                for of, own, weight in zip(logs, means, weights, strict=True)
-                if block in of
-            )
-        )
-        for block in blocks
-    }
+    average, squares = {}, []
+    for block in blocks:
+        there = [
+            (weight, weight * (of[block] - own))
+            for of, own, weight in zip(logs, means, weights, strict=True)
+            if block in of
+        ]
+        average[block] = math.exp(mean + math.fsum(off for _, off in there))
+        squares.append(math.fsum(weight for weight, _ in there) ** 2)
+    if all(len(of) == n for of in logs):
+        return average, n - 1
+    freedom = math.fsum(squares) ** 2 / math.fsum(square * square for square in squares) - 1
+    return average, max(1.0, freedom)
 
 
 def find_common_ratios(
@@ -460,6 +482,7 @@ def judge(
     level: float = LEVEL,
     paired: bool = True,
     spreads: Mapping[Key, Spread] | None = None,
+    share: float | None = None,
 ) -> dict[Key, Verdict]:
     """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value.
 
@@ -468,12 +491,15 @@ def judge(
     ``margin`` is what a difference must exceed, the larger of 2 % and what the campaign's twins show
     beyond their own intervals; ``level`` is the chance of any false FASTER or SLOWER in the family;
     ``invalid`` gives the flags of cells whose numbers must not be judged, and ``spreads`` what is behind
-    ratios that are not of pairs.
+    ratios that are not of pairs.  ``share`` is what one of several looks spends of the level, and of that of
+    EQUIVALENT; few pairs then borrow degrees of freedom from their family.
     Cells with fewer than three pairs have no verdict and are left out.
     """
     sound = {key: ratio for key, ratio in ratios.items() if key not in invalid}
     if paired:
-        sound = widen_by_family(sound)
+        sound = widen_by_family(sound, lends=share is not None)
+    if share is not None:
+        level, sound = share * level, {key: _spend(ratio, share) for key, ratio in sound.items()}
     tested = {key: ratio.p for key, ratio in sound.items() if ratio.p is not None}
     adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
     # What Holm asks of the next cell to be decided: the level over the number of those that are open.
@@ -489,6 +515,17 @@ def judge(
                 sound[key], adjusted.get(key), own, level, next_level=next_level, spread=spread
             )
     return verdicts
+
+
+def _spend(ratio: Ratio, share: float) -> Ratio:
+    """A paired ratio whose inner interval is wrong with so much of its chance alone."""
+    spread = find_spread(ratio)
+    if spread is None:
+        return ratio
+    confidence = 1 - share * (1 - INNER)
+    half = find_quantile(ratio.n - 1, confidence) * spread / math.sqrt(ratio.n)
+    ends = {"inner_low": ratio.value / math.exp(half), "inner_high": ratio.value * math.exp(half)}
+    return structs.replace(ratio, **ends)
 
 
 def is_beyond(ratio: float, margin: float) -> bool:
@@ -645,13 +682,17 @@ STEPS = 50
 """Newton's steps for the trigamma function's inverse at the most; it takes under ten."""
 
 
-def widen_by_family(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
+def widen_by_family(ratios: Mapping[Key, Ratio], *, lends: bool = False) -> dict[Key, Ratio]:
     """Widens each paired ratio whose spread is smaller than its family suggests; none gets narrower.
 
     Spreads are drawn towards what is usual among them, as in the moderated t test: variances are taken to
     come from a scaled inverse chi-squared distribution, whose scale and degrees of freedom the family
     tells (Smyth 2004, section 6.2; empirical Bayes).  The more alike they are, the further each is drawn.
     Ratios without a spread, and all where under three have one, stay as they are.
+    ``lends``: the family lends each ratio degrees of freedom, as many as it has itself at most, so that its
+    p-value can be smaller than by these alone; by the larger of both spreads all the same.  All that the
+    moderated test would lend is too much where a family is of several kinds, or one is far noisier than the
+    rest: 5 of 37 campaigns without a difference had a false verdict.
     """
     spreads = {
         name: (own, ratio.n - 1) for name, ratio in ratios.items() if (own := find_spread(ratio))
@@ -665,9 +706,14 @@ def widen_by_family(ratios: Mapping[Key, Ratio]) -> dict[Key, Ratio]:
     wider = {}
     for name, (own, freedom) in spreads.items():
         variance = (weight * scale + freedom * own * own) / (weight + freedom)
+        certainty = min(weight + freedom, most)
         if variance > own * own:
-            certainty = min(weight + freedom, most)
             wider[name] = _widen(ratios[name], math.sqrt(variance / (freedom + 1)), certainty)
+        if lends:
+            error = math.sqrt(max(variance, own * own) / (freedom + 1))
+            lent = min(certainty, 2 * freedom)
+            p = 2 * float(special.stdtr(lent, -abs(math.log(ratios[name].value)) / error))
+            wider[name] = structs.replace(wider.get(name, ratios[name]), p=p)
     return {**ratios, **wider}
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-ProfileName = Literal["smoke", "quick", "standard", "full", "why"]
-"""``why`` is no profile of the suite's cells, but of runs of a person's script (`suite.model.why`)."""
+ProfileName = Literal["quick", "smoke", "verdict", "standard", "full", "why"]
+"""``quick`` is read in earlier campaigns alone.  ``why`` is no profile of the suite's cells, but of runs of a
+person's script (`suite.model.why`)."""
 
-PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)[:-1]
+PROFILES: tuple[ProfileName, ...] = get_args(ProfileName)[1:-1]
 
 Profiles = tuple[ProfileName, ...]
 """The profiles that hold a cell: mostly one of them, and all that are larger."""
 
-SMOKE: Profiles = ("smoke", "quick", "standard", "full")
-QUICK: Profiles = ("quick", "standard", "full")
+SMOKE: Profiles = ("smoke", "verdict", "standard", "full")
+VERDICT: Profiles = ("verdict", "standard", "full")
 STANDARD: Profiles = ("standard", "full")
 FULL: Profiles = ("full",)
 
-NOT_QUICK: Profiles = ("smoke", "standard", "full")
-"""Of what the smoke profile has only so that every path runs."""
+NOT_VERDICT: Profiles = ("smoke", "standard", "full")
+"""Of what no sentence of a first verdict needs, and smoke has so that every path runs."""
 
 Role = Literal["work", "input", "overhead", "control", "reference", "sustained"]
 """What a cell is in the suite for: ``work`` that somebody wants done; ``input``: a pipeline, with a model
@@ -90,8 +91,15 @@ EFFECTS: tuple[Effect, ...] = get_args(Effect)
 Removed = Literal["overhead", "transfer", "fallback", "start-up"]
 """The cause that a step of a waterfall takes away."""
 
-WITH_VERDICTS: tuple[ProfileName, ...] = ("standard", "full")
-"""The profiles whose campaigns carry controls and give verdicts; those of the others are provisional."""
+WITH_VERDICTS: tuple[ProfileName, ...] = ("verdict", "standard", "full")
+"""The profiles whose campaigns give verdicts; those of the others are provisional."""
+
+SEQUENTIAL: tuple[ProfileName, ...] = ("verdict",)
+"""Of these the ones that look after every block and end as soon as they know enough; their first block
+calibrates."""
+
+WITH_CONTROLS: tuple[ProfileName, ...] = ("standard", "full")
+"""The others, which nothing that they find ends: they have time for control invocations."""
 
 LONG_BUDGETS = 4.0
 """Cells that people asked about have so many times the profile's budget."""
@@ -101,3 +109,12 @@ CALLS_CAP = 100_000
 
 CALLS_MARGIN = 1.2
 """K is this much larger than the calibration needs, because a later process can be faster."""
+
+LEAST_SAMPLES = 3
+"""A cell's samples are so many at least, unless one call takes longer than the measuring time: then one."""
+
+
+def is_slow(call_s: float, warmup_s: float) -> bool:
+    """Whether a call takes longer than the warm-up time, so that the first one warms up; without any warm-up
+    (``warmup_s`` 0) none does."""
+    return 0 < warmup_s < call_s

@@ -15,7 +15,7 @@ from suite.analysis.documents.tools import (
     Output,
     recognise,
 )
-from suite.cells.traits import WITH_VERDICTS
+from suite.cells.traits import WITH_CONTROLS
 from suite.cli.receipts.hiding import keep_output, keep_words
 from suite.codec import Malformed
 from suite.errors import CrossoverError, UsageError
@@ -103,14 +103,14 @@ def keep_here(
     """Runs what of the tools is here, and keeps what they print, or why they print nothing.
 
     Only where an arm has a GPU, and that is proven to be this machine's; those that take a minute only where
-    the profile gives verdicts, and nobody ``named`` a file of theirs.  ``asked`` is the value of GPU.
+    the profile has time for controls, and nobody ``named`` a file of theirs.  ``asked`` is the value of GPU.
     """
     if engine.is_here is not True or not any(drawn.arm(name).gpu for name in drawn.arms):
         return
     # An instance (MIG) has no number of its own.
     gpu = None if asked == ALL_GPUS else (asked or FIRST).partition(":")[0]
     endings = dict(FILES.values())
-    without = {*named} & {*LONG} if drawn.profile in WITH_VERDICTS else LONG
+    without = {*named} & {*LONG} if drawn.profile in WITH_CONTROLS else LONG
     for stem, content, trouble in run_tools(gpu, without, say):
         try:
             files = {f"{stem}.{endings[stem]}": keep_output(recognise(content))}

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.analysis.analyse import look, look_first, look_for_odd, study
+from suite.analysis.analyse import (
+    count_held,
+    look,
+    look_early,
+    look_first,
+    look_for_odd,
+    study,
+)
 from suite.analysis.campaign.validity import asks_for_repeat
-from suite.analysis.documents.read import load_campaign
+from suite.analysis.documents.read import load_campaign, load_plan
 from suite.analysis.documents.telemetry import join_document
+from suite.analysis.result.numbers import FEWEST
+from suite.cells.traits import SEQUENTIAL, WITH_VERDICTS
 from suite.cli.engines import check_custom, open_engine, settle_custom, settle_gpu
 from suite.cli.fleet.end import leave_end
 from suite.cli.keep_tools import keep_here, keep_named, read_named
@@ -22,6 +31,7 @@ from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
+from suite.host.campaign.plan import PROFILES
 from suite.host.campaign.recorder import Means
 from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
@@ -32,6 +42,7 @@ from suite.host.provision.resources import count_bindable
 from suite.host.provision.sbom import name_bill, write_bill
 from suite.host.telemetry.observer import make_observer
 from suite.model import PLAN, Campaign, Document, Image, name_kind
+from suite.report.pages.brief import compose_look
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import FOLDER, POSSIBLE_FILES
 from suite.report.produce import Report, build_report, draw
@@ -39,6 +50,9 @@ from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
 ROOT = SUITE.parent
+
+LOOK_LINES = 6
+"""Lines at most of what holds after a block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +205,10 @@ def run_campaign(
     """
     store.write_plan(drawn)  # first: a folder without its plan is none to go on with
     options, terminal = here.options, here.terminal
+    profile, budget_s = PROFILES.get(drawn.profile), options.budget_s
+    least_blocks = 0
+    if budget_s is None and profile is not None and profile.limit_s is not None:
+        budget_s, least_blocks = profile.limit_s, profile.blocks
     bills = {name_bill(name): write_bill(name, image) for name, image in images.items()}
     if (lock := options.requirements) is not None:
         image = replace(next(iter(images.values())), lock=lock_identity(lock))
@@ -201,8 +219,8 @@ def run_campaign(
         keep_here(store, here.engine, drawn, options.gpu, named=named, say=terminal.say)
     hooks = AnalysisHooks(
         # Pictures take seconds, which the campaign would pay for after every block.
-        build_reports=lambda: write_reports(store, pictures=False),
-        interim_look=lambda: _look(store),
+        build_reports=lambda: _report_block(store, terminal.say),
+        look=lambda block, most: _look(store, drawn, block, most),
         disturbed=_word_disturbance,
         find_odd=lambda: look_for_odd(store.folder),
         check_calibration=lambda: _tell_first(store, terminal.say, stop=options.stop_if_unsound),
@@ -213,7 +231,8 @@ def run_campaign(
         arms=arms,
         images=images,
         cpus=options.cpus,
-        budget_s=options.budget_s,
+        budget_s=budget_s,
+        least_blocks=least_blocks,
         listener=terminal,
         observe=make_observer(here.engine, options.telemetry),
     )
@@ -259,9 +278,29 @@ def conclude(store: Store) -> int:
     return leave_end(1 if report.analysis.troubled else 0)
 
 
-def _look(store: Store) -> tuple[int, int, bool]:
-    precision = look(store.folder)
-    return precision.precise, precision.cells, precision.enough
+def _report_block(store: Store, say: Say) -> None:
+    """After a block: the report of what there is by then, and, as long as more can come, in a few lines what
+    holds of it already by the sequential rule."""
+    write_reports(store, pictures=False)
+    drawn = load_plan(store.folder)
+    most = drawn.most_blocks or drawn.blocks
+    over = drawn.blocks if drawn.profile not in SEQUENTIAL else most
+    if drawn.profile in WITH_VERDICTS and FEWEST <= len(drawn.prediction.corrected_s) < over:
+        page = compose_look(look_early(store.folder), most)
+        for line in filter(None, render_lines(page, LOOK_LINES).splitlines()):
+            say(line)
+
+
+def _look(
+    store: Store, drawn: Campaign, block: int, most: int
+) -> tuple[int, int, Mapping[str, int]]:
+    if drawn.profile in SEQUENTIAL:
+        held, asked = count_held(look_early(store.folder)) if block else (0, 1)
+        wanted = max(FEWEST, block if held == asked else block + 1)
+        return held, asked, {cell.id: wanted for cell in drawn.cells}
+    fewest = PROFILES[drawn.profile].blocks
+    precision = look(store.folder, block, fewest=fewest, most=most)
+    return len(precision.precise), len(precision.wanted), precision.wanted
 
 
 def shown(folder: Path) -> str:

@@ -67,17 +67,19 @@ class Campaign:
     """The plan of a campaign, fixed before its first block, and how far it has come.
 
     ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
+    ``slow`` has the seconds of a call by arm and cell where it took longer there than the warm-up time.
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine, cpus,
     telemetry, the type of the machine as a person states it, gpu and local_python (a UUID and a path as
     hashes), base_image, cuda_image (with its registry's digest).  ``controls`` are the ids of the cells that
-    the control invocations run, none in profiles that have no controls.  ``blocks`` can grow up to
-    ``most_blocks`` when a look finds the intervals too wide; ``looks`` holds what each look saw.  ``again``
-    lists the blocks that are measured again, in the order in which that was decided.  ``rechecks`` names the
-    campaign of which this one measures some cells again, ``calibrated_by`` the one that found K for this
-    one, which then has no calibration.
+    the control invocations run, none in profiles that have no controls.
+    Where there are ``most_blocks``, a look after each block from the third on says which cells rest, and with
+    that how many ``blocks`` there are to be; ``looks`` holds what each saw.  None: all cells are in all
+    blocks.  ``again`` lists the blocks that are measured again, in the order in which that was decided.
+    ``rechecks`` names the campaign of which this one measures some cells again, ``calibrated_by`` the one
+    that found K for this one, which then has no calibration: itself where its first block finds it.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.  ``sustained`` are no cells that are compared (None: none).
     """
@@ -97,6 +99,7 @@ class Campaign:
     measure_s: Seconds
     budget_s: Seconds
     calls: dict[str, dict[str, Annotated[int, RANGES["calls"]]]] = field(default_factory=dict)
+    slow: dict[str, dict[str, CallSeconds]] = field(default_factory=dict)
     excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
     not_run: dict[str, str] = field(default_factory=dict)
     command: str = ""
@@ -119,6 +122,12 @@ class Campaign:
         """The cells that are compared, and those that are kept going."""
         return [*self.cells, *(self.sustained.cells if self.sustained else ())]
 
+    @property
+    def calibration(self) -> int:
+        """The block that finds K, if one does: 1, which counts as any other; or 0, which counts for nothing
+        else."""
+        return 1 if self.calibrated_by == self.id else 0
+
     def arm(self, name: str) -> Arm:
         """The arm of that name, one of the plan's or of its controls'.
 
@@ -140,6 +149,11 @@ class Campaign:
         """The first repeat of a block's invocations that can count."""
         return max((again.repeat for again in self.again if again.block == block), default=0)
 
+    def resting(self, block: int) -> list[str]:
+        """The cells that are not measured in a block, by the last look before it."""
+        before = (look.resting for look in reversed(self.looks) if look.block < block)
+        return next(before, [])
+
     def has_turn(self, arm: str, block: int) -> bool:  # noqa: ARG002  of an inquiry each block differs
         """Whether an arm that is compared is to run in a block."""
         return arm not in self.not_run
@@ -160,12 +174,14 @@ class Campaign:
 
 @dataclass(frozen=True, kw_only=True)
 class InterimLook:
-    """What a look after a block saw: how many of the cells with numbers were known well enough."""
+    """What a look after a block saw: how many of the cells with numbers were known well enough, and whether
+    more blocks would be of no use.  The ``resting`` are in no block after it, until the next look."""
 
     block: int
     precise: int
     cells: int
     enough: bool
+    resting: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

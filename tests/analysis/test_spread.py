@@ -93,3 +93,30 @@ def test_a_table_without_a_difference_has_a_false_verdict_in_under_a_twentieth(h
         names = {one.name for one in judge(family, margin=0.02, invalid={}).values()}
         hits += bool(names & {"FASTER", "SLOWER"})
     assert Rate(hits=hits, tries=tables).is_at_most(0.05)
+
+
+def test_what_a_family_lends_a_ratio_is_as_much_as_it_has_and_no_narrower_spread() -> None:
+    family = draw_family([0.02] * 40, blocks=3)
+    fixed, lent = widen_by_family(family), widen_by_family(family, lends=True)
+    for name, own in family.items():
+        # The intervals are those of a fixed level.
+        assert (lent[name].low, lent[name].high) == (fixed[name].low, fixed[name].high)
+        spread = find_spread(fixed[name])
+        assert spread is not None
+        p = 2 * stats.t.sf(abs(math.log(own.value)) / (spread / math.sqrt(3)), 4)
+        assert lent[name].p == pytest.approx(p)
+    clear = {**family, "clear": make([0.28, 0.31, 0.29])}
+    assert judge(clear, margin=0.02, invalid={}, level=0.01)["clear"].name == "INCONCLUSIVE"
+    assert judge(clear, margin=0.02, invalid={}, level=0.01, share=1.0)["clear"].name == "SLOWER"
+    # Three that agree by chance are judged by what is usual all the same.
+    lucky = {**draw_family([0.1] * 40, blocks=3), "lucky": make([0.149, 0.15, 0.151])}
+    assert judge(lucky, margin=0.02, invalid={}, share=1.0)["lucky"].name == "INCONCLUSIVE"
+
+
+def test_a_look_spends_its_part_of_every_level() -> None:
+    near = {f"{n}": make([0.001 * n, 0.004, -0.004, 0.002]) for n in range(5)}
+    names = {
+        share: {v.name for v in judge(near, margin=0.02, invalid={}, share=share).values()}
+        for share in (1.0, 1e-6)
+    }
+    assert names == {1.0: {"EQUIVALENT"}, 1e-6: {"INCONCLUSIVE"}}

@@ -125,10 +125,11 @@ def test_the_report_tells_how_the_samples_went(tmp_path: Path, name: str, kind: 
 
 
 def test_a_look_sees_how_precise_a_campaign_is(folder: Path, tmp_path: Path) -> None:
-    assert look(folder).enough
+    assert len(look(folder, 10, fewest=5, most=20).precise) == 20
     noisy = replace(TYPICAL, between=0.1)
     other = synthetic.write_campaign(tmp_path, *make(noisy, blocks=5))
-    precision = look(other)
-    assert not precision.enough
+    precision = look(other, 5, fewest=5, most=10)
     # The ends of the sweep have a clear winner, which is all that more blocks could tell.
-    assert 0 < precision.precise < precision.cells == 20
+    assert 0 < len(precision.precise) < len(precision.wanted) == 20
+    assert {precision.wanted[name] for name in precision.precise} == {5}
+    assert max(precision.wanted.values()) == 10

@@ -124,11 +124,11 @@ def test_a_task_that_met_another_campaign_is_completed_by_a_new_job(
     hold_whole(checkout / "results" / "fleet" / name)
     assert tell(checkout)[:2] == (0, {name: ("whole", "")})
     # Over a whole folder another profile is refused, and told.
-    submit(cluster, checkout, worker, "--array=1-1", profile="quick")
+    submit(cluster, checkout, worker, "--array=1-1", profile="verdict")
     cluster.wait(lambda: not cluster.states())
     status, table, _ = tell(checkout)
     assert (status, table[name][0]) == (2, "whole, of PROFILE=smoke")
-    assert "PROFILE=quick would change it" in table[name][1]
+    assert "PROFILE=verdict would change it" in table[name][1]
 
 
 @pytest.fixture

@@ -234,7 +234,7 @@ def try_output(at: Path, draw: Random) -> None:
 
 
 OPTIONS = {
-    "--profile": ("smoke", "quick", "full"),
+    "--profile": ("smoke", "verdict", "full"),
     "--blocks": ("1", "99", "100", "1e3"),
     "--budget": ("90s", "20m", "1h30m", "1e9h", "-1s", "٣s"),
     "--arms": ("auto", "cpu cuda", "cuda-hidden,cpu", "cpu cpu"),

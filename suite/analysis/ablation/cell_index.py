@@ -36,7 +36,8 @@ class CellIndex:
     """The cells by id in the plan's order.
 
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
-    ``margin`` is what a difference must exceed to count, ``gives_verdicts`` whether the profile does.
+    ``margin`` is what a difference must exceed to count, ``gives_verdicts`` whether the profile does,
+    ``share`` what this look may spend of every level (None: all, and it is the only one).
     ``traces`` are the calibration's, by arm and cell.  ``table`` has the observations.
     """
 
@@ -47,6 +48,7 @@ class CellIndex:
     gpu: str | None
     margin: float
     gives_verdicts: bool
+    share: float | None
     traces: Mapping[str, Mapping[str, Trace]]
 
     def prices(self, price: OverheadName) -> list[CellSummary]:
@@ -197,6 +199,7 @@ def index_cells(summary: Summary) -> CellIndex:
         gpu=gpu.name if gpu else None,
         margin=summary.margin,
         gives_verdicts=plan.profile in WITH_VERDICTS,
+        share=summary.share,
         traces=traces,
     )
 

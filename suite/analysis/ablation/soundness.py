@@ -48,8 +48,12 @@ not: half of its lanes is how the slots of whole families of rented machines are
 
 
 def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
-    """The campaign as if its calibration were its first block; None: there is none, or a block was begun."""
-    begun = [document.invocation.block for document in loaded.every_document]
+    """The campaign as if its calibration were its first block; None: there is none, or a later block was
+    begun."""
+    begun = [
+        document.invocation.block > loaded.campaign.calibration
+        for document in loaded.every_document
+    ]
     # One that was cut off is made anew by who goes on.
     whole = [doc for doc in loaded.documents if doc.invocation.status == "complete"]
     if any(begun) or not whole:

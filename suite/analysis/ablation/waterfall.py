@@ -66,6 +66,7 @@ def find_naive_gaps(waterfalls: list[Waterfall], index: CellIndex) -> Iterator[F
         },
         margin=index.margin,
         level=OTHER_LEVEL,
+        share=index.share,
     )
     for place, (waterfall, rival, _) in enumerate(pairs):
         naive, fair = (compared[place, end] for end in _find_ends(waterfall))

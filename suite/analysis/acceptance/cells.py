@@ -30,7 +30,7 @@ from suite.analysis.result.several import list_failed
 from suite.analysis.several.cells import demand_comparable, find_refused
 from suite.analysis.several.eligibility import find_copies
 from suite.analysis.statistics.estimate import Moments, find_moments, find_spread
-from suite.cells.traits import WITH_VERDICTS
+from suite.cells.traits import WITH_CONTROLS
 from suite.errors import UsageError
 from suite.flags import pick
 
@@ -368,7 +368,7 @@ class Cells:
             if missing := pick(result.flags, "missing"):
                 return None, missing
         for analysis in analyses:
-            if analysis.campaign.profile not in WITH_VERDICTS:
+            if analysis.campaign.profile not in WITH_CONTROLS:
                 return cite("profile-provisional", profile=analysis.campaign.profile), ()
         for name, codes in list_failed(analyses).items():
             return cite("control-failed", campaign=name, controls=codes), ()

@@ -26,7 +26,7 @@ from suite.analysis.result.acceptance import Check
 from suite.analysis.result.campaign import Analysis, ExtraWork, Family
 from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, Estimate, cite
 from suite.analysis.statistics.estimate import CONFIDENCE, find_spread
-from suite.cells.traits import WITH_VERDICTS
+from suite.cells.traits import WITH_CONTROLS
 
 
 def judge_machine(analysis: Analysis) -> Check:
@@ -71,7 +71,7 @@ def judge_controls(analysis: Analysis) -> Check:
     wide = [control for control in every if control.answer == "too wide"]
     if every and not wide:
         return Check(answer="pass", found=found)
-    if every and analysis.campaign.profile not in WITH_VERDICTS:
+    if every and analysis.campaign.profile not in WITH_CONTROLS:
         reason = cite("profile-provisional", profile=analysis.campaign.profile)
         return Check(answer="undecided", reason=reason, found=found)
     if not every:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Mapping
 
 from suite.analysis.campaign.validity import MOST_SET_ASIDE
+from suite.analysis.result.numbers import FEWEST
 from suite.flags import Flag, raise_flag
 from suite.model import Document
 
@@ -81,13 +83,18 @@ def _find_paces(documents: Mapping[int, Document]) -> dict[int, float]:
         }
         for block, document in documents.items()
     }
-    common = set.intersection(*map(set, times.values()))
-    if len(common) < FEWEST_CELLS:
-        return {}
+    asked = Counter(cell.id for document in documents.values() for cell in document.cells)
+    timed = Counter(name for by_cell in times.values() for name in by_cell)
+    # Of a cell that rested in later blocks these hold nothing.
     usual = {
-        name: statistics.median(by_cell[name] for by_cell in times.values()) for name in common
+        name: statistics.median(by_cell[name] for by_cell in times.values() if name in by_cell)
+        for name, count in timed.items()
+        if count == asked[name] >= FEWEST
+    }
+    apart = {
+        block: [log - usual[name] for name, log in by_cell.items() if name in usual]
+        for block, by_cell in times.items()
     }
     return {
-        block: statistics.median(by_cell[name] - usual[name] for name in common)
-        for block, by_cell in times.items()
+        block: statistics.median(logs) for block, logs in apart.items() if len(logs) >= FEWEST_CELLS
     }

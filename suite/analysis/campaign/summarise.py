@@ -45,10 +45,11 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.observations import Observation, observe_cell
 from suite.analysis.result.arms import Health
-from suite.analysis.result.campaign import Controls
+from suite.analysis.result.campaign import Controls, Rested
 from suite.analysis.result.cells import Amount, ArmResult, Checked, Comparison
 from suite.analysis.result.numbers import Estimate, derive_rate
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.spending import find_share
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
 from suite.model import Campaign, CellResult, Document
@@ -104,9 +105,31 @@ class Summary:
         return find_margin(self.controls.twins)
 
     @property
+    def share(self) -> float | None:
+        """What this look spends of every level, as `find_share` has it."""
+        return _find_share(self.loaded)
+
+    @property
     def base(self) -> str:
         """The arm that the others are compared with: the plan's first."""
         return self.campaign.arms[0]
+
+
+def find_rested(summary: Summary) -> tuple[Rested, ...]:
+    """How many cells rested from which of the measured blocks on, wherever their number changes."""
+    measured = sorted({block for blocks in summary.counted.values() for block in blocks})
+    counts = [(block, len(summary.campaign.resting(block))) for block in measured]
+    before = [0, *(count for _, count in counts)]
+    return tuple(
+        Rested(block=block, cells=count)
+        for (block, count), last in zip(counts, before, strict=False)
+        if count != last
+    )
+
+
+def _find_share(loaded: LoadedCampaign) -> float | None:
+    last = max((document.invocation.block for document in loaded.documents), default=0)
+    return find_share(loaded.campaign, last, early=loaded.early)
 
 
 def summarise(loaded: LoadedCampaign) -> Summary:
@@ -175,6 +198,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             for arm, documents in take_counted(campaign, controls).items()
         },
         results=results,
+        share=_find_share(loaded),
     )
     return Summary(
         loaded=loaded,

@@ -29,6 +29,7 @@ def conclude(
     controls: Mapping[str, Table],
     *,
     results: Mapping[str, Mapping[str, Mapping[int, CellResult]]],
+    share: float | None = None,
 ) -> tuple[Controls, dict[str, dict[str, Comparison]]]:
     """What a campaign says about itself; and by arm, the first one excepted, and by cell its time over the
     first arm's, and what that means.
@@ -38,6 +39,7 @@ def conclude(
         table: the observations of its arms.
         controls: those of its control arms, by arm.
         results: by cell, arm and block, among what its documents have: where the work was seen.
+        share: what this look may spend of the levels; None: all.
     """
     arms = {arm: select(table, arm=arm) for arm in campaign.arms}
     twins = tuple(
@@ -47,7 +49,9 @@ def conclude(
     )
     margin = find_margin(twins)
     base, *others = campaign.arms
-    comparisons = {other: compare(arms[base], arms[other], margin=margin) for other in others}
+    comparisons = {
+        other: compare(arms[base], arms[other], margin=margin, share=share) for other in others
+    }
     checked = Controls(
         twins=twins,
         cuda_hidden=_find_hidden(campaign, arms, controls),

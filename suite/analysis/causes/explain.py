@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
 
 from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.ablation.overheads import ROUNDING
@@ -25,7 +25,7 @@ from suite.analysis.causes.ablate import ablate
 from suite.analysis.causes.parts import Compared, Part, mean_of, subtract
 from suite.analysis.causes.rules import RULES, cross_check, find_off_device_ops
 from suite.analysis.result.findings import Cause, Finding, RuleName, Standing
-from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.result.numbers import LEVEL, Evidence, cite
 from suite.analysis.statistics.estimate import estimate_difference
 from suite.cells.traits import OverheadName
 
@@ -78,6 +78,7 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
     )
     here = Compared(index=index, summary=summary, arms=(cpu, gpu) if loses else (gpu,))
     causes = tuple(sorted(_find_causes(here, lost), key=_rank))
+    is_open = index.share is not None and not _is_main(here, lost, causes[0], index.share)
     winner = find_winner(index, summary)
     # A price is no work for which one could choose a device.
     chosen = loses and winner is None and summary.cell.price is None and not summary.cell.on_cpu
@@ -101,8 +102,30 @@ def _explain(index: CellIndex, summary: CellSummary, cpu: str, gpu: str) -> Case
         and set(same) <= {False}
         and (True in wins or set(wins) == {False}),
         untried=untried,
+        open=is_open,
     )
     return standing, causes
+
+
+def _is_main(here: Compared, lost: Values, cause: Cause, share: float) -> bool:
+    """Whether a cause takes more than each other one, and than what no cause explains, by one-sided paired t
+    tests at the share of the level that this look may spend."""
+    if here.cell.price in IS:
+        return True
+    if cause.rule == "unknown" or here.cell.on_cpu:
+        return False
+    every = {rule: _add_up(own) for rule, own in _find_parts(here).items()}
+    # What the GPU makes up for explains no loss.
+    taken = {rule: own for rule, own in every.items() if mean_of(own) > 0}
+    rest = reduce(subtract, taken.values(), lost)
+    rivals = [rest, *(own for rule, own in taken.items() if rule != cause.rule)]
+    confidence = 1 - 2 * share * LEVEL
+    return cause.rule in taken and all(
+        (lead := estimate_difference(list(subtract(taken[cause.rule], other).values()), confidence))
+        and lead.low is not None
+        and lead.low > 0
+        for other in rivals
+    )
 
 
 def _find_causes(here: Compared, lost: Values) -> Iterator[Cause]:

@@ -96,7 +96,7 @@ def _judge(index: CellIndex, gains: Sequence[Finding]) -> Iterator[Finding]:
         place: scale_ratio(gain.number, 1 / min(max(gain.number.value, 1 / most), most))
         for place, gain in enumerate(gains)
     }
-    verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL)
+    verdicts = judge(beyond, margin=0.0, invalid={}, level=OTHER_LEVEL, share=index.share)
     # A verdict is about times, and a gain is the ratio of two the other way round.
     shown: Mapping[str, Shown] = {"SLOWER": "faster", "FASTER": "slower"}
     for place, gain in enumerate(gains):

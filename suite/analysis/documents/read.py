@@ -42,8 +42,9 @@ class LoadedCampaign:
 
     The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
     those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
-    ``calibration`` is the number of the block that calibrated: 1 where that is read as if it counted.
-    ``tools`` are what others' tools say of the machine.
+    ``calibration`` is the number of the block that calibrated: 1 where that counts, or is read as if it did.
+    ``tools`` are what others' tools say of the machine.  ``early``: it is read before its planned end, by the
+    sequential rule (`suite.analysis.statistics.spending`), whatever its profile.
     """
 
     folder: str
@@ -52,6 +53,7 @@ class LoadedCampaign:
     controls: list[Document] = field(default_factory=list)
     calibration: int = 0
     tools: tuple[Tool, ...] = ()
+    early: bool = False
 
     @property
     def every_document(self) -> list[Document]:
@@ -89,6 +91,7 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         campaign=plan,
         documents=[document for document in documents if document.invocation.arm in plan.arms],
         controls=[document for document in documents if document.invocation.arm in controls],
+        calibration=plan.calibration,
         tools=tools,
     )
 

@@ -41,12 +41,15 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     ]
     for path, cell in placed:
         yield from _judge_cell(path, cell)
-    for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
+    for field, by_arm in (("calls", plan.calls), ("slow", plan.slow), ("excluded", plan.excluded)):
         for arm, of_cells in by_arm.items():
             yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
             for name in of_cells.keys() - set(cells):
                 yield f"$.{field}.{arm}.{name}", "is not a cell of this plan"
     yield from _judge_again(plan, arms)
+    for index, look in enumerate(plan.looks):
+        for name in {*look.resting} - set(cells):
+            yield f"$.looks[{index}].resting", f"{name} is not a cell of this plan"
 
 
 def _judge_cell(path: str, cell: Cell) -> Iterator[Complaint]:
@@ -151,6 +154,10 @@ def judge_whole(
         name, block = document.name, document.invocation.block
         if block > plan.blocks:
             yield f"{name}: $.invocation.block: {block}, but {PLAN} has {plan.blocks} blocks"
+        resting = {*plan.resting(block)}
+        for index, cell in enumerate(document.cells):
+            if cell.id in resting:
+                yield f"{name}: $.cells[{index}].id: {cell.id} rests in block {block}, by {PLAN}"
         if document.campaign.label != plan.label:
             yield f"{name}: $.campaign.label: is not that of {PLAN}"
         if document.suite.content != plan.suite.content:
@@ -181,6 +188,6 @@ def _judge_calls(name: str, plan: Campaign, document: Document) -> Iterator[str]
     planned = plan.calls.get(plan.calibrating_arm(of.arm), {})
     for index, cell in enumerate(document.cells):
         calls, expected = cell.calls_per_sample, planned.get(cell.id)
-        if of.block and None not in {calls, expected} and calls != expected:
+        if of.block > plan.calibration and None not in {calls, expected} and calls != expected:
             field = f"$.cells[{index}].calls_per_sample"
             yield f"{name}: {field}: {calls}, but {PLAN} says {expected} for {cell.id}"

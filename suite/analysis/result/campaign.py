@@ -27,11 +27,19 @@ SCHEMA = 2
 """The number of ``summary.json`` and its kin, which has a history of its own."""
 
 
+class Rested(Struct, frozen=True, kw_only=True):
+    """How many ``cells`` of the plan were measured no longer, from a ``block`` on."""
+
+    block: int
+    cells: int
+
+
 class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was planned, and how far it came; durations in seconds.
 
     ``folder`` is its name alone.  ``not_run`` says by arm why it was left out, ``stopped`` why the
-    campaign ended early, ``rechecks`` of which campaign it measured some cells again.
+    campaign ended early, ``rechecks`` of which campaign it measured some cells again.  ``rested`` are the
+    blocks from which on other numbers of cells rested.
     """
 
     id: str
@@ -49,6 +57,7 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_run: Mapping[str, str] = field(default_factory=dict)
     stopped: str | None = None
     rechecks: str | None = None
+    rested: tuple[Rested, ...] = ()
 
 
 class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -205,7 +214,8 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     another checkout gives the same bytes.  ``arms`` are in the plan's order, and all are compared with
     the first.  ``cpu`` and ``gpu`` are those that are each other's rivals (of several GPUs the first).
     ``flags`` are those of the whole campaign and of every invocation that does not count.
-    ``troubled``: a cell failed, disagrees or is INVALID.  ``margin`` is what a difference must exceed to
+    ``troubled``: a cell failed, disagrees or is INVALID.  ``share`` is what of its levels a sequential
+    campaign's last look could spend; None: levels are fixed.  ``margin`` is what a difference must exceed to
     count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
     intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
@@ -226,6 +236,7 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     gpu: str | None = None
     flags: tuple[Flag, ...] = ()
     troubled: bool
+    share: float | None = None
     margin: float
     noise_floor: float | None
     noise_unexplained: float | None
@@ -295,6 +306,16 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def work(self) -> list[CellAnalysis]:
         """The cells that people come for: neither prices nor inputs, controls or references."""
         return [cell for cell in self.cells if cell.role == "work"]
+
+    @property
+    def asked(self) -> list[CellAnalysis]:
+        """Those of them that are asked about first: the sizes of the main sweeps, and scripts as they are
+        posted with their fair numbers."""
+        ids = {id_ for sweep in self.main_sweeps for id_ in sweep.cells}
+        for waterfall in self.waterfalls:
+            if waterfall.posted:
+                ids |= {waterfall.steps[0].cell, waterfall.fair}
+        return [cell for cell in self.work if cell.id in ids]
 
     @property
     def main_sweeps(self) -> list[SweepAnalysis]:

@@ -187,6 +187,11 @@ class CellAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     standing: Standing | None = None
 
     @property
+    def lost(self) -> bool:
+        """Whether the GPU loses it by a verdict."""
+        return bool(self.standing and self.standing.loses and not self.standing.provisional)
+
+    @property
     def ratios(self) -> dict[str, Ratio | Flag]:
         """By arm its ratio, or the flag that says why there is none."""
         return {arm: tell_ratio(comparison) for arm, comparison in self.comparisons.items()}

@@ -160,7 +160,8 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     the GPU wins at larger sizes alone, which are other work (``winner``), or it loses at every variant that
     should help it (larger, with fewer calls, or a script's last stage), of which one at least was measured.
     ``untried``: where it wins at no variant, the axes along which nothing larger was measured.
-    ``provisional``: the cell has no verdict, only a ratio.
+    ``provisional``: the cell has no verdict, only a ratio.  ``open``: by a sequential rule it is not yet
+    beyond doubt which cause is the main one.
     ``lost`` are the seconds a call to explain: beyond the CPU's time, or, where the GPU does not lose, beyond
     that of the same work at its own best rate.
     """
@@ -173,6 +174,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     winner: str | None = None
     winner_otherwise: bool = False
     hopeless: bool
+    open: bool = False
     untried: tuple[str, ...] = ()
 
 

@@ -29,7 +29,7 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
         first = firsts.setdefault(name_kind(arm), arm.name)
         if first not in {arm.name, analysis.base}:
             base, other = select(table, arm=first), select(table, arm=arm.name)
-            compared[arm.name] = compare(base, other, margin=analysis.margin)
+            compared[arm.name] = compare(base, other, margin=analysis.margin, share=analysis.share)
     if not compared:
         return analysis
     return structs.replace(

@@ -77,7 +77,7 @@ def estimate(values: Sequence[float]) -> Estimate:
     return exponentiate(find_moments(list(map(math.log, values))), len(values))
 
 
-def estimate_difference(values: Sequence[float]) -> Estimate:
+def estimate_difference(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     """The mean of differences by invocation, of either sign, with Student's t interval.
 
     Raises:
@@ -87,7 +87,7 @@ def estimate_difference(values: Sequence[float]) -> Estimate:
     if n < FEWEST:
         flags = (raise_flag("few-blocks", fewest=FEWEST),)
         return Estimate(value=moments.mean, low=None, high=None, n=n, flags=flags)
-    half = find_quantile(moments.freedom, CONFIDENCE) * moments.error
+    half = find_quantile(moments.freedom, confidence) * moments.error
     return Estimate(value=moments.mean, low=moments.mean - half, high=moments.mean + half, n=n)
 
 

@@ -33,7 +33,7 @@ missing; 2 usage, or a whole campaign is another than the one asked for."""
     "--machine", "machines", multiple=True, metavar="NAME", help="this machine's row alone"
 )
 @click.option(
-    "--asked", default="", metavar="WORDS", help="what is wanted, as make takes it: PROFILE=quick"
+    "--asked", default="", metavar="WORDS", help="what is wanted, as make takes it: PROFILE=verdict"
 )
 @click.option(
     "--check", "checks", is_flag=True, help="check whole folders, as the command check does"

@@ -5,9 +5,10 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from suite.cells.traits import SEQUENTIAL
 from suite.errors import GpuError
 from suite.host.campaign import durations, plan
 from suite.host.campaign.document_builder import counts, is_complete
@@ -25,7 +26,7 @@ from suite.host.campaign.listener import (
 )
 from suite.host.campaign.recorder import Means, Recorder
 from suite.host.provision.resources import campaign_volumes
-from suite.model import Campaign, Document, InterimLook, container_seconds
+from suite.model import Campaign, Document, container_seconds
 
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
@@ -35,10 +36,11 @@ MOST_AGAIN = 2
 has no usual pace, and each costs a block's time."""
 
 
-def ask_cells(campaign: Campaign, arm: str, block: int) -> Ask:
-    """What is asked of the containers of an invocation that measures the suite's own cells."""
+def ask_cells(campaign: Campaign, arm: str, block: int, checked: Collection[str] = ()) -> Ask:
+    """What is asked of the containers of an invocation that measures the suite's own cells; ``checked`` as
+    in `plan.arguments`."""
     return Ask(
-        arguments=lambda cells: plan.arguments(campaign, arm, block, cells),
+        arguments=lambda cells: plan.arguments(campaign, arm, block, cells, checked=checked),
         volumes=lambda cells: campaign_volumes(campaign, cells),
         limit_s=lambda cell: durations.cell_deadline_s(campaign, cell),
     )
@@ -54,6 +56,9 @@ class CampaignRunner:
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
         self.documents: dict[tuple[str, int], Document] = {}
         self.fresh = True
+        self._fewest = plan.PROFILES[campaign.profile].blocks
+        self.foreseen = campaign
+        """The plan with the looks that are to be expected: which cells rest when."""
 
     @property
     def campaign(self) -> Campaign:
@@ -82,28 +87,35 @@ class CampaignRunner:
         self.write_plan()
         self.listener.say(describe_start(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
-            self._calibrate(arm)
+            self._calibrate(arm, 0)
         if self.campaign.calibrated_by is None:
             self.hooks.check_calibration()
+            if not any(block for _, block in self.documents):
+                self._look(0, anew=False)
             self._predict()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
             missing = self._missing([block])
             self._run_block(block)
             if missing:
+                self._learn(block)
+                if block == self.campaign.calibration:
+                    self.hooks.check_calibration()
+            self._look(block, anew=bool(missing))
+            if missing:
                 self._correct(block)
                 self.hooks.build_reports()
-            if block == self.campaign.blocks:
-                self._measure_again()
-                self._look_whether_enough(block)
+            due = block == self.campaign.blocks or (missing and block >= self._fewest)
+            if due and self._measure_again():
+                self._look(block, anew=True)
             block += 1
 
-    def _calibrate(self, arm: str) -> None:
+    def _calibrate(self, arm: str, block: int) -> None:
         """Finds K and what an invocation takes; an arm that is not available is left out."""
         sharing = [name for name in self.arms if self.campaign.calibrating_arm(name) == arm]
         compared = [name for name in sharing if name in self.campaign.arms]
         try:
-            document = self._invoke_calibration(arm)
+            document = self._invoke_calibration(arm, block)
         except GpuError as error:
             # Goes on without those that share its calibration, too, where an arm is left.
             left = [name for name in self.arms if name not in sharing]
@@ -115,22 +127,24 @@ class CampaignRunner:
             self.listener.say(describe_refused(error))
             return
         calls, excluded = plan.freeze(document)
+        slow = plan.find_slow(document, self.campaign.warmup_s)
         if arm not in self.campaign.calls:
             self.write_plan(
                 calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
+                slow={**self.campaign.slow, **dict.fromkeys(compared, slow)},
                 excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
-        for name in sharing:
-            self.budget.expect(name, durations.predict_invocation_s(self.campaign, name, document))
+        for name in () if block else sharing:
+            self.budget.expect(name, durations.predict_costs(self.campaign, document))
 
-    def _invoke_calibration(self, arm: str) -> Document:
-        document = self._invoke(arm, 0)
+    def _invoke_calibration(self, arm: str, block: int) -> Document:
+        document = self._invoke(arm, block)
         if document.invocation.repeat or not plan.has_compiled(document):
             return document
         barred = self.budget.bars_repeat(document)
         self.listener.say(describe_compiled(arm, barred=barred))
         if not barred:
-            document = self.documents[arm, 0] = self._record(arm, 0, 1)
+            document = self.documents[arm, block] = self._record(arm, block, 1)
             self.write_plan()
         return document
 
@@ -138,36 +152,52 @@ class CampaignRunner:
         """The turns of a block that have not been run."""
         self.fresh = self.fresh and not self._missing([block])
         for arm in plan.order_arms(self.campaign, block):
-            if arm in self.arms:
+            if arm in self.arms and block == self.campaign.calibration:
+                self._calibrate(arm, block)
+            elif arm in self.arms:
                 self._invoke(arm, block)
 
-    def _measure_again(self) -> None:
-        """After the last planned block: runs those again in which an invocation kept another pace.
+    def _measure_again(self) -> bool:
+        """After the profile's blocks, or the last planned one: runs those again in which an invocation kept
+        another pace; whether there was one.
 
         All arms run again, so that one rule, which knows no arm, chooses what counts for each.
         """
+        before = len(self.campaign.again)
         while len(self.campaign.again) < MOST_AGAIN and (odd := self.hooks.find_odd()) is not None:
             again = plan.decide_again(odd, self.documents.values())
-            barred = self.budget.refuse(again.block, self.arms) is not None
+            needed_s = self._need_s((arm, again.block) for arm in self.arms)
+            barred = self.budget.refuse(again.block, needed_s) is not None
             self.listener.say(describe_again(again, barred=barred))
             if barred:
-                return
+                break
             self.write_plan(again=[*self.campaign.again, again])
             self._run_block(again.block)
+        return len(self.campaign.again) > before
 
-    def _look_whether_enough(self, block: int) -> None:
-        """After the last planned block: adds more where the intervals are still too wide.
+    def _look(self, block: int, *, anew: bool) -> None:
+        """After a block: which cells rest, and how many blocks that makes.  It only foresees after the
+        calibration, and where an earlier command looked and nothing was measured ``anew``.
 
-        An interim look sees widths and no verdict, so that it can't go on until something is found.
+        A look sees widths and no verdict, so that it can't go on until something is found; or it is paid for,
+        since a sequential rule shares out the chance of error over all looks (`find_share`).  That spends the
+        rest at the last one, so that it is known before which one that is.
         """
-        campaign, most = self.campaign, self.campaign.most_blocks or self.campaign.blocks
-        if campaign.blocks >= most:
+        most, looks = self.campaign.most_blocks, self.campaign.looks
+        sequential = self.campaign.profile in SEQUENTIAL
+        if most is None or block >= most or 0 < block < plan.FIRST_LOOK:
             return
-        precise, cells, enough = self.hooks.interim_look()
-        look = InterimLook(block=block, precise=precise, cells=cells, enough=enough)
-        blocks = campaign.blocks if enough else plan.add_blocks(block, most)
-        self.write_plan(blocks=blocks, looks=[*campaign.looks, look])
-        self.listener.say(describe_look(look, blocks))
+        if any(look.block > block for look in looks):
+            return
+        if sequential and (not block or self._stop_before(block + 1)):
+            return
+        precise, cells, wanted = self.hooks.look(block, most)
+        foreseen = plan.foresee(self.campaign, block, wanted)
+        if block and (anew or all(look.block < block for look in looks)):
+            look = plan.decide_look(self.campaign, block, precise, cells, wanted)
+            self.write_plan(blocks=foreseen.blocks, looks=[*looks, look])
+            self.listener.say(describe_look(look, foreseen.blocks, sequential=sequential))
+        self.foreseen = replace(foreseen, looks=[*self.campaign.looks, *foreseen.looks])
 
     def _invoke(self, arm: str, block: int) -> Document:
         """One arm's turn, unless it has been run; again where it was disturbed."""
@@ -193,26 +223,33 @@ class CampaignRunner:
         return document
 
     def _record(self, arm: str, block: int, repeat: int) -> Document:
-        ask = ask_cells(self.campaign, arm, block)
+        earlier = [self.documents.get((arm, before)) for before in range(1, block)]
+        checked = plan.list_checked(filter(None, earlier))
+        ask = ask_cells(self.campaign, arm, block, checked)
         return self.recorder.record(arm, block, ask, self._left_after, repeat=repeat)
 
     def _left_after(self, document: Document) -> float | None:
         left_s = self._left_s()
         return None if left_s is None else max(0.0, left_s - container_seconds(document))
 
-    def _missing(self, blocks: Iterable[int]) -> list[str]:
-        """The arms of the invocations that have not been run in these blocks."""
+    def _missing(self, blocks: Iterable[int]) -> list[tuple[str, int]]:
+        """The arm and block of the invocations that have not been run in these blocks."""
         return [
-            arm
+            (arm, block)
             for block in blocks
             for arm in self.arms
             if not counts(self.documents.get((arm, block)), self.campaign)
         ]
 
+    def _need_s(self, turns: Iterable[tuple[str, int]]) -> float | None:
+        """What invocations of these arms in these blocks should take; None before the calibration."""
+        return self.budget.need_s(
+            (arm, plan.awake_cells(self.foreseen, arm, block)) for arm, block in turns
+        )
+
     def _left_s(self) -> float | None:
-        """What the invocations that have not been run should take; None before the calibration."""
-        missing = self._missing(range(1, self.campaign.blocks + 1))
-        return None if self.budget.need_s(self.arms) is None else self.budget.need_s(missing)
+        """The same of those that have not been run."""
+        return self._need_s(self._missing(range(1, self.foreseen.blocks + 1)))
 
     def _predict(self) -> None:
         """The prediction that the report holds the campaign to."""
@@ -223,10 +260,13 @@ class CampaignRunner:
             self.write_plan(prediction=replace(prediction, calibrated_s=whole_s))
         self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
 
-    def _correct(self, block: int) -> None:
-        """After a block: what its invocations really took stands for those to come."""
+    def _learn(self, block: int) -> None:
+        """After a block: what its cells really took stands for those to come."""
         for arm in self.arms:
-            self.budget.expect(arm, container_seconds(self.documents[arm, block]))
+            self.budget.expect(arm, durations.find_costs(self.documents[arm, block]))
+
+    def _correct(self, block: int) -> None:
+        """After a block: what the whole should take by now."""
         left = self._left_s() or 0.0
         prediction = self.campaign.prediction
         # A block that is measured again, when the campaign goes on, was reported already.
@@ -237,7 +277,9 @@ class CampaignRunner:
 
     def _stop_before(self, block: int) -> bool:
         """Whether the budget forbids to begin this block; the first of this command always runs."""
-        reason = None if self.fresh else self.budget.refuse(block, self._missing([block]))
+        free = self.fresh or block <= self.recorder.means.least_blocks
+        needed_s = self._need_s(self._missing([block]))
+        reason = None if free else self.budget.refuse(block, needed_s)
         if reason is not None:
             self.write_plan(stopped=reason)
             self.listener.say(f"stopped {reason}")

@@ -8,15 +8,22 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from suite.cells.cell import Cell
-from suite.cells.traits import LONG_BUDGETS
+from suite.cells.traits import LEAST_SAMPLES, LONG_BUDGETS, is_slow
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms, rest_s, sustained_of
 from suite.input_limits import RANGES
-from suite.model import Campaign, Document, Prediction, container_seconds, lived_seconds
+from suite.model import (
+    FIRST_CALL,
+    Campaign,
+    Document,
+    Prediction,
+    container_seconds,
+    lived_seconds,
+)
 
 START_DEADLINE_S = 900.0
 """The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
@@ -69,35 +76,66 @@ def predict_before(campaign: Campaign) -> Campaign:
     return replace(campaign, prediction=Prediction(before_s=before_s))
 
 
-def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) -> float:
-    """What each block's invocation of an arm should take, in seconds, from its calibration.
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What an arm's invocations take, in seconds: by id each cell, and by process its containers besides."""
 
-    What is not warming up or sampling is taken as it was; those two as the profile will have them.
+    cells: Mapping[str, float]
+    processes: Mapping[str | None, float]
+
+    def add_up(self, cells: Iterable[Cell]) -> float:
+        """What an invocation of these takes; those that nobody knows take nothing."""
+        cells = [cell for cell in cells if cell.id in self.cells and not cell.by_host]
+        processes = {cell.process for cell in cells}
+        return math.fsum(
+            [
+                *(self.cells[cell.id] for cell in cells),
+                *(self.processes.get(process, 0.0) for process in processes),
+            ]
+        )
+
+
+def find_costs(document: Document) -> Costs:
+    """What an invocation took, but for full checks, in the place of which later ones have brief ones.
+
     Never negative: the containers' lives are read from the machine's clock, which can be set back.
     """
-    by_id = {cell.id: cell for cell in cells_of(campaign, arm)}
-    kept = {cell.id for cell in sustained_of(campaign, calibration.invocation.arm)}
-    alone = {cell.container for cell in calibration.cells if cell.id in kept}
-    total = container_seconds(calibration) - math.fsum(
-        lived_seconds(calibration, container)
-        for container in calibration.invocation.containers
-        if container.id in alone
-    )
+    cells = {cell.id: math.fsum(cell.spent_s.values()) for cell in document.cells}
+    processes: dict[str | None, float] = {}
+    for container in document.invocation.containers:
+        inside = (cells[cell.id] for cell in document.cells if cell.container == container.id)
+        besides = max(0.0, lived_seconds(document, container) - math.fsum(inside))
+        processes[container.process] = processes.get(container.process, 0.0) + besides
+    for cell in document.cells:
+        if cell.check and not cell.check.brief:
+            cells[cell.id] -= cell.spent_s.get("check", 0.0)
+    return Costs(cells=cells, processes=processes)
+
+
+def predict_costs(campaign: Campaign, calibration: Document) -> Costs:
+    """What each block's invocations should take, from a calibration: what is not warming up or sampling as it
+    was there, and those two as the profile will have them."""
+    costs, by_id = find_costs(calibration), {cell.id: cell for cell in campaign.cells}
+    cells = {}
     for result in calibration.cells:
-        if result.id in kept:
+        if result.outcome != "measured" or result.id not in by_id:
             continue
         spent = result.spent_s
-        own = math.fsum(spent.values())
-        if result.outcome != "measured" or result.id not in by_id:
-            total -= own
-            continue
-        timed = spent.get("warmup", 0.0) + spent.get("measure", 0.0)
-        total -= timed + spent.get("calibrate", 0.0)
+        cells[result.id] = costs.cells[result.id]
         if by_id[result.id].one_shot or not result.samples_s:
             continue
-        sample_s = statistics.median(result.samples_s) * (result.calls_per_sample or 1)
-        total += max(campaign.warmup_s, sample_s) + max(campaign.measure_s, 3 * sample_s)
-    return max(0.0, total)
+        timed = (spent.get(kind, 0.0) for kind in ("warmup", "measure", "calibrate"))
+        call_s = statistics.median(result.samples_s)
+        sample_s = call_s * (result.calls_per_sample or 1)
+        own = [cells[result.id], -math.fsum(timed)]
+        if result.warmup_status == FIRST_CALL:
+            own.append(result.first_call_s or 0.0)
+        if not is_slow(call_s, campaign.warmup_s):
+            own.append(max(campaign.warmup_s, sample_s))
+        least_s = 0.0 if call_s > campaign.measure_s else campaign.measure_s
+        own.append(max(least_s, sample_s * (LEAST_SAMPLES if least_s else 1)))
+        cells[result.id] = math.fsum(own)
+    return replace(costs, cells=cells)
 
 
 def parse_duration(text: str) -> float:
@@ -131,7 +169,7 @@ class Budget:
         """What every invocation took, those of earlier commands among them."""
         self._limit_s = limit_s
         self._own_s = 0.0
-        self._expected_s: dict[str, float] = {}
+        self._expected: dict[str, Costs] = {}
 
     def resume(self, documents: Iterable[Document]) -> None:
         """Books the invocations of earlier commands."""
@@ -145,24 +183,26 @@ class Budget:
         self.spent_s += taken_s
         self._own_s += taken_s
 
-    def expect(self, arm: str, seconds: float) -> None:
-        """What an invocation of an arm is expected to take from now on."""
-        self._expected_s[arm] = seconds
+    def expect(self, arm: str, costs: Costs) -> None:
+        """What an arm's invocations are expected to take from now on; what is not in it, as before."""
+        before = self._expected.get(arm)
+        cells = {**before.cells, **costs.cells} if before else costs.cells
+        processes = {**before.processes, **costs.processes} if before else costs.processes
+        self._expected[arm] = Costs(cells=cells, processes=processes)
 
-    def need_s(self, arms: Collection[str]) -> float | None:
-        """What one invocation of each of these should take; None before they are calibrated."""
-        if not set(arms) <= set(self._expected_s):
+    def need_s(self, turns: Iterable[tuple[str, Sequence[Cell]]]) -> float | None:
+        """What invocations of these arms and cells should take; None before the arms are calibrated."""
+        turns = list(turns)
+        if not {arm for arm, _ in turns} <= set(self._expected):
             return None
-        return math.fsum(self._expected_s[arm] for arm in arms)
+        return math.fsum(self._expected[arm].add_up(cells) for arm, cells in turns)
 
     def bars_repeat(self, document: Document) -> bool:
         """Whether the limit leaves no time for an invocation like this one, which is booked."""
-        more_s = self._expected_s.get(document.invocation.arm, container_seconds(document))
-        return self._crosses(more_s)
+        return self._crosses(container_seconds(document))
 
-    def refuse(self, block: int, arms: Collection[str]) -> str | None:
-        """Why a block of which these arms are missing may not begin; None: it may."""
-        needed_s = self.need_s(arms)
+    def refuse(self, block: int, needed_s: float | None) -> str | None:
+        """Why a block that needs so many seconds more may not begin; None: it may."""
         if not needed_s or not self._crosses(needed_s):
             return None
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,16 +16,17 @@ class AnalysisHooks:
     """What the readers of the documents report; the host reads none.
 
     ``build_reports`` is called after every block: what there is by then is worth a report.
-    ``interim_look`` says how many cells are known well enough by then, of how many, and whether
-    to stop; it sees no verdict.  ``disturbed`` says why an invocation has to be run again, or None; it
-    looks at counters and at no timing.  ``find_odd`` says which invocation, of all that count so far, kept
-    another pace than its siblings, or None: its arm, its block, and its time over theirs.
-    ``check_calibration`` is called after the calibration, and raises `UnsoundError` where the campaign is to
-    end there.
+    ``look`` is asked after a block (0: the calibration), with the most that there can be: how many cells are
+    precise, of how many, and of each in how many blocks it is wanted in all; it sees no verdict, but of a
+    sequential profile how many of its answers hold, of how many, and whether another block is wanted.
+    ``disturbed`` says why an invocation has to be run again, or None; it looks at counters and at no timing.
+    ``find_odd`` says which invocation, of all that count so far, kept another pace than its siblings, or
+    None: its arm, its block, and its time over theirs.  ``check_calibration`` is called after the
+    calibration, and raises `UnsoundError` where the campaign is to end there.
     """
 
     build_reports: Callable[[], object]
-    interim_look: Callable[[], tuple[int, int, bool]]
+    look: Callable[[int, int], tuple[int, int, Mapping[str, int]]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]
     check_calibration: Callable[[], object]
@@ -78,10 +79,16 @@ def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
     return f"block {block} of {campaign.blocks} done{to_go}"
 
 
-def describe_look(look: InterimLook, blocks: int) -> str:
-    """What an interim look saw, and to how many blocks the campaign has grown for it."""
-    more = f"; {_count(blocks - look.block, 'more block')}" if blocks > look.block else ""
-    return f"an interim look: {look.precise} of {look.cells} cells are precise enough{more}"
+def describe_look(look: InterimLook, blocks: int, *, sequential: bool) -> str:
+    """What a look saw, what follows of it, and to how many blocks the campaign is likely to come."""
+    if sequential:
+        then = "that is enough" if look.enough else "another block follows"
+        return f"a look: {look.precise} of {look.cells} answers hold; {then}"
+    saw = f"{look.precise} of {look.cells} cells are precise enough"
+    if look.enough:
+        return f"{saw}, and more blocks are not likely to make others so"
+    rest = f", {len(look.resting)} rest from now on" if look.resting else ""
+    return f"{saw}{rest}; the others are likely to need {blocks} blocks"
 
 
 def describe_refused(error: GpuError) -> str:

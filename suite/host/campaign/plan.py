@@ -8,11 +8,12 @@ from __future__ import annotations
 import fnmatch
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import ALL_CPUS, Cell
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_VERDICTS, ProfileName
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_CONTROLS, ProfileName, is_slow
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
@@ -23,6 +24,7 @@ from suite.model import (
     Document,
     Excluded,
     Image,
+    InterimLook,
     control_of,
     count_compiled,
 )
@@ -31,25 +33,32 @@ from suite.model.why import Inquiry
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """A profile's blocks, and its times for a cell in seconds."""
+    """A profile's blocks, and its times for a cell in seconds.
+
+    A cell is in so many ``blocks``, less where it is precise before, and more, up to ``most_blocks``, where
+    these are likely to decide it; None: in exactly so many.  ``limit_s`` is the budget where nobody gives
+    one; it forbids none of the profile's own blocks.
+    """
 
     blocks: int
-    most_blocks: int
+    most_blocks: int | None
     warmup_s: float
     measure_s: float
     budget_s: float
+    limit_s: float | None = None
 
 
 PROFILES: Mapping[ProfileName, Profile] = {
-    "smoke": Profile(blocks=1, most_blocks=1, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
-    "quick": Profile(blocks=3, most_blocks=3, warmup_s=0.2, measure_s=0.4, budget_s=5.0),
+    "smoke": Profile(blocks=1, most_blocks=None, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
+    "verdict": Profile(
+        blocks=3, most_blocks=10, warmup_s=0.1, measure_s=0.2, budget_s=4.0, limit_s=120.0
+    ),
     "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.3, measure_s=0.7, budget_s=15.0),
     "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
 }
 
-LOOK_EVERY = 5
-"""Blocks between two interim looks at the precision, after the first at the profile's own number; so few
-cost no coverage (tests/bench measures it)."""
+FIRST_LOOK = 3
+"""After so many blocks the spread of a cell can be told; it is looked at after each from then on."""
 
 SUSTAIN_S = 120.0
 """How long a cell is kept going, unless somebody says: a heat sink has warmed through by then, and a small
@@ -148,7 +157,7 @@ def means_something(cell: Cell, arm: Arm) -> bool:
 
 def choose_controls(cells: Iterable[Cell], profile: ProfileName) -> list[str]:
     """The ids of the campaign's cells that its control invocations run."""
-    if profile not in WITH_VERDICTS:
+    if profile not in WITH_CONTROLS:
         return []
     return [cell.id for cell in cells if cell.control]
 
@@ -181,9 +190,59 @@ def control_arms(campaign: Campaign) -> list[str]:
     return names if campaign.controls else []
 
 
-def add_blocks(blocks: int, most: int) -> int:
-    """How many blocks a campaign has that did not know enough after so many: where it looks again."""
-    return min(most, blocks + LOOK_EVERY)
+def decide_look(
+    campaign: Campaign, block: int, precise: int, cells: int, wanted: Mapping[str, int]
+) -> InterimLook:
+    """What follows of a look after a block: which cells rest from then on.
+
+    ``wanted`` is by cell in how many blocks it is to be in all; those that are in it no longer rest, but for
+    what others need: the control invocations' cells and those whose truth is known, which show the noise of
+    every block; what cells that go on lead to, since the causes of a loss are differences within blocks; and
+    the other cells of a script, which runs as a whole.  Where none goes on for its own sake, all rest.
+    """
+    more = {name for name, blocks in wanted.items() if blocks > block}
+    own = more - set(campaign.controls)
+    kept = _add_needed(campaign, more) if own else set()
+    resting = [cell.id for cell in campaign.cells if cell.id not in kept]
+    return InterimLook(block=block, precise=precise, cells=cells, enough=not own, resting=resting)
+
+
+def _add_needed(campaign: Campaign, names: Iterable[str]) -> set[str]:
+    """These cells, and those without which they would be of less use."""
+    cells = {cell.id: cell for cell in campaign.cells}
+    known = [cell for cell in campaign.cells if cell.extra_work is not None]
+    queue = [*names, *campaign.controls, *(cell.id for cell in known)]
+    queue += [link.to for cell in known for link in cell.links.get("honest", ())]
+    kept: set[str] = set()
+    while queue:
+        name = queue.pop()
+        if name in kept or name not in cells:
+            continue
+        kept.add(name)
+        cell = cells[name]
+        if cell.scripted:
+            queue += [other.id for other in campaign.cells if other.process == cell.process]
+        # Causes are of losses, and those are between arms.
+        if len(campaign.arms) > 1 and name not in campaign.controls:
+            queue += [link.to for links in cell.links.values() for link in links]
+            queue += _list_below(cell)
+    return kept
+
+
+def _list_below(cell: Cell) -> list[str]:
+    """The stages of a script behind this one."""
+    stages = [stage.cell for stage in cell.way.stages if stage.cell] if cell.way else []
+    return stages[stages.index(cell.id) + 1 :] if cell.id in stages else []
+
+
+def foresee(campaign: Campaign, block: int, wanted: Mapping[str, int]) -> Campaign:
+    """The campaign with as many blocks, and with the looks after this block, as there will be if each cell is
+    in so many blocks as it is ``wanted``."""
+    own = [blocks for name, blocks in wanted.items() if name not in campaign.controls]
+    last = max(own, default=campaign.blocks)
+    first = max(block, FIRST_LOOK)
+    looks = [decide_look(campaign, after, 0, 0, wanted) for after in range(first, last)]
+    return replace(campaign, blocks=max(last, block), looks=looks)
 
 
 def decide_again(odd: tuple[str, int, float], documents: Iterable[Document]) -> Again:
@@ -200,6 +259,12 @@ def cells_of(campaign: Campaign, arm: str) -> list[Cell]:
     if arm in campaign.arms:
         return cells
     return [cell for cell in cells if cell.id in campaign.controls]
+
+
+def awake_cells(campaign: Campaign, arm: str, block: int) -> list[Cell]:
+    """Those of them that an invocation has: in a block no cell that rests in it."""
+    resting = set(campaign.resting(block))
+    return [cell for cell in cells_of(campaign, arm) if cell.id not in resting]
 
 
 def sustained_of(campaign: Campaign, arm: str) -> list[Cell]:
@@ -240,7 +305,7 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
     """
     if isinstance(campaign, Inquiry):
         return campaign.runs_of(arm, block)
-    cells = cells_of(campaign, arm)
+    cells = awake_cells(campaign, arm, block)
     if block > 0:
         random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)
     elif repeat == 0:
@@ -248,8 +313,18 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
     return cells
 
 
-def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -> tuple[str, ...]:
-    """The worker's arguments for these cells, of one process: with K where the calibration has found it."""
+def arguments(
+    campaign: Campaign,
+    arm: str,
+    block: int,
+    cells: Sequence[Cell],
+    *,
+    checked: Collection[str] = (),
+) -> tuple[str, ...]:
+    """The worker's arguments for these cells, of one process: with K where the calibration has found it.
+
+    ``checked`` are the cells whose full checks have held on the arm: where these all have, brief ones do.
+    """
     gpu = ("--gpu",) if campaign.arm(arm).gpu else ()
     if cells[0].scripted:
         return ("script", *gpu, *(cell.id for cell in cells))
@@ -263,14 +338,21 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
             *(cell.id for cell in cells),
         )
     share = CALIBRATION_SHARE if block == 0 else 1.0
-    calls = campaign.calls.get(campaign.calibrating_arm(arm), {}) if block > 0 else {}
+    calibrated = campaign.calibrating_arm(arm)
+    calls = campaign.calls.get(calibrated, {}) if block > 0 else {}
+    slow = campaign.slow.get(calibrated, {})
+    known = {
+        name: f"@{k}" + (f":{slow[name]:.3f}" if name in slow else "") for name, k in calls.items()
+    }
+    brief = ("--brief",) if all(cell.id in checked for cell in cells) else ()
     return (
         "measure",
         *gpu,
         *("--warmup", f"{campaign.warmup_s * share:g}"),
         *("--measure", f"{campaign.measure_s * share:g}"),
         *("--budget", f"{campaign.budget_s:g}"),
-        *(f"{cell.id}@{calls[cell.id]}" if cell.id in calls else cell.id for cell in cells),
+        *brief,
+        *(cell.id + known.get(cell.id, "") for cell in cells),
     )
 
 
@@ -294,6 +376,28 @@ def has_compiled(document: Document) -> bool:
         cell.outcome == "skipped" and "budget" in (cell.reason or "") for cell in document.cells
     )
     return given_up and bool(count_compiled(document))
+
+
+def list_checked(documents: Iterable[Document]) -> set[str]:
+    """The cells whose full check has held in one of these invocations."""
+    return {
+        cell.id
+        for document in documents
+        for cell in document.cells
+        if cell.outcome == "measured" and not (cell.check and cell.check.brief)
+    }
+
+
+def find_slow(document: Document, warmup_s: float) -> dict[str, float]:
+    """The seconds of a call of the cells of which one took longer than this in a calibration; such a cell's
+    first call is its warm-up in every block."""
+    return {
+        cell.id: call_s
+        for cell in document.cells
+        if cell.samples_s
+        and cell.warmup_status not in {"cold", "run-up"}
+        and is_slow(call_s := statistics.median(cell.samples_s), warmup_s)
+    }
 
 
 def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:

@@ -27,7 +27,8 @@ from suite.model import SIMULATED, Campaign, Document, Image, name_invocation
 class Means:
     """What a campaign runs by: its engine, arms and their images by name, and where it is kept and shown.
 
-    ``cpus`` None: all that the engine has.  ``observe`` begins to watch an invocation from outside.
+    ``cpus`` None: all that the engine has.  The budget forbids none of the first ``least_blocks``.
+    ``observe`` begins to watch an invocation from outside.
     """
 
     engine: Engine
@@ -36,6 +37,7 @@ class Means:
     images: Mapping[str, Image]
     cpus: tuple[int, ...] | None
     budget_s: float | None
+    least_blocks: int = 0
     listener: Listener
     observe: Observe
 

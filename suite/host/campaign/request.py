@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from suite import __version__, codec
 from suite.cells.cell import Cell
-from suite.cells.traits import ProfileName
+from suite.cells.traits import SEQUENTIAL, ProfileName
 from suite.errors import UsageError
 from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign import durations, plan
@@ -21,6 +21,8 @@ from suite.host.campaign.store import campaign_name
 from suite.host.machine.identity import hash_machine
 from suite.input_limits import LONGEST_LABEL
 from suite.model import Campaign, Prediction, SuiteIdentity, Sustained
+
+T = TypeVar("T")
 
 
 def plan_campaign(
@@ -46,11 +48,12 @@ def plan_campaign(
                 "`make list` shows which cells there are",
             )
     controls = plan.choose_controls(chosen, options.profile)
+    begun = begin_plan(options, arms, options.profile, suite)
     campaign = Campaign(
-        **begin_plan(options, arms, options.profile, suite),
+        **begun,
         # What is kept going needs no block, and a plan has one at least.
         blocks=options.blocks or (profile.blocks if chosen else 1),
-        most_blocks=options.blocks or (profile.most_blocks if chosen else 1),
+        most_blocks=profile.most_blocks if chosen and not options.blocks else None,
         cells=chosen,
         controls=controls,
         every_arm=plan.add_controls(arms.run, controls),
@@ -61,6 +64,8 @@ def plan_campaign(
         sustained=Sustained(seconds=options.sustain_s or plan.SUSTAIN_S, cells=kept)
         if kept
         else None,
+        # What is kept going runs in a calibration alone.
+        calibrated_by=begun["id"] if options.profile in SEQUENTIAL and not kept else None,
     )
     return durations.predict_before(campaign)
 
@@ -112,14 +117,22 @@ def plan_recheck(options: Options, arms: Arms, cells: Sequence[Cell], before: Ca
         campaign,
         controls=chosen,
         every_arm=list(dict.fromkeys([*arms.run, *twins])),
-        calls={
-            arm: {name: k for name, k in before.calls.get(arm, {}).items() if name in chosen}
-            for arm in campaign.arms
-        },
+        calls=_choose(before.calls, campaign.arms, chosen),
+        slow=_choose(before.slow, campaign.arms, chosen),
         calibrated_by=before.id,
         rechecks=before.id,
     )
     return durations.predict_before(campaign)
+
+
+def _choose(
+    by_arm: Mapping[str, Mapping[str, T]], arms: Iterable[str], cells: Container[str]
+) -> dict[str, dict[str, T]]:
+    """What a calibration found of these arms and cells."""
+    return {
+        arm: {name: found for name, found in by_arm.get(arm, {}).items() if name in cells}
+        for arm in arms
+    }
 
 
 def _demand_same_suite(campaign: Campaign, content: str) -> None:
@@ -146,7 +159,12 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
     # An arm of the plan that was not available is tried again.
     not_run = {arm: why for arm, why in campaign.not_run.items() if arm not in campaign.arms}
     campaign = replace(campaign, stopped=None, not_run=not_run)
-    return campaign if blocks is None else replace(campaign, blocks=blocks, most_blocks=blocks)
+    if blocks is None:
+        return campaign
+    # Who names a number has all cells in so many.
+    awake = [replace(look, resting=[]) for look in campaign.looks[-1:]]
+    looks = [*campaign.looks, *awake]
+    return replace(campaign, blocks=blocks, most_blocks=None, looks=looks)
 
 
 def identify_suite() -> SuiteIdentity:

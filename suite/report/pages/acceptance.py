@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from suite.analysis.result.acceptance import Acceptance, Answer, Check, Line
 from suite.analysis.result.cells import OVER_BUDGET, WRONG, lacks_by
 from suite.analysis.result.numbers import LEVEL
-from suite.cells.traits import WITH_VERDICTS
+from suite.cells.traits import WITH_CONTROLS
 from suite.report.sections.environment import SOMEWHERE
 from suite.report.sections.opening import name_machine
 from suite.report.text.evidence import fill, word_evidence
@@ -283,7 +283,7 @@ def _write_deciding(page: Page, acceptance: Acceptance) -> None:
     if anew:
         cells = list(dict.fromkeys(check.cell for check in anew if check.cell))
         profile = acceptance.campaign.profile
-        words = [f"PROFILE={profile if profile in WITH_VERDICTS else 'standard'}"]
+        words = [f"PROFILE={profile if profile in WITH_CONTROLS else 'standard'}"]
         if any(
             _find_code(check) == "cell-unplanned" or lacks_by(check.flags, OVER_BUDGET)
             for check in anew

@@ -3,12 +3,14 @@ alone; and the same on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.findings import Finding, RuleName
+from suite.analysis.result.numbers import Ratio, Verdict
 from suite.report.pages.gallery import write_first_picture
 from suite.report.sections.causes import describe_change, describe_naive_gaps, name_change
 from suite.report.sections.controls import describe_failed, sort_controls
@@ -30,12 +32,24 @@ from suite.report.sections.opening import (
 from suite.report.sections.steps import describe_feeding
 from suite.report.sections.sustained import describe_sustained
 from suite.report.sections.validity import describe_builds
-from suite.report.sections.verdict import decide, list_crossovers, tell_comparison, tell_settling
+from suite.report.sections.verdict import (
+    count_blocks,
+    decide,
+    list_crossovers,
+    tell_comparison,
+    tell_settling,
+)
 from suite.report.text.crossovers import describe_common
 from suite.report.text.names import name_cells
 from suite.report.text.page import Code, Page, Strong
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import end_sentence, show_seconds, show_things
+from suite.report.text.units import (
+    end_sentence,
+    show_as_fast,
+    show_duration,
+    show_seconds,
+    show_things,
+)
 from suite.report.text.wording import NO_FINDING, name_banners, word
 
 ROOM, _SCREEN = 10, 4
@@ -126,6 +140,45 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     return page
 
 
+def compose_look(analysis: Analysis, most: int) -> Page:
+    """What a terminal shows after a block, of a campaign that may have ``most``: what holds by then of what
+    is asked about, and what does not yet."""
+    names, base = name_cells(analysis.cells), analysis.base
+    asked = {cell.id: cell for cell in analysis.asked}
+    page = Page()
+    page.paragraph(
+        f"By block {count_blocks(analysis)} of at most {most}, after "
+        f"{show_duration(math.fsum(spent.total_s for spent in analysis.spent.values()))}:"
+    )
+    page.paragraph(" ".join(decide(analysis, settling=False)))
+    won: list[str] = []
+    open_ = {other: list[str]() for other in analysis.leading}
+    sizes = {id_ for sweep in analysis.main_sweeps for id_ in sweep.cells}
+    for cell in asked.values():
+        for other in analysis.leading:
+            verdict, ratio = cell.verdicts[other], cell.ratios[other]
+            if not isinstance(verdict, Verdict) or verdict.name == "INCONCLUSIVE":
+                open_[other].append(names[cell.id])
+            elif cell.id not in sizes and verdict.names_winner and isinstance(ratio, Ratio):
+                winner = other if verdict.name == "FASTER" else base
+                won.append(f"{names[cell.id]}: {winner} is {show_as_fast(ratio)}")
+    if won:
+        page.paragraph(f"{'; '.join(won)}.")
+    told, unclear = _split_open([cell for cell in asked.values() if cell.lost])
+    causes: dict[RuleName, list[str]] = {}
+    for cell in told:
+        causes.setdefault(cell.causes[0].rule, []).append(names[cell.id])
+    if causes:
+        parts = (f"{rule} at {', '.join(cells)}" for rule, cells in causes.items())
+        page.paragraph(f"Why {analysis.cpu} wins: {'; '.join(parts)}.")
+    yet = [f"who wins at {', '.join(cells)}" for cells in open_.values() if cells]
+    if unclear:
+        yet.append(f"the main cause at {', '.join(names[cell.id] for cell in unclear)}")
+    if yet:
+        page.paragraph(f"Not yet: {'; '.join(yet)}.")
+    return page
+
+
 def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str]:
     """What was measured where and when, whether it is sound, what must not be missed, and the decision, which
     it gives back."""
@@ -167,13 +220,10 @@ _NO_LOSS = "No verdict says that it does."
 
 def _describe_causes(analysis: Analysis) -> Iterator[str]:
     """A line for each cause of the cells that the GPU loses by a verdict, that of most cells first."""
-    losses = [
-        cell
-        for cell in analysis.work
-        if cell.standing and cell.standing.loses and not cell.standing.provisional
-    ]
+    losses = [cell for cell in analysis.work if cell.lost]
+    told, open_ = _split_open(losses)
     by_rule: dict[RuleName, list[CellAnalysis]] = {}
-    for cell in losses:
+    for cell in told:
         by_rule.setdefault(cell.causes[0].rule, []).append(cell)
     order = get_args(RuleName)
     for rule in sorted(by_rule, key=lambda rule: (-len(by_rule[rule]), order.index(rule))):
@@ -196,6 +246,16 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         )
         example, remedy = _describe_example(analysis, worst), _describe_remedy(analysis, worst)
         yield f"{what}: {count}; {example}; {remedy}."
+    if open_:
+        yield f"not yet beyond doubt: in {len(open_)} of {show_things(len(losses), 'cell')}."
+
+
+def _split_open(
+    losses: Sequence[CellAnalysis],
+) -> tuple[list[CellAnalysis], list[CellAnalysis]]:
+    """The cells whose main cause is beyond doubt, as far as that is asked, and the others."""
+    open_ = [cell for cell in losses if cell.standing and cell.standing.open]
+    return [cell for cell in losses if cell not in open_], open_
 
 
 def _describe_example(analysis: Analysis, cell: CellAnalysis) -> str:

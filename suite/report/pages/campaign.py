@@ -51,7 +51,7 @@ from suite.report.sections.verdict import write_crossovers
 from suite.report.sections.waterfalls import write_gaps, write_waterfalls
 from suite.report.text.page import Code, Page
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import end_sentence, show_share
+from suite.report.text.units import end_sentence, show_level, show_share
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
@@ -126,7 +126,7 @@ def compose_first(analysis: Analysis) -> Page:
             *(unsound or ["Nothing was found that makes it unsound."]),
         ]
     )
-    page.paragraph("Provisional, from one uncounted invocation per arm:")
+    page.paragraph("Provisional, from one invocation per arm:")
     write_deciding(page, analysis)
     return page
 
@@ -143,8 +143,10 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
     words = TEXTS["about"]["verdicts"].format(
         comparison=name,
         tested=tested,
-        level=WORK_LEVEL,
-        other_level=OTHER_LEVEL,
+        level=show_level(WORK_LEVEL, analysis.share),
+        other_level=show_level(OTHER_LEVEL, analysis.share),
         margin=show_share(analysis.margin),
     )
+    if analysis.share is not None:
+        words += " " + TEXTS["about"]["sequential"].format(share=show_share(analysis.share))
     return words + (f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else "")

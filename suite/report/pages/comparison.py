@@ -244,8 +244,9 @@ def _write_settling(
         # As ARMS takes them: an arm against itself is named twice, one on several GPUs once.
         spread = dict.fromkeys(arm.plain for arm in arms.values() if arm.device)
         kinds = [*(arm.plain for arm in arms.values() if not arm.device), *spread]
-        profiles = [analyses[column.run - 1].campaign.profile for column in columns]
-        profile = max(profiles, key=PROFILES.index)
+        profiles = {analyses[column.run - 1].campaign.profile for column in columns}
+        # One that is read in earlier campaigns alone is none to measure by.
+        profile = max(profiles & {*PROFILES}, key=PROFILES.index, default="standard")
         page.code(
             f"make bench PROFILE={profile} BLOCKS={blocks} ARMS={shlex.quote(' '.join(kinds))} "
             f"{'GPU=all ' if spread else ''}ONLY={shlex.quote(' '.join(only))}"

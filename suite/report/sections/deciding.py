@@ -19,6 +19,7 @@ from suite.report.text.units import (
     end_sentence,
     show_bytes,
     show_energy,
+    show_level,
     show_p,
     show_ratio,
     show_share,
@@ -84,7 +85,7 @@ def _describe_rule(analysis: Analysis) -> str:
         return ""
     return TEXTS["about"]["deciding"].format(
         cells=len(analysis.work),
-        level=WORK_LEVEL,
+        level=show_level(WORK_LEVEL, analysis.share),
         margin=show_share(analysis.margin),
         equal=show_share(EQUIVALENCE),
     )

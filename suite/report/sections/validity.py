@@ -15,7 +15,14 @@ from suite.report.sections.controls import write_controls
 from suite.report.sections.telemetry import write_telemetry
 from suite.report.text.page import Column, Page, Strong
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import Quantity, show_duration, show_part, show_things, show_whole
+from suite.report.text.units import (
+    Quantity,
+    join_words,
+    show_duration,
+    show_part,
+    show_things,
+    show_whole,
+)
 from suite.report.text.wording import name_blocks, word, word_invalid
 
 _LISTED = 20
@@ -50,6 +57,12 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
         for block, status in details.blocks.items():
             if status != "complete":
                 yield f"{arm}: block {block} is {status}."
+    if rested := campaign.rested:
+        counts = join_words([f"{row.cells} from block {row.block} on" for row in rested])
+        yield (
+            f"Of {show_things(len(analysis.cells), 'cell')}, these rested: {counts}; they were known "
+            "precisely enough, or not likely to become so."
+        )
     yield (
         f"Arms and cells ran in an order drawn from the seed {campaign.seed}; warm-up "
         f"{show_duration(campaign.warmup_s)} and measuring {show_duration(campaign.measure_s)} a "

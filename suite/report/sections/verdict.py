@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
@@ -319,11 +320,12 @@ def tell_comparison(analysis: Analysis, other: str) -> str:
 
 def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     """What would decide half of the cells that nothing is known of: blocks, and their time."""
-    verdicts = (cell.verdicts[other] for cell in analysis.work)
+    done, rested = count_blocks(analysis), analysis.campaign.rested
+    verdicts = ((cell.verdicts[other], cell.comparisons[other].ratio) for cell in analysis.work)
     each = sorted(
-        math.inf if verdict.blocks is None else verdict.blocks
-        for verdict in verdicts
-        if isinstance(verdict, Verdict) and verdict.name == "INCONCLUSIVE"
+        math.inf if verdict.blocks is None else verdict.blocks + (done - ratio.n if rested else 0)
+        for verdict, ratio in verdicts
+        if isinstance(verdict, Verdict) and verdict.name == "INCONCLUSIVE" and ratio
     )
     if not each:
         return
@@ -332,7 +334,6 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         of = f" of {other}" if len(analysis.leading) > 1 else ""
         yield f"More blocks would not settle most of the inconclusive cells{of}: the noise is too large."
         return
-    done = count_blocks(analysis)
     block_s = _measure_block(analysis)
     settled = sum(blocks <= wanted for blocks in each)
     of = f" of {other}" if len(analysis.leading) > 1 else ""
@@ -348,9 +349,12 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
 
 
 def _measure_block(analysis: Analysis) -> float:
-    """The seconds of a block; the calibration took about as long as one."""
+    """The seconds of a block of all cells; the calibration took about as long as one."""
     spent_s = math.fsum(spent.total_s for spent in analysis.spent.values())
-    return spent_s / (count_blocks(analysis) + 1)
+    done, rested = count_blocks(analysis), 0
+    for row, end in zip_longest(analysis.campaign.rested, analysis.campaign.rested[1:]):
+        rested += row.cells * ((end.block if end else done + 1) - row.block)
+    return spent_s / (done + 1 - rested / max(1, len(analysis.cells)))
 
 
 def _tell_alone(analysis: Analysis) -> list[str]:

@@ -161,6 +161,11 @@ def show_p(p: float) -> str:
     return next(right, f"{p:.{FINEST}g}")
 
 
+def show_level(level: float, share: float | None) -> str:
+    """A level, or what of it a look of a sequential campaign could spend."""
+    return f"{level * (share or 1):.3g}"
+
+
 def show_part(part: float, whole: float) -> str:
     """A part's share of the whole; a dash where there is no whole."""
     return show_share(part / whole) if whole > 0 else NO_NUMBER

@@ -8,7 +8,7 @@ import numpy as np
 
 from suite.cells.cell import Param, Work
 from suite.cells.scenario import Ops, Scenario, cross
-from suite.cells.traits import FULL, NOT_QUICK, QUICK, SMOKE, STANDARD, OverheadName, Profiles
+from suite.cells.traits import FULL, NOT_VERDICT, SMOKE, STANDARD, VERDICT, OverheadName, Profiles
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
 
@@ -131,7 +131,7 @@ def _alike(case: str, price: OverheadName, profiles: Profiles, work: Work = CALL
 
 
 FENCE = Scenario(
-    **_alike("fence", "fence", NOT_QUICK),
+    **_alike("fence", "fence", NOT_VERDICT),
     question="What does waiting for an idle device cost?",
     prepare=prepare_fence,
     proof=None,
@@ -171,12 +171,12 @@ COPIED = {
     4: STANDARD,
     4096: FULL,
     65_536: STANDARD,
-    1_048_576: QUICK,
+    1_048_576: VERDICT,
     16_777_216: FULL,
     268_435_456: FULL,
 }
 """Bytes, from one float, which is what fetching a loss moves, to 256 MiB, and the profiles that hold them:
-standard has a loss and a batch; quick, which whoever has just rented a machine runs and who has to be told
+standard has a loss and a batch; verdict, which whoever has just rented a machine runs and who has to be told
 of a slow link, the smallest copy that shows a link's rate."""
 
 SUMMED = 268_435_456
@@ -313,9 +313,9 @@ SUM = Scenario(
 
 STAGES = {
     "import": ("How long does importing TensorFlow and Keras take in a fresh process?", SMOKE),
-    "devices": ("How long does initialising the devices take?", NOT_QUICK),
-    "kernel": ("How long does the first kernel of a process take?", NOT_QUICK),
-    "build": ("How long does the first model take to build?", NOT_QUICK),
+    "devices": ("How long does initialising the devices take?", NOT_VERDICT),
+    "kernel": ("How long does the first kernel of a process take?", NOT_VERDICT),
+    "build": ("How long does the first model take to build?", NOT_VERDICT),
     "deep": ("How long does the first model of 50 layers take to build?", FULL),
     "step": ("How long does the first training step take, tracing included?", SMOKE),
 }

@@ -319,13 +319,13 @@ def strike(analysis: Analysis) -> Analysis:
         (make_plain(blocks=2), "few-for-interval"),
         (make_plain(deviation=0.0), "no-resolution"),
         (
-            make_plain(campaign=structs.replace(make_plain().campaign, profile="quick")),
+            make_plain(campaign=structs.replace(make_plain().campaign, profile="smoke")),
             "profile-provisional",
         ),
         (fail_control(make_plain()), "control-failed"),
         (strike(make_plain()), "gpu-shared"),
     ],
-    ids=["few", "no spread", "quick", "control", "invalid"],
+    ids=["few", "no spread", "smoke", "control", "invalid"],
 )
 def test_what_is_never_a_pass(analysis: Analysis, why: str) -> None:
     check = only(analysis, ANY)

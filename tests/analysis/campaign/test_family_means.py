@@ -120,14 +120,17 @@ def test_with_gaps_it_is_the_mean_of_the_cells_with_their_influence_by_block() -
     analysis = lose_in({2: SMALLEST.id, 4: SECOND.id})
     logs = [np.array([of.get(b, np.nan) for b in BLOCKS]) for of in find_logs(analysis, "mlp")]
     n, cells = len(BLOCKS), len(logs)
-    by_block = np.full(n, np.mean([np.nanmean(of) for of in logs]))
+    by_block, weights = np.full(n, np.mean([np.nanmean(of) for of in logs])), np.zeros(n)
     for of in logs:
         own = int(np.sum(~np.isnan(of)))
         # The sum of squares over n - 1 has to be the cell's own variance, over its own - 1.
         weight = n / own * np.sqrt((n - 1) * own / (n * (own - 1))) / cells
         by_block += weight * np.nan_to_num(of - np.nanmean(of))
-    interval = stats.ttest_1samp(by_block, 0.0).confidence_interval(0.95)
-    expected = np.exp([by_block.mean(), *interval])
+        weights += weight * ~np.isnan(of)
+    freedom = np.sum(weights**2) ** 2 / np.sum(weights**4) - 1
+    assert n - 1.2 < freedom < n - 1
+    half = stats.t.ppf(0.975, freedom) * by_block.std(ddof=1) / np.sqrt(n)
+    expected = np.exp(by_block.mean() + np.array([0, -half, half]))
     assert ends(find_steps(analysis).ratio) == pytest.approx(tuple(expected), rel=1e-9)
 
 

@@ -220,7 +220,7 @@ def test_any_part_of_the_cells_will_do(rule: RuleName, seed: int) -> None:
     assert all(causes for _, causes in explain(alone).values())
 
 
-QUICK = (
+FEW = (
     *(PRODUCT.format(n, "device") for n in (10, 100, 1000, 4000)),
     *(TRAINED.format(batch, "device") for batch in (32, 512, 4096)),
     *(f"asked.matmul/n={n}/stage=naive/on=arm" for n in (100, 1000, 4000)),
@@ -232,18 +232,38 @@ QUICK = (
     *("overhead.eager_op", "overhead.function_call"),
     *("overhead.startup/stage=import", "overhead.startup/stage=step", "overhead.container"),
 )
-"""The cells of the profile quick."""
+"""The first and last stages of scripts, and ends of sweeps."""
 
 
 @pytest.mark.parametrize("rule", ["overhead", "input", "start-up"])
-def test_the_cells_of_quick_are_enough_and_its_causes_provisional(rule: RuleName) -> None:
+def test_few_cells_are_enough_and_without_verdicts_causes_provisional(rule: RuleName) -> None:
     cpu, gpu, name = PLANTED[rule]
-    cells = [cell for cell in ALL if cell.id in QUICK]
-    assert len(cells) == len(QUICK)
-    made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=3, profile="quick")
+    cells = [cell for cell in ALL if cell.id in FEW]
+    assert len(cells) == len(FEW)
+    made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=3, profile="smoke")
     causes = find(index_of(*made), name)[1]
     assert causes[0].rule == rule
     assert all(cause.provisional for cause in causes)
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "noise"),
+    [
+        ("overhead", TRAINED.format(32, "device"), 0.002),
+        ("start-up", NAIVE, 0.002),
+        ("overhead", TRAINED.format(32, "device"), 0.5),
+    ],
+)
+def test_the_cells_of_verdict_are_enough_and_a_main_cause_is_beyond_doubt(
+    rule: RuleName, name: str, noise: float
+) -> None:
+    cpu, gpu, _ = PLANTED[rule]
+    cells = [cell for cell in ALL if "verdict" in cell.profiles]
+    host = replace(QUIET, between=noise)
+    made = machines.make_campaign(cells, cpu=cpu, gpu=gpu, blocks=4, profile="verdict", host=host)
+    standing, causes = find(index_of(*made), name)
+    assert standing.open == (noise > 0.1)
+    assert standing.open or (causes[0].rule, standing.provisional) == (rule, False)
 
 
 def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
@@ -264,7 +284,7 @@ def test_a_pipeline_whose_work_is_no_number_is_not_the_fastest() -> None:
 
 
 def test_of_a_leap_over_several_changes_a_start_takes_its_price() -> None:
-    cells = [cell for cell in ALL if cell.id in QUICK]
+    cells = [cell for cell in ALL if cell.id in FEW]
     index = measure(replace(GPU, start=1.0), cells=cells)
     cause = find(index, NAIVE)[1][0]
     assert (cause.rule, cause.confirmed) == ("start-up", False)

@@ -11,6 +11,7 @@ import pytest
 from suite.analysis.ablation.speedups import find_effects
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.findings import Finding
+from suite.analysis.result.numbers import FEWEST
 from suite.cells.cell import Cell, Choice, Param, Work
 from suite.cells.changes import WATERFALLS
 from suite.cells.traits import ProfileName
@@ -304,21 +305,21 @@ def test_a_gain_has_to_be_beyond_the_margin_and_not_only_beyond_1(gain: float, s
 def test_a_profile_without_verdicts_says_so() -> None:
     cells = choose("mlp.fallback")
     truth = {"none": 1e-3, "numpy_function": 5e-3}
-    profiles: Sequence[ProfileName] = ("quick", "standard")
+    profiles: Sequence[ProfileName] = ("smoke", "standard")
     for profile in profiles:
         analysis = measure(
             cells,
             lambda cell, _: truth[str(cell.params["python"])],
             profile=profile,
-            blocks=PROFILES[profile].blocks,
+            blocks=max(FEWEST, PROFILES[profile].blocks),
         )
         assert {finding.verdict for finding in analysis.find("change")} == {"faster"}
         assert all(
-            finding.provisional == (profile == "quick") for finding in analysis.find("change")
+            finding.provisional == (profile == "smoke") for finding in analysis.find("change")
         )
         assert (
             "provisional" in render_markdown(analysis).partition("## Recommendations")[2][:600]
-        ) == (profile == "quick")
+        ) == (profile == "smoke")
 
 
 def test_where_no_number_has_a_spread_nothing_is_shown() -> None:
@@ -336,7 +337,7 @@ WORK = [cell for cell in CELLS if cell.choices and not cell.one_shot]
     "seed", [0, *(pytest.param(n, marks=pytest.mark.method) for n in range(1, 60))]
 )
 @pytest.mark.parametrize("between", [0.005, 0.03])
-@pytest.mark.parametrize("profile", ["quick", "standard"])
+@pytest.mark.parametrize("profile", ["smoke", "standard"])
 def test_where_nothing_helps_nothing_is_told_to(
     seed: int, between: float, profile: ProfileName
 ) -> None:

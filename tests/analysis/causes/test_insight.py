@@ -20,7 +20,7 @@ from suite.cells.cell import Cell, Work, cell_id
 from suite.flags import Flag, pick, raise_flag
 from suite.report.exports.summary import render_json
 from tests import synthetic
-from tests.analysis.causes.test_explain import QUICK, TRAINED
+from tests.analysis.causes.test_explain import FEW, TRAINED
 from tests.changes import in_cell, plant
 from tests.changes import tell as tell_facts
 from tests.fakes import machines
@@ -206,8 +206,8 @@ def test_python_in_the_pipeline_makes_it_input_bound(*, gpu: Device | None, hide
     assert slow.share == pytest.approx(1.0 if hides else 0.0, abs=0.1)
 
 
-def test_the_cells_of_quick_are_enough_to_call_it_input_bound() -> None:
-    cells = [cell for cell in ALL if cell.id in QUICK]
+def test_few_cells_are_enough_to_call_it_input_bound() -> None:
+    cells = [cell for cell in ALL if cell.id in FEW]
     insight = tell(None, cpu=replace(CPU, python=8e-3), cells=cells)
     slow, fast = (find_pipeline(insight, name) for name in ("numpy_function", "parallel"))
     assert slow

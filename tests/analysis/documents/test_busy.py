@@ -140,7 +140,7 @@ def test_what_a_cell_declares_decides_whether_it_tells(fields: dict[str, Any]) -
 
 
 def test_some_cell_of_every_profile_but_smoke_tells_on_large_machines() -> None:
-    for profile, cores in (("smoke", 16), ("quick", 256), ("standard", 1024), ("full", 1024)):
+    for profile, cores in (("smoke", 16), ("verdict", 256), ("standard", 1024), ("full", 1024)):
         work = [
             one.work.amount
             for one in scenarios.cells()

@@ -162,7 +162,7 @@ def test_equal_campaigns_seldom_fail_over_all_arms() -> None:
 
 
 def test_what_could_not_be_judged_is_told_and_nothing_judged_is_no_success(base: Analysis) -> None:
-    versus, text = judge(base, make("new", one_cell(2.0), seed=2, profile="quick"))
+    versus, text = judge(base, make("new", one_cell(2.0), seed=2, profile="smoke"))
     assert not versus.holds
     assert "**No cell of work could be judged.**" in text
     assert f"{2 * len(WORK)} comparisons of cells of work not judged (no verdict" in text

@@ -357,7 +357,7 @@ def test_what_can_not_be_compared_is_refused(
 
 
 def test_profiles_without_verdicts_and_too_few_blocks_give_none() -> None:
-    assert verdicts(only_pair(one(), change(two(), profile="quick"))) == {"provisional"}
+    assert verdicts(only_pair(one(), change(two(), profile="smoke"))) == {"provisional"}
     few = make_summary("two", seed=2, blocks=2)
     assert verdicts(only_pair(one(), few)) == {"few-pairs"}
     assert "No verdicts of 2:cpu against 1:cpu" in render_them(one(), few)

@@ -79,7 +79,7 @@ def test_the_summary_alone_gives_the_same_report(found: Analysis) -> None:
     assert again["report.md"] == files["report.md"]
 
 
-@pytest.mark.parametrize("profile", ["quick", "standard"])
+@pytest.mark.parametrize("profile", ["smoke", "standard"])
 def test_what_another_gpu_computed_is_no_number_of_the_arm(profile: Any) -> None:
     def swap(document: Document) -> Document:
         """What lies there under cuda:1 is of GPU 0."""

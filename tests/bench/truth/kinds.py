@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from tests.bench.truth import reasons, winners
+from tests.bench.truth import early, reasons, winners
 from tests.bench.truth.tally import Tally
 
 _slow = partial(winners.try_effects, size=0.15, slow=0.30)
@@ -23,7 +23,7 @@ KINDS: Mapping[str, tuple[int, Callable[[Tally, int], None]]] = {
     "slow: one of 10": (5, partial(_slow, blocks=5)),
     "slow: one of 10 stays slow": (3, partial(_slow, blocks=5, lasts=True)),
     "crossovers": (12, winners.try_crossovers),
-    "quick": (6, winners.try_quick),
+    "provisional": (6, winners.try_provisional),
     "roles": (2, winners.try_roles),
     "settling": (4, winners.try_settling),
     **{
@@ -32,6 +32,9 @@ KINDS: Mapping[str, tuple[int, Callable[[Tally, int], None]]] = {
     },
     "causes": (1, reasons.try_causes),
     "controls that fail": (1, reasons.try_controls),
+    "early: null": (12, early.try_null),
+    "early: planted": (4, early.try_planted),
+    **{f"early: {kind}": (4, partial(early.try_replay, kind=kind)) for kind in early.RECORDED},
 }
 """By a name, of which the first word chooses it: how many campaigns the tests try by default, and what counts
 the claims of the one with a seed."""

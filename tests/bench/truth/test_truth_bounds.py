@@ -70,7 +70,7 @@ BOUNDS: tuple[Bound, ...] = (
     ("calls: K of 1 and 100", "any of these", "at most", 0.05),
     ("calls: K of 1 and 100", "bimodal, though it is not", "at most", 0.001),
     ("calls: K of 1000 and 1", "coverage", "at least", 0.93),
-    ("quick", "a provisional profile speaks of findings", "at most", 0.0),
+    ("provisional", "a provisional profile speaks of findings", "at most", 0.0),
     ("settling", "the opening says what would settle it", "at least", 1.0),
     ("settling", "inconclusive, and settled by the blocks asked for", "at least", 0.50),
     ("crossovers", "the range holds the truth", "at least", 0.90),
@@ -90,6 +90,19 @@ BOUNDS: tuple[Bound, ...] = (
     ("causes", "shares of one cell add up to more than 1", "at most", 0.0),
     ("causes", "more than two asked cells unknown", "at most", 0.0),
     ("causes", "the CPU is wrongly called the right device", "at most", 0.02),
+    *(
+        (f"early: {kind}", "any false word at any look", "at most", 0.05)
+        for kind in ("null", "null recorded", "null moods", "null gpu")
+    ),
+    *(
+        (f"early: {kind}", what, side, share)
+        for kind in ("planted", "recorded mixed", "moods mixed", "gpu as it was")
+        for what, side, share in (
+            ("the full campaign's word", "at least", 0.95),
+            ("a campaign with a word that is reversed", "at most", 0.05),
+            ("winners held", "at least", 0.5),
+        )
+    ),
     ("controls that fail", "told before any winner", "at least", 1.0),
     ("controls that fail", "a control of no cells is told to hold", "at most", 0.0),
     ("controls that fail", "a sound control is told to have failed", "at most", 0.05),

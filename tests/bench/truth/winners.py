@@ -400,10 +400,10 @@ def try_calls(tally: Tally, seed: int, *, base: int, other: int) -> None:
     add_bimodal(tally, report)
 
 
-def try_quick(tally: Tally, seed: int) -> None:
+def try_provisional(tally: Tally, seed: int) -> None:
     """No difference between the arms, in a profile that gives no verdicts."""
     planted = Planted(seconds=same, host=TYPICAL)
-    report = tell(planted, seed=8000 + seed, blocks=3, profile="quick")
+    report = tell(planted, seed=8000 + seed, blocks=3, profile="smoke")
     claims = [report.claims(kind) for kind in ("winner", "row", "cause", "wrong winner")]
     tally.blame("a provisional profile speaks of findings", chain(*claims))
 

@@ -86,16 +86,16 @@ def test_the_plan_repeats_the_command_and_knows_the_price(shell: Shell) -> None:
 
 def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
     engine = FakeEngine(gpu=GpuRequest(driver="cdi", devices=("GPU-1",)))
-    words = ("--profile", "quick", "--blocks", "2", "--arms", "cuda,cpu", "--gpu", "GPU-1")
+    words = ("--profile", "verdict", "--blocks", "2", "--arms", "cuda,cpu", "--gpu", "GPU-1")
     words += ("--cpus", "1", "--telemetry", "off")
     well(shell.bench(*words, "--only", "*.function_call *.eager_op", engine=engine))
     assert engine.gpus_asked == ["GPU-1"]
     assert engine.provided == ["cuda", "cpu"]
-    assert len(engine.jobs) == 6
+    assert len(engine.jobs) == 4
     assert {job.cpus for job in engine.jobs} == {(1,)}
     assert {len(asked_cells(job)) for job in engine.jobs} == {2}
     plan = shell.plan()
-    assert (plan.arms, plan.blocks, plan.profile) == (["cuda", "cpu"], 2, "quick")
+    assert (plan.arms, plan.blocks, plan.profile) == (["cuda", "cpu"], 2, "verdict")
     assert (plan.settings["telemetry"], shell.watched) == ("off", ["off"])
     assert "TELEMETRY=off" in plan.command
     # The GPU's UUID is in no file.

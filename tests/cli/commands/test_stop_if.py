@@ -35,7 +35,7 @@ def test_a_sound_machine_is_told_of_and_measured_to_the_end(shell: Shell) -> Non
         FIRST,
         "cores unknown, CPU quota unknown.",
         "Nothing was found that makes it unsound.",
-        "Provisional, from one uncounted invocation per arm:",
+        "Provisional, from one invocation per arm:",
         "cell ",
         "calibrated: ",
         "block 1 of 1 done",

@@ -138,8 +138,8 @@ def test_another_campaign_than_the_one_asked_for_is_a_row_of_its_own(
         ("PROFILE=standard", "whole cpu", 0),
         ("PROFILE=standard SEED=7 BLOCKS=3 WAIT=1m", "whole cpu", 0),
         (
-            "PROFILE=quick",
-            "whole, of PROFILE=standard cpu it began with PROFILE=standard; PROFILE=quick would change it",
+            "PROFILE=verdict",
+            "whole, of PROFILE=standard cpu it began with PROFILE=standard; PROFILE=verdict would change it",
             2,
         ),
         (

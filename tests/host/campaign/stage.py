@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from suite.analysis.analyse import look_for_odd
 from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.errors import EngineError, UnsoundError
+from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms, known_arms
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
@@ -32,8 +33,8 @@ CELLS = [START, *make_cells(*"abcd")]
 
 @dataclass
 class Stage:
-    """``looks`` and ``disturbances`` are what the interim looks and the invocations will come to, ``unsound``
-    what the first look ends the campaign for.
+    """``disturbances`` are what the invocations will come to, ``unsound`` what the first look ends the
+    campaign for.
 
     Every container is said to exist for 10 s.
     """
@@ -46,7 +47,13 @@ class Stage:
     progress: list[tuple[int, str | None, float | None]] = field(default_factory=list)
     """Of each cell that was shown: its block, its id, and how long the campaign goes on."""
     reported: list[int] = field(default_factory=list)
+    wanted: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """By cell in how many blocks the looks from the third block on want it, one look after the other; the
+    last of them stands for all that follow."""
+    looked: list[int] = field(default_factory=list)
     looks: list[tuple[int, int, bool]] = field(default_factory=list)
+    """What a sequential profile's looks say in their place: answers that hold, of how many, and whether
+    that is enough."""
     disturbances: list[str | None] = field(default_factory=list)
     made: Path | None = None
     unsound: str = ""
@@ -66,6 +73,7 @@ class Stage:
         cpus: tuple[int, ...] | None = None,
         resumed: Sequence[Document] = (),
         budget_s: float | None = None,
+        least_blocks: int = 0,
         **request: Any,
     ) -> Campaign:
         """A campaign as asked for, or the given one; its containers live by these scripts first."""
@@ -83,6 +91,7 @@ class Stage:
             images=images,
             cpus=cpus,
             budget_s=budget_s,
+            least_blocks=least_blocks,
             listener=self,
             observe=lambda *_: "nobody watches a campaign of the tests",
         )
@@ -91,7 +100,7 @@ class Stage:
             means,
             AnalysisHooks(
                 build_reports=lambda: self.reported.append(len(self.documents())),
-                interim_look=lambda: self.looks.pop(0),
+                look=self.look,
                 disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
                 find_odd=lambda: look_for_odd(self.folder),
                 check_calibration=self.look_first,
@@ -105,6 +114,19 @@ class Stage:
         assert again.stopped is None
         resumed = loaded.every_document
         return self.run(campaign=again, arms=self.arms, resumed=resumed, **how)
+
+    def look(self, block: int, most: int) -> tuple[int, int, Mapping[str, int]]:
+        assert block < most
+        self.looked.append(block)
+        if self.looks:
+            held, asked, enough = self.looks.pop(0)
+            return held, asked, {"made.a": block + (not enough)}
+        place = max(0, block - plan.FIRST_LOOK)
+        wanted = {
+            name: max(blocks[min(place, len(blocks) - 1)], block)
+            for name, blocks in self.wanted.items()
+        }
+        return sum(blocks == block for blocks in wanted.values()), len(wanted), wanted
 
     def look_first(self) -> None:
         self.first_looks.append(self.documents())

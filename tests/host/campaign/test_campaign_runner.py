@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from suite import codec
+from suite.analysis.documents.rules import judge_whole
+from suite.cells.traits import SEQUENTIAL
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.listener import describe_start
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
-from suite.model import Campaign, container_seconds
+from suite.host.engine import LABEL, Job
+from suite.model import Campaign, Check, container_seconds
 from suite.worker import scenarios
 from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record
 from tests.host.campaign.flow import START
@@ -132,6 +135,36 @@ def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
     assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
 
 
+BRIEF = Check(what="in brief", brief=True)
+
+
+@pytest.mark.parametrize("failed_in", [0, 1, 2])
+def test_checks_are_brief_once_full_ones_have_held_in_a_block_of_the_arm(
+    failed_in: int, stage: Stage
+) -> None:
+    def live(job: Job) -> Life:
+        block = int(job.labels[f"{LABEL}.invocation"].rpartition("-")[2])
+        outcomes = {cell.id: {"check": BRIEF} for cell in CELLS if "--brief" in job.arguments}
+        if block == failed_in > 0:
+            outcomes["made.b"] = {"outcome": "failed", "reason": "it is off by 7"}
+        return replace(stage.worker, outcomes=outcomes)(job)
+
+    stage.run(arms=BOTH, blocks=2, otherwise=live)
+    # One that goes on begins where it was, with what had held by then.
+    stage.go_on(blocks=4, otherwise=live)
+    brief = {
+        arm: [
+            next(cell.check.brief for cell in document.cells if cell.check)
+            for document in stage.load().documents
+            if document.invocation.arm == arm
+        ]
+        for arm in ("cpu", "cuda")
+    }
+    # A cell without a full check in a block has all of them checked in full until it has one.
+    expected = [False, False, failed_in != 1, True, True]
+    assert brief == {"cpu": expected, "cuda": expected}
+
+
 def refuse(stage: Stage) -> Script:
     """A container whose worker refuses to be its arm."""
     refused = record("refused", reason="TensorFlow sees no GPU")
@@ -206,34 +239,137 @@ def test_the_hidden_gpus_arm_controls_the_image_with_the_first_arms_k(stage: Sta
     given = {asked_arm(job): job.gpu is not None for job in stage.engine.jobs}
     on_cpu = ("cpu", "cpu-twin", "cuda-hidden")
     assert given == {**dict.fromkeys(on_cpu, False), "cuda": True, "cuda-twin": True}
-    assert plan.control_arms(controlled(stage, profile="quick")) == []
+    assert plan.control_arms(controlled(stage, profile="verdict")) == []
 
 
-MORE, ENOUGH = (0, 1, False), (1, 1, True)
+ALL = [f"made.{name}" for name in "abcd"]
 
 
-@pytest.mark.parametrize(
-    ("blocks", "most", "looks", "after", "ends"),
-    [
-        (5, 10, [MORE], [5], 10),
-        # Never beyond the most, and no further than where enough is known.
-        (1, 8, [MORE] * 2, [1, 6], 8),
-        (2, 8, [ENOUGH], [2], 2),
-    ],
-)
-def test_the_campaign_looks_where_the_method_was_tried(
-    blocks: int, most: int, looks: list[Any], after: list[int], stage: Stage, *, ends: int
+def asked(stage: Stage) -> list[set[str]]:
+    """The cells that the containers of the blocks were asked for, without what is seen from outside."""
+    return [{name for name, calls in asked_cells(job) if calls} for job in stage.engine.jobs[1:]]
+
+
+def test_cells_rest_when_they_are_not_wanted_and_the_plan_says_so(stage: Stage) -> None:
+    stage.wanted = {"made.a": [3], "made.b": [4], "made.c": [7, 8, 6], "made.d": [5]}
+    ended = stage.run(profile="standard")
+    a, b, c, d = ALL
+    assert asked(stage) == [{*ALL}] * 3 + [{b, c, d}, {c, d}, {c}]
+    assert (ended.blocks, [look.block for look in ended.looks]) == (6, [3, 4, 5, 6])
+    assert [sorted(look.resting) for look in ended.looks[:3]] == [
+        [a, START.id],
+        [a, b, START.id],
+        [a, b, d, START.id],
+    ]
+    assert [look.enough for look in ended.looks] == [False, False, False, True]
+    assert stage.load().campaign == ended
+    assert (
+        stage.said(
+            "1 of 4 cells are precise enough, 2 rest from now on; the others are likely to need 7 blocks"
+        )
+        == 1
+    )
+    assert not list(judge_whole(ended, stage.load().documents, []))
+    # It was to be seven blocks, then eight, then six.
+    assert [f"of {blocks} done" in " ".join(stage.lines) for blocks in (7, 8, 6)] == [True] * 3
+
+
+@pytest.mark.parametrize(("wanted", "blocks"), [(3, 3), (5, 5), (10, 10), (99, 10)])
+def test_a_campaign_ends_when_no_cell_is_wanted_or_at_its_most_blocks(
+    wanted: int, blocks: int, stage: Stage
 ) -> None:
-    stage.looks = list(looks)
-    campaign = replace(controlled(stage), blocks=blocks, most_blocks=most)
-    ended = stage.run(campaign=campaign)
-    assert (ended.blocks, [look.block for look in ended.looks]) == (ends, after)
-    assert len([name for name in stage.documents() if "twin" not in name]) == 1 + ends
+    stage.wanted = {"made.a": [min(wanted, 10)]}
+    ended = stage.run(profile="standard")
+    assert ended.blocks == blocks
+    assert stage.documents() == [f"cpu-{block:02d}" for block in range(blocks + 1)]
+    # After the calibration, and after each block from the third on that another one can follow.
+    assert stage.looked == [0, *range(3, min(blocks, 9) + 1)]
+
+
+def test_who_names_a_number_of_blocks_has_all_cells_in_each(stage: Stage) -> None:
+    ended = stage.run(profile="standard", blocks=4)
+    assert (ended.blocks, ended.looks, stage.looked) == (4, [], [])
+    stage.made = None
+    stage.wanted = {"made.a": [3], "made.b": [4]}
+    assert stage.run(profile="standard", label="other").blocks == 4
+    again = stage.go_on(blocks=6)
+    assert [{name for name, _ in asked_cells(job)} for job in stage.engine.jobs] == [{*ALL}] * 2
+    assert again.resting(4) == ["made.a", "made.c", "made.d", START.id] or again.resting(4)
+    assert again.resting(5) == []
+
+
+def test_a_campaign_with_resting_cells_goes_on_where_it_stopped(stage: Stage) -> None:
+    stage.wanted = {"made.a": [3], "made.b": [5]}
+    kill = stage.worker.meets("made.b", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(*[stage.worker] * 4, kill, profile="standard")
+    assert [look.block for look in stage.load().campaign.looks] == [3]
+    ended = stage.go_on()
+    assert [{name for name, _ in asked_cells(job)} for job in stage.engine.jobs] == [{"made.b"}] * 2
+    assert (ended.blocks, [look.block for look in ended.looks]) == (5, [3, 4, 5])
+    stage.go_on()
+    assert stage.turns == []
+
+
+def test_the_budget_begins_a_block_of_few_cells_that_fits(stage: Stage) -> None:
+    """Ten seconds an invocation, of which cells take 0.17 s each: a block is charged by what it has."""
+    stage.wanted = {"made.a": [3], "made.b": [6]}
+    ended = stage.run(profile="standard", budget_s=65.0)
+    assert (ended.stopped or "").startswith("after block 5")
 
 
 def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
-    looking = {(one.blocks, one.most_blocks) for one in plan.PROFILES.values()}
-    assert {pair for pair in looking if pair[0] < pair[1]} == {(5, 10), (10, 20)}
+    # A sequential profile pays for its looks, and is tried by what it says at them.
+    fixed = (of for name, of in plan.PROFILES.items() if name not in SEQUENTIAL)
+    looking = {(one.blocks, one.most_blocks) for one in fixed}
+    assert {pair for pair in looking if pair[1]} == {(5, 10), (10, 20)}
+
+
+HELD = (3, 5, False), (4, 5, False), (5, 5, True)
+
+
+def test_the_profile_verdict_calibrates_in_its_first_block_and_ends_when_it_knows_enough(
+    stage: Stage,
+) -> None:
+    stage.looks = list(HELD)
+    ended = stage.run(arms=BOTH, profile="verdict")
+    assert (ended.calibration, ended.blocks, ended.stopped) == (1, 5, None)
+    assert stage.documents() == [f"{arm}-0{n}" for arm in ("cpu", "cuda") for n in range(1, 6)]
+    found = [{calls for _, calls in asked_cells(job)} for job in stage.engine.jobs]
+    assert found[:2] == [{None}] * 2
+    assert None not in set().union(*found[2:])
+    # The machine is looked at once, when the first block is there.
+    assert stage.first_looks == [["cpu-01", "cuda-01"]]
+    assert [(look.block, look.precise) for look in ended.looks] == [(3, 3), (4, 4), (5, 5)]
+    assert stage.said("answers hold; another block follows") == 2
+    assert stage.said("5 of 5 answers hold; that is enough") == 1
+    # Read again, its first block is what calibrated it, and counts.
+    loaded = stage.load()
+    assert loaded.calibration == 1
+    assert {document.invocation.block for document in loaded.documents} == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "least", "blocks", "looked"),
+    # Each invocation takes 10 s.
+    [(10.0, 3, 3, []), (45.0, 3, 4, [3]), (25.0, 0, 2, []), (None, 0, 10, [*range(3, 10)])],
+)
+def test_a_budget_is_known_to_be_spent_before_the_last_look(
+    budget_s: float | None, least: int, blocks: int, looked: list[int], stage: Stage
+) -> None:
+    stage.looks = [(1, 2, False)] * 9
+    ended = stage.run(profile="verdict", budget_s=budget_s, least_blocks=least)
+    assert (len(stage.documents()), [look.block for look in ended.looks]) == (blocks, looked)
+    # The rest of what may be spent is then the last look's.
+    assert (ended.stopped is not None) == (budget_s is not None)
+
+
+def test_what_a_first_block_gives_up_is_not_tried_again(stage: Stage) -> None:
+    stage.looks = [HELD[-1]]
+    slow = replace(stage.worker, outcomes={"made.b": {"outcome": "skipped", "reason": "too slow"}})
+    ended = stage.run(slow, profile="verdict")
+    assert ended.excluded["cpu"]["made.b"].reason == "too slow"
+    assert [len(asked_cells(job)) for job in stage.engine.jobs] == [4, 3, 3]
 
 
 def spent(stage: Stage) -> float:

@@ -131,8 +131,9 @@ def test_the_plan_predicts_them_and_the_blocks_do_not() -> None:
     assert added == pytest.approx(4 * each)
     campaign, documents = make_kept({"cpu": {"product": WELL, "copy": WELL}})
     bare, (first, *_) = make_kept({"cpu": {}})
-    predicted = durations.predict_invocation_s(campaign, "cpu", documents[0])
-    assert predicted == pytest.approx(durations.predict_invocation_s(bare, "cpu", first), abs=0.01)
+    predicted = durations.predict_costs(campaign, documents[0]).add_up(campaign.cells)
+    plain_s = durations.predict_costs(bare, first).add_up(bare.cells)
+    assert predicted == pytest.approx(plain_s, abs=0.01)
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def test_a_campaign_runs_them_once_an_arm_and_does_not_when_it_goes_on(
 @pytest.mark.usefixtures("made")
 def test_a_plan_of_nothing_else_ends_after_its_calibrations(stage: Stage) -> None:
     campaign = draw(sustain="20s", only="sustain.*", profile="standard")
-    assert (campaign.cells, campaign.blocks, campaign.most_blocks) == ([], 1, 1)
+    assert (campaign.cells, campaign.blocks, campaign.most_blocks) == ([], 1, None)
     stage.run(campaign=campaign, arms=BOTH)
     assert asked(stage) == [[PRODUCT], [COPY], [FAST], [COPY]]
     assert "What is left when hot" in stage.report()

@@ -26,7 +26,7 @@ from tests.host.campaign.stage import BOTH, CPU, Stage
 def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
     wanted = Options.parse(
         {
-            "profile": "quick",
+            "profile": "verdict",
             "only": "matmul.* overhead.*",
             "blocks": 4,
             "seed": 99,
@@ -35,17 +35,18 @@ def test_a_plan_holds_what_was_asked(suite_identity: SuiteIdentity) -> None:
         }
     )
     drawn = plan_campaign(wanted, CPU, scenarios.cells())
-    assert re.fullmatch(r"\d{8}T\d{6}Z-my-box\.1-quick", drawn.id)
-    assert (drawn.profile, drawn.seed, drawn.label, drawn.blocks) == ("quick", 99, "my-box.1", 4)
+    assert re.fullmatch(r"\d{8}T\d{6}Z-my-box\.1-verdict", drawn.id)
+    assert (drawn.profile, drawn.seed, drawn.label, drawn.blocks) == ("verdict", 99, "my-box.1", 4)
     assert (drawn.arms, drawn.not_run, drawn.calls) == (["cpu"], {"cuda": "no GPU"}, {})
+    assert (drawn.calibration, drawn.controls) == (1, [])
     assert {cell.scenario for cell in drawn.cells} == {"matmul", "overhead"}
-    assert (drawn.warmup_s, drawn.measure_s, drawn.budget_s) == (0.2, 0.4, 5.0)
+    assert (drawn.warmup_s, drawn.measure_s, drawn.budget_s) == (0.1, 0.2, 4.0)
     assert drawn.command == (
-        "make bench PROFILE=quick ONLY='matmul.* overhead.*' BLOCKS=4 LABEL=my-box.1 SEED=99"
+        "make bench PROFILE=verdict ONLY='matmul.* overhead.*' BLOCKS=4 LABEL=my-box.1 SEED=99"
     )
     assert drawn.suite == suite_identity
     each = durations.guess_invocation_s(drawn, "cpu")
-    assert drawn.prediction.before_s == pytest.approx(5 * each)
+    assert drawn.prediction.before_s == pytest.approx(4 * each)
 
 
 @pytest.mark.parametrize("profile", plan.PROFILES)

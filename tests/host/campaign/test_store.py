@@ -37,7 +37,7 @@ from tests.plants import PLANTS, Plant
 def test_names_are_made_by_rule(named: tuple[Any, ...], name: str) -> None:
     assert document_name(*named) == name
     created = datetime(2026, 11, 21, 10, 45, tzinfo=timezone.utc)
-    assert campaign_name(created, "mybox", "quick") == "20261121T104500Z-mybox-quick"
+    assert campaign_name(created, "mybox", "verdict") == "20261121T104500Z-mybox-verdict"
 
 
 def test_logs_grow_also_where_the_folder_for_them_has_gone(store: Store) -> None:

@@ -209,7 +209,7 @@ def test_only_cells_that_read_files_bring_a_volume() -> None:
 
 def test_a_volume_is_called_what_every_engine_takes_and_no_other_campaign_has() -> None:
     names = set()
-    for identity in ("20261121-größe-full", "20261121-größe-quick", "a" * 90):
+    for identity in ("20261121-größe-full", "20261121-größe-verdict", "a" * 90):
         campaign = replace(synthetic.make_campaign(), id=identity)
         (volume,) = campaign_volumes(campaign, [cell("reading", reads_files=True)])
         names.add(volume.name)

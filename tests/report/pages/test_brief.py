@@ -254,7 +254,7 @@ CAMPAIGNS: Mapping[str, Callable[[], Analysis]] = {
     **{name: lambda name=name: analyse_golden(name) for name in NAMES},
     "the sample": lambda: analyse(load_campaign(SAMPLE)),
     "two blocks": lambda: analyse_made(blocks=2),
-    "a quick profile": lambda: analyse_made(profile="quick"),
+    "a smoke profile": lambda: analyse_made(profile="smoke"),
     "eight GPUs": lambda: analyse(load(*make_gpus({f"{i}": 1.0 + i / 50 for i in range(8)}))),
     "a standard campaign": lambda: analyse(
         load_planted(PLAN, make_documents(PLAN, Planted(seconds=clear)))

@@ -217,7 +217,7 @@ def test_what_a_script_says_and_what_is_so(
 
 
 def test_without_verdicts_no_script_names_the_wrong_winner() -> None:
-    text = write(LATE, profile="quick")
+    text = write(LATE, profile="smoke")
     assert WORDS["slower"] in re.sub(" +", " ", text)
     assert WORDS["provisional"] in text
     assert [name for name in ("wrong", "invents", "alike") if WORDS[name] in text] == []

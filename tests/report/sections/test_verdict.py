@@ -172,7 +172,7 @@ def test_no_winner_is_named_where_no_verdict_names_one() -> None:
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        ({"profile": "quick"}, "the profile quick gives no verdicts; PROFILE=standard does."),
+        ({"profile": "smoke"}, "the profile smoke gives no verdicts; PROFILE=standard does."),
         (
             {"blocks": 2},
             "2 blocks done, and verdicts take 3; RESUME=results/made-up BLOCKS=3 goes on, and takes about ",

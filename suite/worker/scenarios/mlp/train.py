@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from suite.cells.cell import Link, Param, Work
 from suite.cells.scenario import Links, Scenario, Target, cell, cross, vary
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Data, LinkName, Profiles
+from suite.cells.traits import FULL, SMOKE, STANDARD, VERDICT, Data, LinkName, Profiles
 from suite.model import Check
 from suite.worker.proof.precision import demand, switch
 from suite.worker.scenario.scenario import Prepared, Resident, lay
@@ -27,10 +28,10 @@ SIZES = {
     64: FULL,
     128: STANDARD,
     256: FULL,
-    512: QUICK,
+    512: VERDICT,
     1024: FULL,
     2048: STANDARD,
-    4096: QUICK,
+    4096: VERDICT,
 }
 """The batches of A with data on the device, and the profiles that hold them: every other batch, and those
 that others are told by."""
@@ -82,15 +83,16 @@ def prepare_step(
     here = lay(device, inputs[:batch], labels[:batch])
     step, close = _feed(data, trainer, (inputs, labels), here)
 
-    def check(last: Any) -> Check:
+    def check(last: Any, *, brief: bool = False) -> Check:
         matmul.confirm(precision, device)
-        first = inputs[:batch], labels[:batch]
-        return trainer.check(last, *first, steps=steps, tolerance=TOLERANCES[precision])
+        first, allowed = (inputs[:batch], labels[:batch]), TOLERANCES[precision]
+        return trainer.check(last, *first, steps=steps, tolerance=allowed, brief=brief)
 
     switch_back = switch(precision)
     return Prepared(
         step=step,
         check=check,
+        brief=partial(check, brief=True),
         tensors=lambda value: trainer.tensors(value, here.tensors),
         resident=here if data == "device" else None,
         enqueues=data == "device",

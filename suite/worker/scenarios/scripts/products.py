@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from suite.cells.cell import Param, Work, cell_id
 from suite.cells.scenario import cross
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Profiles
+from suite.cells.traits import FULL, NOT_VERDICT, SMOKE, STANDARD, VERDICT, Profiles
 from suite.model import Check
 from suite.worker.proof import placement, precision
 from suite.worker.scenario.scenario import (
@@ -79,9 +80,13 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
         made[-1].numpy()
         return made
 
+    def check(made: list[Any], *, brief: bool = False) -> Check:
+        return check_matrices(*(each.numpy() for each in made), allowed="fp32", brief=brief)
+
     return Prepared(
         step=pin(fetching if settings.fetch else step, on),
-        check=lambda made: check_matrices(*(matrix.numpy() for matrix in made), allowed="fp32"),
+        check=check,
+        brief=partial(check, brief=True),
         tensors=list,
         resident=resident,
         enqueues=not settings.fetch,
@@ -135,30 +140,32 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return printed
 
 
-def check_matrices(left: Any, right: Any, product: Any, *, allowed: str) -> Check:
-    """Freivalds' check of a product, and that its operands are not all the same number.
+def check_matrices(
+    left: Any, right: Any, product: Any, *, allowed: str, brief: bool = False
+) -> Check:
+    """`matmul.check_product`'s check of a product, and that its operands are not all the same number.
 
     ``allowed`` is the precision that TensorFlow may choose; a small product it can compute in a better one.
 
     Raises:
         WrongResult: it is wrong, or they are.
     """
-    checked = matmul.check_product(left, right, product, allowed, exactly=False)
+    checked = matmul.check_product(left, right, product, allowed, exactly=False, brief=brief)
     if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
         raise WrongResult("the operands are constant, not random")
     return replace(checked, what=f"{checked.what}; operands random")
 
 
 def _profiles(stage: str, n: int, **_: Param) -> Profiles:
-    """The standard profile has all stages of one size."""
+    """The standard profile has all stages of one size; the script, in its own process, is not in verdict."""
     if stage == SCRIPT:
-        soon = SMOKE if n <= ENDS[1] else STANDARD
+        soon = NOT_VERDICT if n <= ENDS[1] else STANDARD
         return soon if n <= ENDS[-1] else FULL
     if stage in {"session", "eager"}:
-        return STANDARD if n == ENDS[1] else FULL
-    if (stage, n) == ("naive", ENDS[0]):
-        return SMOKE
-    return QUICK if stage in {"naive", "warm"} and n in ENDS else FULL
+        return VERDICT if n == ENDS[1] else FULL
+    if stage == "naive" and n < ENDS[-1]:
+        return {ENDS[0]: SMOKE, ENDS[1]: VERDICT}.get(n, FULL)
+    return STANDARD if stage in {"naive", "warm"} and n in ENDS else FULL
 
 
 WATERFALL = read_waterfall(

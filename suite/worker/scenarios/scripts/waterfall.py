@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 from suite.cells.cell import Choice, Ladder, Param, Step, cell_id
 from suite.cells.changes import CHOICES, WATERFALLS
 from suite.cells.scenario import Ops, Point, Scenario, cell, cross
-from suite.cells.traits import FULL, QUICK, SMOKE, STANDARD, Effect, Profiles, Removed
+from suite.cells.traits import FULL, SMOKE, STANDARD, VERDICT, Effect, Profiles, Removed
 from suite.worker.scenario.scenario import Printed, list_halves
 from suite.worker.scenarios.mlp.training import MATMUL_PROOF, TRAINING_PROOF
 
@@ -31,7 +31,7 @@ def telling(on: On, **_: Param) -> Profiles:
 
 PROFILES_FROM: dict[str, Profiles | Callable[..., Profiles]] = {
     "smoke": SMOKE,
-    "quick": QUICK,
+    "verdict": lambda on, **_: VERDICT if on == "arm" else FULL,
     "standard": STANDARD,
     "full": FULL,
     "telling": telling,
