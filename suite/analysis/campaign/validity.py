@@ -63,6 +63,7 @@ TOLD = {
     "warm-up cap": "warm-up-cap",
     "short samples": "short-samples",
     "dispatch-bound": "dispatch-bound",
+    "disturbed": "samples-waited",
 }
 """The code for each label that the worker gives a cell."""
 
@@ -137,7 +138,7 @@ def _is_stalled(result: CellResult) -> bool:
     if calls is None or len(samples) < 2:
         return False
     wall = result.spent_s.get("warmup", 0.0) + result.spent_s.get("measure", 0.0)
-    between = wall - calls * math.fsum(samples)
+    between = wall - calls * math.fsum([*samples, *result.replaced_s])
     usual = statistics.median(samples)
     return between > STALL_S or is_stall(max(samples), usual, calls)
 

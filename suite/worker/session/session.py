@@ -19,6 +19,7 @@ from suite.cells.traits import LONG_BUDGETS
 from suite.clock import now
 from suite.model import CellResult, make_pending
 from suite.worker.loop import counters, trace
+from suite.worker.loop.disturbed import MOST
 from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
 from suite.worker.proof.placement import Placement, prove, watch
 from suite.worker.scenario.scenario import Inapplicable, Nodes, Prepared
@@ -108,7 +109,12 @@ class Runner:
                 placement = self._prove(request, prepared, nodes, last)
             if cell.one_shot:
                 status = "cold" if prepared.warm_start is None else "run-up"
-                timing = Timing(samples_s=[first.seconds], warmup_status=status, last=last)
+                timing = Timing(
+                    samples_s=[first.seconds],
+                    cpu_s=[first.cpu_s],
+                    warmup_status=status,
+                    last=last,
+                )
                 calls = 1
             else:
                 del last
@@ -143,6 +149,9 @@ class Runner:
             warmup_status=timing.warmup_status,
             warmup_s=timing.warmup_s,
             samples_s=timing.samples_s,
+            cpu_s=timing.cpu_s,
+            replaced_s=timing.replaced_s,
+            replaced_cpu_s=timing.replaced_cpu_s,
             enqueue_fraction=timing.enqueue_fraction if enqueues else None,
             placement=placement.nodes,
             elsewhere=placement.elsewhere,
@@ -171,6 +180,8 @@ class Runner:
             warmup_s=self.warmup_s,
             measure_s=self.measure_s,
             traces=prepared.traces,
+            # What is kept going is a course, in which each sample has its place.
+            computes=request.place(self.device) == "CPU:0" and request.cell.role != "sustained",
         )
         return calls, timing, counters.compare(before, counters.read())
 
@@ -181,6 +192,8 @@ class Runner:
         labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
         if not one_shot and usual_s < SHORT * self.loop.floor_s:
             labels.append("short samples")
+        if timing.disturbed > MOST:
+            labels.append("disturbed")
         if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
             labels.append("dispatch-bound")
         return labels

@@ -81,7 +81,9 @@ class Bench:
 
     def runner(self, device: str = "/CPU:0", budget_s: float = 2.0) -> Runner:
         return Runner(
-            loop=Loop(clock=self.device.clock, fence=self.device.fence),
+            loop=Loop(
+                clock=self.device.clock, cpu_clock=self.device.cpu_clock, fence=self.device.fence
+            ),
             device=device,
             warmup_s=0.05,
             measure_s=0.1,
@@ -130,7 +132,12 @@ def test_a_frozen_k_is_used_as_it_is() -> None:
 
 def test_what_is_kept_going_is_ready_and_at_rest_before_its_long_samples() -> None:
     bench = Bench()
-    loop = Loop(clock=bench.device.clock, fence=bench.device.fence, least_s=0.25)
+    loop = Loop(
+        clock=bench.device.clock,
+        cpu_clock=bench.device.cpu_clock,
+        fence=bench.device.fence,
+        least_s=0.25,
+    )
     runner = Runner(
         loop=loop, device="/CPU:0", warmup_s=0.0, measure_s=3.0, budget_s=60.0, rest_s=0.01
     )
