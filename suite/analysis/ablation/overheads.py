@@ -70,7 +70,9 @@ def find_wakes(index: CellIndex) -> Iterator[Finding]:
     than the one that was measured.
     """
     call, bare = (next(iter(index.prices(price)), None) for price in ("graph", "handover"))
-    for arm in index.arms if call and bare else ():
+    if call is None or bare is None:
+        return
+    for arm in index.arms:
         seconds = index.values(bare, arm)
         share = find_paired_ratio(index.values(call, arm), seconds)
         if share and share.low is not None and MOST < share.low <= 1:
