@@ -102,3 +102,12 @@ CALLS_CAP = 100_000
 
 CALLS_MARGIN = 1.2
 """K is this much larger than the calibration needs, because a later process can be faster."""
+
+LEAST_SAMPLES = 3
+"""A cell's samples are so many at least, unless one call takes longer than the measuring time: then one."""
+
+
+def is_slow(call_s: float, warmup_s: float) -> bool:
+    """Whether a call takes longer than the warm-up time, so that the first one warms up; without any warm-up
+    (``warmup_s`` 0) none does."""
+    return 0 < warmup_s < call_s

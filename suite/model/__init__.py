@@ -9,6 +9,7 @@ from suite.model.document import (
     AT_END,
     CACHE,
     FINE,
+    FIRST_CALL,
     NOT_FROM_LOCK,
     SIMULATED,
     CampaignIdentity,

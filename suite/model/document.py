@@ -36,6 +36,9 @@ AT_END, FINE = "gpu.at_end", "fine"
 SIMULATED = "gpu.simulated"
 """The fact that the driver is a stand-in of our tests: no number on such a GPU is real."""
 
+FIRST_CALL = "first call"
+"""The warm-up of a cell whose calls are slow: its first one, whose seconds are booked as warming up."""
+
 CACHE = "cuda.cache"
 """Before ``at_start`` and ``at_end``: the facts that say what CUDA's compile cache held then, in
 ``files`` and ``bytes``."""
@@ -62,12 +65,13 @@ class Check:
     """What was verified of a cell's result: in words, and as a number that arms can be compared by.
 
     ``value`` is the same on every arm within the relative ``tolerance``; ``None`` where the check
-    has no such number.
+    has no such number.  ``brief``: the cheaper one that stands for it once it has held.
     """
 
     what: str
     value: float | None = None
     tolerance: Annotated[float, RANGES["tolerance"]] | None = None
+    brief: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

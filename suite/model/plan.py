@@ -67,6 +67,7 @@ class Campaign:
     """The plan of a campaign, fixed before its first block, and how far it has come.
 
     ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
+    ``slow`` has the seconds of a call by arm and cell where it took longer there than the warm-up time.
     ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
     that no block then tries.  ``commands`` are the exact words that repeat the campaign.
     ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
@@ -97,6 +98,7 @@ class Campaign:
     measure_s: Seconds
     budget_s: Seconds
     calls: dict[str, dict[str, Annotated[int, RANGES["calls"]]]] = field(default_factory=dict)
+    slow: dict[str, dict[str, CallSeconds]] = field(default_factory=dict)
     excluded: dict[str, dict[str, Excluded]] = field(default_factory=dict)
     not_run: dict[str, str] = field(default_factory=dict)
     command: str = ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -68,6 +69,9 @@ def arguments() -> argparse.ArgumentParser:
     measure.add_argument(
         "--sample", type=float, default=0.0, metavar="SECONDS", help="the least that one takes"
     )
+    measure.add_argument(
+        "--brief", action="store_true", help="the cells' dear checks have held before"
+    )
     script.add_argument("cells", nargs="+", metavar="CELL", help="a cell's id")
     why.add_argument("--folder", metavar="PATH", default=os.environ.get(SCRIPT_VARIABLE))
     why.add_argument("--script", metavar="NAME", required=True, help="its file, within the folder")
@@ -79,8 +83,9 @@ def arguments() -> argparse.ArgumentParser:
     measure.add_argument(
         "cells",
         nargs="+",
-        metavar="CELL[@K]",
-        help="a cell's id; with @K a sample is K calls, without it K is found first",
+        metavar="CELL[@K[:SECONDS]]",
+        help="a cell's id; with @K a sample is K calls, without it K is found first; with :SECONDS a call "
+        "takes so long that the first one is all of its warm-up",
     )
     return parser
 
@@ -158,6 +163,7 @@ def _run_cells(
             measure_s=options.measure,
             budget_s=options.budget,
             rest_s=options.rest,
+            brief=options.brief,
             stages=stages,
         )
         lost = _measure(channel, runner, requests)
@@ -243,16 +249,26 @@ def _requests(parser: argparse.ArgumentParser, options: argparse.Namespace) -> l
 
     requests = []
     for word in getattr(options, "cells", []):
-        identity, _, calls = word.partition("@")
+        identity, _, known = word.partition("@")
+        calls, _, usual_s = known.partition(":")
         try:
             scenario, cell = scenarios.find(identity)
         except KeyError as error:
             parser.error(str(error.args[0]))
         if cell.by_host or cell.scripted != (options.command == "script"):
             parser.error(f"{identity} is not measured by the command `{options.command}`")
-        if calls and (not calls.isdigit() or int(calls) < 1):
+        if (calls or known) and (not calls.isdigit() or int(calls) < 1):
             parser.error(f"{word}: K is a whole number from 1")
-        requests.append(Request(scenario=scenario, cell=cell, calls=int(calls) if calls else None))
+        if usual_s and not re.fullmatch(r"\d+(\.\d+)?", usual_s):
+            parser.error(f"{word}: SECONDS is a number such as 1.5")
+        requests.append(
+            Request(
+                scenario=scenario,
+                cell=cell,
+                calls=int(calls) if calls else None,
+                usual_s=float(usual_s or 0),
+            )
+        )
     if len({request.cell.process for request in requests}) > 1:
         parser.error("these cells are not all of one process")
     return requests
@@ -287,4 +303,8 @@ def _measure(channel: Channel, runner: Runner, requests: Sequence[Request]) -> s
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python's own way out looks through all that TensorFlow has made, which takes up to half a second.
+    os._exit(status)

@@ -57,10 +57,11 @@ def asked_cells(job: Job) -> list[tuple[str, int | None]]:
     assert arguments[0] in {"measure", "script"}
     rest = arguments[1:]
     while rest and rest[0].startswith("--"):
-        rest = rest[1 if rest[0] == "--gpu" else 2 :]
+        rest = rest[1 if rest[0] in {"--gpu", "--brief"} else 2 :]
     found: list[tuple[str, int | None]] = []
     for word in rest:
         identity, _, calls = word.partition("@")
+        calls, _, _ = calls.partition(":")
         found.append((identity, int(calls) if calls else None))
     return found
 

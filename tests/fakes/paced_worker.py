@@ -41,6 +41,7 @@ class PacedWorker:
         for word in words if words[0] == "measure" else ():
             identity, _, calls = word.partition("@")
             if identity in self._script["cells"]:
+                calls = calls.partition(":")[0]
                 self._tell(identity, int(calls) if calls else None)
         self._say(json.dumps({"record": "bye"}))
 

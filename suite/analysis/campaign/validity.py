@@ -16,7 +16,7 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import IS_NAMED
 from suite.analysis.statistics.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
-from suite.model import AT_END, FINE, CellResult, Document, Scalar
+from suite.model import AT_END, FINE, FIRST_CALL, CellResult, Document, Scalar
 
 MOST_SET_ASIDE = 0.2
 """With a larger share of its invocations excluded a campaign is INVALID."""
@@ -131,15 +131,17 @@ def find_labels(result: CellResult) -> list[tuple[str, str]]:
 def _is_stalled(result: CellResult) -> bool:
     """Whether time went by that the cell's samples do not explain, between them or within one.
 
-    Between: the loop's wall time less all samples.  Within: `is_stall`.
+    Between: the loop's wall time less all samples.  Within: `is_stall`; of a slow cell's one sample beside
+    its first call, which can't be shorter by itself, since it holds what a first time costs.
     """
     samples = [*result.warmup_s, *result.samples_s]
     calls = result.calls_per_sample
-    if calls is None or len(samples) < 2:
+    first_s = result.first_call_s if result.warmup_status == FIRST_CALL else None
+    if calls is None or (len(samples) < 2 and first_s is None):
         return False
     wall = result.spent_s.get("warmup", 0.0) + result.spent_s.get("measure", 0.0)
-    between = wall - calls * math.fsum([*samples, *result.replaced_s])
-    usual = statistics.median(samples)
+    between = wall - calls * math.fsum([*samples, *result.replaced_s]) - (first_s or 0.0)
+    usual = statistics.median(samples if len(samples) > 1 or first_s is None else [first_s])
     return between > STALL_S or is_stall(max(samples), usual, calls)
 
 

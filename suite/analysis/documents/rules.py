@@ -41,7 +41,7 @@ def judge_plan(plan: Campaign) -> Iterator[Complaint]:
     ]
     for path, cell in placed:
         yield from _judge_cell(path, cell)
-    for field, by_arm in (("calls", plan.calls), ("excluded", plan.excluded)):
+    for field, by_arm in (("calls", plan.calls), ("slow", plan.slow), ("excluded", plan.excluded)):
         for arm, of_cells in by_arm.items():
             yield from _judge_reference(f"$.{field}.{arm}", arm, plan.arms)
             for name in of_cells.keys() - set(cells):

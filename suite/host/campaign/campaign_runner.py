@@ -5,7 +5,7 @@ Decides as values (`plan`), then acts through the engine and the store; prints n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from suite.errors import GpuError
@@ -35,10 +35,11 @@ MOST_AGAIN = 2
 has no usual pace, and each costs a block's time."""
 
 
-def ask_cells(campaign: Campaign, arm: str, block: int) -> Ask:
-    """What is asked of the containers of an invocation that measures the suite's own cells."""
+def ask_cells(campaign: Campaign, arm: str, block: int, checked: Collection[str] = ()) -> Ask:
+    """What is asked of the containers of an invocation that measures the suite's own cells; ``checked`` as
+    in `plan.arguments`."""
     return Ask(
-        arguments=lambda cells: plan.arguments(campaign, arm, block, cells),
+        arguments=lambda cells: plan.arguments(campaign, arm, block, cells, checked=checked),
         volumes=lambda cells: campaign_volumes(campaign, cells),
         limit_s=lambda cell: durations.cell_deadline_s(campaign, cell),
     )
@@ -115,9 +116,11 @@ class CampaignRunner:
             self.listener.say(describe_refused(error))
             return
         calls, excluded = plan.freeze(document)
+        slow = plan.find_slow(document, self.campaign.warmup_s)
         if arm not in self.campaign.calls:
             self.write_plan(
                 calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
+                slow={**self.campaign.slow, **dict.fromkeys(compared, slow)},
                 excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
         for name in sharing:
@@ -193,7 +196,9 @@ class CampaignRunner:
         return document
 
     def _record(self, arm: str, block: int, repeat: int) -> Document:
-        ask = ask_cells(self.campaign, arm, block)
+        earlier = [self.documents.get((arm, before)) for before in range(1, block)]
+        checked = plan.list_checked(filter(None, earlier))
+        ask = ask_cells(self.campaign, arm, block, checked)
         return self.recorder.record(arm, block, ask, self._left_after, repeat=repeat)
 
     def _left_after(self, document: Document) -> float | None:

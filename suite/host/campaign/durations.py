@@ -12,11 +12,18 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from suite.cells.cell import Cell
-from suite.cells.traits import LONG_BUDGETS
+from suite.cells.traits import LEAST_SAMPLES, LONG_BUDGETS, is_slow
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms, rest_s, sustained_of
 from suite.input_limits import RANGES
-from suite.model import Campaign, Document, Prediction, container_seconds, lived_seconds
+from suite.model import (
+    FIRST_CALL,
+    Campaign,
+    Document,
+    Prediction,
+    container_seconds,
+    lived_seconds,
+)
 
 START_DEADLINE_S = 900.0
 """The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
@@ -91,12 +98,18 @@ def predict_invocation_s(campaign: Campaign, arm: str, calibration: Document) ->
         if result.outcome != "measured" or result.id not in by_id:
             total -= own
             continue
-        timed = spent.get("warmup", 0.0) + spent.get("measure", 0.0)
-        total -= timed + spent.get("calibrate", 0.0)
         if by_id[result.id].one_shot or not result.samples_s:
             continue
-        sample_s = statistics.median(result.samples_s) * (result.calls_per_sample or 1)
-        total += max(campaign.warmup_s, sample_s) + max(campaign.measure_s, 3 * sample_s)
+        timed = spent.get("warmup", 0.0) + spent.get("measure", 0.0)
+        total -= timed + spent.get("calibrate", 0.0)
+        call_s = statistics.median(result.samples_s)
+        sample_s = call_s * (result.calls_per_sample or 1)
+        if result.warmup_status == FIRST_CALL:
+            total += result.first_call_s or 0.0
+        if not is_slow(call_s, campaign.warmup_s):
+            total += max(campaign.warmup_s, sample_s)
+        least_s = 0.0 if call_s > campaign.measure_s else campaign.measure_s
+        total += max(least_s, sample_s * (LEAST_SAMPLES if least_s else 1))
     return max(0.0, total)
 
 

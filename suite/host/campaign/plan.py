@@ -8,11 +8,12 @@ from __future__ import annotations
 import fnmatch
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import ALL_CPUS, Cell
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_VERDICTS, ProfileName
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_VERDICTS, ProfileName, is_slow
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
@@ -248,8 +249,18 @@ def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> li
     return cells
 
 
-def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -> tuple[str, ...]:
-    """The worker's arguments for these cells, of one process: with K where the calibration has found it."""
+def arguments(
+    campaign: Campaign,
+    arm: str,
+    block: int,
+    cells: Sequence[Cell],
+    *,
+    checked: Collection[str] = (),
+) -> tuple[str, ...]:
+    """The worker's arguments for these cells, of one process: with K where the calibration has found it.
+
+    ``checked`` are the cells whose full checks have held on the arm: where these all have, brief ones do.
+    """
     gpu = ("--gpu",) if campaign.arm(arm).gpu else ()
     if cells[0].scripted:
         return ("script", *gpu, *(cell.id for cell in cells))
@@ -263,14 +274,21 @@ def arguments(campaign: Campaign, arm: str, block: int, cells: Sequence[Cell]) -
             *(cell.id for cell in cells),
         )
     share = CALIBRATION_SHARE if block == 0 else 1.0
-    calls = campaign.calls.get(campaign.calibrating_arm(arm), {}) if block > 0 else {}
+    calibrated = campaign.calibrating_arm(arm)
+    calls = campaign.calls.get(calibrated, {}) if block > 0 else {}
+    slow = campaign.slow.get(calibrated, {})
+    known = {
+        name: f"@{k}" + (f":{slow[name]:.3f}" if name in slow else "") for name, k in calls.items()
+    }
+    brief = ("--brief",) if all(cell.id in checked for cell in cells) else ()
     return (
         "measure",
         *gpu,
         *("--warmup", f"{campaign.warmup_s * share:g}"),
         *("--measure", f"{campaign.measure_s * share:g}"),
         *("--budget", f"{campaign.budget_s:g}"),
-        *(f"{cell.id}@{calls[cell.id]}" if cell.id in calls else cell.id for cell in cells),
+        *brief,
+        *(cell.id + known.get(cell.id, "") for cell in cells),
     )
 
 
@@ -294,6 +312,28 @@ def has_compiled(document: Document) -> bool:
         cell.outcome == "skipped" and "budget" in (cell.reason or "") for cell in document.cells
     )
     return given_up and bool(count_compiled(document))
+
+
+def list_checked(documents: Iterable[Document]) -> set[str]:
+    """The cells whose full check has held in one of these invocations."""
+    return {
+        cell.id
+        for document in documents
+        for cell in document.cells
+        if cell.outcome == "measured" and not (cell.check and cell.check.brief)
+    }
+
+
+def find_slow(document: Document, warmup_s: float) -> dict[str, float]:
+    """The seconds of a call of the cells of which one took longer than this in a calibration; such a cell's
+    first call is its warm-up in every block."""
+    return {
+        cell.id: call_s
+        for cell in document.cells
+        if cell.samples_s
+        and cell.warmup_status not in {"cold", "run-up"}
+        and is_slow(call_s := statistics.median(cell.samples_s), warmup_s)
+    }
 
 
 def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
 from suite import __version__, codec
 from suite.cells.cell import Cell
@@ -21,6 +21,8 @@ from suite.host.campaign.store import campaign_name
 from suite.host.machine.identity import hash_machine
 from suite.input_limits import LONGEST_LABEL
 from suite.model import Campaign, Prediction, SuiteIdentity, Sustained
+
+T = TypeVar("T")
 
 
 def plan_campaign(
@@ -112,14 +114,22 @@ def plan_recheck(options: Options, arms: Arms, cells: Sequence[Cell], before: Ca
         campaign,
         controls=chosen,
         every_arm=list(dict.fromkeys([*arms.run, *twins])),
-        calls={
-            arm: {name: k for name, k in before.calls.get(arm, {}).items() if name in chosen}
-            for arm in campaign.arms
-        },
+        calls=_choose(before.calls, campaign.arms, chosen),
+        slow=_choose(before.slow, campaign.arms, chosen),
         calibrated_by=before.id,
         rechecks=before.id,
     )
     return durations.predict_before(campaign)
+
+
+def _choose(
+    by_arm: Mapping[str, Mapping[str, T]], arms: Iterable[str], cells: Container[str]
+) -> dict[str, dict[str, T]]:
+    """What a calibration found of these arms and cells."""
+    return {
+        arm: {name: found for name, found in by_arm.get(arm, {}).items() if name in cells}
+        for arm in arms
+    }
 
 
 def _demand_same_suite(campaign: Campaign, content: str) -> None:

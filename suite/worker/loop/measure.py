@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, LEAST_SAMPLES, is_slow
+from suite.model import FIRST_CALL
 from suite.worker.loop.disturbed import find_disturbed
 
 Step = Callable[[], object]
@@ -39,9 +40,6 @@ AGREEMENT = 0.01
 WARMUP_CAP = 3.0
 """The cap on warm-up, in multiples of the profile's warm-up time."""
 
-LEAST_SAMPLES = 3
-"""However slow a call: at least one warm-up sample and so many samples."""
-
 AGAIN = 0.5
 """What measuring disturbed samples again may take more, as a share of the measuring time."""
 
@@ -62,7 +60,7 @@ class Timing:
 
     ``cpu_s`` are the samples' CPU seconds.  ``replaced_s``, with ``replaced_cpu_s``, are the disturbed ones,
     for which others were measured, the last of the samples; ``disturbed`` is the share that is so still.
-    ``warmup_status`` is ``settled``, ``time`` (the samples were too slow to tell), or ``cap``.
+    ``warmup_status`` is ``settled``, ``time`` (the samples were too slow to tell), ``cap``, or `FIRST_CALL`.
     ``last`` is the result of the last call.  ``warmup_wall_s`` and ``measure_wall_s`` say where
     the time went.  By default nothing was warmed up.
     """
@@ -127,22 +125,26 @@ class Loop:
             enqueue_fraction=(dispatched - start) / took if took > 0 else 1.0,
         ), last
 
-    def calibrate(self, step: Step) -> tuple[int, float]:
-        """K, the calls that make a sample long enough; and the seconds per call seen last.
+    def calibrate(self, step: Step) -> tuple[int, Sample, Any]:
+        """K, the calls that make a sample long enough; the sample that showed it, and the last result.
 
         Climbs from one call, aiming a little past the floor each time; never beyond `CALLS_CAP`.
         """
-        calls = 1
+        calls, last = 1, None
         while True:
-            seconds = self.sample(step, calls)[0].seconds
-            if self.floor_s <= seconds * calls < INTERRUPTION_S:
-                seconds = min(seconds, self.sample(step, calls)[0].seconds)
+            last = None
+            sample, last = self.sample(step, calls)
+            if self.floor_s <= sample.seconds * calls < INTERRUPTION_S:
+                last = None
+                again, last = self.sample(step, calls)
+                sample = min(sample, again, key=lambda one: one.seconds)
+            seconds = sample.seconds
             if seconds * calls >= self.floor_s:
                 # The climb's last step may have overshot: what the floor needs, with its margin.
                 needed = math.ceil(CALLS_MARGIN * self.floor_s / seconds)
-                return max(1, min(needed, CALLS_CAP)), seconds
+                return max(1, min(needed, CALLS_CAP)), sample, last
             if calls >= CALLS_CAP:
-                return CALLS_CAP, seconds
+                return CALLS_CAP, sample, last
             aim = math.ceil(1.1 * self.floor_s / seconds) if seconds > 0 else CALLS_CAP
             # At most tenfold at a time: the very first calls can be misleadingly fast or slow.
             calls = min(max(aim, 2 * calls), 10 * calls, CALLS_CAP)
@@ -154,6 +156,7 @@ class Loop:
         *,
         warmup_s: float,
         measure_s: float,
+        usual_s: float = 0.0,
         traces: Callable[[], int] = lambda: 0,
         computes: bool = False,
     ) -> Timing:
@@ -164,6 +167,9 @@ class Loop:
             calls: K, the calls in a sample.
             warmup_s: the least warm-up time; its cap is `WARMUP_CAP` times that.  At 0 one sample is all.
             measure_s: the measuring time.
+            usual_s: what a call took in the calibration.  Of one that takes longer than the warm-up time the
+                first call, which is over, was the warm-up; beyond the measuring time one sample is all.
+                The sample itself never decides, or the slower ones would be those that count.
             traces: how many traces the step's functions have seen so far.
             computes: the work is the CPU's, so that samples that waited are disturbed, and measured again at
                 once, within `AGAIN`.
@@ -173,21 +179,23 @@ class Loop:
         try:
             began = self.clock()
             warmup: list[float] = []
-            while True:
+            status = FIRST_CALL if is_slow(usual_s, warmup_s) else None
+            while status is None:
                 traced = traces()
                 last = None
                 sample, last = self.sample(step, calls)
                 warmup.append(sample.seconds)
                 elapsed = (self.clock() - began) / 1e9
                 status = _warmup_status(warmup, elapsed, warmup_s, calls, traces() > traced)
-                if status is not None:
-                    break
             warmed = self.clock()
             samples: list[Sample] = []
-            while len(samples) < LEAST_SAMPLES or (self.clock() - warmed) / 1e9 < measure_s:
+            more = True
+            while more:
                 last = None
                 sample, last = self.sample(step, calls)
                 samples.append(sample)
+                few = len(samples) < LEAST_SAMPLES
+                more = usual_s <= measure_s and (few or (self.clock() - warmed) / 1e9 < measure_s)
             until, replaced = self.clock() + AGAIN * (self.clock() - warmed), list[Sample]()
             while computes and (odd := _find_odd(samples)) and self.clock() < until:
                 # The latest first, so that the places of the others stay what they are.

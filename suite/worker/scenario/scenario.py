@@ -48,7 +48,8 @@ class Prepared:
     """A cell ready to be timed.
 
     ``step`` is one call.  ``check`` takes the result of the last timed call, runs after the
-    samples, untimed, and raises `WrongResult`.  ``traces`` counts the traces of the step's
+    samples, untimed, and raises `WrongResult`; ``brief`` stands for it, where it is dear, in blocks before
+    which it has held (None: it is cheap).  ``traces`` counts the traces of the step's
     functions so far: while they grow, the cell is still warming up.
     ``tensors`` is asked where the scenario's proof is ``results``: it picks, from the result of the first
     call, those that must lie on the cell's device (without it: the result itself); or makes them once more,
@@ -63,6 +64,7 @@ class Prepared:
 
     step: Callable[[], object]
     check: Callable[[Any], Check]
+    brief: Callable[[Any], Check] | None = None
     tensors: Callable[[Any], list[Any]] = field(default=lambda result: [result])
     resident: Resident | None = None
     enqueues: bool = False

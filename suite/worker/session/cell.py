@@ -19,11 +19,15 @@ from suite.worker.scenario.scenario import WrongResult
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One cell to run, with its K; None: find it (and mind the budget while doing so)."""
+    """One cell to run, with its K; None: find it (and mind the budget while doing so).
+
+    ``usual_s`` is what a call took in the calibration, where it is slow.
+    """
 
     scenario: Scenario
     cell: Cell
     calls: int | None
+    usual_s: float = 0.0
 
     @property
     def proof(self) -> Proof:
@@ -43,6 +47,12 @@ def book(spent_s: dict[str, float], kind: str) -> Iterator[None]:
         yield
     finally:
         spent_s[kind] = spent_s.get(kind, 0.0) + (time.perf_counter_ns() - began) / 1e9
+
+
+def unbook(spent_s: dict[str, float], kind: str, seconds: float) -> None:
+    """Takes seconds off a kind that are booked where they belong: those of a call that turned out to be a
+    sample, or the warm-up."""
+    spent_s[kind] = max(0.0, spent_s[kind] - seconds)
 
 
 def fail(result: CellResult, reason: str) -> CellResult:

@@ -73,7 +73,7 @@ def _judge(request: Request, printed: Printed | str, device: str) -> CellResult:
     result = replace(make_pending(request.cell), outcome="failed")
     if isinstance(printed, str):
         return replace(result, reason=printed)
-    spent_s = {"first_call": printed.seconds}
+    spent_s = {"measure": printed.seconds}
     try:
         with book(spent_s, "placement"):
             nodes = printed.again()

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suite.cells.cell import Cell
-from suite.cells.traits import LONG_BUDGETS
+from suite.cells.traits import LEAST_SAMPLES, LONG_BUDGETS, is_slow
 from suite.clock import now
-from suite.model import CellResult, make_pending
+from suite.model import FIRST_CALL, CellResult, Check, make_pending
 from suite.worker.loop import counters, trace
 from suite.worker.loop.disturbed import MOST
-from suite.worker.loop.measure import LEAST_SAMPLES, Loop, Timing
+from suite.worker.loop.measure import Loop, Sample, Timing
 from suite.worker.proof.placement import Placement, prove, watch
 from suite.worker.scenario.scenario import Inapplicable, Nodes, Prepared
-from suite.worker.session.cell import Request, book, explain, record_once
+from suite.worker.session.cell import Request, book, explain, record_once, unbook
 from suite.worker.session.forecast import Forecast
 
 SHORT = 0.9
@@ -32,16 +32,14 @@ SHORT = 0.9
 DISPATCH_BOUND = 0.9
 """On a GPU, a larger enqueue fraction than this means that the CPU could not keep it busy."""
 
-CALLS_OF_A_CELL = 3 + LEAST_SAMPLES
-"""The first call, the one that finds K, one of warm-up, and the samples."""
-
 
 @dataclass(kw_only=True)
 class Runner:
     """Runs requests on one device with one loop, in the profile's times for a cell.
 
     ``rest_s``: when all is ready, a cell waits for so long before it is warmed up, so that what was done to
-    get it ready is forgotten.  ``stages`` are the seconds of the start-up sequence.
+    get it ready is forgotten.  ``brief``: the cells' checks have held before.  ``stages`` are the seconds of
+    the start-up sequence.
     """
 
     loop: Loop
@@ -50,14 +48,12 @@ class Runner:
     measure_s: float
     budget_s: float
     rest_s: float = 0.0
+    brief: bool = False
     stages: dict[str, float] = field(default_factory=dict)
     forecast: Forecast = field(default_factory=Forecast)
 
     def __post_init__(self) -> None:
-        # TensorFlow's and Keras's hundred thousands of lasting objects need not be looked through
-        # after every cell: that took longer than many a cell's warm-up.
-        gc.collect()
-        gc.freeze()
+        _collect()
 
     def run(self, request: Request) -> CellResult:
         """The outcome of one cell; never raises for what the cell itself does wrong."""
@@ -114,6 +110,7 @@ class Runner:
                     cpu_s=[first.cpu_s],
                     warmup_status=status,
                     last=last,
+                    measure_wall_s=first.seconds,
                 )
                 calls = 1
             else:
@@ -121,14 +118,17 @@ class Runner:
                 calls, timing, witnessed = self._time(request, prepared, spent_s)
                 if prepared.retraces:
                     self._prove_again(request, prepared, spent_s)
-            spent_s["warmup"] = timing.warmup_wall_s
+            warmed_s = first.seconds if timing.warmup_status == FIRST_CALL else 0.0
+            if cell.one_shot or warmed_s:
+                unbook(spent_s, "first_call", first.seconds)
+            spent_s["warmup"] = warmed_s + timing.warmup_wall_s
             spent_s["measure"] = timing.measure_wall_s
             call_s = statistics.median(timing.samples_s)
             # Here, because the check of a training step trains another model.
             memory = _peak_memory() if on_gpu else None
             traced, untraced = self._trace(request, prepared, call_s, spent_s)
             with book(spent_s, "check"):
-                check = prepared.check(timing.last)
+                check = self._check(prepared, timing.last)
         finally:
             prepared.close()
         if calibrating:
@@ -169,7 +169,24 @@ class Runner:
         """K, the warm-up and the samples, and what else was at work meanwhile."""
         with book(spent_s, "hygiene"):
             gc.collect()
-        calls = request.calls or self._calibrate(request.cell, prepared, spent_s)
+        calls, usual_s = request.calls, request.usual_s
+        before = counters.read()
+        if calls is None:
+            calls, sample, last = self._calibrate(request.cell, prepared, spent_s)
+            usual_s = sample.seconds
+            if usual_s > self.measure_s:
+                # One sample is all, and there it is.
+                unbook(spent_s, "calibrate", usual_s)
+                timing = Timing(
+                    samples_s=[usual_s],
+                    cpu_s=[sample.cpu_s],
+                    enqueue_fraction=sample.enqueue_fraction,
+                    warmup_status=FIRST_CALL,
+                    last=last,
+                    measure_wall_s=usual_s,
+                )
+                return calls, timing, counters.compare(before, counters.read())
+            del last
         if self.rest_s:
             with book(spent_s, "rest"):
                 time.sleep(self.rest_s)
@@ -179,6 +196,7 @@ class Runner:
             calls,
             warmup_s=self.warmup_s,
             measure_s=self.measure_s,
+            usual_s=usual_s,
             traces=prepared.traces,
             # What is kept going is a course, in which each sample has its place.
             computes=request.place(self.device) == "CPU:0" and request.cell.role != "sustained",
@@ -216,23 +234,41 @@ class Runner:
         predicted = self.forecast.predict(cell)
         if predicted is not None:
             call_s, check_s = predicted
-            cost = call_s * (1 if cell.one_shot else CALLS_OF_A_CELL) + check_s
+            cost = call_s * self._count_calls(cell, call_s) + check_s
             self._demand_budget(cell, cost, call_s, check_s)
 
-    def _calibrate(self, cell: Cell, prepared: Prepared, spent_s: dict[str, float]) -> int:
-        """K; raises Inapplicable where the cell, at the speed just seen, would break its budget."""
+    def _count_calls(self, cell: Cell, call_s: float) -> int:
+        """The calls of a cell at least: the first, the one that finds K, one of warm-up, and the samples;
+        a slow cell's first is its warm-up, and beyond the measuring time its second is the sample."""
+        if cell.one_shot:
+            return 1
+        if call_s > self.measure_s:
+            return 2
+        return 2 + (not is_slow(call_s, self.warmup_s)) + LEAST_SAMPLES
+
+    def _calibrate(
+        self, cell: Cell, prepared: Prepared, spent_s: dict[str, float]
+    ) -> tuple[int, Sample, Any]:
+        """K, the sample that found it and its result; raises Inapplicable where the cell, at the speed just
+        seen, would break its budget."""
         with book(spent_s, "calibrate"):
-            calls, call_s = self.loop.calibrate(prepared.step)
+            calls, sample, last = self.loop.calibrate(prepared.step)
+        call_s, sample_s = sample.seconds, sample.seconds * calls
         predicted = self.forecast.predict(cell)
         check_s = predicted[1] if predicted else 0.0
-        cost = (
-            math.fsum(spent_s.values())
-            + max(self.warmup_s, calls * call_s)
-            + max(self.measure_s, LEAST_SAMPLES * calls * call_s)
-            + check_s
-        )
+        cost = math.fsum(spent_s.values()) + check_s
+        if not is_slow(call_s, self.warmup_s):
+            cost += max(self.warmup_s, sample_s)
+        if call_s <= self.measure_s:
+            cost += max(self.measure_s, LEAST_SAMPLES * sample_s)
         self._demand_budget(cell, cost, call_s, check_s)
-        return calls
+        return calls, sample, last
+
+    def _check(self, prepared: Prepared, last: Any) -> Check:
+        """Raises WrongResult where the result of the last timed call is not what it has to be."""
+        if self.brief and prepared.brief is not None:
+            return replace(prepared.brief(last), brief=True)
+        return prepared.check(last)
 
     def _demand_budget(self, cell: Cell, cost_s: float, call_s: float, check_s: float) -> None:
         """Raises Inapplicable where the cell would cost more; the next size is then predicted from these."""
@@ -262,9 +298,19 @@ class Runner:
         import tensorflow as tf
 
         tf.keras.backend.clear_session()
-        gc.collect()
+        _collect()
         if self.device == "/GPU:0":
             tf.config.experimental.reset_memory_stats("GPU:0")
+
+
+def _collect() -> None:
+    """Frees what nobody holds; what is left need not be looked through again.
+
+    TensorFlow's and Keras's hundred thousands of lasting objects, and those thousands that each model leaves
+    with them: that took longer than many a cell's warm-up.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def over_budget(cost_s: float, budget_s: float) -> Inapplicable:

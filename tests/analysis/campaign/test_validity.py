@@ -21,7 +21,7 @@ from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
 from suite.analysis.statistics.stopping import Precision, assess, is_precise
 from suite.cells.cell import Link
 from suite.flags import KINDS, Flag, find_invalid, pick
-from suite.model import Document, Scalar
+from suite.model import FIRST_CALL, Document, Scalar
 from suite.report.text.wording import name_banners, tell, word, word_invalid
 from tests import synthetic
 from tests.changes import Change, in_cell, invoke, plant, watch
@@ -231,6 +231,36 @@ def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one()
     for samples in (steady.samples_s, paused):
         one = replace(steady, samples_s=samples, spent_s=spent)
         assert [code for code, _ in find_labels(one)] == ["stalled"]
+
+
+@pytest.mark.parametrize(
+    ("samples", "first_s", "between_s", "stalled"),
+    [
+        # Its first call is no sample of its own, and takes as long or longer.
+        ([9.0], 9.5, 0.0, False),
+        ([0.8], 4.0, 0.0, False),
+        ([0.4, 0.41, 0.4], 2.0, 0.0, False),
+        ([28.0], 9.0, 0.0, True),
+        ([0.4, 0.41, 2.0], 0.6, 0.0, True),
+        ([9.0], 9.0, 0.6, True),
+    ],
+)
+def test_a_slow_cells_stall_is_seen_beside_its_first_call(
+    samples: list[float], first_s: float, between_s: float, *, stalled: bool
+) -> None:
+    slow = replace(
+        next(one for one in FIRST.cells if len(one.samples_s) > 10),
+        warmup_status=FIRST_CALL,
+        first_call_s=first_s,
+        warmup_s=[],
+        samples_s=samples,
+        calls_per_sample=1,
+        spent_s={"warmup": first_s, "measure": sum(samples) + between_s},
+    )
+    assert [code for code, _ in find_labels(slow)] == (["stalled"] if stalled else [])
+    # One sample without a first call to hold it against, as of what happens once, tells of none.
+    cold = replace(slow, warmup_status="cold")
+    assert len(samples) > 1 or find_labels(cold) == []
 
 
 def test_an_invocation_asks_to_be_repeated_where_most_of_it_was_disturbed() -> None:

@@ -230,6 +230,8 @@ REFUSED_PLANS: list[tuple[Change, str]] = [
     (repeat("cells"), "$.cells[2].id: 'matmul"),
     (set_at("calls", "tpu", value={}), "$.calls.tpu: 'tpu' is not an arm of"),
     (set_at("calls", "cpu", "x", value=1), "$.calls.cpu.x: is not a cell of this plan"),
+    (set_at("slow", value={"cpu": {"x": 1.5}}), "$.slow.cpu.x: is not a cell of this plan"),
+    (set_at("slow", value={"cpu": {"overhead.fence": -1.0}}), "$.slow.cpu.overhead.fence: -1.0 is"),
 ]
 
 

@@ -14,7 +14,8 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
-from suite.model import Campaign, container_seconds
+from suite.host.engine import LABEL, Job
+from suite.model import Campaign, Check, container_seconds
 from suite.worker import scenarios
 from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record
 from tests.host.campaign.flow import START
@@ -126,6 +127,36 @@ def test_an_interrupted_calibration_is_made_again(stage: Stage) -> None:
     campaign = stage.go_on()
     assert stage.turns == [("cpu", True), ("cpu", False)]
     assert set(campaign.calls["cpu"]) == {cell.id for cell in CELLS}
+
+
+BRIEF = Check(what="in brief", brief=True)
+
+
+@pytest.mark.parametrize("failed_in", [0, 1, 2])
+def test_checks_are_brief_once_full_ones_have_held_in_a_block_of_the_arm(
+    failed_in: int, stage: Stage
+) -> None:
+    def live(job: Job) -> Life:
+        block = int(job.labels[f"{LABEL}.invocation"].rpartition("-")[2])
+        outcomes = {cell.id: {"check": BRIEF} for cell in CELLS if "--brief" in job.arguments}
+        if block == failed_in > 0:
+            outcomes["made.b"] = {"outcome": "failed", "reason": "it is off by 7"}
+        return replace(stage.worker, outcomes=outcomes)(job)
+
+    stage.run(arms=BOTH, blocks=2, otherwise=live)
+    # One that goes on begins where it was, with what had held by then.
+    stage.go_on(blocks=4, otherwise=live)
+    brief = {
+        arm: [
+            next(cell.check.brief for cell in document.cells if cell.check)
+            for document in stage.load().documents
+            if document.invocation.arm == arm
+        ]
+        for arm in ("cpu", "cuda")
+    }
+    # A cell without a full check in a block has all of them checked in full until it has one.
+    expected = [False, False, failed_in != 1, True, True]
+    assert brief == {"cpu": expected, "cuda": expected}
 
 
 def refuse(stage: Stage) -> Script:

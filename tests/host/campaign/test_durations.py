@@ -13,7 +13,7 @@ from suite.errors import UsageError
 from suite.host.campaign import durations
 from suite.host.campaign.durations import Budget
 from suite.host.engine import Job
-from suite.model import Document, container_seconds
+from suite.model import FIRST_CALL, Document, container_seconds
 from tests import synthetic
 from tests.fakes.engine import Life
 from tests.host.campaign.flow import NOW, calibrate, end, make_campaign, make_cells
@@ -61,14 +61,44 @@ def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
         made,
         [
             end(fast, spent_s=spent, samples_s=[0.002, 9.0, 0.002], calls_per_sample=5),
-            end(slow, spent_s=spent, samples_s=[1.0], calls_per_sample=2),
-            end(cold, spent_s={"prepare": 0.5, "first_call": 3.0}, calls_per_sample=1),
+            end(slow, spent_s=spent, samples_s=[0.25], calls_per_sample=8),
+            end(cold, spent_s={"prepare": 0.5, "measure": 3.0}, calls_per_sample=1),
             end(skipped, outcome="skipped", spent_s={"prepare": 2.0, "calibrate": 1.0}),
         ],
         seconds=30.0,
     )
     # fast and slow lose 0.7 s each; slow is ruled by its samples of 2 s; skipped goes altogether.
     expected = 30.0 - 2 * 0.7 - 3.0 + (0.3 + 0.7) + (2.0 + 6.0)
+    assert durations.predict_invocation_s(made, "cpu", document) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("call_s", "status", "block_s"),
+    [
+        # The first call, which was the calibration's warm-up, is a block's; then three samples, or one.
+        (0.5, FIRST_CALL, 0.5 + 1.5),
+        (9.0, FIRST_CALL, 9.0 + 9.0),
+        # Slow beside the calibration's warm-up time, and not beside the profile's: it is warmed up, too.
+        (0.2, FIRST_CALL, 0.2 + 0.3 + 0.7),
+        # Its first call is booked as such, and was so in every block.
+        (0.2, "time", 0.3 + 0.7),
+    ],
+)
+def test_the_prediction_knows_a_slow_cells_first_call(
+    call_s: float, status: str, block_s: float
+) -> None:
+    (slow,) = make_cells("slow")
+    made = make_campaign(cells=[slow], warmup_s=0.3, measure_s=0.7)
+    ended = end(
+        slow,
+        spent_s={"prepare": 0.5, "calibrate": 0.001, "warmup": call_s, "measure": 3 * call_s},
+        samples_s=[call_s] * 3,
+        calls_per_sample=1,
+        first_call_s=call_s,
+        warmup_status=status,
+    )
+    document = calibrate(made, [ended], seconds=60.0)
+    expected = 60.0 - 4 * call_s - 0.001 + block_s
     assert durations.predict_invocation_s(made, "cpu", document) == pytest.approx(expected)
 
 

@@ -14,6 +14,7 @@ from suite.worker import scenarios
 from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
 
 CELLS = scenarios.cells()
+IDS = [cell.id for cell in CELLS]
 CPU = [known_arms()["cpu"]]
 BOTH = [*CPU, known_arms()["cuda"]]
 MADE = make_campaign()
@@ -93,6 +94,15 @@ def test_arguments_carry_the_frozen_k_and_the_profiles_times() -> None:
         "made.two",
         "made.one@7",
     )
+    # How long a slow cell's call takes; and whether all of them have been checked before.
+    slow = replace(made, slow={"cpu": {"made.one": 9.00166, "made.other": 1.0}})
+    assert plan.arguments(slow, "cpu", 1, [one])[-1] == "made.one@7:9.002"
+    assert plan.arguments(slow, "cpu", 0, [one])[-1] == "made.one"
+    told = [
+        plan.arguments(made, "cpu", 2, [one, two], checked=ids)
+        for ids in ({one.id}, {one.id, two.id})
+    ]
+    assert ["--brief" in words for words in told] == [False, True]
     on_gpu = plan.arguments(made, "cuda", 1, [one])
     assert (on_gpu[1], on_gpu[-1]) == ("--gpu", "made.one")
 
@@ -100,12 +110,16 @@ def test_arguments_carry_the_frozen_k_and_the_profiles_times() -> None:
 def test_the_worker_understands_the_arguments() -> None:
     from suite.worker.__main__ import arguments
 
-    made = replace(make_campaign(), cells=CELLS, calls={"cpu": {cell.id: 9 for cell in CELLS}})
+    known = {"calls": dict.fromkeys(IDS, 9), "slow": dict.fromkeys(IDS, 0.75)}
+    made = replace(
+        make_campaign(), cells=CELLS, **{name: {"cpu": of} for name, of in known.items()}
+    )
     for block in (0, 1):
-        parsed = arguments().parse_args(plan.arguments(made, "cpu", block, CELLS))
-        assert not parsed.gpu
+        words = plan.arguments(made, "cpu", block, CELLS, checked=IDS if block else ())
+        parsed = arguments().parse_args(words)
+        assert (parsed.gpu, parsed.brief) == (False, block == 1)
         assert parsed.budget == made.budget_s
-        assert [word.partition("@")[0] for word in parsed.cells] == [cell.id for cell in CELLS]
+        assert [word.partition("@")[0] for word in parsed.cells] == IDS
 
 
 def test_freezing_takes_k_of_what_was_measured_and_reasons_of_what_was_not() -> None:

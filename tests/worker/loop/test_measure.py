@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN
+from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, LEAST_SAMPLES
+from suite.model import FIRST_CALL
 from suite.worker.loop import measure
 from suite.worker.loop.measure import (
-    LEAST_SAMPLES,
     SAMPLE_FLOOR_S,
     WARMUP_CAP,
     WINDOW,
@@ -72,7 +72,9 @@ def test_calibrated_samples_reach_the_floor_and_never_the_cap(
     cap = 2_000
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measure, "CALLS_CAP", cap)
-        calls, seconds = loop.calibrate(device.step)
+        calls, sample, last = loop.calibrate(device.step)
+    seconds = sample.seconds
+    assert last == device.calls
     assert 1 <= calls <= cap
     assert device.calls <= 4 * cap
     # What the calibration said, asked of the device itself.
@@ -111,7 +113,7 @@ def test_a_misleadingly_fast_start_does_not_end_the_climb() -> None:
     def step() -> None:
         device.leave_work(next(durations))
 
-    calls, _ = loop_on(device).calibrate(step)
+    calls, *_ = loop_on(device).calibrate(step)
     assert calls == math.ceil(CALLS_MARGIN * SAMPLE_FLOOR_S / 2e-6)
 
 
@@ -190,6 +192,36 @@ def test_no_garbage_is_collected_while_steps_run_and_is_again_afterwards(at: int
         loop_on(device).measure(step, 1, warmup_s=0.1, measure_s=0.1)
     assert seen == {False}
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("usual_s", "warming", "sampled"),
+    [
+        # What the calibration saw decides; not the call itself, whichever side it comes out on.
+        (0.0, 1, 3),
+        (0.3, 1, 3),
+        (0.31, 0, 3),
+        (0.7, 0, 3),
+        (0.71, 0, 1),
+    ],
+)
+@pytest.mark.parametrize("call_s", [0.301, 0.5, 0.699, 9.0])
+def test_the_first_call_of_a_slow_cell_was_its_warm_up(
+    usual_s: float, warming: int, sampled: int, call_s: float
+) -> None:
+    device = FakeDevice(call_ns=round(call_s * SECOND))
+    loop = loop_on(device)
+    timing = loop.measure(device.step, 1, warmup_s=0.3, measure_s=0.7, usual_s=usual_s)
+    assert (len(timing.warmup_s), len(timing.samples_s)) == (warming, sampled)
+    assert timing.warmup_status == ("time" if warming else FIRST_CALL)
+    assert timing.warmup_wall_s == pytest.approx(call_s * warming)
+    assert timing.measure_wall_s == pytest.approx(call_s * sampled)
+
+
+def test_without_a_warm_up_time_no_call_is_slow() -> None:
+    device = FakeDevice(call_ns=SECOND)
+    timing = loop_on(device).measure(device.step, 1, warmup_s=0.0, measure_s=3.0, usual_s=1.0)
+    assert (len(timing.warmup_s), len(timing.samples_s)) == (1, 3)
 
 
 class Result:

@@ -211,6 +211,18 @@ def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
     assert "loss is 0.7 where NumPy's reference is 0.727073 (step 1; 0.001 of it" in said
 
 
+def test_a_brief_check_counts_steps_and_looks_at_losses_alone(model: Model) -> None:
+    prepared = prepare_fit("steady")
+    last = prepared.step()
+    assert prepared.brief is not None
+    assert prepared.brief(last).what == "20 steps an epoch; losses finite, the last in range"
+    model.steps = 21
+    prepared = prepare_fit("steady")
+    assert prepared.brief is not None
+    prepared.step()
+    assert "41 steps in 1 epochs, expected 20 each" in hear(WrongResult, prepared.brief, last)
+
+
 def test_a_last_partial_batch_counts_as_a_step(model: Model) -> None:
     model.steps = 1250
     prepared = prepare_fit("steady", batch=8)

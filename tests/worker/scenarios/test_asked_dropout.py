@@ -157,7 +157,7 @@ def test_an_epoch_has_every_example_once_in_an_order_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("fields", "last", "complaint"),
     [
-        ({}, math.nan, "not finite"),
+        ({}, math.nan, "the loss of the last timed step is nan"),
         ({"answer": math.log(2)}, 0.5, "where NumPy's reference is"),
         ({"learns": 0.0, "masks": itertools.count(0.0, 1e-4)}, 0.5, "did not fall"),
         ({"learns": math.nan}, 0.5, "not finite"),

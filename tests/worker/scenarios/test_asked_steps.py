@@ -65,7 +65,8 @@ class Script(Scopes):
         )
         return Loss(self)
 
-    def check(self, last: Any, inputs: Any, labels: Any) -> Check:
+    def check(self, last: Any, inputs: Any, labels: Any, *, brief: bool) -> Check:
+        assert not brief
         self.checked.append(self.scopes[-1])
         if not np.isfinite(float(last)):
             raise WrongResult(f"as a trainer does: {float(last)}")

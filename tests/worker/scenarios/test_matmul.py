@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from suite.cells.cell import Cell, Work
 from suite.worker.scenario.scenario import WrongResult
+from suite.worker.scenarios import matmul
 from suite.worker.scenarios.matmul import (
     LEAST_ERROR,
     REPEATED,
     TOLERANCE,
     check_product,
+    draw_operands,
     prepare_repeated,
     relative_error,
 )
@@ -148,6 +150,63 @@ def test_one_wrong_element_is_caught(size: int, row: int, column: int, off: Any)
     left, right, product = fp32(size)
     product[row % size, column % size] += off
     assert relative_error(left, right, product) > TOLERANCE["fp32"]
+
+
+def without_a_number(size: int) -> Any:
+    left, right, product = fp32(size)
+    product[size // 2, size // 3] = np.inf
+    return left, right, product
+
+
+def scaled(size: int) -> Any:
+    left, right, product = fp32(size)
+    return left, right, np.float32(1.0001) * product
+
+
+def cropped(size: int) -> Any:
+    left, right, product = fp32(size)
+    return left, right, product[:, 1:]
+
+
+@pytest.mark.parametrize("size", [1, 10, 64, 400])
+@pytest.mark.parametrize(
+    ("made", "claimed", "said"),
+    [
+        (fp32, "fp32", "64 × 64 of its numbers, all finite: relative error"),
+        (without_a_number, "fp32", "relative error is inf; fp32 allows"),
+        (scaled, "fp32", "relative error is 0.0001; fp32 allows"),
+        (cropped, "fp32", "the product is of shape"),
+        (all_bf16, "tf32", "tf32 allows 0.0015"),
+        (stored_half, "fp32", "fp32 allows"),
+    ],
+)
+def test_the_brief_check_finds_what_is_wrong_all_over_and_whatever_is_no_number(
+    made: Callable[[int], Any], claimed: str, said: str, size: int
+) -> None:
+    if size == 1 and made in {all_bf16, stored_half}:
+        return
+    assert said in hear(WrongResult, partial(check_product, brief=True), *made(size), claimed)
+
+
+def test_operands_are_the_beginning_of_one_row_of_numbers_that_is_drawn_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(matmul, "DRAWN", 1000)
+    drawn = {}
+    for cpus, sizes in ((1, (3, 40, 70)), (5, (70, 40, 3))):
+        monkeypatch.setattr(matmul.os, "sched_getaffinity", lambda _, n=cpus: set(range(n)))
+        monkeypatch.setattr(matmul, "NUMBERS", matmul.Numbers())
+        drawn[cpus] = {n: draw_operands(n) for n in sizes}
+        # A size that came before is not drawn again.
+        assert np.shares_memory(draw_operands(70)[0], drawn[cpus][70][0])
+    for n, (left, right) in drawn[1].items():
+        assert np.array_equal(left, drawn[5][n][0])
+        assert np.array_equal(right, drawn[5][n][1])
+        assert (left.shape, left.dtype, left.flags.writeable) == ((n, n), np.float32, False)
+        assert not np.array_equal(left, right)
+    both = np.ravel(drawn[1][70])
+    assert (abs(both.mean()) < 0.05, abs(both.std() - 1) < 0.05) == (True, True)
+    assert len(set(both.tolist())) > 0.99 * len(both)
 
 
 @pytest.mark.parametrize("name", TOLERANCE)

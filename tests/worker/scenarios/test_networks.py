@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,7 +143,38 @@ def test_a_check_holds_the_last_loss_against_numpys(off: float) -> None:
     training(losses).check(0.5, *first, tolerance=0.02)
 
 
-@pytest.mark.parametrize("last", [np.nan, np.inf])
+@pytest.mark.parametrize("off", [0.0, 0.0009, 0.01, -0.01, np.nan])
+def test_a_brief_check_holds_one_seeded_step_against_numpys(off: float) -> None:
+    first = [one[:32] for one in examples(A, A.examples)]
+    loss = LOSSES[name_training(A, *first, 1)]
+    said = hear(WrongResult, partial(training([loss * (1 + off)]).check, brief=True), 0.5, *first)
+    if abs(off) < 1e-3:
+        # It has no number that full checks of other blocks could be held to.
+        assert training([loss]).check(0.5, *first, brief=True).value is None
+        assert "the first of the seeded weights is NumPy's" in said
+    else:
+        assert ("not finite" if np.isnan(off) else "NumPy's reference is") in said
+
+
+def test_data_is_drawn_once_and_a_process_keeps_so_many_bytes_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(networks, "_kept", kept := {})
+    monkeypatch.setattr(networks, "KEPT_BYTES", 3 * 100 * A.example_bytes)
+    first = examples(A, 100)
+    assert examples(A, 100) is first
+    assert not any(array.flags.writeable for array in first)
+    # Another number, or another network's shape, is another set; the same values come again.
+    others = [examples(A, 101), examples(replace(A, classes=5), 100)]
+    assert (len(kept), examples(A, 100) is first) == (2, False)
+    assert all(map(np.array_equal, examples(A, 100), first))
+    assert not any(examples(A, 100)[1] is other[1] for other in others)
+    # What would take all of the room alone is not kept.
+    assert examples(A, 1_000) is not examples(A, 1_000)
+    assert sum(array.nbytes for arrays in kept.values() for array in arrays) <= networks.KEPT_BYTES
+
+
+@pytest.mark.parametrize("last", [np.nan, np.inf, -0.1, 7.0])
 def test_a_last_loss_that_is_no_number_is_a_wrong_result(last: float) -> None:
     said = hear(WrongResult, training([]).check, last, *examples(A, 32))
     assert said == f"refused: the loss of the last timed step is {last}"

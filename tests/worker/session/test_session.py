@@ -13,8 +13,8 @@ import pytest
 from suite import codec
 from suite.cells.cell import Work
 from suite.cells.scenario import Ops
-from suite.model import CellResult, Check
-from suite.worker.loop import trace
+from suite.model import FIRST_CALL, CellResult, Check
+from suite.worker.loop import counters, trace
 from suite.worker.loop.measure import Loop
 from suite.worker.scenario.scenario import Inapplicable, Prepared, WrongResult
 from suite.worker.session.cell import Request
@@ -36,6 +36,7 @@ class Bench:
     device: FakeDevice = field(default_factory=FakeDevice)
     done: list[str] = field(default_factory=list)
     check: Callable[[Any], Check] = lambda _: Check(what="fine", value=4.0, tolerance=0.0)
+    brief: Callable[[Any], Check] | None = None
     trouble: BaseException | None = None
     enqueues: bool = True
     on: Any = "arm"
@@ -62,6 +63,7 @@ class Bench:
         return Prepared(
             step=step,
             check=checked,
+            brief=self.brief,
             enqueues=self.enqueues,
             warm_start=self.warm_start,
             retraces=self.retraces,
@@ -218,24 +220,25 @@ def test_a_person_who_interrupts_is_not_a_cells_failure() -> None:
 
 
 def test_a_cell_over_budget_is_skipped_after_its_first_calls_with_the_prediction() -> None:
-    bench = Bench(device=FakeDevice(call_ns=SECOND))
-    result = bench.run()
+    bench = Bench(device=FakeDevice(call_ns=SECOND // 10))
+    result = bench.run(budget_s=0.2)
     assert result.outcome == "skipped"
-    # One warm-up sample and three others, of a second each.
-    assert result.reason == "would take 4 s here; the profile's budget for this cell is 2 s"
+    # Three samples of a tenth of a second each, and what it took so far by this machine's own clock.
+    assert (result.reason or "").startswith("would take 0.3")
+    assert (result.reason or "").endswith("s here; the profile's budget for this cell is 0.2 s")
     assert_no_numbers(result)
-    assert bench.device.calls == 2
+    assert bench.device.calls == 3
     assert bench.done == ["prepare 1 on /CPU:0", "close"]
 
 
 def test_cells_that_people_asked_about_have_four_budgets() -> None:
-    bench = Bench(device=FakeDevice(call_ns=SECOND))
-    result = bench.run(bench.request(long_budget=True))
+    bench = Bench(device=FakeDevice(call_ns=SECOND // 10))
+    result = bench.run(bench.request(long_budget=True), budget_s=0.1)
     assert result.outcome == "measured"
     assert len(result.samples_s) == 3
-    slower = Bench(device=FakeDevice(call_ns=3 * SECOND))
-    result = slower.run(slower.request(long_budget=True))
-    assert (result.reason or "").endswith("the profile's budget for this cell is 8 s")
+    slower = Bench(device=FakeDevice(call_ns=SECOND // 10))
+    result = slower.run(slower.request(long_budget=True), budget_s=0.07)
+    assert (result.reason or "").endswith("the profile's budget for this cell is 0.28 s")
 
 
 def test_a_hopeless_size_and_those_behind_it_are_never_entered() -> None:
@@ -243,13 +246,13 @@ def test_a_hopeless_size_and_those_behind_it_are_never_entered() -> None:
     runner = bench.runner()
     assert runner.run(bench.request(1, sweep="n")).outcome == "measured"
     bench.done.clear()
-    first, second = (runner.run(bench.request(n, sweep="n")) for n in (8, 80))
+    first, second = (runner.run(bench.request(n, sweep="n")) for n in (12, 120))
     assert (first.outcome, second.outcome) == ("skipped", "skipped")
-    # 0.8 s a call: the first, the one that finds K, one of warm-up and three samples; and a little,
-    # by this machine's own clock, for the check.
-    assert (first.reason or "").startswith("would take 4.8")
+    # 1.2 s a call: the first and the one that finds K, which is the sample; and a little, by this machine's
+    # own clock, for the check.
+    assert (first.reason or "").startswith("would take 2.4")
     assert (first.reason or "").endswith(" s here; the profile's budget for this cell is 2 s")
-    assert (second.reason or "").startswith("would take 48")
+    assert (second.reason or "").startswith("would take 24")
     assert bench.done == []
     assert_no_numbers(first)
 
@@ -263,9 +266,55 @@ def test_a_block_neither_predicts_nor_judges_again_what_the_calibration_let_pass
     assert runner.run(bench.request(8, sweep="n", calls=1)).outcome == "measured"
 
 
+@pytest.mark.parametrize(
+    ("calls", "call_s", "sampled", "every"),
+    [
+        # While calibrating: the call that finds K is the sample, or three follow it.
+        (None, 0.3, 1, 2),
+        (None, 0.08, 3, 6),
+        # In a block, where the calibration has told how long a call takes.
+        (1, 0.2, 1, 2),
+        (1, 0.08, 3, 4),
+    ],
+)
+def test_a_slow_cells_first_call_is_its_warm_up(
+    calls: int | None, call_s: float, sampled: int, every: int
+) -> None:
+    bench = Bench(device=FakeDevice(call_ns=round(call_s * SECOND)))
+    request = bench.request(calls=calls)
+    result = bench.run(replace(request, usual_s=call_s) if calls else request)
+    assert (result.outcome, result.calls_per_sample) == ("measured", 1)
+    assert (result.warmup_status, result.warmup_s, result.labels) == (FIRST_CALL, [], [])
+    assert result.first_call_s == call_s
+    assert result.samples_s == [call_s] * sampled
+    assert bench.device.calls == every
+    # The first call is booked as what it was; the last result is the checked one.
+    assert result.spent_s["warmup"] == pytest.approx(call_s)
+    assert result.spent_s["measure"] == pytest.approx(call_s * sampled)
+    assert bench.done[1] == f"check {every}"
+    assert result.evidence != {} or counters.read() == {}
+
+
+def test_a_brief_check_stands_for_the_full_one_where_it_has_held() -> None:
+    bench = Bench(device=FakeDevice(call_ns=1_000_000))
+    runner = replace(bench.runner(), brief=True)
+    # What has no brief one is checked in full.
+    assert runner.run(bench.request()).check == Check(what="fine", value=4.0, tolerance=0.0)
+    bench.brief = lambda last: Check(what=f"call {last}")
+    result = runner.run(bench.request())
+    assert result.check == Check(what=f"call {bench.device.calls}", brief=True)
+    assert bench.run().check == Check(what="fine", value=4.0, tolerance=0.0)
+    bench.brief = raising(WrongResult("it is off by 7"))
+    result = runner.run(bench.request())
+    assert (result.outcome, result.reason) == ("failed", "wrong result: it is off by 7")
+
+
 def test_one_shot_is_one_cold_sample() -> None:
     bench = Bench(device=FakeDevice(call_ns=1_000_000, first_ns=SECOND))
     result = bench.run(bench.request(one_shot=True))
+    # Its only call is the sample.
+    assert result.spent_s["measure"] == 1.001
+    assert result.spent_s["first_call"] < 1.0
     assert result.outcome == "measured"
     assert result.samples_s == [1.001]
     assert result.first_call_s == 1.001
@@ -373,6 +422,27 @@ def test_a_gpu_that_waits_for_its_cpu_is_labelled(
     result = bench.run(device="/GPU:0")
     assert result.enqueue_fraction == pytest.approx(enqueue_ns / (enqueue_ns + 100_000))
     assert result.labels == labels
+
+
+WAITING = FakeDevice(call_ns=1_000_000, waits=lambda call: 6_000_000 if call == 120 else 0)
+"""One of the samples, of twelve calls each, waits for half as long as it computes."""
+
+
+def test_a_sample_that_waited_is_replaced_on_a_cpu() -> None:
+    result = Bench(device=replace(WAITING)).run()
+    assert result.replaced_s == [pytest.approx(0.0015)]
+    assert result.replaced_cpu_s == [0.001]
+    assert {*result.samples_s, *result.cpu_s} == {0.001}
+    assert len(result.cpu_s) == len(result.samples_s)
+
+
+def test_a_sample_that_waited_stays_on_a_gpu(on_gpu: FakeTensorFlow) -> None:
+    bench = Bench(device=replace(WAITING))
+    result = bench.run(device="/GPU:0")
+    assert max(result.samples_s) == pytest.approx(0.0015)
+    assert result.replaced_s == []
+    assert len(result.cpu_s) == len(result.samples_s)
+    assert on_gpu.statistics_reset == 1
 
 
 def test_the_peak_of_memory_is_the_cells_and_not_its_checks(on_gpu: FakeTensorFlow) -> None:

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from suite.cells.scenario import Scenario, cross, vary
+from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, lay
 from suite.worker.scenarios.mlp import train
 from suite.worker.scenarios.mlp.networks import A, build, examples, one_batch
@@ -53,9 +55,13 @@ def prepare(*, device: str, batch: int, python: str) -> Prepared:
     trainer = Trainer(A, build(A, device), device, before=BEFORE[python])
     here = lay(device, inputs, labels)
 
+    def check(last: Any, *, brief: bool = False) -> Check:
+        return trainer.check(last, *here.tensors, rows=_in_numpy(inputs), brief=brief)
+
     return Prepared(
         step=lambda: trainer.step(*here.tensors),
-        check=lambda last: trainer.check(last, *here.tensors, rows=_in_numpy(inputs)),
+        check=check,
+        brief=partial(check, brief=True),
         resident=here,
         # Python waits in the middle of the step for what it is given.
         enqueues=python == "none",

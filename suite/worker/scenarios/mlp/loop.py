@@ -16,6 +16,7 @@ from suite.worker.scenarios.mlp.training import (
     CHECK_TOLERANCE,
     TRAINING_PROOF,
     demand_reference,
+    demand_usual,
 )
 
 BATCHES = (32, 512)
@@ -72,17 +73,34 @@ def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
         epochs.append(float(history.history["loss"][-1]))
         return epochs[-1]
 
+    steps = count_steps(batch)
     return Prepared(
         step=step,
         check=lambda _: check_epochs(
-            model, epochs, count_steps(batch), lambda: find_loss(model, inputs, labels)
+            model, epochs, steps, lambda: find_loss(model, inputs, labels)
         ),
+        brief=lambda _: count_epochs(model, epochs, steps),
     )
 
 
 def find_loss(model: Any, inputs: Any, labels: Any) -> float:
     """The loss of all these examples."""
     return float(model.evaluate(inputs, labels, batch_size=len(inputs), verbose=0))
+
+
+def count_epochs(model: Any, epochs: Sequence[float], steps: int) -> Check:
+    """Whether Keras's loop made epochs of so many steps, whose losses are some that network A can have.
+
+    Raises:
+        WrongResult: it did not.
+    """
+    made = int(model.optimizer.iterations.numpy())
+    if made != steps * len(epochs):
+        raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
+    if not np.all(np.isfinite(epochs)):
+        raise WrongResult(f"an epoch's loss is not finite: {epochs}")
+    demand_usual(epochs[-1], A)
+    return Check(what=f"{steps} steps an epoch; losses finite, the last in range")
 
 
 def check_epochs(
@@ -94,11 +112,7 @@ def check_epochs(
     Raises:
         WrongResult: it did not.
     """
-    made = int(model.optimizer.iterations.numpy())
-    if made != steps * len(epochs):
-        raise WrongResult(f"{made} steps in {len(epochs)} epochs, expected {steps} each")
-    if not np.all(np.isfinite(epochs)):
-        raise WrongResult(f"an epoch's loss is not finite: {epochs}")
+    count_epochs(model, epochs, steps)
     after = loss()
     model.set_weights(weights(A))
     before = loss()

@@ -98,18 +98,41 @@ DEEP = Network(
 """50 layers: not trained here, but built, which takes time by the layer."""
 
 
+KEPT_BYTES = 64 * 1024**2
+"""A process keeps so much of the data that its cells drew, whatever they did with it: that of A and B, which
+most of them have in common, takes 46 MB."""
+
+_kept: dict[tuple[str, int, int, int], tuple[Any, Any]] = {}
+
+
 def examples(network: Network, count: int) -> tuple[Any, Any]:
-    """Seeded inputs, float32 of shape (count, inputs), and labels, int64 of shape (count, 1).
+    """Seeded inputs, float32 of shape (count, inputs), and labels, int64 of shape (count, 1).  They can't be
+    written to, since the cells of a process share them.
 
     Not int32: TensorFlow keeps int32 in the host's memory even where a GPU is named, so that no cell
     could have its labels on the device.  And the same wherever the data lies, so that cells which
     differ in that differ in nothing else.
     """
+    key = (network.name, network.inputs, network.classes, count)
+    if key in _kept:
+        return _kept[key]
     source = np.random.default_rng([DATA_SEED, ord(network.name)])
     inputs = source.standard_normal((count, network.inputs), dtype=np.float32)
     # Drawn as int32, which they once were: NumPy draws other numbers for another type.
     labels = source.integers(0, network.classes, (count, 1), dtype=np.int32)
-    return inputs, labels.astype(np.int64)
+    drawn = inputs, labels.astype(np.int64)
+    for array in drawn:
+        array.flags.writeable = False
+    # What was drawn first goes first.
+    while _kept and _count_bytes(*_kept.values(), drawn) > KEPT_BYTES:
+        del _kept[next(iter(_kept))]
+    if _count_bytes(drawn) <= KEPT_BYTES:
+        _kept[key] = drawn
+    return drawn
+
+
+def _count_bytes(*sets: tuple[Any, Any]) -> int:
+    return sum(array.nbytes for arrays in sets for array in arrays)
 
 
 def one_batch(batch: int, **_: Param) -> Work:

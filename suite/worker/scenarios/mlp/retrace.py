@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from suite.cells.scenario import Scenario, cross, vary
@@ -112,13 +113,14 @@ def prepare(*, device: str, varies: str, traced: str, batch: int) -> Prepared:
             trainer.renew()
         return trainer.train(*batches[index], weigh())
 
-    def check(last: Any) -> Check:
+    def check(last: Any, *, brief: bool = False) -> Check:
         demand_traces(varies, traced, traces=trainer.all_traces(), calls=trainer.calls)
-        return trainer.check(last, inputs[:batch], labels[:batch])
+        return trainer.check(last, inputs[:batch], labels[:batch], brief=brief)
 
     return Prepared(
         step=step,
         check=check,
+        brief=partial(check, brief=True),
         resident=here,
         enqueues=True,
         retraces=traced == "anew",

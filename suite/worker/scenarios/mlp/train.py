@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from suite.cells.cell import Link, Param, Work
@@ -82,15 +83,16 @@ def prepare_step(
     here = lay(device, inputs[:batch], labels[:batch])
     step, close = _feed(data, trainer, (inputs, labels), here)
 
-    def check(last: Any) -> Check:
+    def check(last: Any, *, brief: bool = False) -> Check:
         matmul.confirm(precision, device)
-        first = inputs[:batch], labels[:batch]
-        return trainer.check(last, *first, steps=steps, tolerance=TOLERANCES[precision])
+        first, allowed = (inputs[:batch], labels[:batch]), TOLERANCES[precision]
+        return trainer.check(last, *first, steps=steps, tolerance=allowed, brief=brief)
 
     switch_back = switch(precision)
     return Prepared(
         step=step,
         check=check,
+        brief=partial(check, brief=True),
         tensors=lambda value: trainer.tensors(value, here.tensors),
         resident=here if data == "device" else None,
         enqueues=data == "device",

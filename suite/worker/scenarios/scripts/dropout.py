@@ -20,12 +20,13 @@ from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, Printed, Resident, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import C, build, examples, one_batch
 from suite.worker.scenarios.mlp.training import (
+    BRIEFLY,
     CHECK_STEPS,
     CHECK_TOLERANCE,
     Trainer,
     check_losses,
-    demand_all_finite,
     demand_reference,
+    demand_usual,
 )
 from suite.worker.scenarios.scripts.posted import dropout as script
 from suite.worker.scenarios.scripts.waterfall import FIRST_STEP, SCRIPT, On, read_waterfall
@@ -81,6 +82,7 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:  # noqa: ARG001  th
     return Prepared(
         step=lambda: trainer.step(*next(batches)),
         check=lambda last: check_steps(trainer, last, inputs[:batch]),
+        brief=lambda last: check_steps(trainer, last, inputs[:batch], brief=True),
         tensors=lambda loss: trainer.tensors(loss, first.tensors),
         resident=there,
         enqueues=there is not None,
@@ -103,8 +105,8 @@ def teach(inputs: Any) -> Any:
     return (inputs[:, :1] > 0).astype(np.float32)
 
 
-def check_steps(trainer: Trainer, last: Any, inputs: Any) -> Check:
-    """Whether the timed function trains network C, with dropout.
+def check_steps(trainer: Trainer, last: Any, inputs: Any, *, brief: bool = False) -> Check:
+    """Whether the timed function trains network C, with dropout; ``brief``: without training it again.
 
     What is dropped is drawn by each device in its own way, so that losses of training steps can't be
     compared.  So what NumPy is asked about is the loss of the seeded weights, with nothing dropped.
@@ -115,7 +117,7 @@ def check_steps(trainer: Trainer, last: Any, inputs: Any) -> Check:
     """
     import tensorflow as tf
 
-    demand_all_finite([float(last)])
+    demand_usual(float(last), C)
     labels = teach(inputs)
     entropy = tf.keras.losses.BinaryCrossentropy()
 
@@ -125,6 +127,8 @@ def check_steps(trainer: Trainer, last: Any, inputs: Any) -> Check:
     trainer.reset()
     before, value = find_loss(), find_loss(FAR * inputs)
     demand_reference(C, FAR * inputs, labels, steps=1, loss=value, tolerance=CHECK_TOLERANCE)
+    if brief:
+        return Check(what=BRIEFLY)
     once = [float(trainer.step(inputs, labels)) for _ in range(ALIKE)]
     trainer.reset()
     losses = [float(trainer.step(inputs, labels)) for _ in range(CHECK_STEPS)]

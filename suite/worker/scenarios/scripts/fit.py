@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from suite.cells.cell import Param, Work
@@ -12,7 +13,7 @@ from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.loop import check_epochs, find_loss
+from suite.worker.scenarios.mlp.loop import check_epochs, count_epochs, find_loss
 from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
 from suite.worker.scenarios.mlp.training import demand_all_finite
 from suite.worker.scenarios.scripts.posted import fit as script
@@ -68,29 +69,35 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
         for _ in range(untimed):
             step()
 
-    def check(_: Any) -> Check:
+    def check(_: Any, *, brief: bool = False) -> Check:
         if timed.epoch not in {0, len(epochs)}:
             raise WrongResult(f"{len(epochs)} epochs were made, the last of which was timed")
+        if brief:
+            return count_epochs(model, epochs, steps)
         loss = pin(lambda: find_loss(model, inputs, labels), on)
         return check_epochs(model, epochs, steps, loss)
 
     return Prepared(
         step=step,
         check=check,
+        brief=partial(check, brief=True),
         warm_start=warm_start if untimed else None,
     )
 
 
+@cache
+def _fit_again(model: Any, dataset: Any, half: str) -> Nodes:
+    """The nodes of one more step, which is the same for each epoch that was printed."""
+    import tensorflow as tf
+
+    model.make_train_function(force=True)
+    with placement.watch() as nodes, tf.device(half):
+        model.fit(dataset.take(1), verbose=0)
+    return nodes
+
+
 def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Printed:
     seconds, losses, model, dataset = run
-
-    def again() -> Nodes:
-        import tensorflow as tf
-
-        model.make_train_function(force=True)
-        with placement.watch() as nodes, tf.device(half):
-            model.fit(dataset.take(1), verbose=0)
-        return nodes
 
     def check() -> Check:
         made = len(losses[half])
@@ -99,7 +106,11 @@ def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Pri
         demand_all_finite(losses[half])
         return Check(what=f"{made} epochs in one call; their losses are finite")
 
-    return Printed(seconds=seconds[half][epoch - 1], check=check, again=again)
+    return Printed(
+        seconds=seconds[half][epoch - 1],
+        check=check,
+        again=partial(_fit_again, model, dataset, half),
+    )
 
 
 def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:

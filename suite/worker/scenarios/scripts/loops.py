@@ -112,18 +112,20 @@ def prepare_slices(*, device: str, stage: str, on: On) -> Prepared:
             loss = trainer.step(*batch)
         return [loss]
 
-    def check(losses: list[Any]) -> Check:
+    def check(losses: list[Any], *, brief: bool = False) -> Check:
         if settings.fetch and len(losses) != steps:
             raise WrongResult(f"{len(losses)} losses were fetched, not {steps}")
         made = int(trainer.optimizer.iterations.numpy())
         if made == 0 or made % steps:
             raise WrongResult(f"{made} steps were made, which is not a multiple of {steps}")
         # Under the same device as the timed steps, or it would be another trace that is checked.
-        return pin(lambda: trainer.check(losses[-1], *next(feed())), on)()  # type: ignore[no-any-return]
+        last = partial(trainer.check, losses[-1], *next(feed()), brief=brief)
+        return pin(last, on)()  # type: ignore[no-any-return]
 
     return Prepared(
         step=pin(fetching if settings.fetch else going_on, on),
         check=check,
+        brief=partial(check, brief=True),
         resident=there,
         enqueues=settings.data == "device" and not settings.fetch,
         traces=trainer.traces,
@@ -145,9 +147,11 @@ def prepare_dataset(*, device: str, stage: str, on: On) -> Prepared:
     trainer = make_trainer(settings, placed(device, on))
     first = inputs[:BATCH], labels[:BATCH]
 
-    def check(last: Any) -> Check:
+    def check(last: Any, *, brief: bool = False) -> Check:
         # Under the same device as the timed steps, or it would be another trace that is checked.
-        return pin(lambda: trainer.check(last, *first), on)()  # type: ignore[no-any-return]
+        return pin(partial(trainer.check, last, *first, brief=brief), on)()  # type: ignore[no-any-return]
+
+    briefly = partial(check, brief=True)
 
     if settings.timed == "step":
         batches = [iter(_pipeline(inputs, labels, endless=True))]
@@ -159,7 +163,9 @@ def prepare_dataset(*, device: str, stage: str, on: On) -> Prepared:
             return float(going_on().numpy())
 
         step = pin(fetching if settings.fetch else going_on, on)
-        return Prepared(step=step, check=check, traces=trainer.traces, close=batches.clear)
+        return Prepared(
+            step=step, check=check, brief=briefly, traces=trainer.traces, close=batches.clear
+        )
 
     def epoch() -> float:
         loss = math.nan
@@ -172,6 +178,7 @@ def prepare_dataset(*, device: str, stage: str, on: On) -> Prepared:
     return Prepared(
         step=pin(epoch, on),
         check=check,
+        brief=briefly,
         traces=trainer.traces,
         warm_start=warm_start if settings.timed == "epoch" else None,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -79,9 +80,13 @@ def prepare(*, device: str, n: int, stage: str, on: On) -> Prepared:
         made[-1].numpy()
         return made
 
+    def check(made: list[Any], *, brief: bool = False) -> Check:
+        return check_matrices(*(each.numpy() for each in made), allowed="fp32", brief=brief)
+
     return Prepared(
         step=pin(fetching if settings.fetch else step, on),
-        check=lambda made: check_matrices(*(matrix.numpy() for matrix in made), allowed="fp32"),
+        check=check,
+        brief=partial(check, brief=True),
         tensors=list,
         resident=resident,
         enqueues=not settings.fetch,
@@ -135,15 +140,17 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:
     return printed
 
 
-def check_matrices(left: Any, right: Any, product: Any, *, allowed: str) -> Check:
-    """Freivalds' check of a product, and that its operands are not all the same number.
+def check_matrices(
+    left: Any, right: Any, product: Any, *, allowed: str, brief: bool = False
+) -> Check:
+    """`matmul.check_product`'s check of a product, and that its operands are not all the same number.
 
     ``allowed`` is the precision that TensorFlow may choose; a small product it can compute in a better one.
 
     Raises:
         WrongResult: it is wrong, or they are.
     """
-    checked = matmul.check_product(left, right, product, allowed, exactly=False)
+    checked = matmul.check_product(left, right, product, allowed, exactly=False, brief=brief)
     if len(left) > 1 and not min(left[0].std(), right[0].std()) > 0:
         raise WrongResult("the operands are constant, not random")
     return replace(checked, what=f"{checked.what}; operands random")

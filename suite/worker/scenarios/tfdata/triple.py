@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,15 +88,16 @@ def _train(
     trainer = Trainer(A, build(A, device), device)
     batch = source.batch
 
-    def check(last: Any) -> Check:
-        given = source.verify()
+    def check(last: Any, *, brief: bool = False) -> Check:
+        given = source.verify(brief=brief)
         inputs = source.expected(batch).astype(np.float32)
-        trained = trainer.check(last, inputs, source.examples[1][:batch])
+        trained = trainer.check(last, inputs, source.examples[1][:batch], brief=brief)
         return replace(trained, what=f"{given}; {trained.what}")
 
     return Prepared(
         step=lambda: trainer.step(*take()),
         check=check,
+        brief=partial(check, brief=True),
         resident=resident,
         traces=trainer.traces,
         close=close,
@@ -113,10 +115,10 @@ def _multiply(source: Pipeline, device: str) -> Prepared:
     product = tf.function(lambda inputs: tf.matmul(inputs, weights), jit_compile=False)
     batch = source.batch
 
-    def check(last: Any) -> Check:
+    def check(last: Any, *, brief: bool = False) -> Check:
         if last.shape != (batch, 1) or not np.all(np.isfinite(last.numpy())):
             raise WrongResult(f"the last product timed is not {batch} finite numbers: {last.shape}")
-        counted = source.verify()
+        counted = source.verify(brief=brief)
         inputs = source.expected(batch)
         error = relative_error(product(inputs.astype(np.float32)).numpy(), inputs @ vector)
         if not error <= PRODUCT_TOLERANCE:
@@ -128,6 +130,7 @@ def _multiply(source: Pipeline, device: str) -> Prepared:
     return Prepared(
         step=lambda: product(take()[0]),
         check=check,
+        brief=partial(check, brief=True),
         traces=lambda: int(product.experimental_get_tracing_count()),
         close=close,
     )
