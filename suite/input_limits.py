@@ -69,6 +69,9 @@ LENGTHS: Mapping[str, int] = {
     "at_s": 200_000,  # two days, an instant a second
     "cells": 500,  # the analysis looks from each at all others
     "facts": 5000,
+    "cpu_s": 10_000,
+    "replaced_s": 10_000,
+    "replaced_cpu_s": 10_000,
     "samples_s": 10_000,  # one takes 10 ms, and all of them a second; or 250, and half an hour
     "warmup_s": 10_000,
 }

@@ -224,7 +224,7 @@ def make_campaigns() -> list[LoadedCampaign]:
         in_blocks(in_step(work=Work(amount=9.0, unit="example"))),
         in_blocks(in_step(check=Check(what="a sum", value=41.0, tolerance=1e-6))),
         in_blocks(
-            in_step(labels=["warm-up cap", "short samples", "dispatch-bound", "odd"]),
+            in_step(labels=["warm-up cap", "short samples", "dispatch-bound", "disturbed", "odd"]),
             evidence({"foreign_cpus": 0.9, "gpu.capped_share": 0.9, "thermal_events": 1.0}),
             in_step(spent_s={"measure": 99.0}),
             watch({"cpu.steal_share": 0.05}),
@@ -234,6 +234,7 @@ def make_campaigns() -> list[LoadedCampaign]:
             in_step(samples_s=[1e-3] * 20 + [1.5e-3] * 40),
             in_step(samples_s=[1e-3] * 9),
         ),
+        in_blocks(in_step(replaced_s=[2e-3] * 3)),
         in_blocks(*[in_step(samples_s=SPIKES)] * 6),
         in_blocks(*[in_step(samples_s=MODES)] * 6),
         in_blocks(*[in_step(samples_s=[times * 1e-3] * 60) for times in (2, 1) * 6], blocks=12),

@@ -17,6 +17,7 @@ from suite.analysis.ablation.expected import find_expected, flag_expected
 from suite.analysis.ablation.feeding import find_feeding
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
+from suite.analysis.ablation.overheads import find_wakes
 from suite.analysis.ablation.soundness import find_lasting, find_unsound, take_calibration
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.sustained import find_sustained
@@ -305,6 +306,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
             *find_naive_gaps(waterfalls, index),
             *posted,
             *decompose_steps(index),
+            *find_wakes(index),
             *find_pipelines(index),
             *find_feeding(index, campaign.gpu_arms, _count_cpus(everything)),
             *find_break_evens(index),

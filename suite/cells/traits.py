@@ -44,6 +44,7 @@ Dispatch = Literal["eager", "graph", "xla", "keras"]
 
 OverheadName = Literal[
     "fence",
+    "handover",
     "eager",
     "graph",
     "xla",
@@ -53,8 +54,8 @@ OverheadName = Literal[
     "memory",
     "start-up",
 ]
-"""What a cell is the price of: waiting, a call of a dispatch, an operation inside a graph, a copy to the
-device or back, moving memory, or a start."""
+"""What a cell is the price of: waiting, handing over to a thread and back, a call of a dispatch, an operation
+inside a graph, a copy to the device or back, moving memory, or a start."""
 
 LinkName = Literal[
     "nearer",

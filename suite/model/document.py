@@ -79,14 +79,16 @@ class CellResult:
     """What came of one cell in one invocation: raw samples, or the reason why there are none.
 
     ``samples_s`` and ``warmup_s`` are seconds per call, each the mean of ``calls_per_sample``
-    consecutive calls between two fences.  ``enqueue_fraction`` is the share of the measuring time
-    that was spent handing work over.  ``placement`` counts the nodes seen on each device and
-    ``elsewhere`` lists those that were not on the cell's own device.  ``spent_s`` itemises the
-    wall time by kind (prepare, first_call, placement, calibrate, warmup, measure, check,
-    hygiene).  ``evidence`` says what else was at work while the cell warmed up and was sampled
-    (see ``suite.worker.loop.counters``; None: unknown), and of a script its ``traces``; ``trace`` what a GPU
-    did in a few untimed calls
-    (see ``suite.worker.loop.trace``).  ``absent`` gives the reason for every field that is null.
+    consecutive calls between two fences.  ``cpu_s`` are the worker's CPU seconds per call over each of
+    ``samples_s`` (none: not recorded).  ``replaced_s``, with ``replaced_cpu_s``, are samples that waited for
+    a CPU, for which others, at the end of ``samples_s``, were measured at once.  ``enqueue_fraction`` is the
+    share of the measuring time that was spent handing work over.  ``placement`` counts the nodes seen on
+    each device and ``elsewhere`` lists those that were not on the cell's own device.  ``spent_s`` itemises
+    the wall time by kind (prepare, first_call, placement, calibrate, warmup, measure, check, hygiene).
+    ``evidence`` says what else was at work while the cell warmed up and was sampled (see
+    ``suite.worker.loop.counters``; None: unknown), and of a script its ``traces``; ``trace`` what a GPU did
+    in a few untimed calls (see ``suite.worker.loop.trace``).  ``absent`` gives the reason for every field
+    that is null.
     """
 
     id: str
@@ -104,6 +106,9 @@ class CellResult:
     warmup_status: str | None = None
     warmup_s: list[CallSeconds] = field(default_factory=list)
     samples_s: list[CallSeconds] = field(default_factory=list)
+    cpu_s: list[Seconds] = field(default_factory=list)
+    replaced_s: list[CallSeconds] = field(default_factory=list)
+    replaced_cpu_s: list[Seconds] = field(default_factory=list)
     enqueue_fraction: Annotated[float, RANGES["share"]] | None = None
     placement: dict[str, Annotated[int, RANGES["count"]]] = field(default_factory=dict)
     elsewhere: list[str] = field(default_factory=list)

@@ -83,6 +83,7 @@ def _judge_result(path: str, cell: CellResult) -> Iterator[Complaint]:
     if cell.work is not None:
         yield from judge_work(f"{path}.work", cell.work)
     yield from _judge_span(path, cell.started, cell.ended)
+    yield from _judge_clocks(path, cell)
     if cell.outcome == "measured":
         for name in ("work", "calls_per_sample", "samples_s"):
             if not getattr(cell, name):
@@ -97,6 +98,14 @@ def _judge_result(path: str, cell: CellResult) -> Iterator[Complaint]:
     for name in unexpected:
         if getattr(cell, name) not in (None, []):
             yield f"{path}.{name}", f"is given although the cell is {cell.outcome}"
+
+
+def _judge_clocks(path: str, cell: CellResult) -> Iterator[Complaint]:
+    """CPU seconds of another number of samples than there are."""
+    for name, of in (("cpu_s", "samples_s"), ("replaced_cpu_s", "replaced_s")):
+        count, samples = len(getattr(cell, name)), len(getattr(cell, of))
+        if count not in {0, samples}:
+            yield f"{path}.{name}", f"has {count} values for {samples} samples"
 
 
 def judge_name(path: str, cell: Cell | CellResult) -> Iterator[Complaint]:

@@ -140,6 +140,7 @@ def _run_cells(
 
     loop = Loop(
         clock=time.perf_counter_ns,
+        cpu_clock=time.process_time_ns,
         fence=tf.test.experimental.sync_devices,
         least_s=getattr(options, "sample", 0.0),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
@@ -24,7 +24,8 @@ class FakeDevice:
     the device's; only the fence moves the clock through what is queued, plus ``fence_ns`` of its
     own.  The first call queues ``first_ns`` more.  Set-up leaves ``left_ns`` queued.  ``jitter`` is
     the standard deviation of a call's time as a share of it; ``drift`` makes every call that much
-    slower than the one before.
+    slower than the one before.  ``waits`` tells for how many nanoseconds a call, by its number, waits for a
+    processor, which is computing all the rest of the time.
     """
 
     call_ns: int = 1_000_000
@@ -34,7 +35,9 @@ class FakeDevice:
     left_ns: int = 0
     jitter: float = 0.0
     drift: float = 0.0
+    waits: Callable[[int], int] = lambda _: 0
     now_ns: int = 10**15
+    waited_ns: int = 0
     queued_ns: int = 0
     calls: int = 0
 
@@ -46,6 +49,10 @@ class FakeDevice:
         """This instant."""
         return self.now_ns
 
+    def cpu_clock(self) -> int:
+        """The processor's time that was used so far."""
+        return self.now_ns - self.waited_ns
+
     def fence(self) -> None:
         """Waits for the queue."""
         self.now_ns += self.queued_ns + self.fence_ns
@@ -54,7 +61,9 @@ class FakeDevice:
     def step(self) -> int:
         """One call; its result is its number."""
         self.calls += 1
-        self.now_ns += self.enqueue_ns
+        waits = self.waits(self.calls)
+        self.now_ns += self.enqueue_ns + waits
+        self.waited_ns += waits
         takes: float = self.call_ns
         if self.drift:
             takes *= (1.0 + self.drift) ** (self.calls - 1)

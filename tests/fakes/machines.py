@@ -36,7 +36,8 @@ class Device:
     ``example`` what each example adds.  ``flops`` is the rate of products, ``latency`` and
     ``bandwidth`` a copy's.  ``native`` and ``python`` are the maps of a batch of 512, ``fallback`` what an
     operation on the CPU inside the step adds, ``start`` the first call's tracing, ``fetch`` a loss
-    fetched.  At the size ``half`` a product reaches half of its rate.  ``hides``: input and compute run
+    fetched, ``wake`` handing over to a thread and back.
+    At the size ``half`` a product reaches half of its rate.  ``hides``: input and compute run
     at the same time.
     """
 
@@ -53,6 +54,7 @@ class Device:
     fallback: float = 0.0
     start: float = 1e-3
     fetch: float = 1e-6
+    wake: float = 4e-6
     trace: float = 20e-3
     half: float = 0.0
     hides: bool = True
@@ -195,6 +197,7 @@ TRUTHS: dict[str, Callable[[Device, dict[str, Param]], float]] = {
     "tfdata.triple": _triple,
     "tfdata.slices": lambda d, p: input_time(d, "parallel") * float(p["batch"]) / 512,
     "overhead.fence": lambda d, p: 8e-6,
+    "overhead.handover": lambda d, p: d.wake,
     "overhead.eager_op": lambda d, p: d.eager,
     "overhead.function_call": lambda d, p: d.call,
     "overhead.graph_op": lambda d, p: 1000 * d.op,
@@ -210,7 +213,10 @@ KEPT = (
     *("mlp.width/width=[!6]*/precision=fp32", "mlp.fallback/*"),
     *(f"tfdata.triple/pipeline={name}/*" for name in ("parallel", "native", "numpy_function")),
     *("tfdata.slices/*/shuffle=on/prefetch=on", "overhead.startup/*"),
-    *(f"overhead.{case}" for case in ("fence", "eager_op", "function_call", "graph_op")),
+    *(
+        f"overhead.{case}"
+        for case in ("fence", "handover", "eager_op", "function_call", "graph_op")
+    ),
     *("overhead.copy/*", "overhead.sum/*", "overhead.container", "mlp.retrace/*"),
     *(
         f"asked.{case}/*stage={stage}/*"

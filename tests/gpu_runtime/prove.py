@@ -47,7 +47,11 @@ def main(names: list[str]) -> None:
     stages, device = startup.start(gpu=True)
     import tensorflow as tf
 
-    loop = Loop(clock=time.perf_counter_ns, fence=tf.test.experimental.sync_devices)
+    loop = Loop(
+        clock=time.perf_counter_ns,
+        cpu_clock=time.process_time_ns,
+        fence=tf.test.experimental.sync_devices,
+    )
     none: dict[str, Any] = {"warmup_s": 0.0, "measure_s": 0.0, "budget_s": 1e9}
     runner = OneCall(loop=loop, device=device, stages=stages, **none)
     said = {**facts.tensorflow_facts(), **facts.switches()}

@@ -6,17 +6,23 @@ Pure; measured costs only, and a cost that no cell gives is None.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from suite.analysis.ablation.cell_index import CellIndex, count_steps, mean
 from suite.analysis.campaign.summarise import CellSummary
+from suite.analysis.compare import find_paired_ratio
 from suite.analysis.observations import LARGEST
-from suite.analysis.result.numbers import Value
+from suite.analysis.result.findings import Finding
+from suite.analysis.result.numbers import Value, cite
+from suite.analysis.statistics.estimate import estimate
 from suite.cells.traits import OverheadName
 
 BUSY = 0.9
 """With a larger share of a sample spent on dispatch, the device waits for the host."""
+
+MOST = 0.5
+"""What takes a larger share of something beyond doubt is most of it."""
 
 ROUNDING = 1e-9
 """What a threshold may be missed by: a quotient of measured numbers is rounded somewhere."""
@@ -54,6 +60,34 @@ def dispatch_cost(index: CellIndex, summary: CellSummary, arm: str) -> Overhead 
         seconds=price.seconds + steps * nodes * each,
         values={**price.values, "nodes": nodes, "operation": operation.cell.name},
     )
+
+
+def find_wakes(index: CellIndex) -> Iterator[Finding]:
+    """Every arm on which most of a function's call is handing over to another thread and back, which a call
+    does once at least (docs/decisions/0066).
+
+    What takes longer than a whole call is no part of it: TensorFlow's thread is then woken in another way
+    than the one that was measured.
+    """
+    call, bare = (next(iter(index.prices(price)), None) for price in ("graph", "handover"))
+    if call is None or bare is None:
+        return
+    for arm in index.arms:
+        seconds = index.values(bare, arm)
+        share = find_paired_ratio(index.values(call, arm), seconds)
+        if share and share.low is not None and MOST < share.low <= 1:
+            value, most = estimate(list(seconds.values())), min(1.0, share.value)
+            evidence = cite("wakes", seconds=value.value, share=most, call=call.cell.id)
+            yield Finding(
+                tag="wakes",
+                arm=arm,
+                cell=call.cell.id,
+                at=bare.cell.id,
+                value=value,
+                unit="s",
+                share=most,
+                evidence=(evidence,),
+            )
 
 
 def transfer_cost(index: CellIndex, summary: CellSummary, arm: str) -> Overhead | None:

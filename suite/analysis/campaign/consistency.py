@@ -107,6 +107,14 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
         jump_s = max(map(abs, jumps), default=0.0)
         if jump_s >= LEAST_JUMP_S:
             raised.append(raise_flag("clock-set", where, most=jump_s))
+        cells = [cell for document in documents for cell in document.cells]
+        again = sum(len(cell.replaced_s) for cell in cells)
+        if again:
+            samples = sum(len(cell.samples_s) for cell in cells)
+            share = again / samples
+            raised.append(
+                raise_flag("measured-again", where, again=again, samples=samples, share=share)
+            )
     return flags
 
 

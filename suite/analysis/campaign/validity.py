@@ -63,6 +63,7 @@ TOLD = {
     "warm-up cap": "warm-up-cap",
     "short samples": "short-samples",
     "dispatch-bound": "dispatch-bound",
+    "disturbed": "samples-waited",
 }
 """The code for each label that the worker gives a cell."""
 
@@ -139,7 +140,7 @@ def _is_stalled(result: CellResult) -> bool:
     if calls is None or (len(samples) < 2 and first_s is None):
         return False
     wall = result.spent_s.get("warmup", 0.0) + result.spent_s.get("measure", 0.0)
-    between = wall - calls * math.fsum(samples) - (first_s or 0.0)
+    between = wall - calls * math.fsum([*samples, *result.replaced_s]) - (first_s or 0.0)
     usual = statistics.median(samples if len(samples) > 1 or first_s is None else [first_s])
     return between > STALL_S or is_stall(max(samples), usual, calls)
 

@@ -42,7 +42,7 @@ _IS_COPY: tuple[RuleName, Evidence] = ("transfer", cite("is-copy"))
 _IS_CALL: tuple[RuleName, Evidence] = ("overhead", cite("is-price"))
 IS: dict[OverheadName, tuple[RuleName, Evidence]] = {
     **dict.fromkeys(("copy-in", "copy-out"), _IS_COPY),
-    **dict.fromkeys(("fence", "eager", "graph", "xla", "operation"), _IS_CALL),
+    **dict.fromkeys(("fence", "handover", "eager", "graph", "xla", "operation"), _IS_CALL),
     "start-up": ("start-up", cite("is-start")),
 }
 """What is nothing but one cause, and how that is told."""

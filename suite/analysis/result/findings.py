@@ -38,6 +38,7 @@ Tag = Literal[
     "of-peak",
     "of-roofline",
     "step",
+    "wakes",
     "part",
     "pipeline",
     "fed",
@@ -80,6 +81,8 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
       operations a byte (Williams, Waterman and Patterson 2009).
     - ``step``: seconds of a training step; ``part``: what a part of it takes, and its share; one that
       nobody can tell is in another one or in the rest, which can be negative by noise.
+    - ``wakes``: seconds for handing over to a thread and back (``at``), where that is most of a call of a
+      function, and its share of one.
     - ``pipeline``: seconds a step ``of`` a pipeline and the model behind it, each alone and together.  The
       share is that of the shorter one that runs behind the longer one, the verdict what the step waits for.
     - ``fed``: seconds a step ``of`` a pipeline and the model behind it on ``beside`` CPUs, each alone and

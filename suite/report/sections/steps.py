@@ -24,6 +24,10 @@ def write_parts(page: Page, analysis: Analysis) -> None:
     page.heading("Where a step's time goes", level=3)
     names = name_cells(analysis.cells)
     page.paragraph(TEXTS["about"]["steps"])
+    page.bullets(
+        f"{wakes.arm}: {word_evidence(*wakes.evidence, names=names)}."
+        for wakes in analysis.find("wakes")
+    )
     columns: Columns = {
         "cell": lambda row: names[row[0].cell],
         "arm": lambda row: row[0].arm,

@@ -8,12 +8,13 @@ from __future__ import annotations
 import gc
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, LEAST_SAMPLES, is_slow
 from suite.model import FIRST_CALL
+from suite.worker.loop.disturbed import find_disturbed
 
 Step = Callable[[], object]
 Clock = Callable[[], int]
@@ -39,12 +40,17 @@ AGREEMENT = 0.01
 WARMUP_CAP = 3.0
 """The cap on warm-up, in multiples of the profile's warm-up time."""
 
+AGAIN = 0.5
+"""What measuring disturbed samples again may take more, as a share of the measuring time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """One timed run: seconds per call, and the share of the time spent handing work over."""
+    """One timed run: seconds per call, the process's CPU seconds per call, and the share of the time spent
+    handing work over."""
 
     seconds: float
+    cpu_s: float
     enqueue_fraction: float
 
 
@@ -52,6 +58,8 @@ class Sample:
 class Timing:
     """What the loop found: seconds per call of every warm-up sample and every sample, in order.
 
+    ``cpu_s`` are the samples' CPU seconds.  ``replaced_s``, with ``replaced_cpu_s``, are the disturbed ones,
+    for which others were measured, the last of the samples; ``disturbed`` is the share that is so still.
     ``warmup_status`` is ``settled``, ``time`` (the samples were too slow to tell), ``cap``, or `FIRST_CALL`.
     ``last`` is the result of the last call.  ``warmup_wall_s`` and ``measure_wall_s`` say where
     the time went.  By default nothing was warmed up.
@@ -59,6 +67,10 @@ class Timing:
 
     warmup_s: list[float] = field(default_factory=list)
     samples_s: list[float]
+    cpu_s: list[float] = field(default_factory=list)
+    replaced_s: list[float] = field(default_factory=list)
+    replaced_cpu_s: list[float] = field(default_factory=list)
+    disturbed: float = 0.0
     enqueue_fraction: float = 1.0
     warmup_status: str
     last: object
@@ -68,13 +80,14 @@ class Timing:
 
 @dataclass(kw_only=True)
 class Loop:
-    """The instruments of one process: its clock, in nanoseconds, and its fence.
+    """The instruments of one process: its clock and that of its CPU time, in nanoseconds, and its fence.
 
     ``least_s`` is what a sample has to take besides `SAMPLE_FLOOR_S`.  ``fence_s`` is the cost of an empty
     fence here, in seconds, the median of 101 runs.
     """
 
     clock: Clock
+    cpu_clock: Clock
     fence: Fence
     least_s: float = 0.0
     fence_s: float = field(init=False)
@@ -93,9 +106,10 @@ class Loop:
         """Times ``calls`` consecutive calls between two fences; also returns the last result.
 
         The results before the last are dropped at once, as a user's loop would, so that buffers
-        are reused in the same way.
+        are reused in the same way.  The clock of CPU time is read outside of what is timed.
         """
         self.fence()
+        computed = self.cpu_clock()
         start = self.clock()
         for _ in range(calls - 1):
             step()
@@ -103,9 +117,13 @@ class Loop:
         dispatched = self.clock()
         self.fence()
         end = self.clock()
+        computed = self.cpu_clock() - computed
         took = end - start
-        fraction = (dispatched - start) / took if took > 0 else 1.0
-        return Sample(seconds=took / calls / 1e9, enqueue_fraction=fraction), last
+        return Sample(
+            seconds=took / calls / 1e9,
+            cpu_s=computed / calls / 1e9,
+            enqueue_fraction=(dispatched - start) / took if took > 0 else 1.0,
+        ), last
 
     def calibrate(self, step: Step) -> tuple[int, Sample, Any]:
         """K, the calls that make a sample long enough; the sample that showed it, and the last result.
@@ -140,6 +158,7 @@ class Loop:
         measure_s: float,
         usual_s: float = 0.0,
         traces: Callable[[], int] = lambda: 0,
+        computes: bool = False,
     ) -> Timing:
         """Warms up, then samples, with garbage collection off; see the constants for the rules.
 
@@ -152,6 +171,8 @@ class Loop:
                 first call, which is over, was the warm-up; beyond the measuring time one sample is all.
                 The sample itself never decides, or the slower ones would be those that count.
             traces: how many traces the step's functions have seen so far.
+            computes: the work is the CPU's, so that samples that waited are disturbed, and measured again at
+                once, within `AGAIN`.
         """
         last: Any = None
         gc.disable()
@@ -175,18 +196,38 @@ class Loop:
                 samples.append(sample)
                 few = len(samples) < LEAST_SAMPLES
                 more = usual_s <= measure_s and (few or (self.clock() - warmed) / 1e9 < measure_s)
+            until, replaced = self.clock() + AGAIN * (self.clock() - warmed), list[Sample]()
+            while computes and (odd := _find_odd(samples)) and self.clock() < until:
+                # The latest first, so that the places of the others stay what they are.
+                for index in reversed(odd):
+                    if self.clock() >= until:
+                        break
+                    replaced.append(samples.pop(index))
+                    last = None
+                    sample, last = self.sample(step, calls)
+                    samples.append(sample)
             ended = self.clock()
         finally:
             gc.enable()
         return Timing(
             warmup_s=warmup,
             samples_s=[sample.seconds for sample in samples],
+            cpu_s=[sample.cpu_s for sample in samples],
+            replaced_s=[sample.seconds for sample in replaced],
+            replaced_cpu_s=[sample.cpu_s for sample in replaced],
+            disturbed=len(_find_odd(samples)) / len(samples) if computes else 0.0,
             enqueue_fraction=statistics.median(s.enqueue_fraction for s in samples),
             warmup_status=status,
             last=last,
             warmup_wall_s=(warmed - began) / 1e9,
             measure_wall_s=(ended - warmed) / 1e9,
         )
+
+
+def _find_odd(samples: Sequence[Sample]) -> list[int]:
+    return find_disturbed(
+        [sample.seconds for sample in samples], [sample.cpu_s for sample in samples]
+    )
 
 
 def _warmup_status(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,8 @@ from suite.cells.cell import Param, Work
 from suite.cells.scenario import Ops, Scenario, cross
 from suite.cells.traits import FULL, NOT_VERDICT, SMOKE, STANDARD, VERDICT, OverheadName, Profiles
 from suite.model import Check
-from suite.worker.scenario.scenario import DATA_SEED, Prepared, WrongResult, lay
+from suite.procfs import read_text
+from suite.worker.scenario.scenario import DATA_SEED, Inapplicable, Prepared, WrongResult, lay
 
 CHAIN = 1_000
 """Operations in the chain: enough that the call around them is a small part of it."""
@@ -72,6 +76,52 @@ def prepare_call(device: str, *, xla: bool) -> Prepared:
         enqueues=True,
         traces=lambda: int(add.experimental_get_tracing_count()),
     )
+
+
+ASKED, OVER = 1, 2
+"""What a waiting thread is told: to answer, or to end."""
+
+
+def prepare_handover(*, device: str) -> Prepared:  # noqa: ARG001  no device has a part in it
+    """A thread that waits is woken, and its answer waited for: two wake-ups, and nothing of TensorFlow.
+
+    By two counters in the kernel (``eventfd``), whose reader lets go of Python's lock and sleeps until the
+    other thread has written: between two CPUs within a tenth of a condition variable in C, which is what
+    TensorFlow's pool waits with.  Python's own locks hold Python's lock while they wake, and pipes ask the
+    kernel for the writer's own CPU (docs/decisions/0066).  The kernel chooses where the thread runs, but
+    not on this one's CPU, where there is another: the threads of a pool find an idle one.
+    """
+    if not hasattr(os, "eventfd"):
+        raise Inapplicable("this system has no eventfd, by which one thread wakes another")
+    asked, answered = os.eventfd(0), os.eventfd(0)
+    # What follows the name, which can hold anything: the CPU that it ran on last is the 39th of all fields.
+    fields = read_text(Path("/proc/self/stat")).rpartition(")")[2].split()
+    others = os.sched_getaffinity(0) - set(map(int, fields[36:37]))
+
+    def answer() -> None:
+        if others:
+            os.sched_setaffinity(0, others)  # of this thread alone
+        while os.eventfd_read(asked) == ASKED:
+            os.eventfd_write(answered, ASKED)
+
+    def step() -> int:
+        os.eventfd_write(asked, ASKED)
+        return os.eventfd_read(answered)
+
+    def check(last: Any) -> Check:
+        if last != ASKED:
+            raise WrongResult(f"asked once, and {last} answers came")
+        return Check(what="one answer to each call")
+
+    def close() -> None:
+        os.eventfd_write(asked, OVER)
+        thread.join()
+        os.close(asked)
+        os.close(answered)
+
+    thread = Thread(target=answer, daemon=True)
+    thread.start()
+    return Prepared(step=step, check=check, close=close)
 
 
 def prepare_graph_op(*, device: str) -> Prepared:
@@ -143,6 +193,13 @@ EAGER_OP = Scenario(
     prepare=prepare_eager,
     proof="results",
     control=True,
+)
+
+HANDOVER = Scenario(
+    **_alike("handover", "handover", SMOKE),
+    question="What does waking a thread and waiting for its answer cost, without TensorFlow?",
+    prepare=prepare_handover,
+    proof=None,
 )
 
 FUNCTION_CALL = Scenario(
@@ -356,7 +413,7 @@ CONTAINER = Scenario(
 )
 
 SCENARIOS = (
-    *(FENCE, EAGER_OP, FUNCTION_CALL, XLA_CALL, GRAPH_OP, COPY, SUM),
+    *(FENCE, HANDOVER, EAGER_OP, FUNCTION_CALL, XLA_CALL, GRAPH_OP, COPY, SUM),
     *STARTUP,
     CONTAINER,
 )

@@ -19,6 +19,7 @@ from suite.cells.traits import LEAST_SAMPLES, LONG_BUDGETS, is_slow
 from suite.clock import now
 from suite.model import FIRST_CALL, CellResult, Check, make_pending
 from suite.worker.loop import counters, trace
+from suite.worker.loop.disturbed import MOST
 from suite.worker.loop.measure import Loop, Sample, Timing
 from suite.worker.proof.placement import Placement, prove, watch
 from suite.worker.scenario.scenario import Inapplicable, Nodes, Prepared
@@ -106,6 +107,7 @@ class Runner:
                 status = "cold" if prepared.warm_start is None else "run-up"
                 timing = Timing(
                     samples_s=[first.seconds],
+                    cpu_s=[first.cpu_s],
                     warmup_status=status,
                     last=last,
                     measure_wall_s=first.seconds,
@@ -147,6 +149,9 @@ class Runner:
             warmup_status=timing.warmup_status,
             warmup_s=timing.warmup_s,
             samples_s=timing.samples_s,
+            cpu_s=timing.cpu_s,
+            replaced_s=timing.replaced_s,
+            replaced_cpu_s=timing.replaced_cpu_s,
             enqueue_fraction=timing.enqueue_fraction if enqueues else None,
             placement=placement.nodes,
             elsewhere=placement.elsewhere,
@@ -174,6 +179,7 @@ class Runner:
                 unbook(spent_s, "calibrate", usual_s)
                 timing = Timing(
                     samples_s=[usual_s],
+                    cpu_s=[sample.cpu_s],
                     enqueue_fraction=sample.enqueue_fraction,
                     warmup_status=FIRST_CALL,
                     last=last,
@@ -192,6 +198,8 @@ class Runner:
             measure_s=self.measure_s,
             usual_s=usual_s,
             traces=prepared.traces,
+            # What is kept going is a course, in which each sample has its place.
+            computes=request.place(self.device) == "CPU:0" and request.cell.role != "sustained",
         )
         return calls, timing, counters.compare(before, counters.read())
 
@@ -202,6 +210,8 @@ class Runner:
         labels = ["warm-up cap"] if timing.warmup_status == "cap" else []
         if not one_shot and usual_s < SHORT * self.loop.floor_s:
             labels.append("short samples")
+        if timing.disturbed > MOST:
+            labels.append("disturbed")
         if enqueues and timing.enqueue_fraction > DISPATCH_BOUND:
             labels.append("dispatch-bound")
         return labels

@@ -25,9 +25,9 @@ from tests.changes import in_cell, plant
 from tests.changes import tell as tell_facts
 from tests.fakes import machines
 from tests.fakes.hosts import QUIET, Host
-from tests.fakes.machines import CPU, GPU, MILD, Device
+from tests.fakes.machines import CPU, GPU, MILD, ROUGH, Device
 from tests.flagging import codes
-from tests.rendering import render_markdown, study
+from tests.rendering import render_markdown, render_whole, study
 
 ALL = machines.make_cells()
 NEAR = 0.03
@@ -187,6 +187,34 @@ def test_without_prices_dispatch_is_not_told_from_compute() -> None:
     )
     assert parts["dispatch"].value is None
     assert parts["dispatch"].evidence[0].code == "no-call-price"
+
+
+@pytest.mark.parametrize(
+    ("wake", "host", "blocks", "told"),
+    [
+        (15e-6, QUIET, 5, True),
+        (15e-6, MILD, 5, True),
+        # Under half of a call, or not beyond doubt over it.
+        (8e-6, QUIET, 5, False),
+        (10.2e-6, ROUGH, 5, False),
+        (15e-6, QUIET, 2, False),
+        # No part of a call takes longer than the whole.
+        (30e-6, QUIET, 5, False),
+    ],
+)
+@pytest.mark.parametrize("gpu", [None, GPU], ids=["one arm", "two arms"])
+def test_dispatch_is_the_machines_wake_ups_where_they_are_most_of_a_call(
+    *, gpu: Device | None, wake: float, host: Host, blocks: int, told: bool
+) -> None:
+    cpu = replace(CPU, wake=wake)
+    made = machines.make_campaign(STEPS, cpu=cpu, gpu=gpu, host=host, blocks=blocks)
+    insight = study(*made)
+    assert [wakes.arm for wakes in insight.find("wakes")] == ["cpu"] * told
+    assert ("thread wake-ups, not TensorFlow" in render_whole(insight)) == told
+    if told:
+        (wakes,) = insight.find("wakes")
+        assert wakes.number.value == pytest.approx(wake, rel=NEAR)
+        assert wakes.share == pytest.approx(wake / cpu.call, rel=NEAR)
 
 
 def find_pipeline(insight: Analysis, pipeline: str, of: str = "together") -> Finding | None:
@@ -395,7 +423,7 @@ def test_without_a_price_there_is_no_cost() -> None:
 
 def test_the_json_holds_what_the_report_says() -> None:
     gpu = replace(GPU, fixed=2e-3, fallback=5e-3, start=1.0)
-    campaign, documents = machines.make_campaign(gpu=gpu)
+    campaign, documents = machines.make_campaign(cpu=replace(CPU, wake=15e-6), gpu=gpu)
     content = json.loads(render_json(study(replace(campaign, price=2.5), documents)))
     causes = [cause for cell in content["cells"] for cause in cell["causes"]]
     assert causes

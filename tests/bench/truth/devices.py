@@ -37,7 +37,8 @@ class Device:
     one after the other, and infinity the longer of both alone.  ``flops`` is the rate of large products, of
     which a size ``half`` reaches half.  A copy takes ``latency`` and its bytes over ``bandwidth``; a CPU has
     none.  ``feed`` are the pipelines' seconds for a batch of 512, ``drag`` by how much longer they take
-    while the device is driven beside them.  ``fallback`` is an operation on the CPU inside a step,
+    while the device is driven beside them.  ``wake`` is handing over to a thread and back, ``fallback`` an
+    operation on the CPU inside a step,
     ``first`` what a cold call sets up, ``fetch`` waiting for a loss, ``fence`` for nothing.  Of what
     scripts do beside that, ``session`` is a graph and session for a product, ``handed`` objects of Python
     as a call's arguments, ``again`` tracing a step once more, ``bar`` showing a step's progress; ``retrace``
@@ -57,6 +58,7 @@ class Device:
     first: float
     fetch: float = 2e-6
     fence: float = 2e-6
+    wake: float = 5e-6
     session: float = 1e-3
     handed: float = 30e-6
     again: float = 5e-3
@@ -386,6 +388,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "tfdata.slices": lambda d, p: Taken(seconds=d.feed["parallel"] * float(p["batch"]) / 512),
     "tfdata.source": lambda d, p: Taken(seconds=_feed(d, str(p["source"]))),
     "overhead.fence": lambda d, p: Taken(seconds=d.fence),
+    "overhead.handover": lambda d, p: Taken(seconds=d.wake),
     "overhead.eager_op": lambda d, p: Taken(seconds=d.eager + 1e-9),
     "overhead.function_call": lambda d, p: Taken(seconds=d.graph),
     "overhead.copy": lambda d, p: _copied(d, float(p["bytes"])),

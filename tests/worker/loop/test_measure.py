@@ -6,6 +6,7 @@ import contextlib
 import gc
 import math
 import weakref
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ from tests.fakes.device import SECOND, FakeDevice
 
 
 def loop_on(device: FakeDevice) -> Loop:
-    return Loop(clock=device.clock, fence=device.fence)
+    return Loop(clock=device.clock, cpu_clock=device.cpu_clock, fence=device.fence)
 
 
 def test_work_that_was_left_is_in_no_sample_nor_in_the_fences_price() -> None:
@@ -242,6 +243,57 @@ def test_results_before_the_last_are_let_go_at_once() -> None:
     assert timing.last is alive[0]()
 
 
+def measure_waiting(
+    waits: Callable[[int], int], *, computes: bool = True, jitter: float = 0.01
+) -> measure.Timing:
+    """Samples of ten calls of a millisecond, for a second."""
+    device = FakeDevice(call_ns=1_000_000, jitter=jitter, waits=waits)
+    return loop_on(device).measure(device.step, 10, warmup_s=0.3, measure_s=1.0, computes=computes)
+
+
+def test_samples_that_waited_are_measured_again_and_kept() -> None:
+    # Every 97th call waits for as long as two samples take.
+    timing = measure_waiting(lambda call: 20_000_000 if call % 97 == 0 else 0)
+    assert len(timing.replaced_s) >= 5
+    assert min(timing.replaced_s) > 0.0028
+    assert max(timing.samples_s) < 0.0011
+    assert timing.disturbed == 0.0
+    # The CPU's seconds are those of the work, whoever waited.
+    for seconds, computed in (
+        (timing.samples_s, timing.cpu_s),
+        (timing.replaced_s, timing.replaced_cpu_s),
+    ):
+        assert len(seconds) == len(computed)
+        assert computed == pytest.approx([1e-3] * len(computed), rel=0.05)
+    assert timing.measure_wall_s < (1 + measure.AGAIN) * 1.1
+
+
+@pytest.mark.parametrize(
+    ("waits", "computes", "jitter"),
+    [
+        pytest.param(lambda _: 0, True, 0.2, id="uneven work"),
+        pytest.param(lambda call: 20_000_000 if call % 97 == 0 else 0, False, 0.01, id="a GPU's"),
+        pytest.param(lambda _: 20_000_000, True, 0.01, id="always"),
+    ],
+)
+def test_other_samples_are_not_measured_again(
+    waits: Callable[[int], int], jitter: float, *, computes: bool
+) -> None:
+    timing = measure_waiting(waits, computes=computes, jitter=jitter)
+    assert timing.replaced_s == []
+    assert timing.disturbed == 0.0
+    assert len(timing.cpu_s) == len(timing.samples_s)
+
+
+def test_what_goes_on_waiting_is_not_measured_for_ever() -> None:
+    # Two samples of five, and all that are measured again, which come after some 770 calls.
+    timing = measure_waiting(
+        lambda call: 20_000_000 if call % 10 == 0 and (call > 770 or call % 50 < 20) else 0
+    )
+    assert timing.disturbed > 1 / 3
+    assert 1.0 <= timing.measure_wall_s < (1 + measure.AGAIN) * 1.1
+
+
 def test_the_fences_price_is_the_median_of_many() -> None:
     device = FakeDevice(fence_ns=2_000)
     fences = 0
@@ -253,4 +305,4 @@ def test_the_fences_price_is_the_median_of_many() -> None:
         device.now_ns += SECOND if fences % 25 == 0 else 0
         device.fence()
 
-    assert Loop(clock=device.clock, fence=fence).fence_s == 2e-6
+    assert Loop(clock=device.clock, cpu_clock=device.cpu_clock, fence=fence).fence_s == 2e-6

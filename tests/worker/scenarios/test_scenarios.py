@@ -75,7 +75,9 @@ def check_cell(scenario: Scenario, cell: Cell) -> None:
     assert set(cell.larger) <= set(cell.params)
     assert cell.sweep is None or cell.sweep in cell.params
     # What the start-up sequence and the host measure is no operation that could be seen.
-    assert (cell.device != "none") or scenario.prepare is None or cell.price == "fence"
+    assert (
+        (cell.device != "none") or scenario.prepare is None or cell.price in {"fence", "handover"}
+    )
     assert cell.device == "none" or not cell.by_host
     assert all(link.to in BY_ID for links in cell.links.values() for link in links)
     if cell.way is not None:

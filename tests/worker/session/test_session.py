@@ -83,7 +83,9 @@ class Bench:
 
     def runner(self, device: str = "/CPU:0", budget_s: float = 2.0) -> Runner:
         return Runner(
-            loop=Loop(clock=self.device.clock, fence=self.device.fence),
+            loop=Loop(
+                clock=self.device.clock, cpu_clock=self.device.cpu_clock, fence=self.device.fence
+            ),
             device=device,
             warmup_s=0.05,
             measure_s=0.1,
@@ -132,7 +134,12 @@ def test_a_frozen_k_is_used_as_it_is() -> None:
 
 def test_what_is_kept_going_is_ready_and_at_rest_before_its_long_samples() -> None:
     bench = Bench()
-    loop = Loop(clock=bench.device.clock, fence=bench.device.fence, least_s=0.25)
+    loop = Loop(
+        clock=bench.device.clock,
+        cpu_clock=bench.device.cpu_clock,
+        fence=bench.device.fence,
+        least_s=0.25,
+    )
     runner = Runner(
         loop=loop, device="/CPU:0", warmup_s=0.0, measure_s=3.0, budget_s=60.0, rest_s=0.01
     )
@@ -415,6 +422,27 @@ def test_a_gpu_that_waits_for_its_cpu_is_labelled(
     result = bench.run(device="/GPU:0")
     assert result.enqueue_fraction == pytest.approx(enqueue_ns / (enqueue_ns + 100_000))
     assert result.labels == labels
+
+
+WAITING = FakeDevice(call_ns=1_000_000, waits=lambda call: 6_000_000 if call == 120 else 0)
+"""One of the samples, of twelve calls each, waits for half as long as it computes."""
+
+
+def test_a_sample_that_waited_is_replaced_on_a_cpu() -> None:
+    result = Bench(device=replace(WAITING)).run()
+    assert result.replaced_s == [pytest.approx(0.0015)]
+    assert result.replaced_cpu_s == [0.001]
+    assert {*result.samples_s, *result.cpu_s} == {0.001}
+    assert len(result.cpu_s) == len(result.samples_s)
+
+
+def test_a_sample_that_waited_stays_on_a_gpu(on_gpu: FakeTensorFlow) -> None:
+    bench = Bench(device=replace(WAITING))
+    result = bench.run(device="/GPU:0")
+    assert max(result.samples_s) == pytest.approx(0.0015)
+    assert result.replaced_s == []
+    assert len(result.cpu_s) == len(result.samples_s)
+    assert on_gpu.statistics_reset == 1
 
 
 def test_the_peak_of_memory_is_the_cells_and_not_its_checks(on_gpu: FakeTensorFlow) -> None:
