@@ -37,6 +37,10 @@ class Reading:
     bimodal: bool
 
 
+Readings = Mapping[tuple[str, int, str], Reading]
+"""By arm, block and cell."""
+
+
 def read(result: CellResult) -> Reading:
     """The reading of a measured cell.
 

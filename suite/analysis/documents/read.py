@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -232,22 +233,37 @@ def convert(name: str, value: dict[str, Any], kind: type[Kind]) -> Kind:
     except msgspec.ValidationError as error:
         complaint, _, where = str(error).partition(" - at `")
         _refuse(name, where.rstrip("`") or "$", complaint)
-    _refuse_first(name, _find_unknown("$", value, msgspec.to_builtins(converted)))
+    _refuse_first(name, _find_unknown("$", value, converted))
     return converted
 
 
 def _find_unknown(path: str, value: Any, known: Any) -> Iterator[Complaint]:
     """The fields that this version does not know: msgspec forbids them in its own types, and passes over
-    them in dataclasses, which the worker needs."""
+    them in dataclasses, which the worker needs.  ``known`` is what was made of the value."""
     if isinstance(value, dict):
+        holding = _list_fields(type(known))
         for key, item in value.items():
-            if key not in known:
+            if holding is not None and key not in holding:
                 yield f"{path}.{key}", "is not a field that this version knows"
-            elif isinstance(item, dict | list):
+            elif holding is None:
                 yield from _find_unknown(f"{path}.{key}", item, known[key])
-    elif isinstance(value, list) and {dict, list} & set(map(type, value)):
+            elif holding[key]:
+                yield from _find_unknown(f"{path}.{key}", item, getattr(known, key))
+    elif isinstance(value, list):
         for index, (item, known_item) in enumerate(zip(value, known, strict=True)):
             yield from _find_unknown(f"{path}[{index}]", item, known_item)
+
+
+@cache
+def _list_fields(kind: type) -> dict[str, bool] | None:
+    """The fields of a dataclass, and whether something in them is one; None: it is none."""
+    if not is_dataclass(kind):
+        return None
+    return {name: _holds_dataclass(hint) for name, hint in get_type_hints(kind).items()}
+
+
+def _holds_dataclass(hint: Any) -> bool:
+    return is_dataclass(hint) or any(map(_holds_dataclass, get_args(hint)))
 
 
 def _refuse_first(name: str, complaints: Iterable[Complaint]) -> None:

@@ -140,9 +140,9 @@ def _scale(logs: Array) -> Array:
 def _segment(
     signals: Sequence[Array], shortest: int, penalties: Sequence[float]
 ) -> list[tuple[int, ...]]:
-    """Where the segments of each signal, the longest first, begin, but the first, that cost least: each its sum
-    of squares around its mean, and each change the penalty.  Time grows with the square of the length: 10,000
-    samples take under a second.
+    """Where the segments of each signal begin, but the first, that cost least: each its sum of squares around
+    its mean, and each change the penalty.  The longest signal is the first.  Time grows with the square of
+    the length: 10,000 samples take under a second.
     """
     counts = list(map(len, signals))
     shape, charges = (len(signals), counts[0] + 1), np.array(penalties)
@@ -167,9 +167,7 @@ def _segment(
         best = np.argmin(whole, axis=1)
         before[:going, end] = best
         cost[:going, end] = whole[rows[:going], best] + charges[:going]
-    return [
-        _trace_back(of, count) for of, count in zip(before.tolist(), counts, strict=True)
-    ]
+    return [_trace_back(of, count) for of, count in zip(before.tolist(), counts, strict=True)]
 
 
 def _trace_back(before: Sequence[int], count: int) -> tuple[int, ...]:
