@@ -9,7 +9,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
@@ -23,7 +23,7 @@ from suite.analysis.result.why import Answer
 from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
 from suite.input_limits import RANGES
-from suite.manifest import OWN
+from suite.manifest import OWN, hash_content
 from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document
 from suite.model.why import SCENARIO, Inquiry
@@ -68,20 +68,29 @@ class LoadedCampaign:
 def load_campaign(folder: Path) -> LoadedCampaign:
     """Every document of a campaign folder, each checked on its own and against the plan.
 
+    Of the folder that was loaded last only those are parsed whose content is new: a campaign is looked at
+    after every block.
+
     Raises:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
+    before, parsed = _parsed_of(folder.resolve()), dict[str, Document]()
     documents: list[Document] = []
     with Folder.open(folder) as opened:
         plan = _load_plan(opened)
         for name in _document_files(opened):
-            document = _load(opened, name, Document, judge_document)
+            content = opened.read(name)
+            digest = hash_content(content)
+            document = before.get(digest) or _load(name, content, Document, judge_document)
+            parsed[digest] = document
             _refuse_first(name, judge_membership(document, plan))
             if name != document.name:
                 complaint = f"its arm, block and repeat belong into {document.name}"
                 _refuse(name, "$.invocation", complaint)
             documents.append(document)
         tools = _load_tools(opened)
+    before.clear()
+    before.update(parsed)
     controls = sorted({document.invocation.arm for document in documents} - set(plan.arms))
     order = [*plan.arms, *controls]
     documents.sort(key=lambda document: _place(document, order))
@@ -92,6 +101,13 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         controls=[document for document in documents if document.invocation.arm in controls],
         tools=tools,
     )
+
+
+@lru_cache(maxsize=1)
+def _parsed_of(_folder: Path) -> dict[str, Document]:
+    """The documents of this folder as it was last loaded, by the hash of their files; of no other folder,
+    since a thousand are compared."""
+    return {}
 
 
 def _load_tools(folder: Folder) -> tuple[Tool, ...]:
@@ -127,8 +143,9 @@ def load_plan(folder: Path) -> Campaign:
 
 
 def _load_plan(folder: Folder) -> Campaign:
-    asks = _read_json(folder, PLAN).get("profile") == SCENARIO
-    return _load(folder, PLAN, Inquiry if asks else Campaign, judge_plan)
+    content = folder.read(PLAN)
+    asks = _parse(PLAN, content).get("profile") == SCENARIO
+    return _load(PLAN, content, Inquiry if asks else Campaign, judge_plan)
 
 
 def load_document(path: Path) -> Document:
@@ -138,7 +155,7 @@ def load_document(path: Path) -> Document:
         DocumentError: the file can't be read or is refused.
     """
     with Folder.open(path.parent) as opened:
-        return _load(opened, path.name, Document, judge_document)
+        return _load(path.name, opened.read(path.name), Document, judge_document)
 
 
 def read_summary(text: str | bytes) -> Analysis:
@@ -195,18 +212,18 @@ def _document_files(folder: Folder) -> list[str]:
 
 
 def _load(
-    folder: Folder, name: str, kind: type[Kind], judge: Callable[[Kind], Iterable[Complaint]]
+    name: str, content: bytes, kind: type[Kind], judge: Callable[[Kind], Iterable[Complaint]]
 ) -> Kind:
-    """A folder's file as a value of its type that breaks none of its rules."""
-    loaded = convert(name, _read_json(folder, name), kind)
+    """A file's content as a value of its type that breaks none of its rules."""
+    loaded = convert(name, _parse(name, content), kind)
     _refuse_first(name, judge(loaded))
     return loaded
 
 
-def _read_json(folder: Folder, name: str) -> dict[str, Any]:
-    """The object in a folder's file of this schema."""
+def _parse(name: str, content: bytes) -> dict[str, Any]:
+    """The object in a file of this schema."""
     try:
-        value = decode_json(folder.read(name))
+        value = decode_json(content)
     except Malformed as error:
         _refuse(name, error.where, error.complaint)
     if not isinstance(value, dict):
