@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from sys import intern
 from typing import Any
 
 from suite.input_limits import LENGTH, LENGTHS, LONGEST_KEY, LONGEST_TEXT
@@ -155,7 +156,11 @@ def _parse_integer(text: str) -> int | float:
 def _gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     gathered: dict[str, Any] = {}
     for key, value in pairs:
-        gathered[key] = _Twice() if key in gathered else value
+        if key in gathered:
+            gathered[key] = _Twice()
+        else:
+            # A campaign's documents say the same in most of their texts: each is kept once.
+            gathered[key] = intern(value) if type(value) is str else value
     return gathered
 
 
