@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from sys import intern
 from typing import Any
 
 from suite.input_limits import LENGTH, LENGTHS, LONGEST_KEY, LONGEST_TEXT
@@ -155,7 +156,11 @@ def _parse_integer(text: str) -> int | float:
 def _gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     gathered: dict[str, Any] = {}
     for key, value in pairs:
-        gathered[key] = _Twice() if key in gathered else value
+        if key in gathered:
+            gathered[key] = _Twice()
+        else:
+            # A campaign's documents say the same in most of their texts: each is kept once.
+            gathered[key] = intern(value) if type(value) is str else value
     return gathered
 
 
@@ -164,6 +169,9 @@ Place = tuple[Any, str | int] | None
 say, since most of a document is in order, and a path can be long."""
 
 ROOT: Place = None
+
+_HOLDERS = frozenset({dict, list})
+_FEWEST = min(LENGTH, *LENGTHS.values())
 
 
 def spell(place: Place) -> str:
@@ -178,21 +186,38 @@ def spell(place: Place) -> str:
 def judge_values(value: Any) -> Iterator[Complaint]:
     """What no value of any field may be; walks without recursion, in the order of the file."""
     waiting: list[tuple[Place, Any]] = [(ROOT, value)]
+    sound: set[str] = set()
     while waiting:
         place, item = waiting.pop()
-        if isinstance(item, dict | list) and len(item) > (most := _most_values(place)):
+        holds = type(item)
+        if holds in _HOLDERS and len(item) > _FEWEST and len(item) > (most := _most_values(place)):
             yield spell(place), f"holds {len(item)} values; {most} are the most"
-        if isinstance(item, dict):
-            for key in item:
-                for complaint in _judge_text(key, LONGEST_KEY):
-                    yield spell(place), f"has a key that {complaint}"
-            waiting.extend(((place, key), item[key]) for key in reversed(item))
-        elif isinstance(item, list):
+        if holds is dict:
+            if not item.keys() <= sound:
+                for key in item:
+                    for complaint in _judge_text(key, LONGEST_KEY):
+                        yield spell(place), f"has a key that {complaint}"
+                sound.update(item)
+            waiting += [((place, key), item[key]) for key in reversed(item) if _asks(item[key])]
+        elif holds is list:
             if not _are_finite(item):
-                waiting.extend(((place, i), item[i]) for i in range(len(item) - 1, -1, -1))
+                last = len(item) - 1
+                waiting += [((place, i), item[i]) for i in range(last, -1, -1) if _asks(item[i])]
         else:
             for complaint in _judge_value(item):
                 yield spell(place), complaint
+
+
+def _asks(item: Any) -> bool:
+    """Whether a value is one of the few that have to be looked at again."""
+    kind = type(item)
+    if kind is str:
+        return len(item) > LONGEST_TEXT or not item.isascii()
+    if kind is float:
+        return not math.isfinite(item)
+    if kind is int:
+        return not -_LARGEST < item < _LARGEST
+    return item is not None and kind is not bool
 
 
 def _most_values(place: Place) -> int:

@@ -5,17 +5,42 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from suite.errors import UsageError
 from suite.host.campaign.arms import known_arms
 from suite.host.campaign.options import Options
-from suite.host.docker.connection import docker_endpoint
-from suite.host.docker.engine import DockerEngine
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import explain_visible, read_visible
 from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
 from suite.host.provision.images import CUSTOM
+
+if TYPE_CHECKING:
+    from suite.host.docker.engine import DockerEngine
+
+
+def docker_endpoint() -> object | None:
+    """Where the docker engine is, as `suite.host.docker.connection` finds it; None: nowhere.
+
+    Raises:
+        EngineError: docker's settings can't be read.
+    """
+    # docker takes longer to load than most commands that need none take.
+    from suite.host.docker import connection  # noqa: PLC0415
+
+    return connection.docker_endpoint()
+
+
+def open_docker(**how: Any) -> DockerEngine:
+    """The docker engine, with the words of `DockerEngine`.
+
+    Raises:
+        EngineError: it can't be had.
+    """
+    from suite.host.docker.engine import DockerEngine  # noqa: PLC0415
+
+    return DockerEngine(**how)
 
 
 def open_engine(options: Options, say: Say) -> Engine:
@@ -54,7 +79,7 @@ def connect(options: Options, **patience: float) -> DockerEngine | LocalEngine:
     if name != "docker":
         kind = InsideEngine if name == "inside" else LocalEngine
         return kind(python=options.local_python)
-    return DockerEngine(base_image=options.base_image, cuda_image=options.cuda_image, **patience)
+    return open_docker(base_image=options.base_image, cuda_image=options.cuda_image, **patience)
 
 
 def name_engine(options: Options) -> str:

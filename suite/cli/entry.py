@@ -27,7 +27,14 @@ from suite.cli.commands.receipts import bundle, check, defend
 from suite.cli.commands.recheck import run_recheck
 from suite.cli.commands.several import compare
 from suite.cli.commands.why import run_why
-from suite.cli.engines import check_custom, connect, name_engine, open_engine
+from suite.cli.engines import (
+    check_custom,
+    connect,
+    docker_endpoint,
+    name_engine,
+    open_docker,
+    open_engine,
+)
 from suite.cli.expected import expect
 from suite.cli.fleet.end import leave_end
 from suite.cli.options import (
@@ -47,8 +54,6 @@ from suite.host.campaign.arms import AUTO, auto_arms, name_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.plan import is_in
 from suite.host.campaign.store import Store
-from suite.host.docker.connection import docker_endpoint
-from suite.host.docker.engine import DockerEngine
 from suite.host.doctor.examine import examine
 from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.doctor.probe import Machine, Question
@@ -209,7 +214,7 @@ def doctor(*, as_json: bool, **given: Any) -> int:
 def base(name: str) -> int:
     """Make a stand-in base image from Debian packages, where no image registry can be reached."""
     with Terminal() as terminal:
-        click.echo(DockerEngine().make_base(name, terminal.say))
+        click.echo(open_docker().make_base(name, terminal.say))
     return 0
 
 
@@ -220,7 +225,7 @@ def clean() -> int:
         click.echo("no docker engine here: nothing to remove", err=True)
         return 0
     try:
-        removed = DockerEngine().remove_everything()
+        removed = open_docker().remove_everything()
     except EngineError as error:
         click.echo(f"engine objects are left in place: {error.what}", err=True)
         return 0

@@ -8,7 +8,7 @@ says, and a reader of what a folder holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from datetime import datetime
 from functools import cache, partial
@@ -190,19 +190,26 @@ def _judge_each(judges: Mapping[str, Judge], path: str, value: Any) -> Iterator[
 
 
 def _judge_dict(judge: Judge | None, path: str, values: dict[str, Any]) -> Iterator[Complaint]:
-    yield from judge_keys(path, values)
-    if judge is not None:
+    if not all(map(str.strip, values)):
+        yield from judge_keys(path, values)
+    if judge is not None and _refuses(judge, path, values.values()):
         for name, value in values.items():
             yield from judge(f"{path}.{name}", value)
 
 
 def _judge_list(judge: Judge, path: str, values: list[Any]) -> Iterator[Complaint]:
-    # Most are samples, which are nearly all in their range: the least and the largest stand for them.
-    ends = (min(values), max(values)) if values and isinstance(values[0], float) else values
-    if not any(True for value in ends for _ in judge(path, value)):
-        return
-    for index, value in enumerate(values):
-        yield from judge(f"{path}[{index}]", value)
+    if _refuses(judge, path, values):
+        for index, value in enumerate(values):
+            yield from judge(f"{path}[{index}]", value)
+
+
+def _refuses(judge: Judge, path: str, values: Collection[Any]) -> bool:
+    """Whether one of these values is refused.
+
+    Most are samples, which are nearly all in their range: the least and the largest stand for them.
+    """
+    ends = (min(values), max(values)) if isinstance(next(iter(values), None), float) else values
+    return any(True for value in ends for _ in judge(path, value))
 
 
 def _judge_given(judge: Judge, path: str, value: Any) -> Iterator[Complaint]:

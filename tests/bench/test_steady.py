@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from suite.analysis.result.cells import SteadyClass
-from suite.analysis.statistics.warmup import find_steady
+from suite.analysis.statistics.warmup import find_steady, find_steady_each
 from tests.bench.rates import count
 from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_series
 
@@ -23,7 +23,7 @@ def draw_all(host: Host, draw: np.random.Generator, count: int = COUNT) -> Array
 
 
 def find_all(logs: Array, warmup: int = WARMUP) -> list[tuple[SteadyClass, int]]:
-    return [find_steady(row[:warmup], row[warmup:]) for row in np.exp(logs).tolist()]
+    return find_steady_each((row[:warmup], row[warmup:]) for row in np.exp(logs).tolist())
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,18 @@ def test_every_host_is_told_by_its_class(name: str, kinds: set[str]) -> None:
     found = find_all(draw_all(HOSTS[name], draw))
     rate = count([kind in kinds for kind, _ in found])
     assert rate.is_at_least(0.9), f"{rate}: { {kind for kind, _ in found} }"
+
+
+def test_a_series_is_the_same_beside_others_as_alone() -> None:
+    draw = np.random.default_rng(12)
+    pairs: list[tuple[list[float], list[float]]] = []
+    for length in (49, 50, 400, 51, 90, 90, 200, 50):
+        (series,) = np.exp(draw_series(SPIKY, draw, np.zeros(1), length)).tolist()
+        slow = [sample * (1.1 if at < length // 3 else 1.0) for at, sample in enumerate(series)]
+        pairs += [(series[:20], series[20:]), (slow[:20], slow[20:])]
+    found = find_steady_each(pairs)
+    assert found == [find_steady(*pair) for pair in pairs]
+    assert {kind for kind, _ in found} >= {"too few", "flat", "warmup"}
 
 
 def test_too_few_samples_are_too_few() -> None:

@@ -40,7 +40,7 @@ def door(monkeypatch: pytest.MonkeyPatch) -> Door:
 
         monkeypatch.setattr(engines, "docker_endpoint", lambda: object() if docker else None)
         monkeypatch.setattr(engines, "find_container", lambda _environment: container)
-        monkeypatch.setattr(engines, "DockerEngine", make("docker"))
+        monkeypatch.setattr(engines, "open_docker", make("docker"))
         monkeypatch.setattr(engines, "LocalEngine", make("local"))
         monkeypatch.setattr(engines, "InsideEngine", make("inside"))
         engines.open_engine(Options.parse(given), said.append)

@@ -159,7 +159,7 @@ def test_cleaning_removes_by_label_and_never_insists(
 
     monkeypatch.setattr(entry, "docker_endpoint", object)
     engine = SimpleNamespace(remove_everything=lambda: {"containers": 1, "images": 2})
-    monkeypatch.setattr(entry, "DockerEngine", lambda: engine)
+    monkeypatch.setattr(entry, "open_docker", lambda: engine)
     heard = shell.run("clean")
     assert (heard.status, heard.out) == (0, "1 containers, 2 images removed\n")
     engine.remove_everything = refuse

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suite.analysis.result.cells import Outliers, SteadyClass
 from suite.analysis.statistics.estimate import reduce_invocation
 from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
-from suite.analysis.statistics.warmup import find_steady
+from suite.analysis.statistics.warmup import find_steady_each
 from suite.flags import Flag, raise_flag
 from suite.model import CellResult
 
@@ -37,21 +37,37 @@ class Reading:
     bimodal: bool
 
 
+Readings = Mapping[tuple[str, int, str], Reading]
+"""By arm, block and cell."""
+
+
 def read(result: CellResult) -> Reading:
     """The reading of a measured cell.
 
     Raises:
         ValueError: it has no samples.
     """
-    steady, start = find_steady(result.warmup_s, result.samples_s)
-    counted = result.samples_s[start:]
-    return Reading(
-        value=reduce_invocation(counted, result.calls_per_sample or 1),
-        steady=steady,
-        start=start,
-        outliers=classify_outliers(counted),
-        bimodal=is_bimodal(counted),
-    )
+    return read_each([result])[0]
+
+
+def read_each(results: Sequence[CellResult]) -> list[Reading]:
+    """The readings of measured cells, in their order.
+
+    Raises:
+        ValueError: one has no samples.
+    """
+    steady = find_steady_each((result.warmup_s, result.samples_s) for result in results)
+    return [
+        Reading(
+            value=reduce_invocation(counted, result.calls_per_sample or 1),
+            steady=name,
+            start=start,
+            outliers=classify_outliers(counted),
+            bimodal=is_bimodal(counted),
+        )
+        for result, (name, start) in zip(results, steady, strict=True)
+        for counted in [result.samples_s[start:]]
+    ]
 
 
 def add_outliers(readings: Iterable[Reading]) -> Outliers:

@@ -27,7 +27,12 @@ from suite.analysis.campaign.consistency import (
     take_counted,
 )
 from suite.analysis.campaign.health import find_health
-from suite.analysis.campaign.invocation_value import add_outliers, flag_readings, read
+from suite.analysis.campaign.invocation_value import (
+    Readings,
+    add_outliers,
+    flag_readings,
+    read_each,
+)
 from suite.analysis.campaign.plausibility import Place, find_impossible, find_places
 from suite.analysis.campaign.proof import withhold_unproven
 from suite.analysis.campaign.slow_invocations import find_off_pace
@@ -147,6 +152,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         for arm, documents in counted.items()
     }
     places = find_places(campaign, counted)
+    controls = [document for document in loaded.controls if document.invocation.block not in aside]
+    counted_controls = take_counted(campaign, controls)
+    read = _read({**counted, **counted_controls})
     results: dict[str, dict[str, dict[int, CellResult]]] = {
         cell.id: {arm: {} for arm in campaign.arms} for cell in campaign.cells
     }
@@ -167,6 +175,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 arm,
                 results=by_arm[arm],
                 documents=counted[arm],
+                read=read,
                 flags=flags[arm],
                 check=checked[arm],
                 disagreement=disagreement,
@@ -179,7 +188,6 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             table += observe_cell(
                 result, counted[arm], **_place(campaign, cell, arm), flags=result.flags
             )
-    controls = [document for document in loaded.controls if document.invocation.block not in aside]
     cells = {cell.id: cell for cell in campaign.cells}
     own_controls, comparisons = conclude(
         campaign,
@@ -193,9 +201,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                     work=cells[name].work.amount,
                     unit=cells[name].work.unit,
                 )
-                for name, block, seconds in read_control(documents)
+                for name, block, seconds in read_control(documents, read)
             ]
-            for arm, documents in take_counted(campaign, controls).items()
+            for arm, documents in counted_controls.items()
         },
         results=results,
         share=_find_share(loaded),
@@ -225,6 +233,19 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     )
 
 
+def _read(counted: Mapping[str, Mapping[int, Document]]) -> Readings:
+    """What is measured in these documents, read all at once."""
+    measured = [
+        ((arm, block, cell.id), cell)
+        for arm, documents in counted.items()
+        for block, document in documents.items()
+        for cell in document.cells
+        if cell.outcome == "measured"
+    ]
+    places, cells = [place for place, _ in measured], [cell for _, cell in measured]
+    return dict(zip(places, read_each(cells), strict=True))
+
+
 def _summarise_arm(
     campaign: Campaign,
     cell: Cell,
@@ -232,6 +253,7 @@ def _summarise_arm(
     *,
     results: dict[int, CellResult],
     documents: dict[int, Document],
+    read: Readings,
     flags: Sequence[Flag],
     check: Checked | None,
     disagreement: Flag | None,
@@ -278,7 +300,7 @@ def _summarise_arm(
             invalid = own
     raised += flag_labels(where, measured)
     # Numbers of different work are no numbers, so nobody reads them.
-    readings = {} if disagreement else {block: read(result) for block, result in kept.items()}
+    readings = {} if disagreement else {block: read[arm, block, cell.id] for block in kept}
     if readings:
         raised += flag_readings(where, readings, one_shot=cell.one_shot)
     contended = [block for block in readings if is_contended(documents[block])]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from suite.analysis.campaign.invocation_value import read
+from suite.analysis.campaign.invocation_value import Readings
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
 from suite.analysis.compare import compare, find_paired_ratio
 from suite.analysis.observations import Observation, select, values_by_block
@@ -186,9 +186,11 @@ def is_input_only(cell: Cell, placements: Iterable[Mapping[str, Any]]) -> bool:
     )
 
 
-def read_control(documents: Mapping[int, Document]) -> Iterable[tuple[str, int, float]]:
+def read_control(
+    documents: Mapping[int, Document], read: Readings
+) -> Iterable[tuple[str, int, float]]:
     """The values of a control arm, disturbed ones left out: cell, block and seconds per call."""
     for block, document in documents.items():
         for result in document.cells if find_whole_disturbance(document) is None else ():
             if result.outcome == "measured" and find_cell_disturbance(result) is None:
-                yield result.id, block, read(result).value
+                yield result.id, block, read[document.invocation.arm, block, result.id].value

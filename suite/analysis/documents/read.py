@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -22,7 +23,7 @@ from suite.analysis.result.why import Answer
 from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
 from suite.input_limits import RANGES
-from suite.manifest import OWN
+from suite.manifest import OWN, hash_content
 from suite.model import PLAN, Campaign, Document
 from suite.model.rules import Complaint, judge_document
 from suite.model.why import SCENARIO, Inquiry
@@ -69,20 +70,29 @@ class LoadedCampaign:
 def load_campaign(folder: Path) -> LoadedCampaign:
     """Every document of a campaign folder, each checked on its own and against the plan.
 
+    Of the folder that was loaded last only those are parsed whose content is new: a campaign is looked at
+    after every block.
+
     Raises:
         DocumentError: the folder, its plan or one of its documents can't be read or is refused.
     """
+    before, parsed = _parsed_of(folder.resolve()), dict[str, Document]()
     documents: list[Document] = []
     with Folder.open(folder) as opened:
         plan = _load_plan(opened)
         for name in _document_files(opened):
-            document = _load(opened, name, Document, judge_document)
+            content = opened.read(name)
+            digest = hash_content(content)
+            document = before.get(digest) or _load(name, content, Document, judge_document)
+            parsed[digest] = document
             _refuse_first(name, judge_membership(document, plan))
             if name != document.name:
                 complaint = f"its arm, block and repeat belong into {document.name}"
                 _refuse(name, "$.invocation", complaint)
             documents.append(document)
         tools = _load_tools(opened)
+    before.clear()
+    before.update(parsed)
     controls = sorted({document.invocation.arm for document in documents} - set(plan.arms))
     order = [*plan.arms, *controls]
     documents.sort(key=lambda document: _place(document, order))
@@ -94,6 +104,13 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         calibration=plan.calibration,
         tools=tools,
     )
+
+
+@lru_cache(maxsize=1)
+def _parsed_of(_folder: Path) -> dict[str, Document]:
+    """The documents of this folder as it was last loaded, by the hash of their files; of no other folder,
+    since a thousand are compared."""
+    return {}
 
 
 def _load_tools(folder: Folder) -> tuple[Tool, ...]:
@@ -129,8 +146,9 @@ def load_plan(folder: Path) -> Campaign:
 
 
 def _load_plan(folder: Folder) -> Campaign:
-    asks = _read_json(folder, PLAN).get("profile") == SCENARIO
-    return _load(folder, PLAN, Inquiry if asks else Campaign, judge_plan)
+    content = folder.read(PLAN)
+    asks = _parse(PLAN, content).get("profile") == SCENARIO
+    return _load(PLAN, content, Inquiry if asks else Campaign, judge_plan)
 
 
 def load_document(path: Path) -> Document:
@@ -140,7 +158,7 @@ def load_document(path: Path) -> Document:
         DocumentError: the file can't be read or is refused.
     """
     with Folder.open(path.parent) as opened:
-        return _load(opened, path.name, Document, judge_document)
+        return _load(path.name, opened.read(path.name), Document, judge_document)
 
 
 def read_summary(text: str | bytes) -> Analysis:
@@ -197,18 +215,18 @@ def _document_files(folder: Folder) -> list[str]:
 
 
 def _load(
-    folder: Folder, name: str, kind: type[Kind], judge: Callable[[Kind], Iterable[Complaint]]
+    name: str, content: bytes, kind: type[Kind], judge: Callable[[Kind], Iterable[Complaint]]
 ) -> Kind:
-    """A folder's file as a value of its type that breaks none of its rules."""
-    loaded = convert(name, _read_json(folder, name), kind)
+    """A file's content as a value of its type that breaks none of its rules."""
+    loaded = convert(name, _parse(name, content), kind)
     _refuse_first(name, judge(loaded))
     return loaded
 
 
-def _read_json(folder: Folder, name: str) -> dict[str, Any]:
-    """The object in a folder's file of this schema."""
+def _parse(name: str, content: bytes) -> dict[str, Any]:
+    """The object in a file of this schema."""
     try:
-        value = decode_json(folder.read(name))
+        value = decode_json(content)
     except Malformed as error:
         _refuse(name, error.where, error.complaint)
     if not isinstance(value, dict):
@@ -235,22 +253,37 @@ def convert(name: str, value: dict[str, Any], kind: type[Kind]) -> Kind:
     except msgspec.ValidationError as error:
         complaint, _, where = str(error).partition(" - at `")
         _refuse(name, where.rstrip("`") or "$", complaint)
-    _refuse_first(name, _find_unknown("$", value, msgspec.to_builtins(converted)))
+    _refuse_first(name, _find_unknown("$", value, converted))
     return converted
 
 
 def _find_unknown(path: str, value: Any, known: Any) -> Iterator[Complaint]:
     """The fields that this version does not know: msgspec forbids them in its own types, and passes over
-    them in dataclasses, which the worker needs."""
+    them in dataclasses, which the worker needs.  ``known`` is what was made of the value."""
     if isinstance(value, dict):
+        holding = _list_fields(type(known))
         for key, item in value.items():
-            if key not in known:
+            if holding is not None and key not in holding:
                 yield f"{path}.{key}", "is not a field that this version knows"
-            elif isinstance(item, dict | list):
+            elif holding is None:
                 yield from _find_unknown(f"{path}.{key}", item, known[key])
-    elif isinstance(value, list) and {dict, list} & set(map(type, value)):
+            elif holding[key]:
+                yield from _find_unknown(f"{path}.{key}", item, getattr(known, key))
+    elif isinstance(value, list):
         for index, (item, known_item) in enumerate(zip(value, known, strict=True)):
             yield from _find_unknown(f"{path}[{index}]", item, known_item)
+
+
+@cache
+def _list_fields(kind: type) -> dict[str, bool] | None:
+    """The fields of a dataclass, and whether something in them is one; None: it is none."""
+    if not is_dataclass(kind):
+        return None
+    return {name: _holds_dataclass(hint) for name, hint in get_type_hints(kind).items()}
+
+
+def _holds_dataclass(hint: Any) -> bool:
+    return is_dataclass(hint) or any(map(_holds_dataclass, get_args(hint)))
 
 
 def _refuse_first(name: str, complaints: Iterable[Complaint]) -> None:

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
 from suite.model import CellResult, Document, Scalar, Telemetry
 
@@ -148,23 +149,39 @@ def _grow(telemetry: Telemetry, name: str, window: Window, *, whole: bool = Fals
     series = telemetry.series.get(name)
     if not series:
         return None
-    points = [(at, v) for at, v in zip(telemetry.at_s, series, strict=True) if v is not None]
-    instants = [at for at, _ in points]
-    low, high = bisect_right(instants, window[0]) - 1, bisect_left(instants, window[1])
-    if low < 0 or high >= len(points):
+    at_s = telemetry.at_s
+    begin = _find_known(series, bisect_right(at_s, window[0]) - 1, -1)
+    end = _find_known(series, bisect_left(at_s, window[1]), 1)
+    if begin is None or end is None:
         return None
-    values = [value for _, value in points[low : high + 1]]
+    (low, before), (high, after) = begin, end
+    values = [value for value in series[low : high + 1] if value is not None]
     if any(later < earlier for earlier, later in pairwise(values)):
         return None  # begun anew, as after a reset of the GPU: what it had counted is lost
     if whole:
-        return max(0.0, points[high][1] - points[low][1])
-    return max(0.0, _interpolate(points, window[1]) - _interpolate(points, window[0]))
+        return max(0.0, after - before)
+    return max(0.0, _interpolate(at_s, series, window[1]) - _interpolate(at_s, series, window[0]))
 
 
-def _interpolate(points: Sequence[tuple[float, float]], at: float) -> float:
-    right = min(bisect_left([instant for instant, _ in points], at), len(points) - 1)
-    left = max(0, right - 1)
-    (x0, y0), (x1, y1) = points[left], points[right]
+def _find_known(
+    series: Sequence[float | None], at: int, step: Literal[-1, 1]
+) -> tuple[int, float] | None:
+    """The first index from ``at`` on, in this direction, at which a series has a value, and that; None: it
+    has no more."""
+    while 0 <= at < len(series):
+        if (value := series[at]) is not None:
+            return at, value
+        at += step
+    return None
+
+
+def _interpolate(at_s: Sequence[float], series: Sequence[float | None], at: float) -> float:
+    """The value of a series, which has one, at an instant."""
+    place = bisect_left(at_s, at)
+    right = _find_known(series, place, 1) or _find_known(series, place - 1, -1)
+    assert right is not None  # noqa: S101  it has a value
+    left = _find_known(series, right[0] - 1, -1) or right
+    (x0, y0), (x1, y1) = (at_s[left[0]], left[1]), (at_s[right[0]], right[1])
     return y1 if x1 == x0 else y0 + (y1 - y0) * (at - x0) / (x1 - x0)
 
 

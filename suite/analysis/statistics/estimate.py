@@ -57,6 +57,8 @@ def reduce_invocation(samples: Sequence[float], calls: int = 1) -> float:
         ValueError: there are no samples.
     """
     usual = statistics.median(samples)
+    if not is_stall(max(samples), usual, calls):
+        return statistics.fmean(samples)
     return statistics.fmean([sample for sample in samples if not is_stall(sample, usual, calls)])
 
 

@@ -6,7 +6,7 @@ Finds steps and drifts that outlast a handful of samples; judges nothing about t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -44,6 +44,9 @@ _UNSTEADY_SHARE = 0.25
 _MAD = 0.6744897501960817 * math.sqrt(2)
 """The median absolute difference of two successive samples of unit normal noise."""
 
+_BATCH = 2**14
+"""So many samples are looked at together: what is kept of them stays in a processor's cache."""
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -62,11 +65,33 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> tuple[Stea
     from the last segment through those whose medians agree with its own within 1 % (Barrett et al. 2017;
     Traini et al. 2022).
     """
-    count = len(warmup) + len(samples)
-    if count < FEWEST_SAMPLES or not samples:
-        return "too few", 0
-    logs = np.log(np.array([*warmup, *samples], dtype=np.float64))
-    changes = find_changes(clip_spikes(logs), penalty=PENALTY, shortest=SHORTEST)
+    return find_steady_each([(warmup, samples)])[0]
+
+
+def find_steady_each(
+    series: Iterable[tuple[Sequence[float], Sequence[float]]],
+) -> list[tuple[SteadyClass, int]]:
+    """`find_steady` of many invocations' warm-ups and samples, in their order: many short series take little
+    longer together than one alone."""
+    pairs = list(series)
+    logs = {
+        place: np.log(np.array([*warmup, *samples], dtype=np.float64))
+        for place, (warmup, samples) in enumerate(pairs)
+        if samples and len(warmup) + len(samples) >= FEWEST_SAMPLES
+    }
+    clipped = list(map(clip_spikes, logs.values()))
+    changes = find_changes(clipped, penalty=PENALTY, shortest=SHORTEST)
+    found: list[tuple[SteadyClass, int]] = [("too few", 0)] * len(pairs)
+    for (place, of), at in zip(logs.items(), changes, strict=True):
+        found[place] = _classify(of, at, *map(len, pairs[place]))
+    return found
+
+
+def _classify(
+    logs: Array, changes: Sequence[int], warmup: int, samples: int
+) -> tuple[SteadyClass, int]:
+    """`find_steady` of so many samples, from their change points."""
+    count = warmup + samples
     edges = [0, *changes, count]
     levels = [_middle(logs[begin:end]) for begin, end in pairwise(edges)]
     first = len(levels) - 1
@@ -75,51 +100,82 @@ def find_steady(warmup: Sequence[float], samples: Sequence[float]) -> tuple[Stea
     begin = edges[first]
     if begin == 0:
         return "flat", 0
-    counted = max(0, begin - len(warmup))
-    if count - begin < _UNSTEADY_SHARE * count or len(samples) - counted < SHORTEST:
+    counted = max(0, begin - warmup)
+    if count - begin < _UNSTEADY_SHARE * count or samples - counted < SHORTEST:
         return "unsteady", 0
     faster = min(levels[:first]) < _middle(logs[begin:]) - AGREEMENT
     return "slowdown" if faster else "warmup", counted
 
 
-def find_changes(logs: Array, *, penalty: float, shortest: int) -> tuple[int, ...]:
-    """The change points of a series of logarithms: the indices at which a new level begins.
+def find_changes(
+    series: Sequence[Array], *, penalty: float, shortest: int
+) -> list[tuple[int, ...]]:
+    """The change points of each series of logarithms: the indices at which a new level begins.
 
     By the exact l2 segmentation (Jackson et al. 2005, optimal partitioning).  The penalty is so many
     times ln n times the noise's variance, whose scale is the median absolute deviation of successive
     differences, or `LEAST_NOISE` where that is more: steps and drifts hardly touch it (Fryzlewicz 2014 on the
     penalty's form; more than his 2, since real samples are correlated).
     """
+    # Those of about one length together: the longest of a batch decides what it takes.
+    order = sorted(range(len(series)), key=lambda place: -len(series[place]))
+    changes: dict[int, tuple[int, ...]] = {}
+    while order:
+        batch = max(1, _BATCH // len(series[order[0]]))
+        places, order = order[:batch], order[batch:]
+        signals = [_scale(series[place]) for place in places]
+        costs = [penalty * math.log(len(signal)) for signal in signals]
+        changes |= zip(places, _segment(signals, shortest, costs), strict=True)
+    return [changes[place] for place in range(len(series))]
+
+
+def _scale(logs: Array) -> Array:
+    """A series centred and in units of its noise, so that the sums of squares of it lose no digits."""
     differences = np.diff(logs)
     spread = _middle(np.abs(differences - _middle(differences)))
-    # Centred and scaled, so that the sums of squares inside lose no digits.
-    signal = (logs - _middle(logs)) / max(LEAST_NOISE, spread / _MAD)
-    return _segment(signal, shortest, penalty * math.log(len(logs)))
+    scaled: Array = (logs - _middle(logs)) / max(LEAST_NOISE, spread / _MAD)
+    return scaled
 
 
-def _segment(signal: Array, shortest: int, penalty: float) -> tuple[int, ...]:
-    """Where the segments begin, but the first, that cost least: each its sum of squares around its mean, and
-    each change the penalty.  Time grows with the square of the length: 10,000 samples take under a second.
+def _segment(
+    signals: Sequence[Array], shortest: int, penalties: Sequence[float]
+) -> list[tuple[int, ...]]:
+    """Where the segments of each signal begin, but the first, that cost least: each its sum of squares around
+    its mean, and each change the penalty.  The longest signal is the first.  Time grows with the square of
+    the length: 10,000 samples take under a second.
     """
-    count = len(signal)
-    sums, squares = (
-        np.concatenate(([0.0], np.cumsum(series))) for series in (signal, signal * signal)
-    )
-    cost = np.full(count + 1, np.inf)
-    cost[0] = -penalty
-    before = np.zeros(count + 1, dtype=np.intp)
-    for end in range(shortest, count + 1):
+    counts = list(map(len, signals))
+    shape, charges = (len(signals), counts[0] + 1), np.array(penalties)
+    sums, squares = np.zeros(shape), np.zeros(shape)
+    for row, signal in enumerate(signals):
+        np.cumsum(signal, out=sums[row, 1 : counts[row] + 1])
+        np.cumsum(signal * signal, out=squares[row, 1 : counts[row] + 1])
+    cost = np.full(shape, np.inf)
+    cost[:, 0] = -charges
+    before = np.zeros(shape, dtype=np.intp)
+    rows, lengths = np.arange(len(signals)), np.arange(counts[0], shortest - 1, -1)
+    going = len(signals)
+    for end in range(shortest, counts[0] + 1):
+        while counts[going - 1] < end:
+            going -= 1
         # Segments that end here begin at 0, or where another can end.
         begin = end - shortest + 1
-        totals = sums[end] - sums[:begin]
-        within = squares[end] - squares[:begin] - totals * totals / np.arange(end, shortest - 1, -1)
-        whole = cost[:begin] + within
-        before[end] = np.argmin(whole)
-        cost[end] = whole[before[end]] + penalty
-    changes, at = list[int](), int(before[count])
+        totals = sums[:going, end, np.newaxis] - sums[:going, :begin]
+        within = squares[:going, end, np.newaxis] - squares[:going, :begin]
+        within -= totals * totals / lengths[counts[0] - end :]
+        whole = cost[:going, :begin] + within
+        best = np.argmin(whole, axis=1)
+        before[:going, end] = best
+        cost[:going, end] = whole[rows[:going], best] + charges[:going]
+    return [_trace_back(of, count) for of, count in zip(before.tolist(), counts, strict=True)]
+
+
+def _trace_back(before: Sequence[int], count: int) -> tuple[int, ...]:
+    """The changes that lead to the end; ``before`` has for each end where its segment begins."""
+    changes, at = list[int](), before[count]
     while at > 0:
         changes.append(at)
-        at = int(before[at])
+        at = before[at]
     return tuple(reversed(changes))
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from xml.etree import ElementTree as ET
 
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from suite.report.pictures.picture import Courses, Dots, Picture, Ratios, Scatter, Sweeps
@@ -49,9 +54,11 @@ def draw(picture: Picture) -> Figure:  # noqa: PLR0911  one for each form
 
 def render_svg(picture: Picture) -> str:
     """The picture as SVG with a title and a description for those who don't see it."""
-    # Neither doctype nor metadata nor comments: they name addresses, and the version.
-    drawn = _save(picture, "svg", {"Date": None, "Creator": None}).decode()
-    text = _number_ids(drawn, picture.name)
+    file = io.StringIO()
+    with _draw_alone(picture) as figure:
+        # Neither doctype nor metadata nor comments: they name addresses, and the version.
+        FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None, "Creator": None})
+    text = _number_ids(file.getvalue(), picture.name)
     root = ET.fromstring(text)  # noqa: S314  matplotlib wrote it
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
         root.remove(metadata)
@@ -79,13 +86,21 @@ def _number_ids(svg: str, name: str) -> str:
 
 def render_png(picture: Picture) -> bytes:
     """The picture as PNG, for documents that take no SVG."""
-    return _save(picture, "png", {"Software": None})
+    file = io.BytesIO()
+    with _draw_alone(picture) as figure:
+        FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})
+    return file.getvalue()
 
 
-def _save(picture: Picture, form: str, metadata: dict[str, None]) -> bytes:
-    buffer = io.BytesIO()
+@contextmanager
+def _draw_alone(picture: Picture) -> Iterator[Figure]:
+    """The picture as a figure that a canvas can print: it is laid out meanwhile.
+
+    `Figure.savefig` gives the same, and draws all of it twice for the layout.
+    """
     with own_style(), warnings.catch_warnings():
         # A name can hold any character, and a font can't: a box is drawn instead.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-        draw(picture).savefig(buffer, format=form, metadata=metadata)
-    return buffer.getvalue()
+        figure = draw(picture)
+        figure.set_dpi(mpl.rcParams["savefig.dpi"])
+        yield figure

@@ -158,6 +158,22 @@ def test_power_between_two_samples_is_interpolated() -> None:
         assert found["gpu.mean_power_w"] == pytest.approx(250.0)
 
 
+def test_a_reading_that_failed_is_as_if_it_were_not_there() -> None:
+    draw = random.Random(5)
+    at_s = sorted(draw.uniform(0, 50) for _ in range(200))
+    energy = [None if draw.random() < 0.4 else 1e5 + 250.0 * at for at in at_s]
+    known = [(at, value) for at, value in zip(at_s, energy, strict=True) if value is not None]
+    gaps, whole = (
+        Telemetry(started=synthetic.CREATED, at_s=list(instants), series={"gpu.energy_j": values})
+        for instants, values in ((at_s, energy), (dict(known), [value for _, value in known]))
+    )
+    windows = [(low, low + draw.uniform(0.001, 5)) for low in at_s[::4]]
+    windows += [(at_s[n], at_s[n + 7]) for n in range(0, 190, 3)]
+    found = [measure_window(gaps, window) for window in windows]
+    assert found == [measure_window(whole, window) for window in windows]
+    assert len([each for each in found if each]) > 100
+
+
 def test_the_report_tells_clocks_power_heat_and_energy() -> None:
     text = render_whole(study(CAMPAIGN, DOCUMENTS))
     assert "### The machine during the measurement" in text
