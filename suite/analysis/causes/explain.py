@@ -114,7 +114,7 @@ def _is_main(here: Compared, lost: Values, cause: Cause, share: float) -> bool:
         return True
     if cause.rule == "unknown" or here.cell.on_cpu:
         return False
-    # With the sizes of a longer sweep a time at no work comes out otherwise, unless something else saw as much.
+    # More sizes of a sweep give another time at no work, unless something else saw as much.
     if cause.rule in {"overhead", "too small"} and not cause.confirmed:
         return False
     every = {rule: _add_up(own) for rule, own in _find_parts(here).items()}
