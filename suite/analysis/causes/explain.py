@@ -114,6 +114,9 @@ def _is_main(here: Compared, lost: Values, cause: Cause, share: float) -> bool:
         return True
     if cause.rule == "unknown" or here.cell.on_cpu:
         return False
+    # More sizes of a sweep give another time at no work, unless something else saw as much.
+    if cause.rule in {"overhead", "too small"} and not cause.confirmed:
+        return False
     every = {rule: _add_up(own) for rule, own in _find_parts(here).items()}
     # What the GPU makes up for explains no loss.
     taken = {rule: own for rule, own in every.items() if mean_of(own) > 0}

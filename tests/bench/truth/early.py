@@ -156,14 +156,10 @@ def try_replay(tally: Tally, seed: int, *, kind: str) -> None:
     replay = RECORDED[kind](seed)
     fit = (3, 4, 6, MOST)[seed % 4]
     first = {cell.id for cell in scenarios.cells() if "verdict" in cell.profiles}
-    plan = replay.plan(blocks=fit, seed=seed)
-    plan = replace(
-        plan,
-        profile="verdict",
-        controls=[],
-        cells=[cell for cell in plan.cells if cell.id in first],
-    )
-    documents = [d for block in range(1, fit + 1) for d in replay.block(plan, block)]
+    whole = replace(replay.plan(blocks=fit, seed=seed), controls=[])
+    documents = [d for b in range(1, fit + 1) for d in replay.block(whole, b, cells=first)]
+    cells = [cell for cell in whole.cells if cell.id in first]
+    plan = replace(whole, profile="verdict", cells=cells)
     if kind.startswith("null"):
         tally.add(NEVER, any(map(has_winner, read_looks(plan, documents, fit))))
         return
