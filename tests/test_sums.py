@@ -38,6 +38,7 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "worker/scenarios/scripts/posted/slices.py": ("traces.values()",),
     "worker/scenarios/mlp/networks.py": ("array.nbytes",),
     "worker/scenarios/mlp/train.py": ("sizes",),
+    "worker/scenarios/mlp/networks.py": ("array.nbytes for arrays in sets for array in arrays",),
 }
 """What else is whole, by file, or of what nothing but its being finite is asked (``codec.py``)."""
 

@@ -34,10 +34,13 @@ def measure(
     """
     if not on_gpu:
         os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
-    import tensorflow as tf
+    spent_s: dict[str, float] = {}
+    with book(spent_s, "import"):
+        import tensorflow as tf
 
-    _ = tf.keras.Model
+        _ = tf.keras.Model
     device = "/GPU:0" if on_gpu else "/CPU:0"
+    send("startup", stages=spent_s, device=device)
     # The first in flight stands for all of them while the script runs.
     send("cell_started", id=requests[0].cell.id)
     began = now()

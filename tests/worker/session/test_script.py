@@ -95,6 +95,7 @@ def scene(tensorflow: Any, monkeypatch: pytest.MonkeyPatch) -> Scene:
 def test_a_script_is_run_before_anything_is_looked_at(scene: Scene) -> None:
     scene.run("cpu", "arm")
     assert scene.log == [
+        ("startup", None),
         ("cell_started", "made.up/on=cpu"),
         "script",
         *("look", "demand", "prove"),
