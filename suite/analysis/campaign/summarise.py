@@ -152,9 +152,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         for arm, documents in counted.items()
     }
     places = find_places(campaign, counted)
-    controls = [document for document in loaded.controls if document.invocation.block not in aside]
-    counted_controls = take_counted(campaign, controls)
-    read = _read({**counted, **counted_controls})
+    read = _read(counted)
     results: dict[str, dict[str, dict[int, CellResult]]] = {
         cell.id: {arm: {} for arm in campaign.arms} for cell in campaign.cells
     }
@@ -188,6 +186,9 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             table += observe_cell(
                 result, counted[arm], **_place(campaign, cell, arm), flags=result.flags
             )
+    controls = [document for document in loaded.controls if document.invocation.block not in aside]
+    counted_controls = take_counted(campaign, controls)
+    read_controls = _read(counted_controls)
     cells = {cell.id: cell for cell in campaign.cells}
     own_controls, comparisons = conclude(
         campaign,
@@ -201,7 +202,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                     work=cells[name].work.amount,
                     unit=cells[name].work.unit,
                 )
-                for name, block, seconds in read_control(documents, read)
+                for name, block, seconds in read_control(documents, read_controls)
             ]
             for arm, documents in counted_controls.items()
         },

@@ -261,7 +261,8 @@ def _find_unknown(path: str, value: Any, known: Any) -> Iterator[Complaint]:
     """The fields that this version does not know: msgspec forbids them in its own types, and passes over
     them in dataclasses, which the worker needs.  ``known`` is what was made of the value."""
     if isinstance(value, dict):
-        holding = _list_fields(type(known))
+        kind: type = type(known)
+        holding = _list_fields(kind)
         for key, item in value.items():
             if holding is not None and key not in holding:
                 yield f"{path}.{key}", "is not a field that this version knows"

@@ -57,7 +57,8 @@ def render_svg(picture: Picture) -> str:
     file = io.StringIO()
     with _draw_alone(picture) as figure:
         # Neither doctype nor metadata nor comments: they name addresses, and the version.
-        FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None, "Creator": None})
+        canvas = FigureCanvasSVG(figure)
+        canvas.print_svg(file, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     text = _number_ids(file.getvalue(), picture.name)
     root = ET.fromstring(text)  # noqa: S314  matplotlib wrote it
     for metadata in root.findall(f"{{{_SVG}}}metadata"):
@@ -88,7 +89,8 @@ def render_png(picture: Picture) -> bytes:
     """The picture as PNG, for documents that take no SVG."""
     file = io.BytesIO()
     with _draw_alone(picture) as figure:
-        FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})
+        canvas = FigureCanvasAgg(figure)
+        canvas.print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
     return file.getvalue()
 
 
