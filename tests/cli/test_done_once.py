@@ -44,7 +44,7 @@ def test_after_each_block_only_its_documents_are_parsed(tmp_path: Path, parsed: 
             store.write_document(document)
         parsed.clear()
         write_reports(store, pictures=False)
-        look(store.folder)
+        look(store.folder, block, fewest=3, most=10)
         look_for_odd(store.folder)
         assert parsed == sorted(document.name for document in turns)
 

@@ -391,7 +391,7 @@ def test_blocks_that_are_promised_for_controls_narrow_them() -> None:
     [
         (2.0, 5, "standard", "controls-wide", "no number of blocks can be promised"),
         (0.06, 2, "standard", "few-for-interval", "5 blocks give an interval"),
-        (0.06, 2, "quick", "profile-provisional", "a campaign that gives verdicts"),
+        (0.06, 2, "verdict", "profile-provisional", "the profile standard or full"),
     ],
 )
 def test_controls_that_are_too_wide_say_what_would_decide(
