@@ -32,7 +32,7 @@ def test_where_nothing_differs_no_verdict_says_so(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "share"),
-    # Bursts make of some that ten blocks call EQUIVALENT what more blocks are not likely to decide.
+    # Where neighbours' bursts come and go, a cell can be EQUIVALENT at rest and INCONCLUSIVE in all blocks.
     [("recorded 15 %", 0.97), ("recorded mixed", 0.97), ("devices", 0.97), ("moods mixed", 0.9)],
 )
 def test_effects_are_found_the_right_way_round(kind: str, share: float) -> None:
