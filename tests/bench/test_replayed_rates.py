@@ -30,13 +30,18 @@ def test_where_nothing_differs_no_verdict_says_so(kind: str) -> None:
         assert is_at_least(counted[f"{rule}: coverage"], 0.93), rule
 
 
-@pytest.mark.parametrize("kind", ["recorded 15 %", "recorded mixed", "moods mixed", "devices"])
-def test_effects_are_found_the_right_way_round(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    # Where neighbours' bursts come and go, a cell can be EQUIVALENT at rest and INCONCLUSIVE in all blocks.
+    [("recorded 15 %", 0.97), ("recorded mixed", 0.97), ("devices", 0.97), ("moods mixed", 0.9)],
+)
+def test_effects_are_found_the_right_way_round(kind: str, share: float) -> None:
     counted = tally(kind)
     for rule in RULES:
         assert is_at_least(counted[f"{rule}: coverage"], 0.93), rule
         assert not counted[f"{rule}: wrong way"].hits, rule
     for rule in SHORTER:
         assert not counted[f"{rule}: reversed"].hits, rule
-    kept = counted["as planned: verdicts kept"]
-    assert is_at_least(kept, 0.97), str(kept)
+    verdicts, winners = (counted[f"as planned: {what} kept"] for what in ("verdicts", "winners"))
+    assert is_at_least(verdicts, share), str(verdicts)
+    assert is_at_least(winners, 0.97), str(winners)
