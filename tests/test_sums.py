@@ -36,7 +36,6 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "worker/scenario/scratch.py": ("page & 1 for page in residency",),
     "worker/scenarios/scripts/posted/dataset.py": ("traces.values()",),
     "worker/scenarios/scripts/posted/slices.py": ("traces.values()",),
-    "worker/scenarios/mlp/networks.py": ("array.nbytes",),
     "worker/scenarios/mlp/train.py": ("sizes",),
     "worker/scenarios/mlp/networks.py": ("array.nbytes for arrays in sets for array in arrays",),
 }

@@ -186,6 +186,7 @@ def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int
     """The same of a loaded campaign."""
     ratios: dict[tuple[str, float], dict[str, Estimate]] = {}
     values: dict[object, dict[str, Estimate]] = {}
+    spoiled: dict[str, int] = {}
     for cell in summarise(loaded).cells:
         name, is_work = cell.cell.id, cell.cell.role == "work"
         chance = WORK_LEVEL if is_work else OTHER_LEVEL
@@ -197,8 +198,13 @@ def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int
                 slow = result.estimate.value > SLOW_S
                 kind = arm, is_work, slow, cell.cell.one_shot
                 values.setdefault(kind, {})[name] = result.estimate
+            for flag in result.invalid:
+                if blocks := flag.where.get("blocks"):
+                    spoiled[name] = max(spoiled.get(name, 0), len(blocks))
     families = [(chance, family) for (_, chance), family in ratios.items()]
-    return assess(families, [*values.values()], block=block, fewest=fewest, most=most)
+    return assess(
+        families, [*values.values()], spoiled=spoiled, block=block, fewest=fewest, most=most
+    )
 
 
 def look_early(folder: Path) -> Analysis:

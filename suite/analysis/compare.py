@@ -55,6 +55,10 @@ MEDIAN_ERROR = 1.2
 MOST_BLOCKS = 100
 """Nobody runs more blocks than this to settle a cell."""
 
+LEVELS_APART, SETTLED = 0.10, 5
+"""At a look, with fewer pairs than so many, no smaller difference counts: processes can fall on levels some
+per cent apart, and three agree on one by chance whatever the level of the test."""
+
 Key = TypeVar("Key", bound=Hashable)
 
 Rows = Sequence[Observation]
@@ -492,7 +496,8 @@ def judge(
     beyond their own intervals; ``level`` is the chance of any false FASTER or SLOWER in the family;
     ``invalid`` gives the flags of cells whose numbers must not be judged, and ``spreads`` what is behind
     ratios that are not of pairs.  ``share`` is what one of several looks spends of the level, and of that of
-    EQUIVALENT; few pairs then borrow degrees of freedom from their family.
+    EQUIVALENT; few pairs then borrow degrees of freedom from their family, and a difference exceeds
+    `LEVELS_APART`.
     Cells with fewer than three pairs have no verdict and are left out.
     """
     sound = {key: ratio for key, ratio in ratios.items() if key not in invalid}
@@ -510,6 +515,8 @@ def judge(
             verdicts[key] = Verdict(name="INVALID", flags=invalid[key])
         elif sound[key].low is not None:
             own = margin[key] if isinstance(margin, Mapping) else margin
+            if share is not None and sound[key].n < SETTLED:
+                own = max(own, LEVELS_APART)
             spread = (spreads or {}).get(key)
             verdicts[key] = _judge_one(
                 sound[key], adjusted.get(key), own, level, next_level=next_level, spread=spread

@@ -61,7 +61,7 @@ def count_blocks(logs: Array, controls: frozenset[int] = CONTROLS) -> list[int]:
         counts = [block if index in awake else n for index, n in enumerate(counts)]
         if plan.FIRST_LOOK <= block < MOST:
             families = [pair for pair in name_families(find_ratios(logs, counts)) if pair[1]]
-            seen = assess(families, [], block=block, fewest=FEWEST, most=MOST)
+            seen = assess(families, [], spoiled={}, block=block, fewest=FEWEST, most=MOST)
             awake &= {int(name) for name, n in seen.wanted.items() if n > block} | controls
     return counts
 

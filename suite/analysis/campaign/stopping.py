@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
+from suite.analysis.campaign.validity import MOST_SET_ASIDE
 from suite.analysis.compare import count_blocks, widen_by_family
 from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, MARGIN, Estimate, Ratio
 from suite.analysis.statistics.estimate import CONFIDENCE, find_quantile, find_spread
@@ -60,13 +61,16 @@ def assess(
     ratios: Sequence[tuple[float, Family]],
     values: Sequence[Family],
     *,
+    spoiled: Mapping[str, int],
     block: int,
     fewest: int,
     most: int,
 ) -> Precision:
     """The precision after a ``block``, of ``most`` that there can be.
 
-    Each family of ``ratios`` stands with the chance of any false verdict in it.
+    Each family of ``ratios`` stands with the chance of any false verdict in it.  ``spoiled`` are the cells
+    that are INVALID since too large a share of their blocks was disturbed, with how many: they are wanted
+    in so many that the share is small again.
 
     A ratio is precise where its 95 % CI is narrow, or lies within what is equivalent, or is clear; beyond the
     margin only with a verdict that names a winner, whichever.  The value of a cell without a ratio is where
@@ -90,6 +94,8 @@ def assess(
         for cell, value in widen_by_family(family).items():
             more = _count_more(value, most - block, _is_known)
             wanted.setdefault(cell, []).append(_place(block, more, fewest, fewest))
+    for cell, blocks in spoiled.items():
+        wanted.setdefault(cell, []).append(min(most, math.ceil(blocks / MOST_SET_ASIDE)))
     return Precision(
         precise=frozenset(cell for cell, blocks in wanted.items() if set(blocks) == {0}),
         wanted={cell: max(block, *blocks) for cell, blocks in wanted.items()},

@@ -26,12 +26,19 @@ def make(middle: float, spread: float, n: int) -> Estimate:
 
 
 def look(
-    made: Made, block: int, *, fewest: int = 5, most: int = 10, values: bool = False
+    made: Made,
+    block: int,
+    *,
+    fewest: int = 5,
+    most: int = 10,
+    values: bool = False,
+    spoiled: Mapping[str, int] | None = None,
 ) -> Precision:
     """The precision of these ratios, or values, of which each has its own spread."""
     families = [{name: make(*of)} for name, of in made.items()]
     ratios = [] if values else [(OTHER_LEVEL, family) for family in families]
-    return assess(ratios, families if values else [], block=block, fewest=fewest, most=most)
+    some = families if values else []
+    return assess(ratios, some, spoiled=spoiled or {}, block=block, fewest=fewest, most=most)
 
 
 @pytest.mark.parametrize(
@@ -84,23 +91,31 @@ def test_a_small_spread_among_large_ones_is_not_believed() -> None:
     draw = np.random.default_rng(3)
     family = {f"{n}": estimate(np.exp(draw.normal(0.0, 0.05, 4)).tolist()) for n in range(29)}
     lucky = estimate([1.0, 1.002, 0.998, 1.0])
-    assert assess([], [{"lucky": lucky}], block=4, fewest=5, most=10).precise == {"lucky"}
-    assert not assess([], [{**family, "lucky": lucky}], block=4, fewest=5, most=10).precise
+    assert assess([], [{"lucky": lucky}], spoiled={}, block=4, fewest=5, most=10).precise == {
+        "lucky"
+    }
+    assert not assess(
+        [], [{**family, "lucky": lucky}], spoiled={}, block=4, fewest=5, most=10
+    ).precise
     both = [(OTHER_LEVEL, {**family, "lucky": lucky})]
-    assert "lucky" not in assess(both, [], block=4, fewest=5, most=10).precise
+    assert "lucky" not in assess(both, [], spoiled={}, block=4, fewest=5, most=10).precise
 
 
 def test_a_cell_is_precise_on_all_arms_or_on_none() -> None:
     narrow, wide = make(0.0, 0.01, 5), make(0.0, 0.05, 5)
     families = [(OTHER_LEVEL, {"cell": narrow}), (OTHER_LEVEL, {"cell": wide})]
-    found = assess(families, [{"cell": wide}, {"gpu only": narrow}], block=5, fewest=5, most=10)
+    found = assess(
+        families, [{"cell": wide}, {"gpu only": narrow}], spoiled={}, block=5, fewest=5, most=10
+    )
     assert found.precise == {"gpu only"}
     assert found.wanted == {"cell": 7, "gpu only": 5}
 
 
 def test_before_there_is_an_interval_only_what_a_calibration_sees_is_known() -> None:
     far, near = make(math.log(2.1), 0.0, 1), make(math.log(1.9), 0.0, 1)
-    found = assess([(OTHER_LEVEL, {"far": far, "near": near})], [], block=0, fewest=5, most=10)
+    found = assess(
+        [(OTHER_LEVEL, {"far": far, "near": near})], [], spoiled={}, block=0, fewest=5, most=10
+    )
     assert found == Precision(precise=frozenset(), wanted={"far": 3, "near": 8})
 
 
@@ -108,3 +123,10 @@ def test_blocks_that_a_cell_lost_are_not_counted_twice() -> None:
     """Of seven blocks it has five, and needs two more than that."""
     found = look({"cell": (0.0, 0.05, 5)}, 7)
     assert found.wanted == {"cell": 9}
+
+
+@pytest.mark.parametrize(("spoiled", "wanted"), [(1, 5), (2, 10), (3, 10)])
+def test_a_cell_of_which_too_many_blocks_were_disturbed_goes_on(spoiled: int, wanted: int) -> None:
+    seen = look({"a": (1.0, 0.02, 4), "b": (1.0, 0.02, 4)}, 4, spoiled={"a": spoiled})
+    assert seen.precise == {"b"}
+    assert seen.wanted == {"a": wanted, "b": 4}
