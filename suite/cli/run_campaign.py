@@ -205,9 +205,10 @@ def run_campaign(
     """
     store.write_plan(drawn)  # first: a folder without its plan is none to go on with
     options, terminal = here.options, here.terminal
-    profile, budget_s = PROFILES.get(drawn.profile), options.budget_s
-    least_blocks = 0
-    if budget_s is None and profile is not None and profile.limit_s is not None:
+    budget_s, least_blocks = options.budget_s, 0
+    # Who names a number of blocks, or measures a script, has no limit by a profile.
+    if budget_s is None and drawn.most_blocks is not None:
+        profile = PROFILES[drawn.profile]
         budget_s, least_blocks = profile.limit_s, profile.blocks
     bills = {name_bill(name): write_bill(name, image) for name, image in images.items()}
     if (lock := options.requirements) is not None:

@@ -103,6 +103,15 @@ def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
     assert not [path for path in files if "GPU-1" in path.read_text(encoding="utf-8")]
 
 
+@pytest.mark.parametrize(("words", "blocks"), [((), 3), (("--blocks", "5"), 5)])
+def test_the_limit_of_a_profile_is_not_that_of_who_names_blocks(
+    words: tuple[str, ...], blocks: int, shell: Shell
+) -> None:
+    engine = FakeEngine(otherwise=Worker(seconds=100.0))
+    well(shell.bench("--profile", "verdict", "--only", "*.eager_op", *words, engine=engine))
+    assert len(engine.jobs) == blocks
+
+
 def test_a_failed_cell_is_status_1_and_a_skipped_one_is_not(shell: Shell) -> None:
     skips = {"overhead.function_call": {"outcome": "skipped", "reason": "would take 9 s"}}
     worker = Worker(outcomes=skips)
