@@ -56,6 +56,7 @@ class CampaignRunner:
         self.arms = [*campaign.arms, *plan.control_arms(campaign)]
         self.documents: dict[tuple[str, int], Document] = {}
         self.fresh = True
+        """Nothing of a block has been measured by this command."""
         self._fewest = plan.PROFILES[campaign.profile].blocks
         self.foreseen = campaign
         """The plan with the looks that are to be expected: which cells rest when."""
@@ -101,7 +102,7 @@ class CampaignRunner:
                 self._learn(block)
                 if block == self.campaign.calibration:
                     self.hooks.check_calibration()
-            self._look(block, anew=bool(missing))
+            self._look(block, anew=not self.fresh)
             if missing:
                 self._correct(block)
                 self.hooks.build_reports()
@@ -177,7 +178,7 @@ class CampaignRunner:
 
     def _look(self, block: int, *, anew: bool) -> None:
         """After a block: which cells rest, and how many blocks that makes.  It only foresees after the
-        calibration, and where an earlier command looked and nothing was measured ``anew``.
+        calibration, and where an earlier command looked and this one has measured nothing ``anew`` by then.
 
         A look sees widths and no verdict, so that it can't go on until something is found; or it is paid for,
         since a sequential rule shares out the chance of error over all looks (`find_share`).  That spends the

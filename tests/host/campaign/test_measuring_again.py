@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -81,6 +82,24 @@ def test_its_block_runs_again_on_all_arms_and_the_plan_and_the_report_say_why(st
         "cuda was off its usual pace in this block; a repeat took its place"
         in report.files["report.md"]
     )
+
+
+def test_a_new_measurement_that_was_interrupted_is_looked_at_anew(stage: Stage) -> None:
+    stage.wanted = {cell.id: [5] for cell in CELLS}
+    machine, turns = Machine({"cuda-3"}), Counter[str]()
+
+    def live(job: Job) -> Life:
+        turns[name := job.labels[f"{LABEL}.invocation"]] += 1
+        cut = turns[name] == 2 and turns.total() == 2 + 2 * 5 + 2
+        return (machine.even.meets("made.a", KeyboardInterrupt()) if cut else machine)(job)
+
+    drawn = replace(stage.plan(BOTH, profile="standard"), cells=CELLS)
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(campaign=drawn, arms=BOTH, otherwise=live)
+    assert [look.block for look in stage.load().campaign.looks] == [3, 4, 5]
+    ended = stage.go_on(otherwise=machine)
+    assert [again.block for again in ended.again] == [3]
+    assert [look.block for look in ended.looks] == [3, 4, 5, 5]
 
 
 def test_it_runs_again_within_the_budget_only(stage: Stage) -> None:
