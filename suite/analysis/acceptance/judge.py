@@ -7,7 +7,6 @@ lies on the right side, and fails where it lies wholly on the wrong one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from suite.analysis.acceptance.asked import Asked
@@ -138,9 +137,7 @@ def _decide(lines: Sequence[Line], analysis: Analysis, blocks: int) -> Deciding 
     if not needed:
         return None
     most = max(needed.values())
-    turns = blocks + any(arm.calibrated for arm in analysis.arms.values())
-    total = math.fsum(spent.total_s for spent in analysis.spent.values())
-    seconds = total / turns * (most - blocks) if turns and total else None
+    seconds = analysis.block_s * (most - blocks) or None
     money = analysis.price.hourly * seconds / HOUR_S if analysis.price and seconds else None
     return Deciding(
         blocks=most, more=most - blocks, lines=tuple(needed), seconds=seconds, money=money

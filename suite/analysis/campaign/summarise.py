@@ -123,7 +123,7 @@ class Summary:
 def find_rested(summary: Summary) -> tuple[Rested, ...]:
     """How many cells rested from which of the measured blocks on, wherever their number changes."""
     measured = sorted({block for blocks in summary.counted.values() for block in blocks})
-    counts = [(block, len(summary.campaign.resting(block))) for block in measured]
+    counts = [(block, len({*summary.campaign.resting(block)})) for block in measured]
     before = [0, *(count for _, count in counts)]
     return tuple(
         Rested(block=block, cells=count)

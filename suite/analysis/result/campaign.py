@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from itertools import zip_longest
 from typing import Literal
 
 from msgspec import Struct, field, structs
@@ -297,6 +299,22 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
             arms = {name: self.arms[name] for name in (first, *others)}
             views.append(structs.replace(self, arms=arms, cells=tuple(cells)))
         return views
+
+    @property
+    def blocks_done(self) -> int:
+        """The blocks that every arm has."""
+        return min(len(arm.blocks) for arm in self.arms.values())
+
+    @property
+    def block_s(self) -> float:
+        """The container seconds of a block of all cells, controls included, by those that were measured; a
+        calibration took about as long as one.  0: there was neither."""
+        done, rested = self.blocks_done, 0
+        for row, end in zip_longest(self.campaign.rested, self.campaign.rested[1:]):
+            rested += row.cells * ((end.block if end else done + 1) - row.block)
+        turns = done + any(arm.calibrated for arm in self.arms.values())
+        whole = turns - rested / max(1, len(self.cells))
+        return math.fsum(spent.total_s for spent in self.spent.values()) / whole if turns else 0.0
 
     def results(self, arm: str) -> dict[str, ArmResult]:
         """What is known of the cells on one arm, by their ids."""

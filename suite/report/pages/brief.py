@@ -33,7 +33,6 @@ from suite.report.sections.steps import describe_feeding
 from suite.report.sections.sustained import describe_sustained
 from suite.report.sections.validity import describe_builds
 from suite.report.sections.verdict import (
-    count_blocks,
     decide,
     list_crossovers,
     tell_comparison,
@@ -147,7 +146,7 @@ def compose_look(analysis: Analysis, most: int) -> Page:
     asked = {cell.id: cell for cell in analysis.asked}
     page = Page()
     page.paragraph(
-        f"By block {count_blocks(analysis)} of at most {most}, after "
+        f"By block {analysis.blocks_done} of at most {most}, after "
         f"{show_duration(math.fsum(spent.total_s for spent in analysis.spent.values()))}:"
     )
     page.paragraph(" ".join(decide(analysis, settling=False)))

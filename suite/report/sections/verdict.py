@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 
 from suite.analysis.result.campaign import Analysis, SweepAnalysis
 from suite.analysis.result.cells import CellAnalysis
@@ -256,7 +255,7 @@ def _tell_size(
 
 def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool) -> list[str]:
     """What is undecided, why, and what would decide it."""
-    profile, done = analysis.campaign.profile, count_blocks(analysis)
+    profile, done = analysis.campaign.profile, analysis.blocks_done
     if analysis.invalid:
         return ["Nothing is decided: the campaign is INVALID."]
     if profile not in WITH_VERDICTS:
@@ -265,7 +264,7 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
         ]
     if done < FEWEST:
         blocks = show_things(done, "block")
-        took = show_duration((FEWEST - done) * _measure_block(analysis))
+        took = show_duration((FEWEST - done) * analysis.block_s)
         fewer = f" BLOCKS={FEWEST}" if analysis.campaign.blocks < FEWEST else ""
         more = f"RESUME=results/{analysis.campaign.folder}{fewer} goes on, and takes about {took} for these"
         return [
@@ -286,11 +285,6 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
         text for other in analysis.leading for text in tell_settling(analysis, other) if settling
     )
     return [what, *settled]
-
-
-def count_blocks(analysis: Analysis) -> int:
-    """The blocks that every arm has."""
-    return min(len(details.blocks) for details in analysis.arms.values())
 
 
 def _count(cells: Sequence[CellAnalysis], other: str) -> Counter[VerdictName]:
@@ -320,7 +314,7 @@ def tell_comparison(analysis: Analysis, other: str) -> str:
 
 def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     """What would decide half of the cells that nothing is known of: blocks, and their time."""
-    done, rested = count_blocks(analysis), analysis.campaign.rested
+    done, rested = analysis.blocks_done, analysis.campaign.rested
     verdicts = ((cell.verdicts[other], cell.comparisons[other].ratio) for cell in analysis.work)
     each = sorted(
         math.inf if verdict.blocks is None else verdict.blocks + (done - ratio.n if rested else 0)
@@ -334,7 +328,6 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         of = f" of {other}" if len(analysis.leading) > 1 else ""
         yield f"More blocks would not settle most of the inconclusive cells{of}: the noise is too large."
         return
-    block_s = _measure_block(analysis)
     settled = sum(blocks <= wanted for blocks in each)
     of = f" of {other}" if len(analysis.leading) > 1 else ""
     half = f"Of the {len(each)} inconclusive cells{of} {settled}"
@@ -344,17 +337,8 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
         )
     yield (
         f"{half} should be settled by BLOCKS={wanted} instead of {done}, in about "
-        f"{show_duration((wanted - done) * block_s)} more."
+        f"{show_duration((wanted - done) * analysis.block_s)} more."
     )
-
-
-def _measure_block(analysis: Analysis) -> float:
-    """The seconds of a block of all cells; the calibration took about as long as one."""
-    spent_s = math.fsum(spent.total_s for spent in analysis.spent.values())
-    done, rested = count_blocks(analysis), 0
-    for row, end in zip_longest(analysis.campaign.rested, analysis.campaign.rested[1:]):
-        rested += row.cells * ((end.block if end else done + 1) - row.block)
-    return spent_s / (done + 1 - rested / max(1, len(analysis.cells)))
 
 
 def _tell_alone(analysis: Analysis) -> list[str]:

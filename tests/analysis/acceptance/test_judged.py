@@ -15,7 +15,7 @@ from suite.analysis.compare import find_paired_ratio
 from suite.analysis.compare import judge as judge_ratios
 from suite.analysis.result.acceptance import Check
 from suite.analysis.result.arms import Count, Health, Share, Watched, WatchedGpu
-from suite.analysis.result.campaign import Analysis, ExtraWork, Family
+from suite.analysis.result.campaign import Analysis, ExtraWork, Family, Rested
 from suite.analysis.result.cells import Checked
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import Ratio, Verdict, cite
@@ -631,6 +631,12 @@ def test_blocks_minutes_and_money() -> None:
     spent = math.fsum(of.total_s for of in analysis.spent.values())
     assert decides.seconds == pytest.approx(spent / 6 * decides.more, rel=1e-6)
     assert decides.money == pytest.approx((decides.seconds or 0) / 1000, rel=1e-6)
+    # BLOCKS has all cells in each; here the last block had none.
+    last = Rested(block=5, cells=len(analysis.cells))
+    campaign = structs.replace(analysis.campaign, rested=(last,))
+    rested = judge(structs.replace(analysis, campaign=campaign), line).decides
+    assert rested is not None
+    assert rested.seconds == pytest.approx(spent / 5 * rested.more, rel=1e-6)
     page = render_page(compose_acceptance(found))
     assert f"make bench RESUME=path/to/made-up BLOCKS={decides.blocks}" in page
     assert f"{decides.more} more blocks, about" in page
