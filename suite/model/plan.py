@@ -175,7 +175,8 @@ class Campaign:
 @dataclass(frozen=True, kw_only=True)
 class InterimLook:
     """What a look after a block saw: how many of the cells with numbers were known well enough, and whether
-    more blocks would be of no use.  The ``resting`` are in no block after it, until the next look."""
+    more blocks would be of no use.  The ``resting`` are in no block after it, until the next look.  Where a
+    number of blocks is named later on, that is one more, at which all are awake."""
 
     block: int
     precise: int

@@ -88,7 +88,9 @@ def flag_arms(loaded: LoadedCampaign) -> dict[str, list[Flag]]:
     suite_changed = _vary([planned, *(document.suite.content for document in every)])
     flags: dict[str, list[Flag]] = {}
     for arm, by_block in by_arm.items():
-        documents, where = list(by_block.values()), {"arm": arm}
+        # An invocation whose cells all rested had no container, and tells of nothing.
+        documents = [each for each in by_block.values() if each.invocation.containers]
+        where = {"arm": arm}
         raised = flags[arm] = []
         if documents and suite_changed:
             raised.append(raise_flag("changed", what="suite"))

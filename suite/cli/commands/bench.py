@@ -53,7 +53,7 @@ def _resume(folder: Path, options: Options) -> int:
     demand_same_plan(folder, options.words, loaded.campaign)
     options = settle(options, loaded.campaign, loaded.documents)
     read_named(options.evidence)
-    drawn = resume_plan(loaded.campaign, blocks=options.blocks)
+    drawn = resume_plan(loaded.campaign, loaded.every_document, blocks=options.blocks)
     store = Store(folder)
     with engine_alone(options.give(results=str(folder.resolve().parent))) as here:
         engine, say = here.engine, here.terminal.say

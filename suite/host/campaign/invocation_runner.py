@@ -224,7 +224,7 @@ class InvocationRunner:
             lost = [cell for cell in builder.remaining if cell.process == in_flight.process]
         for cell in lost:
             self._tries[cell.id] = self._tries.get(cell.id, 0) + 1
-        if builder.block == 0:
+        if builder.block == builder.campaign.calibration:
             lost = [cell for cell in lost if self._tries[cell.id] >= CALIBRATION_TRIES]
         reason = f"its container died: {phrase}{_last_words(ending)}"
         if builder.arm.gpu:

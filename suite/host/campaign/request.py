@@ -20,7 +20,7 @@ from suite.host.campaign.options import Options
 from suite.host.campaign.store import campaign_name
 from suite.host.machine.identity import hash_machine
 from suite.input_limits import LONGEST_LABEL
-from suite.model import Campaign, Prediction, SuiteIdentity, Sustained
+from suite.model import Campaign, Document, Prediction, SuiteIdentity, Sustained
 
 T = TypeVar("T")
 
@@ -144,8 +144,10 @@ def _demand_same_suite(campaign: Campaign, content: str) -> None:
         )
 
 
-def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
-    """The plan of a campaign that goes on, with more blocks if asked.
+def resume_plan(
+    campaign: Campaign, documents: Iterable[Document], *, blocks: int | None
+) -> Campaign:
+    """The plan of a campaign that goes on, with more blocks if asked; these are the invocations it has.
 
     Raises:
         UsageError: this suite is not the one that began it, or it would have fewer blocks.
@@ -161,10 +163,12 @@ def resume_plan(campaign: Campaign, *, blocks: int | None) -> Campaign:
     campaign = replace(campaign, stopped=None, not_run=not_run)
     if blocks is None:
         return campaign
-    # Who names a number has all cells in so many.
-    awake = [replace(look, resting=[]) for look in campaign.looks[-1:]]
-    looks = [*campaign.looks, *awake]
-    return replace(campaign, blocks=blocks, most_blocks=None, looks=looks)
+    # Who names a number has all cells in so many; what has been begun stays what it is.
+    begun = max((document.invocation.block for document in documents), default=0)
+    awake = [
+        replace(look, block=max(look.block, begun), resting=[]) for look in campaign.looks[-1:]
+    ]
+    return replace(campaign, blocks=blocks, most_blocks=None, looks=[*campaign.looks, *awake])
 
 
 def identify_suite() -> SuiteIdentity:

@@ -110,9 +110,9 @@ class Stage:
     def go_on(self, *, blocks: int | None = None, **how: Any) -> Campaign:
         """The rest of the campaign in the folder, or more blocks of it, with the arms that it had."""
         loaded = self.load()
-        again = resume_plan(loaded.campaign, blocks=blocks)
-        assert again.stopped is None
         resumed = loaded.every_document
+        again = resume_plan(loaded.campaign, resumed, blocks=blocks)
+        assert again.stopped is None
         return self.run(campaign=again, arms=self.arms, resumed=resumed, **how)
 
     def look(self, block: int, most: int) -> tuple[int, int, Mapping[str, int]]:

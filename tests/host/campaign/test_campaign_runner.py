@@ -311,6 +311,38 @@ def test_a_campaign_with_resting_cells_goes_on_where_it_stopped(stage: Stage) ->
     assert stage.turns == []
 
 
+def test_who_names_more_blocks_keeps_what_was_begun(stage: Stage) -> None:
+    stage.wanted = {"made.a": [3], "made.b": [10]}
+    stage.run(profile="standard")
+    # Nobody looks after the last block that there can be.
+    assert stage.load().campaign.looks[-1].block == 9
+    last = (stage.folder / "cpu-10.json").read_bytes()
+    more = stage.go_on(blocks=11)
+    assert [{name for name, _ in asked_cells(job)} for job in stage.engine.jobs] == [{*ALL}]
+    assert (stage.folder / "cpu-10.json").read_bytes() == last
+    assert not list(judge_whole(more, stage.load().documents, []))
+
+
+def test_who_names_more_blocks_ends_one_that_was_begun_as_it_began(stage: Stage) -> None:
+    stage.wanted = {"made.a": [3], "made.b": [6]}
+    kill = stage.worker.meets("made.b", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        # Of block 4 one arm is there.
+        stage.run(*[stage.worker] * 9, kill, arms=BOTH, profile="standard")
+    stage.go_on(blocks=6)
+    named = [{name for name, _ in asked_cells(job)} for job in stage.engine.jobs]
+    assert named == [{"made.b"}, *[{*ALL}] * 4]
+
+
+def test_an_arm_whose_cells_all_rest_is_the_same_arm_still(stage: Stage) -> None:
+    drawn = stage.plan(BOTH, profile="standard")
+    cells = [replace(cell, arms=("gpu",) * (cell.id == "made.b")) for cell in drawn.cells]
+    stage.wanted = {"made.a": [3], "made.b": [5]}
+    stage.run(campaign=replace(drawn, cells=cells), arms=BOTH)
+    assert [asked_arm(job) for job in stage.engine.jobs[8:]] == ["cuda"] * 2
+    assert "changed during the campaign" not in stage.report()
+
+
 def test_the_budget_begins_a_block_of_few_cells_that_fits(stage: Stage) -> None:
     """Ten seconds an invocation, of which cells take 0.17 s each: a block is charged by what it has."""
     stage.wanted = {"made.a": [3], "made.b": [6]}
@@ -370,6 +402,17 @@ def test_what_a_first_block_gives_up_is_not_tried_again(stage: Stage) -> None:
     ended = stage.run(slow, profile="verdict")
     assert ended.excluded["cpu"]["made.b"].reason == "too slow"
     assert [len(asked_cells(job)) for job in stage.engine.jobs] == [4, 3, 3]
+
+
+def test_a_cell_whose_container_dies_in_the_block_that_calibrates_is_tried_twice(
+    stage: Stage,
+) -> None:
+    stage.looks = [HELD[-1]]
+    ended = stage.run(stage.worker.dies_in("made.b"), profile="verdict")
+    assert ended.excluded == {"cpu": {}}
+    first = stage.load().documents[0]
+    assert {cell.outcome for cell in first.cells} == {"measured"}
+    assert len(first.invocation.containers) == 2
 
 
 def spent(stage: Stage) -> float:

@@ -88,12 +88,12 @@ def test_a_campaign_of_another_suite_is_not_gone_on_with() -> None:
     other = synthetic.make_campaign()
     assert other.suite.content != suite_content()
     with pytest.raises(UsageError, match="another suite") as caught:
-        resume_plan(other, blocks=None)
+        resume_plan(other, [], blocks=None)
     assert caught.value.remedy
 
 
 def test_a_campaign_can_not_shrink(stage: Stage) -> None:
     campaign = stage.plan(blocks=3)
     with pytest.raises(UsageError, match="BLOCKS=2"):
-        resume_plan(campaign, blocks=2)
-    assert resume_plan(campaign, blocks=3) == campaign
+        resume_plan(campaign, [], blocks=2)
+    assert resume_plan(campaign, [], blocks=3) == campaign
