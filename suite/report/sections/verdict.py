@@ -357,7 +357,7 @@ def _measure_block(analysis: Analysis) -> float:
     calibrated = any(details.calibrated for details in analysis.arms.values())
     for row, end in zip_longest(analysis.campaign.rested, analysis.campaign.rested[1:]):
         rested += row.cells * ((end.block if end else done + 1) - row.block)
-    return spent_s / (done + calibrated - rested / max(1, len(analysis.cells)))
+    return spent_s / (max(1, done + calibrated) - rested / max(1, len(analysis.cells)))
 
 
 def _tell_alone(analysis: Analysis) -> list[str]:
