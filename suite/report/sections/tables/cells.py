@@ -180,7 +180,8 @@ def show_comparison(
 
 
 def write_marks(page: Page, share: float | None = None) -> None:
-    """The last section of every report: what the marks mean, and every footnote; ``share`` as in `Analysis`."""
+    """The last section of every report: what the marks mean, and every footnote; ``share`` is the
+    analysis's."""
     page.heading("Footnotes")
     page.paragraph(
         *(Code(NO_NUMBER), " no number; a mark in its row says why. "),
