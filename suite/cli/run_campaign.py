@@ -51,7 +51,7 @@ from suite.report.text.wording import word
 
 ROOT = SUITE.parent
 
-LOOK_LINES = 6
+LOOK_LINES = 8
 """Lines at most of what holds after a block."""
 
 

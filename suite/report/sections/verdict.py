@@ -314,6 +314,8 @@ def tell_comparison(analysis: Analysis, other: str) -> str:
 
 def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     """What would decide half of the cells that nothing is known of: blocks, and their time."""
+    if analysis.share is not None:  # what a later look may spend is not what this one could
+        return
     done, rested = analysis.blocks_done, analysis.campaign.rested
     verdicts = ((cell.verdicts[other], cell.comparisons[other].ratio) for cell in analysis.work)
     each = sorted(
