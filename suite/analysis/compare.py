@@ -23,8 +23,11 @@ from suite.analysis.result.cells import Answer, Bound, Comparison, set_down
 from suite.analysis.result.numbers import (
     EQUIVALENCE,
     FEWEST,
+    INNER,
     LEVEL,
+    LEVELS_APART,
     OTHER_LEVEL,
+    SETTLED,
     WORK_LEVEL,
     Ratio,
     Verdict,
@@ -43,9 +46,6 @@ from suite.cells.traits import WITH_VERDICTS
 from suite.flags import IMPLAUSIBLE, Flag, raise_flag
 from suite.input_limits import RANGES
 
-INNER = 0.90
-"""Confidence of the inner interval: two one-sided tests at 5 % are one 90 % CI."""
-
 SHAMOS = 0.954
 """The median distance of two values of a normal distribution, in standard deviations."""
 
@@ -54,10 +54,6 @@ MEDIAN_ERROR = 1.2
 
 MOST_BLOCKS = 100
 """Nobody runs more blocks than this to settle a cell."""
-
-LEVELS_APART, SETTLED = 0.10, 5
-"""At a look, with fewer pairs than so many, no smaller difference counts: processes can fall on levels some
-per cent apart, and three agree on one by chance whatever the level of the test."""
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -211,8 +211,10 @@ def test_a_campaign_with_resting_cells_is_read_judged_and_told(tmp_path: Path) -
     rested = summary["campaign"]["rested"]
     assert rested[0]["block"] == plan.FIRST_LOOK + 1
     text = " ".join(str(report.files["report.md"]).split())
-    told = ", ".join(f"{row['cells']} from block {row['block']} on" for row in rested)
-    assert f"of {len(whole.cells)} cells, these rested: {told.split(', ')[0]}" in text.lower()
+    first = f"{rested[0]['cells']} rested from block {rested[0]['block']} on"
+    assert f"Of {len(whole.cells)} cells, {first}" in text
+    assert f"{campaign.blocks} blocks, fewer of cells that rested" in text
+    assert "| blocks | receipt |" in text
     assert not list(judge_plan(campaign))
     assert not [why for why in judge_whole(campaign, documents, []) if "rests" in why]
     # A cell's document from a block in which it rested is none of this campaign.

@@ -21,10 +21,9 @@ from suite.analysis.acceptance.power import count_showing
 from suite.analysis.acceptance.quantities import QuantityError
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Requirement, SheetError
-from suite.analysis.compare import INNER
 from suite.analysis.result.acceptance import Check
 from suite.analysis.result.campaign import Analysis, ExtraWork, Family
-from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, Estimate, cite
+from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, INNER, Estimate, cite
 from suite.analysis.statistics.estimate import CONFIDENCE, find_spread
 from suite.cells.traits import WITH_CONTROLS
 

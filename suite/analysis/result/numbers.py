@@ -27,6 +27,13 @@ et al. 2009)."""
 EQUIVALENCE = 0.05
 """Two times within this are equivalent.  Fixed, because noise must not widen it."""
 
+INNER = 0.90
+"""Confidence of the interval that has to lie within it: two one-sided tests at 5 % are one 90 % CI."""
+
+LEVELS_APART, SETTLED = 0.10, 5
+"""At a look of a sequential campaign, with fewer pairs than so many, no smaller difference counts: processes can
+fall on levels some per cent apart, and three agree on one by chance whatever the level of the test."""
+
 VerdictName = Literal["FASTER", "SLOWER", "EQUIVALENT", "INCONCLUSIVE", "INVALID"]
 
 Answer = Literal["crosses", "always", "never", "equal", "not monotone", "undecided"]

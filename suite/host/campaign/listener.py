@@ -82,9 +82,13 @@ def describe_block(campaign: Campaign, block: int, left_s: float) -> str:
 def describe_look(look: InterimLook, blocks: int, *, sequential: bool) -> str:
     """What a look saw, what follows of it, and to how many blocks the campaign is likely to come."""
     if sequential:
+        if not look.cells:
+            return "nothing is compared, so more blocks would answer nothing"
         then = "that is enough" if look.enough else "another block follows"
-        return f"a look: {look.precise} of {look.cells} answers hold; {then}"
+        return f"{look.precise} of {look.cells} answers hold; {then}"
     saw = f"{look.precise} of {look.cells} cells are precise enough"
+    if look.enough and look.precise == look.cells:
+        return saw
     if look.enough:
         return f"{saw}, and more blocks are not likely to make others so"
     rest = f", {len(look.resting)} rest from now on" if look.resting else ""

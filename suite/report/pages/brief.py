@@ -150,7 +150,7 @@ def compose_look(analysis: Analysis, most: int) -> Page:
         f"By block {count_blocks(analysis)} of at most {most}, after "
         f"{show_duration(math.fsum(spent.total_s for spent in analysis.spent.values()))}:"
     )
-    page.paragraph(" ".join(decide(analysis, settling=False)))
+    page.paragraph(Strong(" ".join(decide(analysis, settling=False))))
     won: list[str] = []
     open_ = {other: list[str]() for other in analysis.leading}
     sizes = {id_ for sweep in analysis.main_sweeps for id_ in sweep.cells}
@@ -247,7 +247,7 @@ def _describe_causes(analysis: Analysis) -> Iterator[str]:
         example, remedy = _describe_example(analysis, worst), _describe_remedy(analysis, worst)
         yield f"{what}: {count}; {example}; {remedy}."
     if open_:
-        yield f"not yet beyond doubt: in {len(open_)} of {show_things(len(losses), 'cell')}."
+        yield f"the main cause is not yet beyond doubt in {len(open_)} of {show_things(len(losses), 'cell')}."
 
 
 def _split_open(

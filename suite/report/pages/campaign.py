@@ -51,7 +51,7 @@ from suite.report.sections.verdict import write_crossovers
 from suite.report.sections.waterfalls import write_gaps, write_waterfalls
 from suite.report.text.page import Code, Page
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import end_sentence, show_level, show_share
+from suite.report.text.units import end_sentence, show_level, show_margin, show_share
 from suite.report.text.wording import UNKNOWN_FLOOR, name_banners, word
 
 
@@ -86,7 +86,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_environment(page, analysis)
     page.heading("How to reproduce it")
     write_repeating(page, analysis)
-    write_marks(page)
+    write_marks(page, analysis.share)
     page.appendix("report.html", TEXTS["about"]["besides"])
     write_other_causes(page, analysis)
     write_waterfalls(page, analysis)
@@ -145,7 +145,7 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
         tested=tested,
         level=show_level(WORK_LEVEL, analysis.share),
         other_level=show_level(OTHER_LEVEL, analysis.share),
-        margin=show_share(analysis.margin),
+        margin=show_margin(analysis.margin, analysis.share),
     )
     if analysis.share is not None:
         words += " " + TEXTS["about"]["sequential"].format(share=show_share(analysis.share))

@@ -92,7 +92,7 @@ def compose_receipt(
     write_digests(page, analysis.arms)
     page.heading("How to measure it again")
     _write_repeating(page, analysis, receipt, cell)
-    write_marks(page)
+    write_marks(page, analysis.share)
     return page
 
 

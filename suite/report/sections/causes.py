@@ -15,7 +15,13 @@ from suite.report.text.findings import Columns, format_number, show_evidence, wr
 from suite.report.text.names import name_cells
 from suite.report.text.page import Cell, Page, Row
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_relative, show_seconds, show_share, show_things
+from suite.report.text.units import (
+    show_margin,
+    show_relative,
+    show_seconds,
+    show_share,
+    show_things,
+)
 
 OTHERWISE = f" ({TEXTS['effects']['training']})"
 """What stands beside whatever another batch or precision gains."""
@@ -157,7 +163,7 @@ def write_advice(page: Page, analysis: Analysis) -> None:
     provisional = any(change.provisional for change in changes)
     page.paragraph(
         TEXTS["about"]["changes"].format(
-            margin=show_share(analysis.margin),
+            margin=show_margin(analysis.margin, analysis.share),
             provisionally=", provisionally, as the profile gives no verdicts" * provisional,
         )
     )

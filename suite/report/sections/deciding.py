@@ -19,7 +19,9 @@ from suite.report.text.units import (
     end_sentence,
     show_bytes,
     show_energy,
+    show_inner,
     show_level,
+    show_margin,
     show_p,
     show_ratio,
     show_share,
@@ -86,7 +88,8 @@ def _describe_rule(analysis: Analysis) -> str:
     return TEXTS["about"]["deciding"].format(
         cells=len(analysis.work),
         level=show_level(WORK_LEVEL, analysis.share),
-        margin=show_share(analysis.margin),
+        margin=show_margin(analysis.margin, analysis.share),
+        confidence=show_inner(analysis.share),
         equal=show_share(EQUIVALENCE),
     )
 

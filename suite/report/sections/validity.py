@@ -58,10 +58,12 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
             if status != "complete":
                 yield f"{arm}: block {block} is {status}."
     if rested := campaign.rested:
-        counts = join_words([f"{row.cells} from block {row.block} on" for row in rested])
+        first, *later = rested
+        counts = [f"{first.cells} rested from block {first.block} on"]
+        counts += [f"{row.cells} from block {row.block} on" for row in later]
         yield (
-            f"Of {show_things(len(analysis.cells), 'cell')}, these rested: {counts}; they were known "
-            "precisely enough, or not likely to become so."
+            f"Of {show_things(len(analysis.cells), 'cell')}, {join_words(counts)}: they were known precisely "
+            "enough, or more blocks were not likely to make them so."
         )
     yield (
         f"Arms and cells ran in an order drawn from the seed {campaign.seed}; warm-up "

@@ -320,6 +320,8 @@ def tell_comparison(analysis: Analysis, other: str) -> str:
 
 def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     """What would decide half of the cells that nothing is known of: blocks, and their time."""
+    if analysis.share is not None:  # what a later look may spend is not what this one could
+        return
     done, rested = count_blocks(analysis), analysis.campaign.rested
     verdicts = ((cell.verdicts[other], cell.comparisons[other].ratio) for cell in analysis.work)
     each = sorted(
@@ -349,12 +351,13 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
 
 
 def _measure_block(analysis: Analysis) -> float:
-    """The seconds of a block of all cells; the calibration took about as long as one."""
+    """The seconds of a block of all cells; a calibration of its own took about as long as one."""
     spent_s = math.fsum(spent.total_s for spent in analysis.spent.values())
     done, rested = count_blocks(analysis), 0
+    calibrated = any(details.calibrated for details in analysis.arms.values())
     for row, end in zip_longest(analysis.campaign.rested, analysis.campaign.rested[1:]):
         rested += row.cells * ((end.block if end else done + 1) - row.block)
-    return spent_s / (done + 1 - rested / max(1, len(analysis.cells)))
+    return spent_s / (done + calibrated - rested / max(1, len(analysis.cells)))
 
 
 def _tell_alone(analysis: Analysis) -> list[str]:

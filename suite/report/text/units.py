@@ -9,8 +9,11 @@ import math
 from collections.abc import Sequence
 
 from suite.analysis.result.numbers import (
+    INNER,
     LEVEL,
+    LEVELS_APART,
     OTHER_LEVEL,
+    SETTLED,
     WORK_LEVEL,
     Estimate,
     Ratio,
@@ -164,6 +167,18 @@ def show_p(p: float) -> str:
 def show_level(level: float, share: float | None) -> str:
     """A level, or what of it a look of a sequential campaign could spend."""
     return f"{level * (share or 1):.3g}"
+
+
+def show_inner(share: float | None) -> str:
+    """The confidence of the interval that has to lie within what is equivalent, at such a look."""
+    return f"{100 * (1 - (share or 1) * (1 - INNER)):.3g} %"
+
+
+def show_margin(margin: float, share: float | None) -> str:
+    """What a difference has to exceed; at such a look more in few blocks."""
+    if share is None or margin >= LEVELS_APART:
+        return show_share(margin)
+    return f"{show_share(LEVELS_APART)} ({show_share(margin)} from {SETTLED} blocks on)"
 
 
 def show_part(part: float, whole: float) -> str:

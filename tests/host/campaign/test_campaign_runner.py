@@ -14,11 +14,11 @@ from suite.cells.traits import SEQUENTIAL
 from suite.errors import EngineError, GpuError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
-from suite.host.campaign.listener import describe_start
+from suite.host.campaign.listener import describe_look, describe_start
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
 from suite.host.engine import LABEL, Job
-from suite.model import Campaign, Check, container_seconds
+from suite.model import Campaign, Check, InterimLook, container_seconds
 from suite.worker import scenarios
 from tests.fakes.engine import Life, Script, Worker, asked_arm, asked_cells, is_on_gpu, record
 from tests.host.campaign.flow import START
@@ -323,6 +323,24 @@ def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> N
     fixed = (of for name, of in plan.PROFILES.items() if name not in SEQUENTIAL)
     looking = {(one.blocks, one.most_blocks) for one in fixed}
     assert {pair for pair in looking if pair[1]} == {(5, 10), (10, 20)}
+
+
+@pytest.mark.parametrize(
+    ("precise", "cells", "sequential", "said"),
+    [
+        (8, 8, False, "8 of 8 cells are precise enough"),
+        (7, 8, False, "7 of 8 cells are precise enough, and more blocks are not likely to make"),
+        (8, 8, True, "8 of 8 answers hold; that is enough"),
+        (0, 0, True, "nothing is compared, so more blocks would answer nothing"),
+    ],
+)
+def test_a_last_look_says_why_it_is_the_last(
+    precise: int, cells: int, sequential: bool, said: str
+) -> None:
+    look = InterimLook(block=4, precise=precise, cells=cells, enough=True, resting=[])
+    words = describe_look(look, 4, sequential=sequential)
+    assert words.startswith(said)
+    assert ("make others so" in words) == (not sequential and precise < cells)
 
 
 HELD = (3, 5, False), (4, 5, False), (5, 5, True)

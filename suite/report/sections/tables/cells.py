@@ -18,7 +18,14 @@ from suite.report.sections.tables.families import Columns, write_columns, write_
 from suite.report.text.names import name_receipt, sort_cells
 from suite.report.text.page import NO_NUMBER, Cell, Code, Page, say_none
 from suite.report.text.texts import TEXTS
-from suite.report.text.units import show_rate, show_ratio, show_relative, show_seconds, show_things
+from suite.report.text.units import (
+    show_inner,
+    show_rate,
+    show_ratio,
+    show_relative,
+    show_seconds,
+    show_things,
+)
 from suite.report.text.wording import tell, word, word_invalid, word_missing, word_verdict
 
 
@@ -74,7 +81,15 @@ def _list_columns(
     for view in views:
         own = {cell.id: cell for cell in view.cells}
         yield from _list_comparisons(view, [own[cell.id] for cell in cells])
+    if analysis.campaign.rested:
+        yield "blocks", list(map(_show_blocks, cells))
     yield "receipt", [Cell(name_receipt(cell.id)) for cell in cells]
+
+
+def _show_blocks(cell: CellAnalysis) -> Cell:
+    """In how many blocks it has a value; by arm where these differ."""
+    counts = [result.estimate.n if result.estimate else 0 for result in cell.arms.values()]
+    return Cell(" / ".join(map(str, counts if len(set(counts)) > 1 else counts[:1])))
 
 
 def _list_comparisons(analysis: Analysis, cells: Sequence[CellAnalysis]) -> Columns:
@@ -164,12 +179,12 @@ def show_comparison(
     return Cell(words, (*tell(ratio.flags), *why), struck=bool(why))
 
 
-def write_marks(page: Page) -> None:
-    """The last section of every report: what the marks mean, and every footnote."""
+def write_marks(page: Page, share: float | None = None) -> None:
+    """The last section of every report: what the marks mean, and every footnote; ``share`` is the analysis's."""
     page.heading("Footnotes")
     page.paragraph(
         *(Code(NO_NUMBER), " no number; a mark in its row says why. "),
-        *(Code("~"), " equivalent: the 90 % CI of the ratio lies within ±5 %. "),
+        *(Code("~"), f" equivalent: the {show_inner(share)} CI of the ratio lies within ±5 %. "),
         *(Code("?"), " inconclusive: neither a difference nor equivalence is shown. "),
         *(Code("✗"), " invalid: the mark beside it says why; the number is struck through."),
     )
@@ -196,6 +211,8 @@ def show_verdict(verdict: Verdict | Flag) -> Cell:
 
 def _word_blocks(analysis: Analysis) -> str:
     counts = {arm: len(details.blocks) for arm, details in analysis.arms.items()}
+    fewer = ", fewer of cells that rested" if analysis.campaign.rested else ""
     if len(set(counts.values())) == 1:
-        return show_things(next(iter(counts.values())), "block")
-    return ", ".join(f"{arm}: {show_things(count, 'block')}" for arm, count in counts.items())
+        return show_things(next(iter(counts.values())), "block") + fewer
+    every = ", ".join(f"{arm}: {show_things(count, 'block')}" for arm, count in counts.items())
+    return every + fewer
