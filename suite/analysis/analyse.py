@@ -198,9 +198,9 @@ def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int
                 slow = result.estimate.value > SLOW_S
                 kind = arm, is_work, slow, cell.cell.one_shot
                 values.setdefault(kind, {})[name] = result.estimate
-            for flag in result.invalid:
-                if blocks := flag.where.get("blocks"):
-                    spoiled[name] = max(spoiled.get(name, 0), len(blocks))
+            disturbed = {b for flag in result.invalid for b in flag.where.get("blocks", ())}
+            if disturbed:
+                spoiled[name] = max(spoiled.get(name, 0), len(disturbed))
     families = [(chance, family) for (_, chance), family in ratios.items()]
     return assess(
         families, [*values.values()], spoiled=spoiled, block=block, fewest=fewest, most=most

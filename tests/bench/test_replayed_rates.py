@@ -23,7 +23,7 @@ def tally(kind: str, campaigns: int = CAMPAIGNS) -> Tally:
 
 @pytest.mark.parametrize("kind", ["null recorded", "null moods"])
 def test_where_nothing_differs_no_verdict_says_so(kind: str) -> None:
-    counted = tally(kind, 3 * CAMPAIGNS)
+    counted = tally(kind, 2 * CAMPAIGNS)
     for rule in RULES:
         assert is_at_most(counted[f"{rule}: false verdicts"], 0.05), rule
         # Neighbours' bursts make intervals wider than they have to be.

@@ -70,7 +70,7 @@ def assess(
 
     Each family of ``ratios`` stands with the chance of any false verdict in it.  ``spoiled`` are the cells
     that are INVALID since too large a share of their blocks was disturbed, with how many: they are wanted
-    in so many that the share is small again, if there can be so many.
+    in so many that the share is small again, or in ``fewest`` where ``most`` are too few for that.
 
     A ratio is precise where its 95 % CI is narrow, or lies within what is equivalent, or is clear; beyond the
     margin only with a verdict that names a winner, whichever.  The value of a cell without a ratio is where
@@ -94,9 +94,9 @@ def assess(
         for cell, value in widen_by_family(family).items():
             more = _count_more(value, most - block, _is_known)
             wanted.setdefault(cell, []).append(_place(block, more, fewest, fewest))
-    for cell, blocks in spoiled.items():
-        needed = math.ceil(blocks / MOST_SET_ASIDE)
-        wanted.setdefault(cell, []).append(needed if needed <= most else fewest)
+    for cell, disturbed in spoiled.items():
+        enough = math.ceil(disturbed / MOST_SET_ASIDE)
+        wanted[cell] = [fewest] if enough > most else [*wanted.get(cell, ()), enough]
     return Precision(
         precise=frozenset(cell for cell, blocks in wanted.items() if set(blocks) == {0}),
         wanted={cell: max(block, *blocks) for cell, blocks in wanted.items()},

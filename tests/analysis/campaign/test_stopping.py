@@ -125,10 +125,14 @@ def test_blocks_that_a_cell_lost_are_not_counted_twice() -> None:
     assert found.wanted == {"cell": 9}
 
 
-@pytest.mark.parametrize(("spoiled", "wanted"), [(1, 5), (2, 10), (3, 5)])
-def test_a_cell_of_which_too_many_blocks_were_disturbed_goes_on_if_that_helps(
-    spoiled: int, wanted: int
+@pytest.mark.parametrize(
+    ("middle", "spread", "spoiled", "wanted"),
+    [(1.0, 0.02, 1, 5), (1.0, 0.02, 2, 10), (1.0, 0.02, 3, 5), (0.1, 0.1, 1, 10), (0.1, 0.1, 3, 5)],
+)
+def test_a_cell_of_which_too_many_blocks_were_disturbed_goes_on_where_that_mends_it(
+    middle: float, spread: float, spoiled: int, wanted: int
 ) -> None:
-    seen = look({"a": (1.0, 0.02, 4), "b": (1.0, 0.02, 4)}, 4, spoiled={"a": spoiled})
+    """Of ten blocks two may be: after a third it is INVALID whatever follows, and however wide."""
+    seen = look({"a": (middle, spread, 4), "b": (1.0, 0.02, 4)}, 4, spoiled={"a": spoiled})
     assert seen.precise == {"b"}
     assert seen.wanted == {"a": wanted, "b": 4}
