@@ -19,6 +19,7 @@ from suite.analysis.campaign.validity import asks_for_repeat
 from suite.analysis.documents.read import load_campaign, load_plan
 from suite.analysis.documents.telemetry import join_document
 from suite.analysis.result.numbers import FEWEST
+from suite.analysis.result.why import Answer
 from suite.cells.traits import SEQUENTIAL, WITH_VERDICTS
 from suite.cli.engines import check_custom, open_engine, settle_custom, settle_gpu
 from suite.cli.fleet.end import leave_end
@@ -282,12 +283,15 @@ def conclude(store: Store) -> int:
 def _report_block(store: Store, say: Say) -> None:
     """After a block: the report of what there is by then, and, as long as more can come, in a few lines what
     holds of it already by the sequential rule."""
-    write_reports(store, pictures=False)
+    analysis = write_reports(store, pictures=False)[0].analysis
     drawn = load_plan(store.folder)
     most = drawn.most_blocks or drawn.blocks
     over = drawn.blocks if drawn.profile not in SEQUENTIAL else most
     if drawn.profile in WITH_VERDICTS and FEWEST <= len(drawn.prediction.corrected_s) < over:
-        page = compose_look(look_early(store.folder), most)
+        # A sequential profile's report is by that rule already.
+        if drawn.profile not in SEQUENTIAL or isinstance(analysis, Answer):
+            analysis = look_early(store.folder)
+        page = compose_look(analysis, most)
         for line in filter(None, render_lines(page, LOOK_LINES).splitlines()):
             say(line)
 
