@@ -132,7 +132,10 @@ def run_all(tables: int, effects: int, run: Callable[[Array], list[int]]) -> Out
         try_tables(host, mood, tables, effects=effects, run=run) for host, mood in NOISY.values()
     ]
     return Outcome(
-        **{name: [hit for one in every for hit in vars(one)[name]] for name in vars(every[0])}
+        **{
+            name: [hit for outcome in every for hit in vars(outcome)[name]]
+            for name in vars(every[0])
+        }
     )
 
 

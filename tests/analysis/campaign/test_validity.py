@@ -207,7 +207,7 @@ def test_evidence_of_others_stands_beside_the_number_or_against_it(
 
 
 def test_time_that_no_sample_explains_is_a_stall_between_samples_or_within_one() -> None:
-    steady = next(one for one in FIRST.cells if len(one.samples_s) > 10)
+    steady = next(cell for cell in FIRST.cells if len(cell.samples_s) > 10)
     assert find_labels(steady) == []
     spent = {**steady.spent_s, "measure": steady.spent_s["measure"] + 3.0}
     calls = steady.calls_per_sample or 1
@@ -233,7 +233,7 @@ def test_a_slow_cells_stall_is_seen_beside_its_first_call(
     samples: list[float], first_s: float, between_s: float, *, stalled: bool
 ) -> None:
     slow = replace(
-        next(one for one in FIRST.cells if len(one.samples_s) > 10),
+        next(cell for cell in FIRST.cells if len(cell.samples_s) > 10),
         warmup_status=FIRST_CALL,
         first_call_s=first_s,
         warmup_s=[],

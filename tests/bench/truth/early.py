@@ -50,7 +50,7 @@ def read_looks(campaign: Campaign, documents: list[Document], fit: int) -> Itera
     """A campaign as it is read at its looks, of which the budget lets so many blocks be measured."""
     for block in range(FEWEST, fit + 1):
         stopped = f"after block {block}" if block == fit < MOST else None
-        so_far = [one for one in documents if one.invocation.block <= block]
+        so_far = [document for document in documents if document.invocation.block <= block]
         yield load(replace(campaign, blocks=block, most_blocks=MOST, stopped=stopped), so_far)
 
 

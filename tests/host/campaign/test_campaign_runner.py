@@ -353,7 +353,7 @@ def test_the_budget_begins_a_block_of_few_cells_that_fits(stage: Stage) -> None:
 def test_the_method_was_tried_with_the_blocks_of_every_profile_that_looks() -> None:
     # A sequential profile pays for its looks, and is tried by what it says at them.
     fixed = (of for name, of in plan.PROFILES.items() if name not in SEQUENTIAL)
-    looking = {(one.blocks, one.most_blocks) for one in fixed}
+    looking = {(profile.blocks, profile.most_blocks) for profile in fixed}
     assert {pair for pair in looking if pair[1]} == {(5, 10), (10, 20)}
 
 

@@ -132,7 +132,7 @@ def training(losses: Sequence[float]) -> Trainer:
 @pytest.mark.parametrize("off", [0.0, 0.0009, -0.0009, 0.01, -0.01])
 def test_a_check_holds_the_last_loss_against_numpys(off: float) -> None:
     """Both arms can compute the same wrong thing, and then agree."""
-    first = [one[:32] for one in examples(A, A.examples)]
+    first = [array[:32] for array in examples(A, A.examples)]
     losses = falling_to(*first, off)
     if abs(off) < 1e-3:
         assert training(losses).check(0.5, *first).value == losses[-1]
@@ -145,7 +145,7 @@ def test_a_check_holds_the_last_loss_against_numpys(off: float) -> None:
 
 @pytest.mark.parametrize("off", [0.0, 0.0009, 0.01, -0.01, np.nan])
 def test_a_brief_check_holds_one_seeded_step_against_numpys(off: float) -> None:
-    first = [one[:32] for one in examples(A, A.examples)]
+    first = [array[:32] for array in examples(A, A.examples)]
     loss = LOSSES[name_training(A, *first, 1)]
     said = hear(WrongResult, partial(training([loss * (1 + off)]).check, brief=True), 0.5, *first)
     if abs(off) < 1e-3:
@@ -181,7 +181,7 @@ def test_a_last_loss_that_is_no_number_is_a_wrong_result(last: float) -> None:
 
 
 def test_what_is_done_to_the_inputs_before_the_first_layer_is_in_the_reference() -> None:
-    inputs, labels = (one[:512] for one in examples(A, 512))
+    inputs, labels = (array[:512] for array in examples(A, 512))
     rows = normalise_in_numpy(inputs)
     training(falling_to(rows, labels)).check(0.5, inputs, labels, rows=rows)
     # The inputs as they come have none, so that nothing would be judged.
