@@ -34,6 +34,8 @@ from suite.host.provision.images import (
 )
 from suite.model import Image
 
+_BLOCK_BYTES = 1 << 20
+
 
 def provide_image(
     daemon: Daemon, spec: ImageSpec, progress: Say, *, data_root: str | None, fresh: bool = False
@@ -159,8 +161,10 @@ def make_base(daemon: Daemon, name: str, progress: Say) -> str:
         make_files(name, progress) as archive,
         daemon.errors("importing the stand-in base", SILENT_S),
     ):
+        # As blocks: of a file, whose length it knows, the SDK would send two contradicting headers.
+        blocks = iter(lambda: archive.read(_BLOCK_BYTES), b"")
         daemon.api.import_image_from_stream(
-            archive, repository=repository, tag=tag or "latest", changes=changes
+            blocks, repository=repository, tag=tag or "latest", changes=changes
         )
         image = str(daemon.api.inspect_image(name)["Id"])
     progress(f"base {name}: ready; BASE_IMAGE={name} takes it")
