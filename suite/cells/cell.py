@@ -202,6 +202,12 @@ class Cell:
         return f"{self.scenario}.{self.case}"
 
     @property
+    def sweep_key(self) -> str:
+        """What all sizes of its sweep have in common; of a cell without one its own id."""
+        fixed = {axis: value for axis, value in self.params.items() if axis != self.sweep}
+        return cell_id(self.scenario, self.case, fixed)
+
+    @property
     def kind(self) -> str:
         """The kind of its work, whatever it is done to."""
         return self.work_key.partition("/")[0]

@@ -90,10 +90,7 @@ class CampaignRunner:
         for arm in plan.order_arms(self.campaign, 0):
             self._calibrate(arm, 0)
         if self.campaign.calibrated_by is None:
-            self.hooks.check_calibration()
-            if not any(block for _, block in self.documents):
-                self._look(0, anew=False)
-            self._predict()
+            self._conclude_calibration()
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
             missing = self._missing([block])
@@ -101,7 +98,7 @@ class CampaignRunner:
             if missing:
                 self._learn(block)
                 if block == self.campaign.calibration:
-                    self.hooks.check_calibration()
+                    self._conclude_calibration()
             self._look(block, anew=not self.fresh)
             if missing:
                 self._correct(block)
@@ -110,6 +107,13 @@ class CampaignRunner:
             if due and self._measure_again():
                 self._look(block, anew=True)
             block += 1
+
+    def _conclude_calibration(self) -> None:
+        """Once every arm is calibrated: whether to go on, and for how long."""
+        self.hooks.check_calibration()
+        if all(block <= self.campaign.calibration for _, block in self.documents):
+            self._look(0, anew=False)
+        self._predict()
 
     def _calibrate(self, arm: str, block: int) -> None:
         """Finds K and what an invocation takes; an arm that is not available is left out."""
@@ -153,7 +157,8 @@ class CampaignRunner:
         """The turns of a block that have not been run."""
         self.fresh = self.fresh and not self._missing([block])
         for arm in plan.order_arms(self.campaign, block):
-            if arm in self.arms and block == self.campaign.calibration:
+            calibrates = block == self.campaign.calibration and plan.calibrates(self.campaign, arm)
+            if arm in self.arms and calibrates:
                 self._calibrate(arm, block)
             elif arm in self.arms:
                 self._invoke(arm, block)
@@ -259,7 +264,8 @@ class CampaignRunner:
         if prediction.calibrated_s is None:
             whole_s = self.budget.spent_s + left
             self.write_plan(prediction=replace(prediction, calibrated_s=whole_s))
-        self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
+        if not self.campaign.calibration:
+            self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
 
     def _learn(self, block: int) -> None:
         """After a block: what its cells really took stands for those to come."""

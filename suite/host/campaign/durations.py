@@ -33,11 +33,11 @@ CELL_DEADLINE_FLOOR_S = 120.0
 CELL_DEADLINE_BUDGETS = 4.0
 """A cell that takes longer than so many of its budgets, and longer than the floor, hangs."""
 
-START_GUESS_S = 4.0
-CELL_GUESS_S = 0.9
+START_GUESS_S = 3.0
+CELL_GUESS_S = 0.75
 """What a container's start, and a cell beside its warm-up and samples, are thought to take before
-anything ran; the latter is a mean over cells of which a few take most.  Measured on two cores (standard:
-0.9 times what it took); the calibration soon knows better."""
+anything ran; the latter is a mean over cells of which a few take most.  On two cores of an EPYC a block of
+standard took 2.4 and 0.6 s of them, on older ones nearly twice that; the first block soon knows better."""
 
 
 def cell_deadline_s(campaign: Campaign, cell: Cell) -> float:

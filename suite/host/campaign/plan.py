@@ -37,7 +37,8 @@ class Profile:
 
     A cell is in so many ``blocks``, less where it is precise before, and more, up to ``most_blocks``, where
     these are likely to decide it; None: in exactly so many.  ``limit_s`` is the budget where nobody gives
-    one; it forbids none of the profile's own blocks.
+    one; it forbids none of the profile's own blocks.  ``calibrates``: a calibration comes before the blocks,
+    where no earlier campaign made it; else the first block is one, and counts as well.
     """
 
     blocks: int
@@ -46,14 +47,23 @@ class Profile:
     measure_s: float
     budget_s: float
     limit_s: float | None = None
+    calibrates: bool = True
 
 
 PROFILES: Mapping[ProfileName, Profile] = {
     "smoke": Profile(blocks=1, most_blocks=None, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
     "verdict": Profile(
-        blocks=3, most_blocks=10, warmup_s=0.1, measure_s=0.2, budget_s=4.0, limit_s=120.0
+        blocks=3,
+        most_blocks=10,
+        warmup_s=0.1,
+        measure_s=0.2,
+        budget_s=4.0,
+        limit_s=120.0,
+        calibrates=False,
     ),
-    "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.3, measure_s=0.7, budget_s=15.0),
+    "standard": Profile(
+        blocks=5, most_blocks=10, warmup_s=0.2, measure_s=0.5, budget_s=15.0, calibrates=False
+    ),
     "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
 }
 
@@ -283,34 +293,55 @@ def rest_s(campaign: Campaign) -> float:
 def order_arms(campaign: Campaign, block: int) -> list[str]:
     """The arms of a block, controls among them, in their random order from the campaign's seed.
 
-    Block 0: those that are calibrated.
+    Block 0: those that are calibrated.  A first block that calibrates begins with these, since the others
+    take over what they find.
     """
     if block == 0 and campaign.calibrated_by is not None:
         return []
     if block == 0:
-        return [arm for arm in campaign.arms if campaign.calibrating_arm(arm) == arm]
+        return [arm for arm in campaign.arms if calibrates(campaign, arm)]
     arms = [*campaign.arms, *control_arms(campaign)]
     repeat = campaign.first_counted(block)
     again = f"/{repeat}" if repeat else ""
     random.Random(f"{campaign.seed}/{block}{again}").shuffle(arms)
+    if block == campaign.calibration:
+        arms.sort(key=lambda arm: not calibrates(campaign, arm))
     return arms
+
+
+def calibrates(campaign: Campaign, arm: str) -> bool:
+    """Whether the arm has a calibration of its own, rather than another's."""
+    return arm in campaign.arms and campaign.calibrating_arm(arm) == arm
 
 
 def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> list[Cell]:
     """The cells of an invocation in their order.
 
-    The calibration (block 0) begins with those that are kept going, once, while the machine is cold, and
-    keeps the plan's, in which each sweep climbs; else it is random, from the campaign's seed.  The runs of a
-    script have theirs from the plan.
+    A calibration of its own (block 0) begins with those that are kept going, once, while the machine is
+    cold, and keeps the plan's; else it is random, from the campaign's seed, but that in a first block that
+    calibrates each sweep climbs, so that sizes are refused that would take too long.  The runs of a script
+    have theirs from the plan.
     """
     if isinstance(campaign, Inquiry):
         return campaign.runs_of(arm, block)
     cells = awake_cells(campaign, arm, block)
     if block > 0:
         random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)
-    elif repeat == 0:
+        return _climb(cells) if block == campaign.calibration else cells
+    if repeat == 0:
         return [*sustained_of(campaign, arm), *cells]
     return cells
+
+
+def _climb(cells: Sequence[Cell]) -> list[Cell]:
+    """These cells with the sizes of each sweep in ascending order, in the places that the sweep has."""
+    sweeps: dict[str, list[Cell]] = {}
+    for cell in cells:
+        sweeps.setdefault(cell.sweep_key, []).append(cell)
+    ascending = {
+        key: iter(sorted(sizes, key=lambda cell: cell.work.amount)) for key, sizes in sweeps.items()
+    }
+    return [next(ascending[cell.sweep_key]) for cell in cells]
 
 
 def arguments(

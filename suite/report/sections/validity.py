@@ -45,10 +45,10 @@ def _describe_blocks(analysis: Analysis) -> Iterable[str]:
     campaign = analysis.campaign
     for arm, details in analysis.arms.items():
         blocks = sorted(details.blocks)
-        calibration = "its calibration is kept and not counted"
+        calibration = "; its calibration is kept and not counted" if details.calibrated else ""
         yield (
-            f"{arm}: {name_blocks(blocks) if blocks else 'no block'} of {campaign.blocks} planned; "
-            f"{calibration if details.calibrated else 'no calibration'}."
+            f"{arm}: {name_blocks(blocks) if blocks else 'no block'} of {campaign.blocks} planned"
+            f"{calibration}."
         )
         for flag in (flag for flag in analysis.excluded if flag.where["arm"] == arm):
             which = f"invocation {flag.where['repeat']} of block {flag.where['block']}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import resource
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class Counters:
     ``busy_s`` and ``steal_s`` are of the CPUs that this process may use, ``own_s`` is this process's
     own CPU time, ``pressure_s`` the time in which some task of the machine waited for a CPU.
     ``throttled_s`` is by control group for how long its quota has held it back, summed over CPUs.
+    ``page_faults`` are this process's that needed no disk.
     ``thermal_events`` counts how often these CPUs, or their package, slowed down for heat;
     ``clock_mhz`` is their mean clock, and ``wall_s`` when that was, of ``time.monotonic``.
     """
@@ -36,6 +38,7 @@ class Counters:
     busy_s: float | None
     steal_s: float | None
     own_s: float
+    page_faults: int
     throttled_s: Mapping[str, float]
     pressure_s: float | None
     thermal_events: float | None
@@ -53,6 +56,7 @@ def read(root: Path = Path("/")) -> Counters:
         busy_s=busy_s,
         steal_s=steal_s,
         own_s=used.user + used.system,
+        page_faults=resource.getrusage(resource.RUSAGE_SELF).ru_minflt,
         throttled_s=groups.read_throttled(groups.list_groups("cpu", root)),
         pressure_s=_pressure_s(root),
         thermal_events=_thermal_events(root, cpus),
@@ -68,7 +72,8 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
         ``throttled_share``: seconds for which a CPU quota held back the worst of the control groups,
         summed over CPUs, so that it can be over 1; ``steal_share``: of the usable CPUs' time, taken by
         the hypervisor; ``foreign_cpus``: usable CPUs kept busy by others;
-        ``own_cpus``: CPUs kept busy by this process; ``pressure_share``: of the time, some task of
+        ``own_cpus``: CPUs kept busy by this process; ``page_faults``: its that needed no disk, a second;
+        ``pressure_share``: of the time, some task of
         the machine waited for a CPU (this process's own threads count in it); ``thermal_events``: how
         often the usable CPUs slowed down for heat; ``clock_mhz``: their mean clock at the end, before
         they idle; ``from_s`` and ``to_s``: when it was, in seconds since 1970 (UTC).  None: unknown.
@@ -82,6 +87,7 @@ def compare(before: Counters, after: Counters) -> dict[str, float | None]:
         "steal_share": None if steal is None else steal / after.cpus,
         "foreign_cpus": None if busy is None else max(0.0, busy - own),
         "own_cpus": own,
+        "page_faults": (after.page_faults - before.page_faults) / wall,
         "pressure_share": _rise(before.pressure_s, after.pressure_s, wall),
         "thermal_events": _rise(before.thermal_events, after.thermal_events),
         "clock_mhz": after.clock_mhz,

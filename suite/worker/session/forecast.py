@@ -26,11 +26,11 @@ class Forecast:
         """Notes seconds per call, and of the check, of a size."""
         if cell.sweep is not None:
             smaller = [size for size in self.before(cell) if size[0] < cell.work.amount]
-            self.sizes[_sweep_key(cell)] = [*smaller, (cell.work.amount, call_s, check_s)]
+            self.sizes[cell.sweep_key] = [*smaller, (cell.work.amount, call_s, check_s)]
 
     def before(self, cell: Cell) -> list[Size]:
         """The sizes of the cell's sweep that were noted so far, ascending."""
-        return [] if cell.sweep is None else self.sizes.get(_sweep_key(cell), [])
+        return [] if cell.sweep is None else self.sizes.get(cell.sweep_key, [])
 
     def predict(self, cell: Cell) -> tuple[float, float] | None:
         """Seconds per call, and of the check, from the one or two sizes before; None: unknown.
@@ -61,8 +61,3 @@ def _extend(sizes: list[Size], step: float) -> tuple[float, float]:
         call_s + step * (call_s - min(call_s for _, call_s, _ in sizes)),
         check_s + step * (check_s - min(check_s for _, _, check_s in sizes)),
     )
-
-
-def _sweep_key(cell: Cell) -> str:
-    others = [f"{axis}={value}" for axis, value in cell.params.items() if axis != cell.sweep]
-    return "/".join([cell.name, *others])

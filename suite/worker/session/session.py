@@ -23,6 +23,7 @@ from suite.worker.loop.disturbed import MOST
 from suite.worker.loop.measure import Loop, Sample, Timing
 from suite.worker.proof.placement import Placement, prove, watch
 from suite.worker.scenario.scenario import Inapplicable, Nodes, Prepared
+from suite.worker.session import allocator
 from suite.worker.session.cell import Request, book, explain, record_once, unbook
 from suite.worker.session.forecast import Forecast
 
@@ -299,6 +300,7 @@ class Runner:
 
         tf.keras.backend.clear_session()
         _collect()
+        allocator.hold_still()
         if self.device == "/GPU:0":
             tf.config.experimental.reset_memory_stats("GPU:0")
 
