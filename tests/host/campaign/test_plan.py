@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
-from suite.model import Excluded
+from suite.model import Campaign, Excluded
 from suite.worker import scenarios
 from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
 
@@ -221,3 +222,23 @@ def test_cells_of_a_number_of_cpus_share_a_process_in_their_own_order() -> None:
         remaining = [cell for cell in remaining if cell not in groups[-1]]
     assert groups[0] == usual
     assert sorted({cell.cpus for cell in group} for group in groups[1:]) == [{1}, {2}]
+
+
+def test_a_first_block_that_calibrates_has_a_random_order_in_which_each_sweep_climbs() -> None:
+    cells = [cell for cell in CELLS if cell.sweep is not None and not cell.scripted][:30]
+    campaign = replace(MADE, cells=cells)
+    first = replace(campaign, calibrated_by=campaign.id)
+
+    def order(drawn: Campaign, block: int) -> list[Cell]:
+        return plan.order_cells(drawn, "cpu", block)
+
+    climbed = order(first, 1)
+    assert sorted(cell.id for cell in climbed) == sorted(cell.id for cell in cells)
+    for key in {cell.sweep_key for cell in cells}:
+        sizes = [cell.work.amount for cell in climbed if cell.sweep_key == key]
+        assert sizes == sorted(sizes)
+    # Else it is that of any block, in which a sweep goes up and down.
+    keys = [[cell.sweep_key for cell in order(drawn, 1)] for drawn in (first, campaign)]
+    assert keys[0] == keys[1]
+    assert order(first, 2) == order(campaign, 2) != climbed
+    assert [cell.work.amount for cell in order(campaign, 1)] != [c.work.amount for c in climbed]
