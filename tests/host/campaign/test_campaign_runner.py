@@ -11,7 +11,7 @@ import pytest
 from suite import codec
 from suite.analysis.documents.rules import judge_whole
 from suite.cells.traits import SEQUENTIAL
-from suite.errors import EngineError, GpuError
+from suite.errors import EngineError, GpuError, UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Arms
 from suite.host.campaign.listener import describe_look, describe_start
@@ -310,6 +310,20 @@ def test_a_campaign_with_resting_cells_goes_on_where_it_stopped(stage: Stage) ->
     assert (ended.blocks, [look.block for look in ended.looks]) == (5, [3, 4, 5])
     stage.go_on()
     assert stage.turns == []
+
+
+def test_who_goes_on_may_name_fewer_blocks_than_were_foreseen_but_none_that_were_begun(
+    stage: Stage,
+) -> None:
+    stage.wanted = {"made.a": [9]}
+    kill = stage.worker.meets("made.a", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        stage.run(*[stage.worker] * 3, kill, profile="standard")
+    assert stage.load().campaign.blocks == 9
+    with pytest.raises(UsageError, match="has 4 blocks begun; BLOCKS=3 is fewer"):
+        stage.go_on(blocks=3)
+    assert stage.go_on(blocks=5).blocks == 5
+    assert stage.documents() == [f"cpu-{block:02d}" for block in range(1, 6)]
 
 
 def test_who_names_more_blocks_keeps_what_was_begun(stage: Stage) -> None:
