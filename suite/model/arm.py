@@ -41,6 +41,11 @@ def on_device(arm: Arm, device: str, uuid: str | None) -> Arm:
     return replace(arm, name=f"{arm.name}:{device}", device=device, uuid=uuid)
 
 
+def family_of(name: str) -> str:
+    """What the name of a version's arm begins with: ``cpu`` of ``cpu@2.20``, and of ``cpu``."""
+    return name.partition("@")[0]
+
+
 def name_kind(arm: Arm) -> str:
     """What the arm is called whichever GPU it has: ``cuda`` of ``cuda:1``."""
     return arm.name.partition(":")[0]
