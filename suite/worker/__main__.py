@@ -198,6 +198,7 @@ def _run_script(channel: Channel, requests: Sequence[Request], *, gpu: bool) -> 
 
 def _run_why(channel: Channel, options: argparse.Namespace) -> int:
     """Makes runs of a person's script, each in a process of its own."""
+    from suite.worker.session.preflight import Unfit
     from suite.worker.why.run import Place, Task
     from suite.worker.why.server import serve
 
@@ -211,7 +212,7 @@ def _run_why(channel: Channel, options: argparse.Namespace) -> int:
     )
     try:
         serve(channel.send, place, tasks, _look_before(gpu=options.gpu))
-    except Refused as error:
+    except (Refused, Unfit) as error:
         return _tell_unable(channel, error)
     channel.send("bye")
     return 0
@@ -224,7 +225,7 @@ def _tell_unable(channel: Channel, error: Exception) -> int:
     if isinstance(error, Refused):
         channel.send("refused", reason=str(error))
         return EXIT_REFUSED
-    lack = preflight.explain(error)
+    lack = str(error) if isinstance(error, preflight.Unfit) else preflight.explain(error)
     if lack is None:
         raise error
     channel.send("unfit", reason=lack)

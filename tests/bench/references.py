@@ -15,6 +15,7 @@ import numpy as np
 
 from suite.cells.cell import Cell
 from suite.worker import scenarios
+from suite.worker.scenarios.mlp import loop
 from suite.worker.scenarios.mlp import train as mlp
 from suite.worker.scenarios.mlp.networks import NETWORKS, A, B, C, Network, weights
 from suite.worker.scenarios.mlp.networks import examples as draw_examples
@@ -31,13 +32,16 @@ BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 """Adam's constants as Keras has them."""
 
 
-def train(network: Network, inputs: Any, labels: Any, steps: int) -> list[float]:
-    """The loss before each of so many steps of Adam on one batch, in float64.
+def train(
+    network: Network, inputs: Any, labels: Any, steps: int, begin: list[Any] | None = None
+) -> list[float]:
+    """The loss before each of so many steps of Adam on one batch, in float64, from the seeded weights or from
+    others.
 
     Forward, backward by hand, and Adam as in Kingma & Ba 2015, algorithm 1, in the form that Keras has
     (the bias corrections folded into the rate, section 2).
     """
-    parameters = [array.astype(np.float64) for array in weights(network)]
+    parameters = [array.astype(np.float64) for array in begin or weights(network)]
     means = [np.zeros_like(array) for array in parameters]
     squares = [np.zeros_like(array) for array in parameters]
     rows, answers = np.asarray(inputs, np.float64), np.asarray(labels)
@@ -145,7 +149,7 @@ def find_run(cell: Cell) -> Run | None:
             source = triple.make_pipeline(str(params["pipeline"]), batch)
         inputs, labels = source.expected(batch).astype(np.float32), source.examples[1]
     elif case in {"mlp.loop", "asked.fit"}:
-        batch, steps = A.examples, 1
+        steps = loop.SEEDED_STEPS + 1
         inputs, labels = examples(A, A.examples)
     else:
         return None

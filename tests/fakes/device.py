@@ -86,7 +86,7 @@ def install(monkeypatch: pytest.MonkeyPatch, **names: Any) -> ModuleType:
     return module
 
 
-@dataclass
+@dataclass(eq=False)
 class Scopes:
     """``tf.device``, and which one is named now."""
 

@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
-UNFIT = "its TensorFlow is older than 2.16"
+UNFIT = "its TensorFlow is older than 2.15"
 
 
 def script(path: Path, text: str) -> Path:

@@ -432,7 +432,7 @@ CUSTOM = "cuda"
 
 WAYS_OUT = (
     f"name another image, such as CUDA_IMAGE={VENDOR_IMAGE} (what it takes: Python 3.11 or newer with "
-    "TensorFlow 2.16 or newer, built with CUDA, all of it readable by any user); or leave CUDA_IMAGE "
+    "TensorFlow 2.15 or newer, built with CUDA, all of it readable by any user); or leave CUDA_IMAGE "
     "out for the locked TensorFlow"
 )
 

@@ -118,11 +118,12 @@ def tensorflow_facts() -> dict[str, Scalar]:
         "tensorflow.version": tf.version.VERSION,
         "tensorflow.git": tf.version.GIT_VERSION,
         "tensorflow.compiler": tf.version.COMPILER_VERSION,
-        "keras.version": tf.keras.__version__,
+        "keras.version": keras_version(),
         "numpy.version": np.__version__,
         "tensorflow.threads_intra": tf.config.threading.get_intra_op_parallelism_threads(),
         "tensorflow.threads_inter": tf.config.threading.get_inter_op_parallelism_threads(),
         **switches(),
+        "tensorflow.onednn": has_onednn(),
         "tensorflow.xla_jit": str(tf.config.optimizer.get_jit() or "off"),
         "tensorflow.devices": ", ".join(
             device.name.rsplit("device:", 1)[-1] for device in tf.config.list_logical_devices()
@@ -141,6 +142,25 @@ def tensorflow_facts() -> dict[str, Scalar]:
         facts.update(device_identity())
         facts.update(simulation_facts())
     return facts
+
+
+def has_onednn() -> bool | None:
+    """Whether TensorFlow computes by oneDNN here, as its environment has it; None: it does not say."""
+    try:
+        from tensorflow.python.util import _pywrap_util_port as port
+
+        return bool(port.IsMklEnabled())
+    except (ImportError, AttributeError):
+        return None
+
+
+def keras_version() -> str:
+    """The version of the Keras that is ``tf.keras``: of the package that its models come from.  Keras 2 shows
+    none there."""
+    import tensorflow as tf
+
+    package = tf.keras.Model.__module__.partition(".")[0]
+    return str(sys.modules[package].__version__)
 
 
 def switches() -> dict[str, Scalar]:

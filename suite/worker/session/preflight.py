@@ -13,10 +13,9 @@ import sys
 OLDEST_PYTHON = (3, 11)
 """What the worker's own source needs, and Keras."""
 
-OLDEST_TENSORFLOW = (2, 16)
-"""The first with Keras 3, whose arithmetic and defaults the networks' cells are written for."""
-
-OLDEST_KERAS = 3
+OLDEST_TENSORFLOW = (2, 15)
+"""The last with Keras 2, the first that was tried: it trains the networks to the same losses as Keras 3
+(docs/decisions/0068)."""
 
 
 class Unfit(Exception):
@@ -54,9 +53,11 @@ def check_tensorflow(*, gpu: bool) -> str:
         # A TensorFlow that is there and can't be loaded raises whatever its libraries do.
         raise Unfit(f"its {software} can't import tensorflow and numpy: {_tell(error)}") from error
     try:
+        from suite.worker.proof.facts import keras_version
+
         build = tf.sysconfig.get_build_info()
         version = str(tf.version.VERSION)
-        keras = str(tf.keras.__version__)
+        keras = keras_version()
     except Exception as error:
         said = "has a tensorflow that says nothing of itself"
         raise Unfit(f"its {software} {said}: {_tell(error)}") from error
@@ -67,8 +68,6 @@ def check_tensorflow(*, gpu: bool) -> str:
         raise Unfit(f"its TensorFlow is built for the CPU only (is_cuda_build: False): {software}")
     if _numbers(version) < OLDEST_TENSORFLOW:
         raise Unfit("its TensorFlow is older than {}.{}: {}".format(*OLDEST_TENSORFLOW, software))
-    if _numbers(keras) < (OLDEST_KERAS,):
-        raise Unfit(f"tf.keras is older than Keras {OLDEST_KERAS}: {software}")
     return software
 
 

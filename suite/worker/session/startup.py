@@ -32,8 +32,9 @@ def start(imported_s: float = 0.0, *, gpu: bool) -> tuple[dict[str, float], str]
     Raises:
         Refused: the arm needs a GPU and TensorFlow sees none.
     """
-    # Said before the import, because TensorFlow reads it then; the default differs by platform.
-    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "1"
+    # Said before the import, because TensorFlow reads it then; its default differs by platform.  An arm that
+    # is to be without has it in its environment.
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
     stages: dict[str, float] = {}
     tf = _timed(stages, "import", _import)
     stages["import"] += imported_s

@@ -62,20 +62,32 @@ NAMES: Mapping[str, str] = {
 """By the suite's name: the module, and the attribute in it."""
 
 
+def is_known(name: str) -> bool:
+    """Whether this TensorFlow has a name."""
+    return _find(name) is not None
+
+
 def patch(name: str, make: Callable[[Any], Any]) -> bool:
     """Puts ``make(original)`` in the place of a name; again: around what is there by then.
 
     Returns:
         whether this TensorFlow has it.
     """
-    place, attribute = re.findall(r"(.+:.*?)\.?(\w+)$", NAMES[name])[0]
-    try:
-        owner = pkgutil.resolve_name(place)
-        raw = vars(owner).get(attribute) or getattr(owner, attribute)
-    except (ImportError, AttributeError):
+    if (found := _find(name)) is None:
         return False
+    owner, attribute, raw = found
     is_bound = isinstance(raw, staticmethod | classmethod)
     original = raw.__func__ if is_bound else raw
     replacement = functools.wraps(original)(make(original))
     setattr(owner, attribute, type(raw)(replacement) if is_bound else replacement)
     return True
+
+
+def _find(name: str) -> tuple[Any, str, Any] | None:
+    """What holds a name, the attribute in it, and what it is there."""
+    place, attribute = re.findall(r"(.+:.*?)\.?(\w+)$", NAMES[name])[0]
+    try:
+        owner = pkgutil.resolve_name(place)
+        return owner, attribute, vars(owner).get(attribute) or getattr(owner, attribute)
+    except (ImportError, AttributeError):
+        return None

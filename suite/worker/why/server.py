@@ -29,7 +29,8 @@ from suite.model import CellResult, Check, Scalar
 from suite.model.why import SCENARIO, RunNotes
 from suite.worker.proof import facts
 from suite.worker.session import startup
-from suite.worker.why import failure, same
+from suite.worker.session.preflight import Unfit
+from suite.worker.why import failure, names, same
 from suite.worker.why.run import Place, ScriptRun, Task
 
 Send = Callable[..., None]
@@ -59,6 +60,7 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
 
     Raises:
         Refused: this container can't be the arm.
+        Unfit: its Keras has not what runs are watched and changed through.
     """
     # What a script leaves running becomes this process's own, and is ended with its run.
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
@@ -68,6 +70,11 @@ def serve(send: Send, place: Place, tasks: Sequence[Task], looked: Mapping[str, 
     import tensorflow as tf
 
     _ = tf.keras.Model
+    if not names.is_known("fit"):
+        raise Unfit(
+            f"scripts are asked about in Keras 3, and this is Keras {facts.keras_version()}, whose training "
+            "is otherwise inside"
+        )
     told = {**looked, **_ask_facts(place)}
     send("facts", facts=told, seconds=(time.perf_counter_ns() - began) / 1e9)
     for task in tasks:

@@ -12,8 +12,13 @@ import pytest
 
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp import loop
-from suite.worker.scenarios.mlp.networks import B, weights
-from suite.worker.scenarios.mlp.training import demand_reference
+from suite.worker.scenarios.mlp.networks import A, B, examples, weights
+from suite.worker.scenarios.mlp.training import (
+    CHECK_TOLERANCE,
+    LOSSES,
+    demand_reference,
+    name_training,
+)
 from suite.worker.scenarios.scripts import clones, fit, products
 from tests.fakes.device import Scopes, install
 from tests.worker.scenarios.test_asked_steps import Pipeline
@@ -130,32 +135,35 @@ def test_a_clone_that_is_none_is_caught(
     assert prepared.tensors(made) == [one.value for one in made.weights]
 
 
-@dataclass
+@dataclass(eq=False)
 class Model(Scopes):
     """A stand-in for network A and for Keras: counts epochs, and learns a little in each."""
 
     steps: int = 20
     epochs: int = 0
     made: int = 0
+    begins: float = 0.7
     learns: float = 0.1
     fits: list[str | None] = field(default_factory=list)
     compiled: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.optimizer = SimpleNamespace(iterations=SimpleNamespace(numpy=lambda: self.made))
+        iterations = SimpleNamespace(numpy=lambda: self.made)
+        self.optimizer = SimpleNamespace(iterations=iterations, variables=[])
 
     def compile(self, **words: Any) -> None:
         self.compiled = words
 
-    def fit(self, dataset: Any, *, epochs: int, verbose: int) -> Any:
+    def fit(self, dataset: Any, *, verbose: int, epochs: int = 1, shuffle: bool = True) -> Any:
         assert (epochs, verbose) == (1, 0)
+        assert shuffle or dataset.done == ["batch", "repeat"]
         self.fits.append(self.scopes[-1])
         self.epochs += 1
         self.made += self.steps
-        return SimpleNamespace(history={"loss": [0.7 - self.learns * self.epochs]})
+        return SimpleNamespace(history={"loss": [self.begins - self.learns * self.epochs]})
 
     def evaluate(self, *_: Any, **__: Any) -> float:
-        return 0.7 - self.learns * self.epochs
+        return self.begins - self.learns * self.epochs
 
     def set_weights(self, _: Any) -> None:
         self.epochs = 0
@@ -169,7 +177,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Model:
         monkeypatch,
         device=made.device,
         data=SimpleNamespace(Dataset=pipeline, AUTOTUNE=-1),
-        keras=SimpleNamespace(optimizers=SimpleNamespace(Adam=lambda rate: rate)),
+        keras=SimpleNamespace(optimizers=SimpleNamespace(Adam=lambda rate, **_: rate)),
     )
     monkeypatch.setattr(fit, "build", lambda *_: made)
     monkeypatch.setattr(fit, "loss_of", lambda _: "a loss")
@@ -198,17 +206,38 @@ def test_the_epochs_before_the_one_that_is_timed_are_a_run_up(
     # The CPU is named in every epoch, and only there.
     assert model.fits == [scope] * model.epochs
     assert model.compiled["jit_compile"] is False
-    assert prepared.check(last).value == 0.7
+    # The check's own fit comes after one epoch's worth of what this model learns.
+    assert prepared.check(last).value == pytest.approx(0.6)
+    assert model.fits[-1] == scope
 
 
-def test_the_loss_of_the_seeded_weights_is_held_against_numpys(
-    model: Model, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("off", [0.0, 0.0009, -0.01])
+def test_what_fit_trains_is_held_against_numpys(
+    model: Model, monkeypatch: pytest.MonkeyPatch, off: float
 ) -> None:
-    """Before any step, on all examples: what this made-up model gives is not it."""
+    """By seeded steps on the first batch; Keras's own defaults show in them."""
     monkeypatch.setattr(loop, "demand_reference", demand_reference)
+    first = [array[:512] for array in examples(A, A.examples)]
+    before, after = (LOSSES[name_training(A, *first, steps)] for steps in (1, 33))
+    # By this model's reckoning all of them are one epoch.
+    model.begins, model.learns = before, before - after * (1 + off)
     prepared = prepare_fit("steady")
     said = hear(WrongResult, prepared.check, prepared.step())
-    assert "loss is 0.7 where NumPy's reference is 0.727073 (step 1; 0.001 of it" in said
+    assert ("(step 33; 0.001 of it is allowed)" in said) == (abs(off) > CHECK_TOLERANCE)
+    assert ("32 seeded steps is NumPy's" in said) == (abs(off) < CHECK_TOLERANCE)
+
+
+def test_a_script_whose_keras_trains_otherwise_is_told(
+    model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "demand_reference", demand_reference)
+    losses = {"/CPU:0": [0.7, 0.6, 0.5]}
+    run = {"/CPU:0": [3.0, 2.0, 1.0]}, losses, model, "a dataset"
+    printed = fit._bear_out(run, "/CPU:0", epoch=2)
+    assert printed.seconds == 2.0
+    assert "where NumPy's reference is" in hear(WrongResult, printed.check)
+    losses["/CPU:0"].pop()
+    assert "2 epochs were made, not 3" in hear(WrongResult, printed.check)
 
 
 def test_a_brief_check_counts_steps_and_looks_at_losses_alone(model: Model) -> None:

@@ -29,7 +29,10 @@ def install(
     module.version = SimpleNamespace(
         VERSION=version, GIT_VERSION="unknown", COMPILER_VERSION="unknown"
     )
-    module.keras = SimpleNamespace(__version__=keras)
+    # Of Keras 2 it is the package that has a version, and not what TensorFlow shows of it.
+    model = SimpleNamespace(__module__="keras.src.somewhere")
+    module.keras = SimpleNamespace(Model=model)
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(__version__=keras))
     monkeypatch.setitem(sys.modules, "tensorflow", module)
 
 
@@ -38,14 +41,15 @@ def test_a_vendors_build_fits_and_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     found = check_tensorflow(gpu=True)
     assert "TensorFlow 2.17.0+nv25.2 (CUDA 12.8), Keras 3.5.0, NumPy" in found
     assert sys.executable in found
+    install(monkeypatch, version="2.15.1", keras="2.15.0")
+    assert "TensorFlow 2.15.1 (CUDA 12.8), Keras 2.15.0, NumPy" in check_tensorflow(gpu=True)
 
 
 @pytest.mark.parametrize(
     ("made", "said"),
     [
         ({"cuda": False}, "for the CPU only (is_cuda_build: False)"),
-        ({"version": "2.15.1"}, "older than 2.16"),
-        ({"keras": "2.15.0"}, "older than Keras 3"),
+        ({"version": "2.14.1", "keras": "2.14.0"}, "older than 2.15"),
     ],
 )
 def test_what_is_wrong_is_said_beside_all_that_was_found(
@@ -94,10 +98,10 @@ def test_the_worker_says_what_is_lacking_and_not_how_it_died(
     channel = SimpleNamespace(send=lambda record, **fields: sent.append((record, fields)))
     monkeypatch.setattr(startup, "start", raising(error))
     monkeypatch.setattr(worker, "Channel", lambda: channel)
-    install(monkeypatch, version="2.15.1")
+    install(monkeypatch, version="2.14.1")
     assert worker.main(["describe"]) == worker.EXIT_UNFIT
     assert [record for record, _ in sent] == ["hello", "unfit"]
-    assert "older than 2.16" in sent[1][1]["reason"]
+    assert "older than 2.15" in sent[1][1]["reason"]
     assert "AttributeError: module" in sent[1][1]["reason"]
     # Nothing is explained by what is there.
     install(monkeypatch)

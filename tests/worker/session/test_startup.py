@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,3 +81,25 @@ def test_a_gpu_that_can_not_be_proven_to_compute_is_refused(
     found: dict[str, Any], refusal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert refusal in hear(startup.Refused, configure, monkeypatch, gpu=True, **found)
+
+
+@pytest.mark.parametrize(("told", "left"), [(None, "1"), ("0", "0")])
+def test_onednn_is_on_unless_the_arms_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, told: str | None, left: str
+) -> None:
+    name = "TF_ENABLE_ONEDNN_OPTS"
+    monkeypatch.setenv(name, told or "")
+    if told is None:
+        monkeypatch.delenv(name)
+    seen: list[str | None] = []
+    tf = SimpleNamespace(errors=SimpleNamespace(OpError=OSError))
+
+    def begin() -> Any:
+        # TensorFlow reads it when it is imported.
+        seen.append(os.environ.get(name))
+        return tf
+
+    monkeypatch.setattr(startup, "_import", begin)
+    monkeypatch.setattr(startup, "_run_stages", lambda *_, **__: "/CPU:0")
+    assert startup.start(gpu=False)[1] == "/CPU:0"
+    assert seen == [left]

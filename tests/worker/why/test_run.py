@@ -9,12 +9,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from suite.worker import __main__ as worker
 from suite.worker.why import names, server
 from suite.worker.why.run import Place, ScriptRun, Task
+from tests.fakes.device import install
 
 GONE = {"gone": "suite.worker.why.same:nothing", "nowhere": "nowhere.at_all:Thing.method"}
 
@@ -120,3 +123,20 @@ def test_what_was_there_before_a_run_is_not_ended_with_it() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as own:
         server._listen(leave_writers, 60)
         assert own.poll() is None
+
+
+def test_scripts_are_not_asked_about_in_another_keras(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keras = SimpleNamespace(Model=SimpleNamespace(__module__="keras.src.engine.training"))
+    install(monkeypatch, keras=keras)
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(__version__="2.15.0"))
+    monkeypatch.setattr(names, "NAMES", {**names.NAMES, "fit": GONE["gone"]})
+    sent: list[tuple[str, dict[str, Any]]] = []
+    channel = SimpleNamespace(send=lambda record, **fields: sent.append((record, fields)))
+    monkeypatch.setattr(worker, "Channel", lambda: channel)
+    (tmp_path / "train.py").touch()
+    words = ["why", "--folder", str(tmp_path), "--script", "train.py", "--runs", "[]"]
+    assert worker.main(words) == worker.EXIT_UNFIT
+    assert [record for record, _ in sent] == ["hello", "unfit"]
+    assert "Keras 3, and this is Keras 2.15.0" in sent[1][1]["reason"]

@@ -14,7 +14,7 @@ from suite.cells.cell import Work
 from suite.cells.scenario import Scenario, cross
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
-from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, weights
+from suite.worker.scenarios.mlp.networks import DEEP, B, Network, build, list_values, weights
 
 MODELS = ("B", "clone", "deep")
 
@@ -39,7 +39,7 @@ def prepare(*, device: str, model: str) -> Prepared:
     return Prepared(
         step=lambda: make(original),
         check=lambda made: check(made, network, same=original is None),
-        tensors=lambda made: [variable.value for variable in made.variables],
+        tensors=lambda made: list_values(made.variables),
     )
 
 

@@ -8,7 +8,9 @@ All with Adam.  Weights come from NumPy, so that every arm starts from the same 
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,10 +186,39 @@ def _list_layers(network: Network, precision: str) -> list[Any]:
     ]
 
 
+REDUCTION = "sum_over_batch_size"
+"""A batch's loss is the mean of its examples'."""
+
+
 def loss_of(network: Network) -> Any:
     """The Keras loss that fits the network's labels."""
     import tensorflow as tf
 
+    losses = tf.keras.losses
     if network.classes == 2:
-        return tf.keras.losses.BinaryCrossentropy(label_smoothing=network.smoothing)
-    return tf.keras.losses.SparseCategoricalCrossentropy()
+        return losses.BinaryCrossentropy(label_smoothing=network.smoothing, reduction=REDUCTION)
+    return losses.SparseCategoricalCrossentropy(reduction=REDUCTION)
+
+
+ADAM: dict[str, Any] = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
+"""Adam's constants: Keras's defaults, said so that every version of it has them."""
+
+
+def make_optimizer(network: Network) -> Any:
+    """Adam at the network's learning rate.
+
+    Keras 2 compiles its updates by XLA beside a GPU, unless it is told not to; Keras 3 leaves that to whoever
+    makes the step, and has no word for it.
+    """
+    import tensorflow as tf
+
+    adam = tf.keras.optimizers.Adam
+    has_word = "jit_compile" in inspect.signature(adam).parameters
+    own: dict[str, Any] = {"jit_compile": False} if has_word else {}
+    return adam(network.learning_rate, **ADAM, **own)
+
+
+def list_values(variables: Iterable[Any]) -> list[Any]:
+    """TensorFlow's tensors or variables of Keras's; Keras 2's are TensorFlow's own, whose value is a call."""
+    values = [variable.value for variable in variables]
+    return [value() if callable(value) else value for value in values]

@@ -20,7 +20,14 @@ import numpy as np
 from suite.cells.scenario import Ops
 from suite.model import Check
 from suite.worker.scenario.scenario import WrongResult
-from suite.worker.scenarios.mlp.networks import MATMUL, Network, loss_of, weights
+from suite.worker.scenarios.mlp.networks import (
+    MATMUL,
+    Network,
+    list_values,
+    loss_of,
+    make_optimizer,
+    weights,
+)
 
 REFERENCES = Path(__file__).with_name("references.json")
 
@@ -115,7 +122,7 @@ class Trainer:
         self.model = model
         self.execution = execution
         with tf.device(device):
-            self.optimizer = tf.keras.optimizers.Adam(network.learning_rate)
+            self.optimizer = make_optimizer(network)
             if built:
                 self.optimizer.build(model.trainable_variables)
         loss = loss_of(network)
@@ -154,8 +161,7 @@ class Trainer:
             value: the step's loss.
             batch: inputs and labels on the device, for one more pass, untimed.
         """
-        variables = (each for each in self.optimizer.variables if len(each.shape))
-        here = [value, *(each.value for each in variables)]
+        here = [value, *list_values(each for each in self.optimizer.variables if len(each.shape))]
         if self.execution == "eager":
             here += self._differentiate(*batch)[1]
         return here
@@ -168,10 +174,7 @@ class Trainer:
 
     def reset(self) -> None:
         """Back to the seeded weights and a fresh optimizer."""
-        self.model.set_weights(weights(self.network))
-        for variable in self.optimizer.variables:
-            if variable is not self.optimizer._learning_rate:  # noqa: SLF001  Keras lists it too
-                variable.assign(np.zeros(variable.shape, dtype=variable.dtype))
+        begin_again(self.network, self.model, self.optimizer)
 
     def check(
         self,
@@ -184,24 +187,23 @@ class Trainer:
         rows: Any = None,
         brief: bool = False,
     ) -> Check:
-        """Trains so many steps from the seeded weights on one batch, by the timed function; if ``brief``,
-        one, whose loss shows data, weights and products, and nothing of how it trains.
-
-        ``last`` is the loss of the last timed step.  ``rows`` are NumPy's inputs as the first layer gets
-        them; None: these.
+        """As `check_training`, by the timed function; ``last`` is the loss of the last timed step.
 
         Raises:
-            WrongResult: a loss is not finite, or it does not fall, or is not NumPy's.
+            WrongResult: that is none that training has, or as `check_training`.
         """
         demand_usual(float(last), self.network)
-        steps = 1 if brief else steps
         self.reset()
-        losses = [float(self.step(inputs, labels)) for _ in range(steps)]
-        demand_all_finite(losses)
-        checked = Check(what=BRIEFLY) if brief else check_losses(losses, tolerance)
-        batch = np.asarray(inputs if rows is None else rows), np.asarray(labels)
-        demand_reference(self.network, *batch, steps=steps, loss=losses[-1], tolerance=tolerance)
-        return checked
+        return check_training(
+            self.network,
+            self.step,
+            inputs,
+            labels,
+            steps=steps,
+            tolerance=tolerance,
+            rows=rows,
+            brief=brief,
+        )
 
 
 def _make_handed_step() -> Any:
@@ -216,6 +218,42 @@ def _make_handed_step() -> Any:
         return value
 
     return tf.function(step, jit_compile=False)
+
+
+def begin_again(network: Network, model: Any, optimizer: Any) -> None:
+    """Gives a model its network's seeded weights, and makes its optimizer a fresh one."""
+    model.set_weights(weights(network))
+    for variable in optimizer.variables:
+        if variable is not optimizer._learning_rate:  # noqa: SLF001  Keras 3 lists it too
+            variable.assign(np.zeros_like(variable.numpy()))
+
+
+def check_training(
+    network: Network,
+    step: Callable[[Any, Any], Any],
+    inputs: Any,
+    labels: Any,
+    *,
+    steps: int = CHECK_STEPS,
+    tolerance: float = CHECK_TOLERANCE,
+    rows: Any = None,
+    brief: bool = False,
+) -> Check:
+    """Trains so many steps on one batch, from the seeded weights that the model has; if ``brief``, one, whose
+    loss shows data, weights and products, and nothing of how it trains.
+
+    ``step`` gives the loss before it.  ``rows`` are NumPy's inputs as the first layer gets them; None: these.
+
+    Raises:
+        WrongResult: a loss is not finite, or it does not fall, or is not NumPy's.
+    """
+    steps = 1 if brief else steps
+    losses = [float(step(inputs, labels)) for _ in range(steps)]
+    demand_all_finite(losses)
+    checked = Check(what=BRIEFLY) if brief else check_losses(losses, tolerance)
+    batch = np.asarray(inputs if rows is None else rows), np.asarray(labels)
+    demand_reference(network, *batch, steps=steps, loss=losses[-1], tolerance=tolerance)
+    return checked
 
 
 BRIEFLY = "the last timed loss is in range, the first of the seeded weights is NumPy's"

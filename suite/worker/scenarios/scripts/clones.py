@@ -13,7 +13,7 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, Printed, WrongResult
-from suite.worker.scenarios.mlp.networks import B, build, examples, weights
+from suite.worker.scenarios.mlp.networks import B, build, examples, list_values, weights
 from suite.worker.scenarios.scripts.posted import clone as script
 from suite.worker.scenarios.scripts.waterfall import On, by_half, placed, read_waterfall
 
@@ -37,13 +37,8 @@ def prepare(*, device: str, stage: str, on: On) -> Prepared:  # noqa: ARG001  th
     return Prepared(
         step=step,
         check=lambda clone: check_clone(clone, source, place),
-        tensors=list_weights,
+        tensors=lambda clone: list_values(clone.weights),
     )
-
-
-def list_weights(model: Any) -> list[Any]:
-    """The tensors of a model's weights."""
-    return [variable.value for variable in model.weights]
 
 
 def check_clone(clone: Any, source: Any, place: str) -> Check:
@@ -72,7 +67,7 @@ def _bear_out(run: tuple[Any, ...], half: str, **_: Param) -> Printed:
     return Printed(
         seconds=seconds[half],
         check=lambda: check_clone(clone, model, half),
-        tensors=lambda: list_weights(clone),
+        tensors=lambda: list_values(clone.weights),
     )
 
 

@@ -18,7 +18,7 @@ from suite.cells.scenario import cross
 from suite.cells.traits import Data
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, Printed, Resident, WrongResult, lay
-from suite.worker.scenarios.mlp.networks import C, build, examples, one_batch
+from suite.worker.scenarios.mlp.networks import C, build, examples, list_values, one_batch
 from suite.worker.scenarios.mlp.training import (
     BRIEFLY,
     CHECK_STEPS,
@@ -157,7 +157,7 @@ def post(*, device: str, asked: Sequence[Mapping[str, Any]]) -> list[Printed]:  
         return Check(what=f"{made} steps; losses of labels that nobody can tell: ln 2")
 
     def tensors() -> list[Any]:
-        return [variable.value for variable in model.trainable_variables]
+        return list_values(model.trainable_variables)
 
     epochs = [WATERFALL.settings(cell["stage"]).epoch for cell in asked]
     return [Printed(seconds=seconds[epoch - 1], check=check, tensors=tensors) for epoch in epochs]

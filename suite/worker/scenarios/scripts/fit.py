@@ -13,9 +13,14 @@ from suite.model import Check
 from suite.worker.proof import placement
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, WrongResult
 from suite.worker.scenarios.mlp import train
-from suite.worker.scenarios.mlp.loop import check_epochs, count_epochs, find_loss
-from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of
-from suite.worker.scenarios.mlp.training import demand_all_finite
+from suite.worker.scenarios.mlp.loop import (
+    SEEDED_STEPS,
+    check_epochs,
+    count_epochs,
+    train_seeded,
+)
+from suite.worker.scenarios.mlp.networks import A, build, examples, loss_of, make_optimizer
+from suite.worker.scenarios.mlp.training import CHECK_TOLERANCE, demand_all_finite
 from suite.worker.scenarios.scripts.posted import fit as script
 from suite.worker.scenarios.scripts.waterfall import (
     FIRST_STEP,
@@ -74,8 +79,7 @@ def prepare(*, device: str, stage: str, batch: int, prefetch: str, on: On) -> Pr
             raise WrongResult(f"{len(epochs)} epochs were made, the last of which was timed")
         if brief:
             return count_epochs(model, epochs, steps)
-        loss = pin(lambda: find_loss(model, inputs, labels), on)
-        return check_epochs(model, epochs, steps, loss)
+        return pin(partial(check_epochs, model, epochs, steps, batch), on)()  # type: ignore[no-any-return]
 
     return Prepared(
         step=step,
@@ -96,6 +100,16 @@ def _fit_again(model: Any, dataset: Any, half: str) -> Nodes:
     return nodes
 
 
+@cache
+def _train_again(model: Any, half: str) -> float:
+    """The loss after seeded steps by the script's own ``fit``, likewise: what Keras makes of the names of an
+    optimizer and a loss is its own default."""
+    import tensorflow as tf
+
+    with tf.device(half):
+        return train_seeded(model, script.BATCH)
+
+
 def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Printed:
     seconds, losses, model, dataset = run
 
@@ -104,7 +118,12 @@ def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Pri
         if made != script.EPOCHS:
             raise WrongResult(f"{made} epochs were made, not {script.EPOCHS}")
         demand_all_finite(losses[half])
-        return Check(what=f"{made} epochs in one call; their losses are finite")
+        return Check(
+            what=f"{made} epochs in one call; their losses are finite; that after {SEEDED_STEPS} seeded "
+            "steps is NumPy's (value)",
+            value=_train_again(model, half),
+            tolerance=CHECK_TOLERANCE,
+        )
 
     return Printed(
         seconds=seconds[half][epoch - 1],
@@ -124,11 +143,8 @@ def _pipeline(inputs: Any, labels: Any, batch: int, prefetch: str) -> Any:
 
 
 def _compiled(device: str | None) -> Any:
-    import tensorflow as tf
-
     model = build(A, device)
-    optimizer = tf.keras.optimizers.Adam(A.learning_rate)
-    model.compile(optimizer=optimizer, loss=loss_of(A), jit_compile=False)
+    model.compile(optimizer=make_optimizer(A), loss=loss_of(A), jit_compile=False)
     return model
 
 

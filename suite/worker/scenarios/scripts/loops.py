@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,12 @@ from suite.worker.proof import placement
 from suite.worker.scenario.scenario import Nodes, Prepared, Printed, Resident, WrongResult, lay
 from suite.worker.scenarios.mlp.networks import B, build, examples, one_batch
 from suite.worker.scenarios.mlp.train import plain_step
-from suite.worker.scenarios.mlp.training import Trainer, demand_all_finite
+from suite.worker.scenarios.mlp.training import (
+    Trainer,
+    begin_again,
+    check_training,
+    demand_all_finite,
+)
 from suite.worker.scenarios.scripts.posted import dataset as dataset_script
 from suite.worker.scenarios.scripts.posted import slices as slices_script
 from suite.worker.scenarios.scripts.waterfall import (
@@ -204,8 +210,8 @@ def link(waterfall: Waterfall, fair: Links) -> Callable[..., Links]:
     return find_links
 
 
-def bear_out(run: slices_script.Run, half: str, *, steps: int, **_: Param) -> Printed:
-    """One half of a script that trained by such a step, so many times."""
+def bear_out(run: slices_script.Run, half: str, *, count: int, **_: Param) -> Printed:
+    """One half of a script that trained by such a step, on so many examples."""
     import tensorflow as tf
 
     def again() -> Nodes:
@@ -215,11 +221,20 @@ def bear_out(run: slices_script.Run, half: str, *, steps: int, **_: Param) -> Pr
         return nodes
 
     def check() -> Check:
-        losses = run.losses[half]
+        losses, size = run.losses[half], len(run.batch[0])
+        steps = count // size
         if len(losses) != steps:
             raise WrongResult(f"{len(losses)} losses were fetched, not {steps}")
         demand_all_finite(losses)
-        return Check(what=f"{steps} losses were fetched, all of them finite")
+        model, optimizer, _ = run.arguments
+        inputs, labels = draw(Settings(), count)
+        begin_again(B, model, optimizer)
+        # Under the script's device, or it would be another trace that is checked.
+        with tf.device(half):
+            trained = check_training(
+                B, partial(run.train_step, *run.arguments), inputs[:size], labels[:size]
+            )
+        return replace(trained, what=f"{steps} losses were fetched, all finite; {trained.what}")
 
     return Printed(seconds=run.seconds[half], check=check, again=again, traces=run.traces[half])
 
@@ -227,7 +242,7 @@ def bear_out(run: slices_script.Run, half: str, *, steps: int, **_: Param) -> Pr
 SCENARIOS = (
     *SLICES.declare(
         prepare_slices,
-        by_half(slices_script.run, partial(bear_out, steps=count_steps(Settings()))),
+        by_half(slices_script.run, partial(bear_out, count=EXAMPLES)),
         "What does network B's loop over slices take with {new} (work on: {on})?",
         work=slices_work,
         work_key="training/B",
@@ -238,7 +253,7 @@ SCENARIOS = (
     ),
     *DATASET.declare(
         prepare_dataset,
-        by_half(dataset_script.run, partial(bear_out, steps=B.examples // BATCH)),
+        by_half(dataset_script.run, partial(bear_out, count=B.examples)),
         "What does a step of network B on a dataset take with {new} (work on: {on})?",
         work=dataset_work,
         work_key="training/B",
