@@ -62,6 +62,9 @@ from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.several.recheck import hash_samples
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
+from suite.analysis.versions.change import Versions
+from suite.analysis.versions.software import find_software
+from suite.analysis.versions.steps import find_steps
 from suite.analysis.why.answer import answer
 from suite.errors import UsageError
 from suite.model import Document
@@ -281,6 +284,8 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     by_arm: dict[str, list[Document]] = {arm: [] for arm in campaign.arms}
     for document in everything:
         by_arm.setdefault(document.invocation.arm, []).append(document)
+    versions = Versions(summary=summary, index=index, software=find_software(loaded.documents))
+    changes = tuple(versions.find_changes())
     analysis = Analysis(
         schema=SCHEMA,
         suite=campaign.suite,
@@ -303,7 +308,9 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         means=tuple(find_means(arms, cells)),
         sweeps=tuple(_analyse_sweeps(summary)),
         controls=summary.controls,
-        software_differs=tuple(find_differing(builds, summary.base)),
+        software_differs=tuple(find_differing(builds, campaign)),
+        versions=changes,
+        version_steps=tuple(find_steps(versions, changes)),
         watching=find_cost(summary),
         spent={arm: add_up(documents) for arm, documents in by_arm.items()},
         deaths=tuple(find_deaths(everything)),

@@ -302,7 +302,10 @@ def find_pooled_ratio(base: Iterable[float], other: Iterable[float]) -> Ratio | 
 
 
 def find_mean_ratio(
-    pairs: Iterable[tuple[Mapping[int, float], Mapping[int, float]]], *, paired: bool
+    pairs: Iterable[tuple[Mapping[int, float], Mapping[int, float]]],
+    *,
+    paired: bool,
+    tested: bool = False,
 ) -> Ratio | None:
     """The geometric mean of several cells' ratios, other over base, of which each counts once.
 
@@ -324,8 +327,9 @@ def find_mean_ratio(
     freedom instead.  What is not paired is averaged so on each side, and the interval is Welch's.  Fleming
     and Wallace 1986 on why ratios have a geometric mean.
 
-    It says nothing of other cells than these, and has no p-value.  There is no interval where a cell has
-    under three values on a side (pairs), since nobody knows its spread.  None: there are no cells.
+    It says nothing of other cells than these, and has no p-value unless they are ``tested``.  There is no
+    interval where a cell has under three values on a side (pairs), since nobody knows its spread.  None:
+    there are no cells.
 
     Raises:
         ValueError: a value is not positive.
@@ -346,7 +350,18 @@ def find_mean_ratio(
     fewest = min(len(of) for side in sides for of in side)
     if mean and fewest < FEWEST:
         return _make_ratio(Moments(mean=math.log(mean.value), error=0.0, freedom=0.0), fewest)
-    return mean and structs.replace(_stretch(mean, min(freedom, other_freedom)), p=None)
+    freedom = min(freedom, other_freedom)
+    return mean and structs.replace(
+        _stretch(mean, freedom), p=_find_p(mean, freedom) if tested else None
+    )
+
+
+def _find_p(ratio: Ratio, freedom: float) -> float | None:
+    """The two-sided p-value of a ratio whose spread is known by so many degrees of freedom at most."""
+    if ratio.p is None or freedom >= ratio.n - 1:
+        return ratio.p
+    error = (find_spread(ratio) or 0.0) / math.sqrt(ratio.n)
+    return 2 * float(special.stdtr(freedom, -abs(math.log(ratio.value)) / error))
 
 
 def _stretch(ratio: Ratio, freedom: float) -> Ratio:
@@ -671,6 +686,143 @@ def _count_for_bound(row: Bounded, bound: float, level: float) -> int | None:
         if over > 0 and error > 0 and float(special.stdtr(freedom, -over / error)) < level:
             return blocks
     return None
+
+
+# --- Parts --------------------------------------------------------------------------------------------
+
+
+MOST_SHARE = 100.0
+"""No difference counts as a larger share, lest its exponential be no number."""
+
+
+class Amount(NamedTuple):
+    """What a part takes of one cell on two arms, base and other: seconds by block, of either sign.
+
+    What else is in a cell's time is known within bounds: the part is ``most`` where the least of that is
+    taken away, and ``least`` where the most is.  Both have the same blocks, some of which both arms have.
+    ``whole`` are the base's seconds, of which it is a part.
+    """
+
+    most: tuple[Mapping[int, float], Mapping[int, float]]
+    least: tuple[Mapping[int, float], Mapping[int, float]]
+    whole: float
+
+
+class Told(NamedTuple):
+    """The ratio of a part, other over base, and what it means; ``rows`` are those of its cells."""
+
+    ratio: Ratio | None
+    verdict: Verdict | None
+    rows: Mapping[str, tuple[Ratio | None, Verdict | None]]
+
+
+def compare_parts(
+    parts: Mapping[Key, Mapping[str, Amount]],
+    *,
+    margin: float,
+    share: float | None = None,
+    judged: bool = True,
+) -> dict[Key, Told]:
+    """The parts of a comparison, by key and cell: of each the mean ratio of its cells, and what that means.
+
+    All parts are one family of tests (`WORK_LEVEL`), and all of their cells another (`OTHER_LEVEL`).  A ratio
+    is of those cells of which the part took something in every block on both arms; None: there is none, and
+    the verdict is then on the difference, as a share of the whole cells, and never EQUIVALENT.  It is FASTER
+    or SLOWER where it is that both at its most and at its least, so that what can't be told from another part
+    never has its name; and EQUIVALENT where it is at its most, and neither it at its least nor a cell of it
+    differs.
+    ``judged``: the profile gives verdicts.
+    """
+    rows = _judge_amounts(
+        {(key, cell): [one] for key, of in parts.items() for cell, one in of.items()},
+        margin=margin,
+        level=OTHER_LEVEL,
+        share=share,
+        judged=judged,
+    )
+    every = _judge_amounts(
+        {key: list(of.values()) for key, of in parts.items()},
+        margin=margin,
+        level=WORK_LEVEL,
+        share=share,
+        judged=judged,
+    )
+    told = {}
+    for key, (ratio, verdict) in every.items():
+        own = {cell: rows[key, cell] for cell in parts[key]}
+        apart = any(row is not None and row.names_winner for _, row in own.values())
+        equal = verdict is not None and verdict.name == "EQUIVALENT"
+        unlike = Verdict(name="INCONCLUSIVE", reason=cite("cells-apart"))
+        told[key] = Told(ratio=ratio, verdict=unlike if equal and apart else verdict, rows=own)
+    return told
+
+
+def _judge_amounts(
+    parts: Mapping[Key, Sequence[Amount]],
+    *,
+    margin: float,
+    level: float,
+    share: float | None,
+    judged: bool,
+) -> dict[Key, tuple[Ratio | None, Verdict | None]]:
+    """One family of parts: of each the ratio and the verdict."""
+    ends: tuple[dict[Key, Ratio], dict[Key, Ratio]] = {}, {}
+    clear = set()
+    for key, amounts in parts.items():
+        counted = [amount for amount in amounts if _is_positive(amount.most)]
+        if counted:
+            clear.add(key)
+        for found, name in zip(ends, ("most", "least"), strict=True):
+            pairs = [_take_sides(amount, name) for amount in counted or amounts]
+            if ratio := find_mean_ratio(pairs, paired=True, tested=True):
+                found[key] = ratio
+    how: dict[str, Any] = {"margin": margin, "invalid": {}, "level": level, "share": share}
+    most, least = (judge(found, **how) if judged else {} for found in ends)
+    told: dict[Key, tuple[Ratio | None, Verdict | None]] = {}
+    for key in parts:
+        ratio, verdict = ends[0].get(key), _agree(most.get(key), least.get(key))
+        if key not in clear:
+            # A small share of whole cells says nothing of what the part itself takes.
+            equal = verdict is not None and verdict.name == "EQUIVALENT"
+            lost = Verdict(name="INCONCLUSIVE", reason=cite("lost-in-noise"))
+            ratio, verdict = None, lost if equal else verdict
+        told[key] = ratio, verdict
+    return told
+
+
+def _take_sides(amount: Amount, end: str) -> tuple[Mapping[int, float], Mapping[int, float]]:
+    """What is compared of an amount at one of its ends: its seconds, or, where they are not above 0 in every
+    block, what differs by their difference, as a share of the part at its most, or of the whole."""
+    base, other = getattr(amount, end)
+    if _is_positive((base, other)):
+        return base, other
+    usual = amount.most[0].values()
+    scale = math.fsum(usual) / len(usual) if _is_positive(amount.most) else amount.whole
+    common = base.keys() & other.keys()
+    shares = {block: (other[block] - base[block]) / scale for block in common}
+    least, most = -MOST_SHARE, MOST_SHARE
+    return dict.fromkeys(common, 1.0), {
+        block: math.exp(min(most, max(least, share))) for block, share in shares.items()
+    }
+
+
+def _is_positive(sides: tuple[Mapping[int, float], Mapping[int, float]]) -> bool:
+    common = sides[0].keys() & sides[1].keys()
+    return bool(common) and all(side[block] > 0 for side in sides for block in common)
+
+
+def _agree(most: Verdict | None, least: Verdict | None) -> Verdict | None:
+    """The verdict on a part by those on the most and on the least that it can be."""
+    if most is None or least is None:
+        return None
+    if most.name == least.name:
+        return max(most, least, key=lambda verdict: verdict.p or 0.0)
+    if most.name == "EQUIVALENT" and not least.names_winner:
+        return most
+    for verdict in (most, least):
+        if verdict.name == "INCONCLUSIVE":
+            return verdict
+    return Verdict(name="INCONCLUSIVE", reason=cite("part-untold"))
 
 
 # --- Moderated variance -------------------------------------------------------------------------------

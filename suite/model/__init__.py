@@ -4,7 +4,16 @@ Frozen, keyword-only dataclasses; the standard library only, because the measure
 loads this folder too.  Durations are seconds, sizes are bytes, instants carry their UTC offset.
 """
 
-from suite.model.arm import Arm, Control, control_of, family_of, name_kind, on_device
+from suite.model.arm import (
+    Arm,
+    Control,
+    control_of,
+    family_of,
+    group_versions,
+    name_kind,
+    on_device,
+    version_of,
+)
 from suite.model.document import (
     AT_END,
     CACHE,

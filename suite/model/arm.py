@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -62,3 +63,20 @@ def control_of(arm: Arm, control: Control) -> Arm:
     return replace(
         arm, name=f"{plain}-hidden", gpu=False, control=control, of=plain, device=None, uuid=None
     )
+
+
+def version_of(arm: Arm) -> str:
+    """What stands behind the @ of an arm's name, or of the name of what it is a control of: ``2.20`` of
+    ``cpu@2.20`` and of its twin; empty: its software is that of its family's plain arm."""
+    return (arm.of or arm.name).partition(":")[0].partition("@")[2]
+
+
+def group_versions(arms: Iterable[Arm]) -> list[tuple[Arm, ...]]:
+    """The arms of one family on one device, in their order, of every family of which there are several; an
+    arm without its GPU is of another family than with it, and an arm once more is no version."""
+    groups: dict[tuple[str, Control | None, str | None], list[Arm]] = {}
+    for arm in arms:
+        if arm.control in {None, "hidden"}:
+            family = family_of(arm.of or name_kind(arm))
+            groups.setdefault((family, arm.control, arm.device), []).append(arm)
+    return [tuple(group) for group in groups.values() if len(group) > 1]

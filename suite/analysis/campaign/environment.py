@@ -24,7 +24,16 @@ from suite.analysis.campaign.telemetry import sum_up
 from suite.analysis.campaign.time_spent import find_timing_costs
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.arms import ArmAnalysis, Build, Machine, Placed, hash_identity
-from suite.model import NOT_FROM_LOCK, CellResult, Document, Scalar, control_of, name_kind
+from suite.model import (
+    NOT_FROM_LOCK,
+    Campaign,
+    CellResult,
+    Document,
+    Scalar,
+    control_of,
+    group_versions,
+    name_kind,
+)
 
 PRIVATE = re.compile(
     r"(^|[._])(uuid|serial|hostname|host|user|username|address|ip|mac|home)([._]|$)", re.IGNORECASE
@@ -98,13 +107,18 @@ def find_builds(summary: Summary) -> dict[str, Build]:
     }
 
 
-def find_differing(builds: Mapping[str, Build], base: str) -> list[str]:
-    """The arms that ran other software than the first, by where it came from or by its versions."""
-    first = builds.get(base)
+def find_differing(builds: Mapping[str, Build], campaign: Campaign) -> list[str]:
+    """The arms that ran other software than the first, by where it came from or by its versions; none that is
+    compared with another version of its own, of which that is what was asked."""
+    first = builds.get(campaign.arms[0])
+    groups = group_versions(map(campaign.arm, campaign.arms))
+    versions = {arm.name for group in groups for arm in group[1:]}
     return [
         arm
         for arm, build in builds.items()
-        if first and (build.others or {first.from_lock, build.from_lock} == {True, False})
+        if arm not in versions
+        and first
+        and (build.others or {first.from_lock, build.from_lock} == {True, False})
     ]
 
 

@@ -57,7 +57,7 @@ from suite.analysis.statistics.estimate import estimate
 from suite.analysis.statistics.spending import find_share
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
-from suite.model import Campaign, CellResult, Document
+from suite.model import Campaign, CellResult, Document, group_versions
 
 UNIT = "s"
 """Every value is in seconds per call."""
@@ -165,7 +165,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
     for cell in campaign.cells:
         by_arm = results[cell.id]
         checked = {arm: find_checked(of_arm) for arm, of_arm in by_arm.items()}
-        disagreement = find_disagreement(checked)
+        disagreements = _find_disagreements(campaign, checked)
         arms = arms_by_cell[cell.id] = {
             arm: _summarise_arm(
                 campaign,
@@ -176,7 +176,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
                 read=read,
                 flags=flags[arm],
                 check=checked[arm],
-                disagreement=disagreement,
+                disagreement=disagreements[arm],
                 invalid=invalid,
                 place=places[arm],
             )
@@ -232,6 +232,28 @@ def summarise(loaded: LoadedCampaign) -> Summary:
         ),
         controls=own_controls,
     )
+
+
+def _find_disagreements(
+    campaign: Campaign, checked: Mapping[str, Checked | None]
+) -> dict[str, Flag | None]:
+    """By arm why its results of a cell are not the same work as those of others.
+
+    All arms have to agree; but a version that computes otherwise than the first of its family says nothing
+    against the others.
+    """
+    firsts = {
+        arm.name: group[0].name
+        for group in group_versions(map(campaign.arm, campaign.arms))
+        for arm in group[1:]
+    }
+    common = find_disagreement({arm: c for arm, c in checked.items() if arm not in firsts})
+    return {
+        arm: find_disagreement({first: checked[first], arm: check})
+        if (first := firsts.get(arm))
+        else common
+        for arm, check in checked.items()
+    }
 
 
 def _read(counted: Mapping[str, Mapping[int, Document]]) -> Readings:

@@ -15,7 +15,7 @@ from suite.analysis.result.campaign import Controls, ExtraWork, Family
 from suite.analysis.result.cells import Comparison
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Verdict
 from suite.cells.cell import Cell
-from suite.model import Campaign, CellResult, Document
+from suite.model import Campaign, CellResult, Document, version_of
 
 FLOOR_SHARE = 95.0
 """The noise floor is this percentile of the twins' |ratio - 1|."""
@@ -61,9 +61,23 @@ def conclude(
             if campaign.arm(other).control == "again" and campaign.arm(other).of == base
         ),
         extra_work=tuple(_compare_extra(campaign, arms)),
-        input_only=_find_input_only(campaign.cells, results, comparisons),
+        input_only=_find_input_only(
+            campaign.cells,
+            results,
+            # Pipelines of another version may differ.
+            {
+                other: compared
+                for other, compared in comparisons.items()
+                if _is_alike(campaign, base, other)
+            },
+        ),
     )
     return checked, comparisons
+
+
+def _is_alike(campaign: Campaign, base: str, other: str) -> bool:
+    """Whether two arms are of the same version, so that what no device has a part in must not differ."""
+    return version_of(campaign.arm(base)) == version_of(campaign.arm(other))
 
 
 def _make_family(base: str, other: str, comparisons: Mapping[str, Comparison]) -> Family:
@@ -86,8 +100,9 @@ def _compare_control(arm: str, base: Table, control: str, rows: Table) -> Family
 def _find_hidden(
     campaign: Campaign, arms: Mapping[str, Table], controls: Mapping[str, Table]
 ) -> Family | None:
-    cpu = campaign.find_arm(gpu=False)
     hidden = next((arm.name for arm in campaign.every_arm if arm.control == "hidden"), None)
+    plain = (arm for arm in campaign.every_arm if arm.control is None and not arm.gpu)
+    cpu = next((arm for arm in plain if hidden and _is_alike(campaign, arm.name, hidden)), None)
     if cpu is None or hidden is None or hidden not in {*controls, *arms}:
         return None
     rows = controls.get(hidden) or [row for row in arms.get(hidden, ()) if not row.invalid]

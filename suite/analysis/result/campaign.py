@@ -17,6 +17,7 @@ from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import OTHER_LEVEL, Crossover, Ratio, Reach, Verdict
 from suite.analysis.result.sustained import Sustained
 from suite.analysis.result.tools import Tools
+from suite.analysis.result.versions import VersionChange, VersionSteps
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
@@ -220,6 +221,9 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     campaign's last look could spend; None: levels are fixed.  ``margin`` is what a difference must exceed to
     count; ``noise_floor`` is None where no twin ran; ``noise_unexplained`` is what of it the twins' own
     intervals leave.  ``means`` are by family and arm.  ``spent`` is by arm, those of controls too.
+    ``software_differs`` are the arms that ran other software than the first, and nobody asked for that;
+    ``versions`` compare arms of one family that did so on purpose, and ``version_steps`` are lists of three
+    or more of these.
     ``limits`` are rates above a theoretical peak, times under their bounds, and rates far below what others
     measured; ``hardware`` is what there is to say of the GPUs and of what they should give, good or bad.
     ``elsewhere`` is what others published of scripts that were measured here, ``tools`` what others' tools
@@ -247,6 +251,8 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sweeps: tuple[SweepAnalysis, ...] = field(default=(), name="crossovers")
     controls: Controls
     software_differs: tuple[str, ...] = ()
+    versions: tuple[VersionChange, ...] = ()
+    version_steps: tuple[VersionSteps, ...] = ()
     watching: Watching | None = None
     spent: Mapping[str, Spent]
     deaths: tuple[Death, ...] = ()

@@ -1,0 +1,1 @@
+"""Versions of an arm beside each other: what differs, which part became slower, and at which step."""

@@ -1,0 +1,160 @@
+"""The arms of a family against its first: which results differ, and how much slower cells and parts are.
+
+Decides which arms are compared, and calls the one comparison.  Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from msgspec import structs
+
+from suite.analysis.ablation.cell_index import CellIndex, Values, mean
+from suite.analysis.campaign.consistency import find_disagreement
+from suite.analysis.campaign.summarise import Summary
+from suite.analysis.causes.parts import mean_of, subtract
+from suite.analysis.compare import Amount, Told, compare, compare_parts
+from suite.analysis.observations import select
+from suite.analysis.result.cells import Comparison
+from suite.analysis.result.numbers import Estimate
+from suite.analysis.result.versions import (
+    VERSION_PARTS,
+    Differing,
+    PartChange,
+    PartRow,
+    VersionChange,
+    VersionPart,
+)
+from suite.analysis.statistics.estimate import estimate_difference
+from suite.analysis.versions.effect import find_effects
+from suite.analysis.versions.parts import UNITS, PartFinder
+from suite.analysis.versions.software import Software, tell_difference
+from suite.model import group_versions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Versions:
+    """The versions in a campaign; ``software`` is by arm what it ran."""
+
+    summary: Summary
+    index: CellIndex
+    software: Mapping[str, Software]
+    finder: PartFinder = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "finder", PartFinder(self.index))
+
+    @property
+    def groups(self) -> list[tuple[str, ...]]:
+        """The arms that are versions of each other, in the plan's order."""
+        campaign = self.summary.campaign
+        groups = group_versions(map(campaign.arm, campaign.arms))
+        return [tuple(arm.name for arm in group) for group in groups]
+
+    def find_changes(self) -> Iterator[VersionChange]:
+        """Every arm of a family but its first, against that."""
+        for base, *others in self.groups:
+            for other in others:
+                yield VersionChange(
+                    base=base,
+                    other=other,
+                    software=self.tell_software(base, other),
+                    differs=tuple(self._find_differing(base, other)),
+                    cells=self._compare_cells(base, other),
+                    parts=tuple(self._compare_parts(base, other)),
+                )
+
+    def tell_software(self, base: str, other: str) -> dict[str, tuple[str, str]]:
+        """By name what two arms ran of which the version, or whether it is on, is not the same."""
+        return tell_difference(self.software.get(base, {}), self.software.get(other, {}))
+
+    def _find_differing(self, base: str, other: str) -> Iterator[Differing]:
+        for summary in self.summary.cells:
+            results = {arm: summary.arms[arm] for arm in (base, other)}
+            wrong = tuple(arm for arm, result in results.items() if result.is_wrong)
+            checks = {arm: result.check for arm, result in results.items()}
+            if wrong or find_disagreement(checks):
+                yield Differing(
+                    cell=summary.cell.id, wrong=wrong, base=checks[base], other=checks[other]
+                )
+
+    def _compare_cells(self, base: str, other: str) -> dict[str, Comparison]:
+        """By cell; where the base is the campaign's, what stands with the cells already."""
+        if base == self.summary.base:
+            compared = {c.cell.id: c.comparisons[other] for c in self.summary.cells}
+        else:
+            rows = (select(self.summary.table, arm=arm) for arm in (base, other))
+            compared = compare(*rows, margin=self.index.margin, share=self.index.share)
+        # What makes a side INVALID stands with the arm, and in the verdict.
+        return {cell: structs.replace(row, invalid=()) for cell, row in compared.items()}
+
+    # --- Parts ----------------------------------------------------------------------------------------
+
+    def find_amounts(self, part: VersionPart, base: str, other: str) -> dict[str, Amount]:
+        """By cell what a part takes on two arms, of those that it can be read off on both."""
+        first, second = (self.finder.find(part, arm) for arm in (base, other))
+        return {
+            cell: Amount(
+                most=(own.most, second[cell].most),
+                least=(own.least, second[cell].least),
+                whole=whole,
+            )
+            for cell, own in first.items()
+            if cell in second
+            and (whole := mean(own.whole))
+            and all(
+                getattr(own, end).keys() & getattr(second[cell], end).keys()
+                for end in ("most", "least")
+            )
+        }
+
+    def _compare_parts(self, base: str, other: str) -> list[PartChange]:
+        found = {part: self.find_amounts(part, base, other) for part in VERSION_PARTS}
+        amounts = {part: of for part, of in found.items() if of}
+        index = self.index
+        told = compare_parts(
+            amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
+        )
+        parts = [self._make_part(part, of, told[part], base, other) for part, of in amounts.items()]
+        effects = find_effects(self.finder, base, parts)
+        parts = [structs.replace(part, effect=effects.get(part.name, 0.0)) for part in parts]
+        return sorted(parts, key=lambda part: -abs(part.effect) if part.changed else 1.0)
+
+    def _make_part(
+        self, part: VersionPart, amounts: Mapping[str, Amount], told: Told, base: str, other: str
+    ) -> PartChange:
+        owns = {cell: mean_of(amount.most[0]) for cell, amount in amounts.items()}
+        differences = {cell: subtract(of.most[1], of.most[0]) for cell, of in amounts.items()}
+        return PartChange(
+            name=part,
+            cells=tuple(amounts),
+            unit=UNITS.get(part, "call"),
+            own=math.fsum(owns.values()) / len(owns),
+            seconds=_average(list(differences.values())),
+            ratio=told.ratio,
+            verdict=told.verdict,
+            contains=self.finder.contains(part, (base, other)),
+            rows={
+                cell: PartRow(
+                    own=owns[cell],
+                    seconds=estimate_difference(list(differences[cell].values())),
+                    ratio=told.rows[cell][0],
+                    verdict=told.rows[cell][1],
+                )
+                for cell in amounts
+            },
+        )
+
+
+def _average(rows: list[Values]) -> Estimate:
+    """The mean of several cells' differences, by the blocks that all have; without such a block, the mean of
+    their means, whose spread nobody knows."""
+    common = set.intersection(*(set(row) for row in rows))
+    if not common:
+        value = math.fsum(map(mean_of, rows)) / len(rows)
+        return Estimate(value=value, low=None, high=None, n=0)
+    return estimate_difference(
+        [math.fsum(row[block] for row in rows) / len(rows) for block in sorted(common)]
+    )

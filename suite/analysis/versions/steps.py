@@ -1,0 +1,120 @@
+"""A list of versions: between which two neighbours a cell or a part changed.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from suite.analysis.compare import Told, compare_pairs, compare_parts
+from suite.analysis.observations import Observation
+from suite.analysis.result.numbers import Ratio, Verdict
+from suite.analysis.result.versions import (
+    VERSION_PARTS,
+    Course,
+    VersionChange,
+    VersionCourse,
+    VersionPart,
+    VersionStep,
+    VersionSteps,
+)
+from suite.analysis.versions.change import Versions
+
+NOTHING = Told(ratio=None, verdict=None, rows={})
+"""What is told of a part that was not measured on two neighbours."""
+
+FEWEST_ARMS = 3
+"""Of two versions there is one step, which their comparison tells."""
+
+
+def find_steps(versions: Versions, changes: Iterable[VersionChange]) -> Iterator[VersionSteps]:
+    """Every family of three arms or more, whose ends are compared in ``changes`` already."""
+    by_arms = {(change.base, change.other): change for change in changes}
+    rows: dict[tuple[str, str], list[Observation]] = {}
+    for row in versions.summary.table:
+        rows.setdefault((row.cell, row.arm), []).append(row)
+    for arms in versions.groups:
+        if len(arms) < FEWEST_ARMS:
+            continue
+        whole = by_arms[arms[0], arms[-1]]
+        neighbours = list(pairwise(arms))
+        yield VersionSteps(
+            arms=arms,
+            software={other: versions.tell_software(base, other) for base, other in neighbours},
+            cells=_follow_cells(versions, rows, neighbours, whole),
+            parts=_follow_parts(versions, neighbours, whole),
+        )
+
+
+def _follow_cells(
+    versions: Versions,
+    rows: Mapping[tuple[str, str], Sequence[Observation]],
+    neighbours: Sequence[tuple[str, str]],
+    whole: VersionChange,
+) -> dict[str, VersionCourse]:
+    index = versions.index
+    compared = compare_pairs(
+        {
+            (cell, pair): (rows.get((cell, pair[0]), ()), rows.get((cell, pair[1]), ()))
+            for cell in index.cells
+            for pair in neighbours
+        },
+        margin=index.margin,
+        share=index.share,
+    )
+    courses = {}
+    for cell in index.cells:
+        found = [(pair, compared[cell, pair]) for pair in neighbours]
+        steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in found]
+        ends = whole.cells[cell]
+        if any(step.ratio for step in steps):
+            courses[cell] = _conclude(steps, whole, ends.ratio, ends.verdict)
+    return courses
+
+
+def _follow_parts(
+    versions: Versions, neighbours: Sequence[tuple[str, str]], whole: VersionChange
+) -> dict[VersionPart, VersionCourse]:
+    index = versions.index
+    amounts = {
+        (part, pair): found
+        for part in VERSION_PARTS
+        for pair in neighbours
+        if (found := versions.find_amounts(part, *pair))
+    }
+    told = compare_parts(
+        amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
+    )
+    ends = {part.name: part for part in whole.parts}
+    courses: dict[VersionPart, VersionCourse] = {}
+    for part in VERSION_PARTS:
+        rows = [(pair, told.get((part, pair), NOTHING)) for pair in neighbours]
+        if all(row is NOTHING for _, row in rows):
+            continue
+        steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in rows]
+        ratio, verdict = (end.ratio, end.verdict) if (end := ends.get(part)) else (None, None)
+        courses[part] = _conclude(steps, whole, ratio, verdict)
+    return courses
+
+
+def _make_step(pair: tuple[str, str], ratio: Ratio | None, verdict: Verdict | None) -> VersionStep:
+    return VersionStep(base=pair[0], other=pair[1], ratio=ratio, verdict=verdict)
+
+
+def _conclude(
+    steps: Sequence[VersionStep],
+    whole: VersionChange,
+    ratio: Ratio | None,
+    verdict: Verdict | None,
+) -> VersionCourse:
+    """What neighbours and ends tell; a drift that no two neighbours show stays open."""
+    names = {step.verdict.name if step.verdict else "" for step in steps}
+    answer: Course = "open"
+    if names & {"FASTER", "SLOWER"}:
+        answer = "changed"
+    elif names == {"EQUIVALENT"} and verdict and verdict.name == "EQUIVALENT":
+        answer = "equal"
+    return VersionCourse(
+        answer=answer,
+        steps=tuple(steps),
+        whole=_make_step((whole.base, whole.other), ratio, verdict),
+    )
