@@ -10,7 +10,7 @@ BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET SUSTAIN CPUS TYPE PRICE LABEL RESUL
 # So is each of these of `python -m suite why`.
 WHY := SCRIPT ARGS DATA REQUIREMENTS INCLUDE_SCRIPT ARMS BUDGET CPUS GPU PRICE LABEL RESULTS WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 DEVELOPERS := SEED TELEMETRY REQUIRE_ENGINE PYTHON
-KNOWN := $(BENCH) $(filter-out $(BENCH),$(WHY)) RUN ROWS PAIRS SLOWER CELL PRICES REQUIRE OUT KEY JSON
+KNOWN := $(BENCH) $(filter-out $(BENCH),$(WHY)) RUN ROWS PAIRS SLOWER CELL PRICES REQUIRE OUT KEY JSON TENSORFLOW KERAS
 
 unknown := $(strip $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$(filter-out $(KNOWN) $(DEVELOPERS) RUNS,$v))))
 ifneq ($(unknown),)
@@ -23,7 +23,7 @@ RUN := $(value RUNS)
 endif
 
 # Many a shell exports these for ends of its own.
-$(foreach v,KEY SCRIPT ARGS DATA REQUIREMENTS,$(if $(filter command,$(firstword $(origin $v))),,$(eval $v :=)))
+$(foreach v,KEY SCRIPT ARGS DATA REQUIREMENTS TENSORFLOW KERAS,$(if $(filter command,$(firstword $(origin $v))),,$(eval $v :=)))
 
 text = '$(subst ','\'',$1)'
 # As it was given: a $ in it is a letter.
@@ -95,8 +95,8 @@ fleet: $(VENV)/host.stamp ## what came home of each machine of a fleet, and why 
 images: $(VENV)/host.stamp ## build the images only
 	@$(call nox,build) $(call given,ARMS ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON)
 
-base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap)
-	@$(PY) -m suite base
+base: $(VENV)/host.stamp ## make a stand-in base image from Debian packages (needs root and debootstrap; ARMS: those that these need)
+	@$(PY) -m suite base $(call given,ARMS)
 
 test: $(VENV)/dev.stamp ## run every test that this machine can run (REQUIRE_ENGINE=1: a missing engine fails)
 	@REQUIRE_ENGINE=$(call quote,REQUIRE_ENGINE) BASE_IMAGE=$(call quote,BASE_IMAGE) $(call nox,tests)
@@ -118,8 +118,8 @@ sample: $(VENV)/dev.stamp ## measure the committed sample campaign anew (when th
 	@rm -rf results/new-sample
 	@$(call nox,generate)
 
-lock: $(VENV)/dev.stamp ## resolve the hash locks anew
-	@$(call nox,lock)
+lock: $(VENV)/dev.stamp ## resolve the hash locks anew, or make those of one more version's arms (TENSORFLOW=2.18 or KERAS=3.12)
+	@$(call nox,lock) $(call given,TENSORFLOW KERAS)
 
 $(VENV)/venv.stamp:
 	@case "$$PWD" in *:*) echo "this checkout's path has a colon in it ($$PWD), and no virtual environment can be made in such a path: move it" >&2; exit 1;; esac

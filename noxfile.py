@@ -227,19 +227,15 @@ def generate(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Resolve every hash lock anew: docker/*.txt for the images, requirements/*.txt for here.
 
-    An image's is made of the dependency group worker-NAME, with the versions of the CPU's where it has them.
+    `-- --tensorflow 2.18` makes those of the images of that version alone, and their rows.
     """
+    forward(session, "-m", "suite", "lock")
+    if session.posargs:
+        return
     compile_ = (
         *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--upgrade"),
         *("--no-emit-index-url", "--no-emit-find-links", "--custom-compile-command", "nox -s lock"),
     )
-    for name, row in nox.project.load_toml("docker/images.toml").items():
-        alike = () if name == "cpu" else ("--constraint", "docker/cpu.txt")
-        session.run(
-            # The container runs 3.13; the local engine takes 3.11 or newer, which Keras needs.
-            *(*compile_, "--only-binary", ":all:", "--python-version", "3.11", *alike),
-            *("--group", f"worker-{name}", "--output-file", f"docker/{row['lock']}"),
-        )
     host = (*compile_, "--python-version", "3.10", "pyproject.toml")
     session.run(*host, "--output-file", "requirements/host.txt")
     session.run(

@@ -23,6 +23,7 @@ from suite.cli.commands.bench import run_bench
 from suite.cli.commands.export import export, paper
 from suite.cli.commands.fleet import fleet
 from suite.cli.commands.generate import generate
+from suite.cli.commands.lock import lock
 from suite.cli.commands.receipts import bundle, check, defend
 from suite.cli.commands.recheck import run_recheck
 from suite.cli.commands.several import compare
@@ -46,7 +47,7 @@ from suite.cli.options import (
     shared_options,
     why_options,
 )
-from suite.cli.run_campaign import ROOT, conclude
+from suite.cli.run_campaign import ROOT, conclude, provide
 from suite.cli.runs import run_argument
 from suite.cli.terminal import Terminal, complain, hush, open_closed_streams, tell
 from suite.errors import CrossoverError, EngineError, Interrupted, UsageError
@@ -59,7 +60,7 @@ from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.doctor.probe import Machine, Question
 from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.deadlines import EXAMINED_S
-from suite.host.provision.images import STAND_IN
+from suite.host.provision.images import find_spec
 from suite.worker import scenarios
 
 
@@ -147,11 +148,11 @@ def images(**given: Any) -> int:
     check_custom(options, options.arms)
     arms = auto_arms(gpu=True) if options.arms == (AUTO,) else name_arms(options.arms)
     with Terminal() as terminal:
-        engine = open_engine(options, terminal.say)
-        for image in dict.fromkeys(arm.image for arm in arms):
-            built = engine.provide(image, terminal.say)
-            size = "" if built.size_bytes is None else f"  {built.size_bytes / 1e9:.2f} GB"
-            click.echo(f"{image:5} {built.id}{size}")
+        made = provide(open_engine(options, terminal.say), arms, terminal.say)
+    width = max(map(len, made))
+    for name, image in made.items():
+        size = "" if image.size_bytes is None else f"  {image.size_bytes / 1e9:.2f} GB"
+        click.echo(f"{name:{width}}  {image.id}{size}")
     return 0
 
 
@@ -210,11 +211,16 @@ def doctor(*, as_json: bool, **given: Any) -> int:
 
 
 @commands.command()
-@click.option("--name", default=STAND_IN, show_default=True, help="the image's name")
-def base(name: str) -> int:
-    """Make a stand-in base image from Debian packages, where no image registry can be reached."""
+@click.option("--arms", metavar="ARMS", default="cpu", show_default=True)
+def base(**given: Any) -> int:
+    """Make the stand-in base images that these arms need, from Debian packages, where no image registry can
+    be reached."""
+    wanted = Options.parse(given).arms
+    arms = auto_arms(gpu=True) if wanted == (AUTO,) else name_arms(wanted)
+    pythons = dict.fromkeys(find_spec(arm.image).python for arm in arms)
     with Terminal() as terminal:
-        click.echo(open_docker().make_base(name, terminal.say))
+        for python in pythons:
+            click.echo(open_docker().make_base(python, terminal.say))
     return 0
 
 
@@ -233,7 +239,7 @@ def clean() -> int:
     return 0
 
 
-for _other in (export, paper, fleet, check, bundle, defend, compare, accept, generate):
+for _other in (export, paper, fleet, check, bundle, defend, compare, accept, generate, lock):
     commands.add_command(_other)
 
 

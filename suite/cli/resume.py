@@ -30,7 +30,7 @@ from suite.host.telemetry.observer import MODES
 from suite.model import PLAN, Campaign, Document
 
 _HASH = re.compile(r"(sha256|hmac):[0-9a-f]{16}")
-_IMAGE = re.compile(r"\w[\w./:@-]{0,299}", re.ASCII)
+_IMAGE = re.compile(r"\w(?:[\w./:@-]|\{python\}){0,299}", re.ASCII)
 """A reference to an image, and nothing that a shell or make would take for more than a word."""
 
 

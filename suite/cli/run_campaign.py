@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,11 +39,11 @@ from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.identity import read_salt
-from suite.host.provision.images import lock_identity
+from suite.host.provision.images import find_spec, lock_identity
 from suite.host.provision.resources import count_bindable
 from suite.host.provision.sbom import name_bill, write_bill
 from suite.host.telemetry.observer import make_observer
-from suite.model import PLAN, Campaign, Document, Image, name_kind
+from suite.model import NOT_FROM_LOCK, PLAN, Arm, Campaign, Document, Image, name_kind
 from suite.report.pages.brief import compose_look
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import FOLDER, POSSIBLE_FILES
@@ -81,13 +82,20 @@ def engine_alone(options: Options) -> Iterator[Alone]:
         yield Alone(engine=engine, lock=lock, terminal=terminal, results=results, options=options)
 
 
-def provide(engine: Engine, arms: Arms, say: Say, packages: Path | None = None) -> dict[str, Image]:
-    """The images of the arms by name, built or reused; ``packages``: a lock of what each has besides.
+def provide(
+    engine: Engine, arms: Sequence[Arm], say: Say, packages: Path | None = None
+) -> dict[str, Image]:
+    """The images of the arms by name, built or reused, the largest first, which leaves the others the most
+    room; ``packages``: a lock of what each has besides.
 
     Raises:
-        EngineError: one can't be made here.
+        EngineError: one can't be made here; as far as that can be known, before any is built.
     """
-    return {arm.image: engine.provide(arm.image, say, packages=packages) for arm in arms.run}
+    names = list(dict.fromkeys(arm.image for arm in arms))
+    engine.demand(names, say)
+    largest = sorted(names, key=lambda name: find_spec(name).free_bytes, reverse=True)
+    made = {name: engine.provide(name, say, packages=packages) for name in largest}
+    return {name: made[name] for name in names}
 
 
 def resolve_again(engine: Engine, drawn: Campaign, gpu: str) -> Arms:
@@ -184,7 +192,7 @@ def start_campaign(
                     f"the machine is unsound: {why}",
                     "another one, or ARMS=cpu where no GPU is meant",
                 )
-        images = provide(engine, arms, say, options.requirements)
+        images = provide(engine, arms.run, say, options.requirements)
         store = Store.create(here.results, drawn.id)
         run_campaign(here, store, drawn, arms, images, measure=measure)
     return store
@@ -211,11 +219,8 @@ def run_campaign(
     if budget_s is None and drawn.most_blocks is not None:
         profile = PROFILES[drawn.profile]
         budget_s, least_blocks = profile.limit_s, profile.blocks
-    bills = {name_bill(name): write_bill(name, image) for name, image in images.items()}
-    if (lock := options.requirements) is not None:
-        image = replace(next(iter(images.values())), lock=lock_identity(lock))
-        bills[name_bill("requirements")] = write_bill("requirements", image, lock.parent)
-    store.write_reports(bills)
+    processor = str(here.engine.describe().get("architecture") or platform.machine())
+    store.write_reports(_write_bills(images, processor, options.requirements))
     named = keep_named(store, options.evidence)
     if measure is None and not resumed:
         keep_here(store, here.engine, drawn, options.gpu, named=named, say=terminal.say)
@@ -251,6 +256,27 @@ def run_campaign(
             write_reports(store)
             here.terminal.say(f"what was measured is in {shown(store.folder)}")
         raise
+
+
+def _write_bills(
+    images: Mapping[str, Image], processor: str, requirements: Path | None
+) -> dict[str, str]:
+    """The images' bills of materials, and that of what they have besides, by their path in the folder."""
+    pythons = {
+        name: None if image.lock == NOT_FROM_LOCK else find_spec(name).python
+        for name, image in images.items()
+    }
+    bills = {
+        name_bill(name): write_bill(name, image, pythons[name], processor)
+        for name, image in images.items()
+    }
+    if requirements is not None:
+        name, first = next(iter(images.items()))
+        image = replace(first, lock=lock_identity(requirements))
+        bills[name_bill("requirements")] = write_bill(
+            "requirements", image, pythons[name], processor, requirements.parent
+        )
+    return bills
 
 
 def write_reports(store: Store, *, pictures: bool = True) -> tuple[Report, list[str]]:

@@ -246,8 +246,16 @@ class Engine(Protocol):
     def memory_bytes(self) -> int | None:
         """The memory of the engine's machine; None where it does not say."""
 
+    def demand(self, names: Iterable[str], progress: Say) -> None:
+        """Demands, before anything is built, that nothing which can be known then stands against the images
+        of these names: no lock, no wheel for this processor, another Python, too little disk.
+
+        Raises:
+            EngineError: something does; the remedy names the ways out.
+        """
+
     def provide(self, name: str, progress: Say, *, packages: Path | None = None) -> Image:
-        """The image of that name (``cpu`` or ``cuda``), built now or reused; says why through
+        """The image of that name (``cpu``, ``cuda@2.20``), built now or reused; says why through
         ``progress``.  ``packages`` is a hash lock of what else is to be installed in it.
 
         Raises:

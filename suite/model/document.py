@@ -45,9 +45,9 @@ CACHE = "cuda.cache"
 
 
 def name_files(arm: str) -> str:
-    """What an arm is called in names of files: ``cuda-1`` of ``cuda:1``, since not every file system takes a
-    colon."""
-    return arm.replace(":", "-")
+    """What an arm is called in names of files, images and locks: ``cuda-1`` of ``cuda:1``, ``cpu-2.20`` of
+    ``cpu@2.20``, since not every file system takes a colon and no name of an image an ``@``."""
+    return arm.replace(":", "-").replace("@", "-")
 
 
 def name_invocation(arm: str, block: int, repeat: int = 0) -> str:

@@ -142,13 +142,40 @@ def test_a_comparison_is_printed_or_written_where_that_is_said(
 def test_images_are_made_once_each_and_named(shell: Shell) -> None:
     shell.engine = engine = FakeEngine()
     heard = shell.run("images", "--arms", "cpu cuda cuda-hidden")
-    assert (heard.status, engine.provided, engine.jobs) == (0, ["cpu", "cuda"], [])
+    # The largest first, which leaves the others the most room.
+    assert (heard.status, engine.provided, engine.jobs) == (0, ["cuda", "cpu"], [])
+    assert engine.demanded == ["cpu", "cuda"]
     assert heard.out == "cpu   sha256:cpu  1.00 GB\ncuda  sha256:cuda  1.00 GB\n"
 
 
 def test_images_of_unknown_arms_are_a_usage_error(shell: Shell) -> None:
     assert "ARMS=" in complaint(shell.run("images", "--arms", "cpu gpu"), 2)
     assert shell.opened == []
+
+
+def test_a_version_that_nobody_locked_names_the_command_that_does(shell: Shell) -> None:
+    for command in ("images", "bench", "doctor", "base"):
+        heard = shell.run(command, "--arms", "cpu cpu@2.7")
+        assert "no lock of cpu@2.7" in complaint(heard, 2)
+        assert "`make lock TENSORFLOW=2.7`" in heard.err
+    assert shell.opened == []
+
+
+def test_the_stand_ins_that_arms_need_are_made(
+    monkeypatch: pytest.MonkeyPatch, shell: Shell
+) -> None:
+    made: list[str] = []
+    engine = SimpleNamespace(make_base=lambda python, _say: made.append(python) or python)
+    monkeypatch.setattr(entry, "open_docker", lambda: engine)
+    for arms, pythons in (
+        ((), ["3.13"]),
+        (("--arms", "auto"), ["3.13"]),
+        (("--arms", "cpu@2.15 cuda@2.15"), ["3.11"]),
+        (("--arms", "cpu cpu@2.15 cpu@2.20"), ["3.13", "3.11"]),
+    ):
+        made.clear()
+        heard = shell.run("base", *arms)
+        assert (heard.status, made, heard.out.split()) == (0, pythons, pythons)
 
 
 def test_cleaning_removes_by_label_and_never_insists(

@@ -126,6 +126,14 @@ def test_a_campaign_of_a_given_interpreter_is_gone_on_with_by_naming_it(shell: S
     assert resume(shell, "--local-python", "/opt/private/python").status == 0
 
 
+def test_a_base_for_each_python_is_gone_on_with_by_naming_it(shell: Shell) -> None:
+    words = ("--base-image", "mirror/python:{python}-slim")
+    shell.bench_short(*words)
+    assert "BASE_IMAGE='mirror/python:{python}-slim'" in shell.plan().command
+    assert "add BASE_IMAGE=mirror/python:{python}-slim" in resume(shell).err
+    assert resume(shell, *words).status == 0
+
+
 CPU = {"name": "cpu", "image": "cpu", "gpu": False}
 HIDDEN = {"name": "cuda-hidden", "image": "cuda", "gpu": False, "control": "hidden", "of": "cuda"}
 

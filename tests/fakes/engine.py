@@ -313,6 +313,7 @@ class FakeEngine:
         self.jobs: list[Job] = []
         self.runs: list[FakeRunning] = []
         self.log: list[tuple[str, str]] = []
+        self.demanded: list[str] = []
         self.provided: list[str] = []
         self.gpus_asked: list[str | None] = []
         self.filled: dict[str, bytes] = {}
@@ -331,6 +332,9 @@ class FakeEngine:
 
     def settle_custom(self, progress: Say) -> str | None:
         return self.custom
+
+    def demand(self, names: Iterable[str], progress: Say) -> None:
+        self.demanded += names
 
     def provide(self, name: str, progress: Say, *, packages: Path | None = None) -> Image:
         if self.image_trouble is not None:

@@ -55,7 +55,7 @@ def environment() -> Path:
             give_up(f"the GPU runtime is not tried: {tool} is not here (apt-get install gcc)")
     spec = find_spec("cuda")
     try:
-        interpreter = find_interpreter()
+        interpreter = find_interpreter("cuda", spec.python)
     except EngineError as error:
         give_up(f"the GPU runtime is not tried: {error.what}")
     folder = place_environment("cuda", spec.lock, interpreter, HOME)

@@ -49,6 +49,8 @@ PUBLIC = (
     f"crossover/base:stand-in{DIGEST}",
     "make bench CUDA_IMAGE=nvcr.io/nvidia/tensorflow:25.02-tf2-py3",
     "make bench BASE_IMAGE=crossover/base:stand-in RUN=path/to/made-up",
+    *("cpu@2.20", "cuda@2.16-hidden", "cpu@keras-3.12-twin", "cpu@onednn-off", "cuda@2.16.1:1"),
+    "make bench ARMS='cpu cpu@2.20-twin cpu@onednn-off' BASE_IMAGE=mirror/python:{python}-slim",
     "tf.device('/GPU:0') and /job:localhost/replica:0/task:0/device:GPU:0",
     "9.10.2.21",
 )

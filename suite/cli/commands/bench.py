@@ -59,6 +59,6 @@ def _resume(folder: Path, options: Options) -> int:
         engine, say = here.engine, here.terminal.say
         arms = resolve_again(engine, drawn, options.gpu or "0")
         demand_same_custom(options, engine, [arm.image for arm in arms.run], drawn, say)
-        images = provide(engine, arms, say)
+        images = provide(engine, arms.run, say)
         run_campaign(here, store, drawn, arms, images, resumed=loaded.every_document)
     return conclude(store)

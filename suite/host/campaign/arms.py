@@ -11,7 +11,7 @@ from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.choice import ALL_GPUS, name_gpus
 from suite.host.machine.identity import hide
-from suite.host.provision.images import ImageSpec, read_specs
+from suite.host.provision.images import ImageSpec, name_lock_command, read_specs
 from suite.model import Arm, control_of, on_device
 
 AUTO = "auto"
@@ -60,6 +60,12 @@ def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:
     auto = tuple(wanted) == (AUTO,)
     unknown = [name for name in wanted if name not in known]
     doubled = len(set(wanted)) < len(wanted)
+    for name in () if auto else unknown:
+        if command := name_lock_command(name):
+            raise UsageError(
+                f"ARMS={' '.join(wanted)!r}: there is no lock of {name} yet; known are {', '.join(known)}",
+                f"`{command}` makes it, and its row in docker/images.toml",
+            )
     if not auto and (unknown or (doubled and len(wanted) != 2) or not wanted):
         raise UsageError(
             f"ARMS={' '.join(wanted)!r}: each of {', '.join(known)} at most once, or {AUTO}; or one of "

@@ -14,21 +14,38 @@ from docker.utils import parse_repository_tag
 
 from suite.errors import MORE_DISK, EngineError
 from suite.host.docker.connection import Daemon, Refused
-from suite.host.docker.leftovers import LASTING, find_image, list_images, list_volumes
+from suite.host.docker.leftovers import (
+    LASTING,
+    find_image,
+    list_images,
+    list_volumes,
+    look_at_image,
+)
 from suite.host.engine import LABEL, Say, Stock
 from suite.host.machine.deadlines import SILENT_S
 from suite.host.provision.build_steps import describe_pip
-from suite.host.provision.debian_base import RELEASE, make_files
-from suite.host.provision.images import (
+from suite.host.provision.debian_base import (
+    RELEASES,
     STAND_IN,
+    find_release,
+    make_files,
+    name_stand_in,
+)
+from suite.host.provision.images import (
+    PYTHON,
     BuildPlan,
     ImageSpec,
     build_context,
+    count_room,
+    demand_python,
     describe_check,
     explain_build,
+    explain_python,
     explain_unfit,
-    find_changes,
+    has_layers,
     identify_base,
+    is_pinned,
+    name_base_command,
     plan_build,
     refuse_custom,
 )
@@ -57,19 +74,52 @@ def provide_image(
         )
     else:
         progress(f"image {spec.name}: building {plan.tag} ({explain_build(plan, known)})")
-        if not spec.laid and not _has_layers(plan, known):
-            _ensure_room(spec, data_root)
+        if not spec.laid and not has_layers(plan, known):
+            ensure_room({spec.name: spec.free_bytes}, data_root)
         ensure_base(daemon, spec, progress, data_root)
+        look_at_python(daemon, spec)
         image = _build(daemon, spec, plan, progress, fresh=fresh)
     return describe_image(daemon, image, plan, spec.origin)
+
+
+def demand_images(
+    daemon: Daemon, specs: Iterable[ImageSpec], progress: Say, data_root: str | None
+) -> None:
+    """Demands that nothing which is known beforehand stands against these images: fetches a base that is
+    only known by what it holds, and builds nothing.
+
+    Raises:
+        EngineError: a base is not available or has another Python, or there is no room for all that has to be
+            built.
+    """
+    rooms: dict[str, int] = {}
+    for spec in specs:
+        if not is_pinned(spec.base):
+            ensure_base(daemon, spec, progress, data_root)
+        stock = take_stock(daemon, spec)
+        if stock.room_bytes:
+            rooms[spec.name] = stock.room_bytes
+    ensure_room(rooms, data_root)
+
+
+def look_at_python(daemon: Daemon, spec: ImageSpec) -> None:
+    """Holds a base that is here against the Python that the image has to have.
+
+    Raises:
+        EngineError: it says that it has another one.
+    """
+    seen = look_at_image(daemon, spec.base)
+    config = seen.get("Config") or {}
+    demand_python(spec, config.get("Labels") or {}, config.get("Env") or ())
 
 
 def take_stock(daemon: Daemon, spec: ImageSpec) -> Stock:
     """What the engine has of that spec's image.
 
     Raises:
-        EngineError: it does not answer.
+        EngineError: it does not answer, or the base has another Python.
     """
+    look_at_python(daemon, spec)
     base = spec.base
     here = find_image(daemon, base)
     identity = identify_base(spec) or here
@@ -77,7 +127,7 @@ def take_stock(daemon: Daemon, spec: ImageSpec) -> Stock:
     if identity is not None:
         plan, known, image = _look_up(daemon, spec, identity)
         recorded = (plan.base, plan.lock)
-        has_all = here if spec.laid else _has_layers(plan, known)
+        has_all = here if spec.laid else has_layers(plan, known)
         room = 0 if image or has_all else room
     caches = list_volumes(daemon, LASTING) if image else ()
     return Stock(
@@ -118,9 +168,10 @@ def ensure_base(daemon: Daemon, spec: ImageSpec, progress: Say, data_root: str |
     """
     if base := find_image(daemon, spec.base):
         return base
+    _refuse_stand_in(daemon, spec.base)
     # A base of ours is small; one that brings its TensorFlow is nearly all of the image.
     if spec.laid:
-        _ensure_room(spec, data_root)
+        ensure_room({spec.name: spec.free_bytes}, data_root)
     progress(f"base {spec.base}: pulling")
     try:
         with daemon.calls("pulling the base image", SILENT_S):
@@ -146,19 +197,20 @@ def describe_image(daemon: Daemon, image: str, plan: BuildPlan, origin: str) -> 
     )
 
 
-def make_base(daemon: Daemon, name: str, progress: Say) -> str:
-    """The stand-in base of that name, made now or reused; its id in the engine.
+def make_base(daemon: Daemon, python: str, progress: Say) -> str:
+    """The stand-in base with that Python, made now or reused; its id in the engine.
 
     Raises:
         EngineError: it can't be made here, or the engine refused it.
     """
+    name, release = name_stand_in(python), find_release(python)
     if known := find_image(daemon, name):
         progress(f"base {name}: reused (`docker rmi {name}` removes it, to make it again)")
         return known
     repository, tag = parse_repository_tag(name)
-    changes = [f"LABEL {LABEL}=base", f"LABEL {LABEL}.release={RELEASE}", 'CMD ["python3"]']
+    changes = [f"LABEL {LABEL}=base", f"LABEL {LABEL}.release={release}", 'CMD ["python3"]']
     with (
-        make_files(name, progress) as archive,
+        make_files(name, release, progress) as archive,
         daemon.errors("importing the stand-in base", SILENT_S),
     ):
         # As blocks: of a file, whose length it knows, the SDK would send two contradicting headers.
@@ -167,8 +219,19 @@ def make_base(daemon: Daemon, name: str, progress: Say) -> str:
             blocks, repository=repository, tag=tag or "latest", changes=changes
         )
         image = str(daemon.api.inspect_image(name)["Id"])
-    progress(f"base {name}: ready; BASE_IMAGE={name} takes it")
+    progress(f"base {name}: ready; BASE_IMAGE={STAND_IN} takes it for arms with Python {python}")
     return image
+
+
+def _refuse_stand_in(daemon: Daemon, reference: str) -> None:
+    """Raises EngineError of a stand-in that is not here: no registry has it, and what one has by that name is
+    somebody else's."""
+    for python in RELEASES:
+        if reference == name_stand_in(python):
+            raise EngineError(
+                f"the stand-in base {reference} is not in the engine ({daemon.endpoint.source})",
+                f"`{name_base_command(python)}` makes it",
+            )
 
 
 def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> EngineError:
@@ -185,8 +248,8 @@ def refuse_base(daemon: Daemon, reference: str, text: str, *, laid: bool) -> Eng
     return EngineError(
         f"the base image {reference} is not in the engine ({daemon.endpoint.source}) and can't be "
         f"pulled: {text}",
-        f"`docker login` if the registry limits or wants it; BASE_IMAGE=… for a mirror's copy or "
-        f"any image with Python 3.13, venv and pip; {stand_in}",
+        f"`docker login` if the registry limits or wants it; BASE_IMAGE=… for a mirror's copy or any image "
+        f"with the same Python, venv and pip ({PYTHON} in its name stands for the version); {stand_in}",
     )
 
 
@@ -197,6 +260,7 @@ def reach_base(daemon: Daemon, reference: str, *, laid: bool) -> bool | None:
     Raises:
         EngineError: the registry refuses or is out of reach; names the ways out.
     """
+    _refuse_stand_in(daemon, reference)
     try:
         with daemon.calls("asking the registry for the base image"):
             daemon.api.inspect_distribution(reference)
@@ -207,20 +271,20 @@ def reach_base(daemon: Daemon, reference: str, *, laid: bool) -> bool | None:
     return True
 
 
-def _has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
-    """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
-    return any(set(find_changes(plan, labels)) <= {"suite"} for labels in known)
+def ensure_room(rooms: Mapping[str, int], data_root: str | None) -> None:
+    """Demands that the disk can hold what building these images takes, each in bytes.
 
-
-def _ensure_room(spec: ImageSpec, data_root: str | None) -> None:
-    """Raises EngineError where the disk can't hold the layers that have to be made again."""
-    if data_root is None or not Path(data_root).is_dir():
+    Raises:
+        EngineError: it can't.
+    """
+    if not rooms or data_root is None or not Path(data_root).is_dir():
         return
-    free = shutil.disk_usage(data_root).free
-    if free < spec.free_bytes:
+    free, needed = shutil.disk_usage(data_root).free, count_room(rooms.values())
+    if free < needed:
+        subject = f"the {' and '.join(rooms)} image{'s need' if len(rooms) > 1 else ' needs'}"
         raise EngineError(
-            f"the {spec.name} image needs {spec.free_bytes / 1e9:.0f} GB of free disk while it "
-            f"is built, and the engine's folder {data_root} has {free / 1e9:.1f} GB",
+            f"{subject} {needed / 1e9:.0f} GB of free disk to be built, and the engine's folder {data_root} "
+            f"has {free / 1e9:.1f} GB",
             MORE_DISK,
         )
 
@@ -248,7 +312,8 @@ def _build(daemon: Daemon, spec: ImageSpec, plan: BuildPlan, progress: Say, *, f
                     progress(f"image {spec.name}: {words}")
             return str(daemon.api.inspect_image(plan.tag)["Id"])
     except Refused as refused:
-        unfit = explain_unfit(spec.base, refused.text) if spec.laid else None
+        explained = explain_unfit(spec.base, refused.text) if spec.laid else None
+        unfit = explained or explain_python(spec, refused.text)
         error = unfit or daemon.endpoint.error(f"building the {spec.name} image", refused.text)
         raise error from refused
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from suite.host.provision.images import (
     ImageSpec,
     add_digest,
     add_packages,
-    demand_cuda,
+    demand_wheels,
     find_spec,
     follow,
     is_pinned,
@@ -117,6 +118,22 @@ class DockerEngine:
         """See ``engine.Engine``."""
         return self._description.gpu_support
 
+    def demand(self, names: Iterable[str], progress: Say) -> None:
+        """See ``engine.Engine``.
+
+        Raises:
+            UsageError: there is no image of one of these names.
+        """
+        architecture = self._description.info.get("Architecture")
+        specs = []
+        for name in names:
+            if name == CUSTOM:
+                self.settle_custom(progress)
+            specs.append(self._find_spec(name))
+            if architecture and not specs[-1].laid:
+                demand_wheels(specs[-1], str(architecture))
+        build.demand_images(self._daemon, specs, progress, self.data_root)
+
     def provide(
         self, name: str, progress: Say, *, packages: Path | None = None, fresh: bool = False
     ) -> Image:
@@ -127,8 +144,6 @@ class DockerEngine:
         """
         if name == CUSTOM:
             self.settle_custom(progress)
-        if self._cuda_image is None or name != CUSTOM:
-            demand_cuda(find_spec(name), str(self._description.info.get("Architecture")))
         how: dict[str, Any] = {"data_root": self.data_root, "fresh": fresh}
         image = build.provide_image(self._daemon, self._find_spec(name), progress, **how)
         if packages is None:
@@ -252,10 +267,10 @@ class DockerEngine:
         """
         return leftovers.remove_everything(self._daemon)
 
-    def make_base(self, name: str, progress: Say) -> str:
-        """The stand-in base of that name, made now or reused; its id.
+    def make_base(self, python: str, progress: Say) -> str:
+        """The stand-in base with that Python, made now or reused; its id.
 
         Raises:
             EngineError: it can't be made here, or the engine refused it.
         """
-        return build.make_base(self._daemon, name, progress)
+        return build.make_base(self._daemon, python, progress)

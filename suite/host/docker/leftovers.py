@@ -78,15 +78,15 @@ def list_images(daemon: Daemon) -> list[dict[str, Any]]:
 
 def find_image(daemon: Daemon, reference: str) -> str | None:
     """The engine's id of an image; None where it is not there."""
-    return _look_at(daemon, reference).get("Id")
+    return look_at_image(daemon, reference).get("Id")
 
 
 def find_digests(daemon: Daemon, reference: str) -> list[str]:
     """What registries call an image that is here; nothing where it is not, or came from none."""
-    return _look_at(daemon, reference).get("RepoDigests") or []
+    return look_at_image(daemon, reference).get("RepoDigests") or []
 
 
-def _look_at(daemon: Daemon, reference: str) -> dict[str, Any]:
+def look_at_image(daemon: Daemon, reference: str) -> dict[str, Any]:
     """What the engine says of an image; nothing where it is not there."""
     with suppress(Refused), daemon.errors("looking for an image", missing_ok=True):
         seen: dict[str, Any] = daemon.api.inspect_image(reference)

@@ -10,6 +10,7 @@ from suite.host.doctor.finding import Finding, Unknown, no, not_applicable, unkn
 from suite.host.doctor.probe import Probe
 from suite.host.engine import Engine, Stock
 from suite.host.machine.surroundings import find_container
+from suite.host.provision.images import count_room
 
 _WHERE = {
     True: "on this machine",
@@ -131,7 +132,7 @@ def check_base(probe: Probe) -> Finding:
 
 def _look_at_interpreter(engine: Engine, stocks: list[Stock]) -> Finding:
     """What makes the environments, and whether it could where one is missing."""
-    base = stocks[0].base
+    base = " and ".join(dict.fromkeys(stock.base for stock in stocks))
     if not stocks[0].from_lock:
         return yes(f"{base} (LOCAL_PYTHON) stands in for the environments")
     if all(stock.image is not None for stock in stocks):
@@ -170,7 +171,7 @@ def check_disk(probe: Probe) -> Finding:
     if free is None:
         raise Unknown(f"the engine's folder {engine.data_root} can't be looked at")
     stocks = probe.take_stocks()
-    room = max(stock.room_bytes for stock in stocks)
+    room = count_room(stock.room_bytes for stock in stocks)
     has = f"{free / _GB:.0f} GB free in {engine.data_root}"
     if free < room:
         return no(

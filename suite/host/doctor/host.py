@@ -22,7 +22,7 @@ from suite.host.gpu.refusals import JETSON, USE_JETSON
 from suite.host.gpu.visible_devices import is_jetson
 from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import cpus_withheld, find_cores, parse_cpus
-from suite.host.provision.images import ARM, no_cuda
+from suite.host.provision.images import ARM, find_spec, has_wheels, no_cuda, no_wheels
 from suite.model import SuiteIdentity
 from suite.procfs import groups, write_cpus
 
@@ -209,7 +209,12 @@ def _judge_architecture(probe: Probe, name: str) -> Finding:
 
 
 def _judge_arm(probe: Probe, name: str) -> Finding:
-    """As TensorFlow's wheels have no CUDA for ARM: whether an arm needs one, and has it from elsewhere."""
+    """As some TensorFlow has no wheel for ARM, and none has one with CUDA: whether an arm needs it, and has
+    it from elsewhere."""
+    for arm in probe.named_arms() or auto_arms(gpu=False):
+        spec = find_spec(arm.image)
+        if not spec.gpu and not has_wheels(spec, name):
+            return no(*no_wheels(spec, name), stops=EngineError.exit_status)
     if is_jetson(probe.machine.root) and not probe.is_elsewhere() and not probe.other_tensorflow():
         needs = any(arm.gpu for arm in probe.named_arms())
         return no(f"{name}: {JETSON}", USE_JETSON, stops=EngineError.exit_status if needs else 0)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 
 from suite.errors import EngineError, UsageError
@@ -36,9 +35,9 @@ from suite.host.local.environment import (
 from suite.host.local.run import LocalRun, LocalVolumes, list_caches, sweep, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_marks
-from suite.host.provision.images import demand_cuda, find_spec, lock_identity
+from suite.host.provision.images import demand_wheels, find_spec, is_version, lock_identity
 from suite.host.provision.resources import CACHE_VARIABLE
-from suite.model import Image, Isolation, Scalar
+from suite.model import Image, Isolation, Scalar, name_files
 from suite.procfs import groups, memory_total, read_text, read_version
 
 HOME = SUITE.parent / ".venv" / "arms"
@@ -87,7 +86,9 @@ class LocalEngine:
         self._given = Path(python).absolute() if python else None
         self._home = home
         self.data_root: str | None = str(home)
+        self._interpreters: dict[str, Interpreter] = {}
         self._pythons: dict[str, Path] = {}
+        self._settings: dict[str, dict[str, str]] = {}
         self._packages: dict[str, Path] = {}
         self._volumes = LocalVolumes(home)
 
@@ -127,8 +128,8 @@ class LocalEngine:
         if made.given:
             progress(f"environment {name}: {made.interpreter.title} {made.given}")
         else:
-            demand_cuda(find_spec(name), platform.machine())
-            make_environment(name, find_spec(name).lock, made.interpreter, self._home, progress)
+            lock = find_spec(name).lock
+            make_environment(lock.stem, lock, made.interpreter, self._home, progress)
         if packages is None:
             return made.image
         folder = make_packages(packages, made.interpreter, made.python, self._home, progress)
@@ -138,28 +139,56 @@ class LocalEngine:
             origin=f"{made.image.origin}, with the packages of {lock_identity(packages)}",
         )
         self._pythons[image.id], self._packages[image.id] = made.python, folder
+        self._settings[image.id] = self._settings[made.image.id]
         return image
 
-    @cached_property
-    def _interpreter(self) -> Interpreter:
-        """What makes the environments, or stands in for all of them."""
-        return given_interpreter(self._given) if self._given else find_interpreter()
+    def demand(self, names: Iterable[str], progress: Say) -> None:  # noqa: ARG002  as the others
+        """See ``engine.Engine``; the disk is the doctor's to look at.
+
+        Raises:
+            UsageError: there is no image of one of these names, or LOCAL_PYTHON would stand in for it under
+                a name that it has not.
+        """
+        for name in names:
+            if not self._look_up(name).given:
+                demand_wheels(find_spec(name), platform.machine())
+
+    def _find_interpreter(self, name: str) -> Interpreter:
+        """What makes an image's environment, or stands in for all of them."""
+        if name not in self._interpreters:
+            newest = find_spec(name).python
+            found = (
+                given_interpreter(self._given) if self._given else find_interpreter(name, newest)
+            )
+            self._interpreters[name] = found
+        return self._interpreters[name]
 
     def _look_up(self, name: str) -> Environment:
         """The environment that stands in for an image, whether made already or not."""
         environment = self._describe_environment(name)
         self._pythons[environment.image.id] = environment.python
+        onednn = {"TF_ENABLE_ONEDNN_OPTS": str(int(find_spec(name).onednn))}
+        self._settings[environment.image.id] = onednn
         return environment
 
     def _describe_environment(self, name: str) -> Environment:
-        lock, interpreter = find_spec(name).lock, self._interpreter
+        spec, plain = find_spec(name), name_files(name)
+        if self._given is not None and is_version(spec):
+            raise UsageError(
+                f"LOCAL_PYTHON is one TensorFlow for all arms, and {name} is to be that of "
+                f"docker/{spec.lock.name}",
+                "leave LOCAL_PYTHON out, or name arms without a version",
+            )
+        interpreter = self._find_interpreter(name)
         if self._given is not None:
             origin = "LOCAL_PYTHON, not from the lock"
-            image = record_environment(f"{name}-local-python", interpreter, None, origin)
+            image = record_environment(f"{plain}-local-python", interpreter, None, origin)
             return Environment(image, interpreter, self._given, "as given by LOCAL_PYTHON")
-        folder = place_environment(name, lock, interpreter, self._home)
-        origin = f"private environment made from docker/{lock.name}, no container"
-        image = record_environment(folder.name, interpreter, lock, origin)
+        folder = place_environment(spec.lock.stem, spec.lock, interpreter, self._home)
+        origin = f"private environment made from docker/{spec.lock.name}, no container"
+        # Arms of one lock share what is made of it, and are told apart.
+        identity = folder.name.replace(spec.lock.stem, plain, 1)
+        image = record_environment(identity, interpreter, spec.lock, origin)
         return Environment(image, interpreter, folder / "bin" / "python")
 
     def settle_custom(self, progress: Say) -> str | None:  # noqa: ARG002  as the others
@@ -170,7 +199,7 @@ class LocalEngine:
         """See ``engine.Engine``; the environment stands in for the image."""
         environment = self._look_up(name)
         image = environment.image
-        made = bool(environment.given) or is_whole(self._home / image.id)
+        made = bool(environment.given) or is_whole(environment.python.parent.parent)
         return Stock(
             name=name,
             image=image.id if made else None,
@@ -185,7 +214,7 @@ class LocalEngine:
     def reach_base(self, reference: str) -> bool | None:  # noqa: ARG002  as the others
         """See ``engine.Engine``: its base is the interpreter, which is here, and its registry
         the package index."""
-        return try_to_make(find_spec("cpu").lock, self._look_up("cpu").interpreter)
+        return try_to_make(find_spec("cpu").lock, self._find_interpreter("cpu"))
 
     def look_at_leftovers(self) -> None:
         """See ``engine.Engine``: they are folders of this user's."""
@@ -247,6 +276,7 @@ class LocalEngine:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(job.gpu.devices)
         return (
             environment
+            | self._settings.get(job.image.id, {})
             | choose_variables(job.gpu)
             | dict(job.environment)
             | self._volumes.variables(job)
@@ -341,7 +371,7 @@ class InsideEngine(LocalEngine):
             )
         origin = "the image that it was started in; its digest is as given, not as observed"
         lock = find_spec(name).lock
-        image = record_environment(f"{name}-inside", interpreter, lock, origin)
+        image = record_environment(f"{name_files(name)}-inside", interpreter, lock, origin)
         return Environment(image, interpreter, python, "of the image that this runs in")
 
     def _find_laid(self, name: str) -> Path | None:

@@ -21,12 +21,10 @@ from suite.errors import EngineError
 from suite.fingerprint import hash_lines
 from suite.host.engine import Say
 from suite.host.provision.build_steps import describe_pip, run_step
-
-VERSIONS = ((3, 13), (3, 12), (3, 11))
-"""The Python versions that the locks hold wheels for, the image's own first."""
+from suite.host.provision.images import OLDEST
 
 WAYS_OUT = (
-    "a docker engine (ENGINE=docker), one of Python 3.11 to 3.13 on PATH with its venv module, "
+    "a docker engine (ENGINE=docker), a Python that fits on PATH with its venv module, "
     "or LOCAL_PYTHON=path of an interpreter that already has TensorFlow"
 )
 
@@ -60,25 +58,26 @@ def look_at(path: Path) -> Interpreter | None:
     return Interpreter(path=path, title=" ".join(said), version=version)
 
 
-def find_interpreter() -> Interpreter:
-    """The interpreter to make environments with: the running one where it fits, else the first of
-    python3.13, 3.12, 3.11 on PATH.
+def find_interpreter(name: str, newest: str) -> Interpreter:
+    """The interpreter to make the environment of that name with: the running one where it fits, else the
+    first on PATH from python3.13 (``newest``, which the lock has wheels for as well as for those before it)
+    down to python3.11.
 
     Raises:
         EngineError: there is none; names the ways out.
     """
+    last = int(newest.rpartition(".")[2])
+    versions = [(OLDEST[0], minor) for minor in range(last, OLDEST[1] - 1, -1)]
+    names = [f"python{major}.{minor}" for major, minor in versions]
     candidates = [Path(getattr(sys, "_base_executable", None) or sys.executable)]
-    for major, minor in VERSIONS:
-        if found := shutil.which(f"python{major}.{minor}"):
-            candidates.append(Path(found))
+    candidates += [Path(found) for name in names if (found := shutil.which(name))]
     for candidate in candidates:
         interpreter = look_at(candidate)
-        if interpreter is not None and interpreter.version[:2] in VERSIONS:
+        if interpreter is not None and interpreter.version[:2] in versions:
             return interpreter
     raise EngineError(
-        f"no Python that the locked TensorFlow has wheels for: the running one is "
-        f"{sys.version_info.major}.{sys.version_info.minor}, and neither python3.13, python3.12 "
-        "nor python3.11 on PATH works",
+        f"no Python that the TensorFlow of the arm {name} has wheels for: the running one is "
+        f"{sys.version_info.major}.{sys.version_info.minor}, and on PATH works no {' and no '.join(names)}",
         WAYS_OUT,
     )
 
@@ -93,7 +92,7 @@ def given_interpreter(path: Path) -> Interpreter:
     has = "import importlib.util, sys; sys.exit(not importlib.util.find_spec('tensorflow'))"
     if interpreter is None:
         why = "it does not run as a Python interpreter"
-    elif interpreter.version < (3, 11):
+    elif interpreter.version < OLDEST:
         why = f"it is {interpreter.title}, and the worker needs 3.11 or newer"
     elif subprocess.run([path, "-c", has], capture_output=True, check=False).returncode:
         why = f"it is {interpreter.title} and has no TensorFlow"

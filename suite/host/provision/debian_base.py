@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -19,14 +19,36 @@ from suite.host.engine import Say
 from suite.host.provision.build_steps import run_step
 from suite.procfs import read_text
 
-RELEASE = "trixie"
-"""The Debian release of the pinned base, too: Python 3.13."""
+STAND_IN = "crossover/base:stand-in"
+"""The tag that ``make base`` gives its stand-in; never used without being asked for."""
+
+RELEASES: Mapping[str, str] = {"3.13": "trixie", "3.11": "bookworm"}
+"""The releases of Debian by the Python that they have; the first one's stand-in has the plain tag."""
 
 _PACKAGES = "python3,python3-venv,python3-pip,ca-certificates"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _BUNDLE = Path("etc/ssl/certs/ca-certificates.crt")
 _MIRROR = re.compile(r"^\s*(?:deb\s|URIs:)(?:.*?[ \t])?(https?://\S+/debian/?)(?!\S)", re.MULTILINE)
 _LEFT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./var/log/*", "./usr/share/doc/*")
+
+
+def name_stand_in(python: str) -> str:
+    """The tag of the stand-in that has that Python."""
+    return STAND_IN if python == next(iter(RELEASES)) else f"{STAND_IN}-{python}"
+
+
+def find_release(python: str) -> str:
+    """The release of Debian that has that Python.
+
+    Raises:
+        EngineError: none has it.
+    """
+    if python not in RELEASES:
+        raise EngineError(
+            f"no stand-in can be made with Python {python}: Debian's releases have {' and '.join(RELEASES)}",
+            "BASE_IMAGE=… names an image that has it",
+        )
+    return RELEASES[python]
 
 
 def find_mirror() -> str | None:
@@ -38,8 +60,8 @@ def find_mirror() -> str | None:
 
 
 @contextmanager
-def make_files(name: str, progress: Say) -> Iterator[IO[bytes]]:
-    """The file system of a stand-in of that name, as a tar stream.
+def make_files(name: str, release: str, progress: Say) -> Iterator[IO[bytes]]:
+    """The file system of a stand-in of that name and release, as a tar stream.
 
     Raises:
         EngineError: it can't be made here: no root, no debootstrap, no mirror.
@@ -47,11 +69,11 @@ def make_files(name: str, progress: Say) -> Iterator[IO[bytes]]:
     _check_tools()
     with _folder() as root:
         mirror = find_mirror()
-        progress(f"base {name}: Debian {RELEASE} from apt's own mirror")
+        progress(f"base {name}: Debian {release} from apt's own mirror")
         run_step(
             [
                 *("debootstrap", "--variant=minbase", f"--include={_PACKAGES}"),
-                *(f"--keyring={_KEYRING}", RELEASE, str(root), *([mirror] if mirror else [])),
+                *(f"--keyring={_KEYRING}", release, str(root), *([mirror] if mirror else [])),
             ],
             f"base {name}",
             progress,

@@ -21,32 +21,45 @@ from suite import __version__, codec
 from suite.errors import ARM_BUILD, VENDOR_IMAGE, EngineError, UsageError
 from suite.fingerprint import SUITE, hash_lines, suite_content, worker_files
 from suite.host.engine import LABEL
-from suite.model import NOT_FROM_LOCK, Image
+from suite.host.provision.debian_base import RELEASES, STAND_IN, name_stand_in
+from suite.model import NOT_FROM_LOCK, Image, family_of, name_files
 
 DOCKER = SUITE.parent / "docker"
 
-STAND_IN = "crossover/base:stand-in"
-"""The tag that ``make base`` gives its stand-in; never used without being asked for."""
+OLDEST = (3, 11)
+"""The oldest Python that the worker runs on; a lock has wheels for it and later ones, up to its row's."""
 
-_INGREDIENTS = ("dockerfile", "lock", "base", "suite")
+PYTHON = "{python}"
+"""What BASE_IMAGE may hold in the place of a Python's version, such as ``mirror/python:{python}-slim``."""
+
+_INGREDIENTS = ("dockerfile", "lock", "base", "settings", "suite")
+
+_LAST = {"settings", "suite"}
+"""Those that come after the layer of packages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSpec:
     """What an image is to be made from: a row of images.toml, on another base where one was asked for.
 
-    ``tensorflow`` is the version that the lock pins; ``free_bytes`` the disk that a build needs at its
-    peak, ``origin`` where the image comes from, for the record.  ``laid``: the packages are those that the
-    base brings, and not the lock's (see `overlay_on`); the disk that it needs is then what the base takes.
+    ``python`` is the version that the base has to have (empty: any), which the lock holds wheels for;
+    ``tensorflow`` the version that the lock pins (None: the lock is not there), with wheels for these
+    ``processors``, as the kernel names them.  ``onednn``: whether TensorFlow computes by oneDNN.
+    ``free_bytes`` is the disk that a build needs at its peak, ``origin`` where the image comes from, for the
+    record.  ``laid``: the packages are those that the base brings, and not the lock's (see `overlay_on`); the
+    disk that it needs is then what the base takes.
     """
 
     name: str
     base: str
     lock: Path
-    tensorflow: str
+    tensorflow: str | None
     gpu: bool
     free_bytes: int
     origin: str
+    python: str = ""
+    processors: tuple[str, ...] = ()
+    onednn: bool = True
     dockerfile: Path = DOCKER / "Dockerfile"
     laid: bool = False
 
@@ -70,26 +83,62 @@ ARM = ("aarch64", "arm64")
 """What the kernel, and engines, call an ARM processor of 64 bits."""
 
 
+_KERNELS = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Other names of processors, and what the kernel calls them."""
+
+PROCESSORS = ("x86_64", "aarch64")
+"""Those that some TensorFlow has wheels for; with CUDA the first alone."""
+
+
 def no_cuda(architecture: str) -> str:
     """That the locked TensorFlow can't use a GPU on an ARM processor, for people."""
     return f"{architecture}: the locked TensorFlow is built without CUDA for this processor"
 
 
-def demand_cuda(spec: ImageSpec, architecture: str) -> None:
-    """Demands that an image from the lock can use the GPU that it is for, before it is made.
+def name_processor(architecture: str) -> str:
+    """What the kernel calls a processor, of how an engine or a kernel names it."""
+    return _KERNELS.get(architecture, architecture)
+
+
+def has_wheels(spec: ImageSpec, architecture: str) -> bool:
+    """Whether the lock holds wheels for that processor, as an engine or a kernel names it."""
+    return name_processor(architecture) in spec.processors
+
+
+def no_wheels(spec: ImageSpec, architecture: str) -> tuple[str, str]:
+    """That it does not, for people, and what to do next."""
+    what = f"TensorFlow {spec.tensorflow}, which the arm {spec.name} runs, has no wheel for it"
+    remedy = f"a machine with {' or '.join(spec.processors)}, or arms of other versions"
+    return f"{architecture}: {what}", remedy
+
+
+def demand_wheels(spec: ImageSpec, architecture: str) -> None:
+    """Demands that an image can be made from the lock for that processor, and can use the GPU that it is for.
 
     Raises:
-        EngineError: its TensorFlow has no CUDA for that processor.
+        EngineError: its TensorFlow has no wheel for that processor, or one without CUDA.
     """
     if spec.gpu and architecture in ARM:
         raise EngineError(no_cuda(architecture), ARM_BUILD)
+    if not has_wheels(spec, architecture):
+        raise EngineError(*no_wheels(spec, architecture))
 
 
-class _Row(msgspec.Struct):
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
     base: str
+    python: str
     lock: str
     gpu: bool
     free_gb: int
+    processors: tuple[str, ...] | None = None
+    onednn: bool = True
+
+
+_NAME = re.compile(r"[a-z0-9]+(?:[.@-][a-z0-9]+)*")
+"""A row's name is part of an image's, which has no capital letters."""
+
+_OFFICIAL = re.compile(r"\bpython:(\d+\.\d+)")
+"""The Python of an official image, by its name."""
 
 
 def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
@@ -100,6 +149,7 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
     """
     try:
         table = msgspec.toml.decode(path.read_bytes(), type=dict[str, _Row])
+        _judge_rows(table)
         return {
             name: ImageSpec(
                 name=name,
@@ -109,6 +159,9 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
                 gpu=row.gpu,
                 free_bytes=row.free_gb * 10**9,
                 origin=f"built from docker/{row.lock}",
+                python=row.python,
+                processors=row.processors or PROCESSORS[: 1 if row.gpu else None],
+                onednn=row.onednn,
             )
             for name, row in table.items()
         }
@@ -119,8 +172,22 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
         ) from error
 
 
-def _read_version(lock: Path) -> str:
-    """The TensorFlow that a lock pins, under whichever of its packages' names."""
+def _judge_rows(table: Mapping[str, _Row]) -> None:
+    """Raises ValueError of a row that contradicts itself or another."""
+    files: dict[str, str] = {}
+    for name, row in table.items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} can't be part of an image's name")
+        if (other := files.setdefault(name_files(name), name)) != name:
+            raise ValueError(f"the images of {name!r} and of {other!r} would have one name")
+        if (found := _OFFICIAL.search(row.base)) and found[1] != row.python:
+            raise ValueError(f"{name!r} is on {row.base} and says Python {row.python}")
+
+
+def _read_version(lock: Path) -> str | None:
+    """The TensorFlow that a lock pins, under whichever of its packages' names; None: it is not there."""
+    if not lock.exists():
+        return None
     found = re.search(
         r"^tensorflow(?:-\w+)?==(\S+)", lock.read_text(encoding="utf-8"), re.MULTILINE
     )
@@ -133,20 +200,103 @@ def find_spec(name: str) -> ImageSpec:
     """The row of that name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or its lock is not there.
     """
     specs = read_specs()
     if name not in specs:
         raise UsageError(f"no image is called {name!r}", f"known are: {', '.join(specs)}")
-    return specs[name]
+    spec = specs[name]
+    if spec.tensorflow is None:
+        raise UsageError(
+            f"the lock of the arm {name} is not there: docker/{spec.lock.name}",
+            f"`{name_lock_command(name) or 'make lock'}` makes it anew",
+        )
+    return spec
+
+
+_VERSION = r"\d+\.\d+(?:\.\d+)?"
+_MADE = re.compile(rf"(?P<family>\w+)@(?P<keras>keras-)?(?P<version>{_VERSION})")
+"""The name of an arm of which `make lock` makes the lock and the row."""
+
+
+def read_name(name: str) -> tuple[str, str, str] | None:
+    """Family, variable of ``make lock`` and its value of such a name: ``cpu``, ``KERAS`` and ``3.12`` of
+    ``cpu@keras-3.12``; None: it is another."""
+    found = _MADE.fullmatch(name)
+    if found is None:
+        return None
+    return found["family"], "KERAS" if found["keras"] else "TENSORFLOW", found["version"]
+
+
+def name_lock_command(name: str) -> str | None:
+    """The command that makes the lock of an arm of that name; None: it would make none."""
+    read = read_name(name.removesuffix("-hidden"))
+    if read is None or read[0] not in read_specs():
+        return None
+    return f"make lock {read[1]}={read[2]}"
+
+
+def is_version(spec: ImageSpec) -> bool:
+    """Whether the image's packages are others than those of its family's plain one."""
+    plain = read_specs().get(family_of(spec.name), spec)
+    return spec.lock.name != plain.lock.name
 
 
 def follow(spec: ImageSpec, base: str | None = None) -> ImageSpec:
-    """That of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one."""
+    """That of a row of the table; ``base`` (BASE_IMAGE) takes the place of the pinned one: the plain stand-in
+    means the one with the row's Python, and ``{python}`` that Python's version."""
     if not base:
         return spec
+    base = name_stand_in(spec.python) if base == STAND_IN else base.replace(PYTHON, spec.python)
     origin = f"{spec.origin} on a base that was asked for (BASE_IMAGE)"
     return replace(spec, base=base, origin=origin)
+
+
+def demand_python(spec: ImageSpec, labels: Mapping[str, str], environment: Iterable[str]) -> None:
+    """Demands that a base has the row's Python, by what it says: our stand-in's label, or the variable of
+    official images (``NAME=value``).  One that says nothing is looked at in the first step of the build.
+
+    Raises:
+        EngineError: it has another one.
+    """
+    releases = {release: python for python, release in RELEASES.items()}
+    values = dict(entry.partition("=")[::2] for entry in environment)
+    said = releases.get(labels.get(f"{LABEL}.release", "")) or values.get("PYTHON_VERSION", "")
+    found = ".".join(said.split(".")[:2])
+    if found and spec.python and found != spec.python:
+        raise refuse_python(spec, found)
+
+
+def refuse_python(spec: ImageSpec, found: str) -> EngineError:
+    """The error for a base with that Python, which is not the row's; names the ways out."""
+    return EngineError(
+        f"the base {spec.base} has Python {found}, and the lock of the arm {spec.name} is for Python "
+        f"{spec.python}",
+        f"BASE_IMAGE=… with {PYTHON} in the place of the version, such as mirror/python:{PYTHON}-slim, or "
+        f"BASE_IMAGE={STAND_IN} (`{name_base_command(spec.python)}` makes it): each arm then gets its own",
+    )
+
+
+def name_base_command(python: str) -> str:
+    """The command that makes the stand-in with that Python."""
+    if name_stand_in(python) == STAND_IN:
+        return "make base"
+    names = [name for name, spec in read_specs().items() if spec.python == python]
+    return f'make base ARMS="{names[0]}"' if names else "make base"
+
+
+KEPT = 1 / 3
+"""The share of the disk which building an image takes that the image keeps."""
+
+
+def count_room(rooms: Iterable[int]) -> int:
+    """The free disk that building several images takes, the largest first, by what each takes alone; in
+    bytes."""
+    left, most = 0.0, 0.0
+    for room in sorted(rooms, reverse=True):
+        most = max(most, left + room)
+        left += KEPT * room
+    return round(most)
 
 
 def add_packages(name: str, image: Image, lock: Path) -> ImageSpec:
@@ -155,7 +305,7 @@ def add_packages(name: str, image: Image, lock: Path) -> ImageSpec:
         name=f"{name}-packages",
         base=image.id,
         lock=lock,
-        tensorflow="",
+        tensorflow=None,
         gpu=False,
         free_bytes=10**9,
         origin=f"{image.origin}, with the packages of {lock_identity(lock)}",
@@ -205,6 +355,7 @@ def plan_build(
         "dockerfile": hashlib.sha256(spec.dockerfile.read_bytes()).hexdigest(),
         "lock": hashlib.sha256(b"" if spec.laid else spec.lock.read_bytes()).hexdigest(),
         "base": hash_lines([base_identity, architecture]),
+        "settings": f"onednn={int(spec.onednn)}",
         "suite": suite_content(suite),
     }
     whole = hash_lines(f"{name} {ingredients[name]}" for name in _INGREDIENTS)
@@ -213,7 +364,7 @@ def plan_build(
         lock_identity(None if spec.laid else spec.lock),
     )
     return BuildPlan(
-        tag=f"crossover/{spec.name}:{whole[:12]}",
+        tag=f"crossover/{name_files(spec.name)}:{whole[:12]}",
         base=base,
         lock=lock,
         labels={
@@ -225,13 +376,22 @@ def plan_build(
             "org.opencontainers.image.version": __version__,
             "org.opencontainers.image.base.name": spec.base,
         },
-        arguments={"BASE": spec.base, **({} if spec.laid else {"LOCK": spec.lock.name})},
+        arguments={
+            "BASE": spec.base,
+            **({} if spec.laid else {"LOCK": spec.lock.name}),
+            **({"PYTHON": spec.python, "ONEDNN": str(int(spec.onednn))} if spec.python else {}),
+        },
     )
 
 
 def find_changes(plan: BuildPlan, labels: Mapping[str, str]) -> list[str]:
     """Which ingredients are others than those of the image that has these labels."""
     return [n for n in _INGREDIENTS if labels.get(f"{LABEL}.{n}") != plan.labels[f"{LABEL}.{n}"]]
+
+
+def has_layers(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> bool:
+    """Whether one of the ``known`` images (their labels) has the layer of packages: the large one."""
+    return any(set(find_changes(plan, labels)) <= _LAST for labels in known)
 
 
 def explain_build(plan: BuildPlan, known: Iterable[Mapping[str, str]]) -> str:
@@ -301,6 +461,7 @@ def overlay_on(spec: ImageSpec, reference: str) -> ImageSpec:
         base=reference,
         dockerfile=DOCKER / "laid.Dockerfile",
         origin=f"the suite laid on {reference} (CUDA_IMAGE): not from the lock",
+        python="",
         laid=True,
     )
 
@@ -351,6 +512,15 @@ def explain_unfit(reference: str, text: str) -> EngineError | None:
         return None
     what = f"the suite can't be laid on {reference} (CUDA_IMAGE): {reasons[0]}"
     return EngineError(what, WAYS_OUT)
+
+
+_OTHER_PYTHON = re.compile(r"^this base has Python (\d+\.\d+)$", re.MULTILINE)
+
+
+def explain_python(spec: ImageSpec, text: str) -> EngineError | None:
+    """The error for a base with another Python, from what the build's first step said, or None."""
+    found = _OTHER_PYTHON.search(text)
+    return refuse_python(spec, found[1]) if found else None
 
 
 def describe_check(line: str) -> str | None:

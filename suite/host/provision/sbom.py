@@ -16,8 +16,8 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from suite import __version__
-from suite.host.provision.images import DOCKER, lock_identity
-from suite.model import NOT_FROM_LOCK, Image
+from suite.host.provision.images import DOCKER, lock_identity, name_processor
+from suite.model import NOT_FROM_LOCK, Image, name_files
 
 BILLS = "sbom"
 """The folder in a campaign's that holds them."""
@@ -26,24 +26,34 @@ _PIN = re.compile(
     r"^(?P<pin>[A-Za-z0-9][^\\#\n]*==[^\\\n]*)(?P<hashes>(?:\\\n\s+--hash=\S+\s*)+)", re.MULTILINE
 )
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
-_PYTHON = re.compile(r"\bpython:(\d+\.\d+\.\d+)")
+_PYTHON = re.compile(r"\b(?:python:|CPython )(\d+\.\d+\.\d+)")
+"""The Python of an official image, or of an interpreter of this machine, by a base's name."""
+
+_LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+"""What every image is, whatever machine writes its bill."""
 
 
 def name_bill(image: str) -> str:
     """Where the bill of an image lies, below a campaign's folder."""
-    return f"{BILLS}/{image}.cdx.json"
+    return f"{BILLS}/{name_files(image)}.cdx.json"
 
 
-def write_bill(name: str, image: Image, folder: Path = DOCKER) -> str:
+def write_bill(
+    name: str, image: Image, python: str | None, processor: str, folder: Path = DOCKER
+) -> str:
     """The bill as text; the same image, the same bytes.
 
     The packages are left out, with a property that says so, where they came from no lock or the lock in
-    ``folder`` is another by now.  A pin that another Python would take is left out where the base says
-    its Python, and carries its condition where it does not.
+    ``folder`` is another by now.  A pin that another Python or ``processor`` (as an engine or a kernel names
+    it) would take is left out: the base says its Python, or else ``python`` is the version that it was
+    demanded to have (None: nobody knows, and such a pin carries its condition).
     """
+    if found := _PYTHON.search(image.base):
+        python = found[1]
     lock = folder / image.lock.partition("@")[0]
     known = image.lock != NOT_FROM_LOCK and lock.is_file() and lock_identity(lock) == image.lock
-    packages = list(_list_packages(lock.read_text(encoding="utf-8"), image.base)) if known else []
+    text = lock.read_text(encoding="utf-8") if known else ""
+    packages = list(list_packages(text, python, name_processor(processor)))
     properties = {
         "base": image.base,
         "lock": image.lock,
@@ -64,7 +74,7 @@ def write_bill(name: str, image: Image, folder: Path = DOCKER) -> str:
             "component": {
                 "type": "container",
                 "bom-ref": "image",
-                "name": f"crossover/{name}",
+                "name": f"crossover/{name_files(name)}",
                 "version": image.id,
                 "properties": _properties(properties),
             },
@@ -79,12 +89,15 @@ def write_bill(name: str, image: Image, folder: Path = DOCKER) -> str:
     return json.dumps(bill, indent=1, ensure_ascii=False) + "\n"
 
 
-def _list_packages(lock: str, base: str) -> Iterator[dict[str, Any]]:
-    python = _PYTHON.search(base)
+def list_packages(lock: str, python: str | None, processor: str) -> Iterator[dict[str, Any]]:
+    """What a lock pins for that Python (None: for any, with its condition) and processor, as components."""
+    minor = ".".join((python or "").split(".")[:2])
+    place = {**_LINUX, "platform_machine": processor}
+    place |= {"python_full_version": python or "", "python_version": minor}
     for found in _PIN.finditer(lock):
         pin = Requirement(found["pin"].strip())
         marker = pin.marker
-        if python and marker and not marker.evaluate({"python_full_version": python[1]}):
+        if python and marker and not marker.evaluate(place):
             continue
         version = next(iter(pin.specifier)).version
         purl = f"pkg:pypi/{pin.name.lower()}@{version}"

@@ -23,9 +23,12 @@ _UUID = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
 _VERSION = re.compile(r"\d+(?:\.\d+){3}")
 
 _MAIL = re.compile(
-    r"[\w.+-]+(?:@[\w.-]*)*@[\w.-]*\.[\w.-]*[a-z](?![\w-])", re.IGNORECASE | re.ASCII
+    r"(?<![\w.+-])(?!(?:cpu|cuda)@(?:\d|keras-\d))"
+    r"[\w.+-]+(?:@[\w.-]*)*@[\w.-]*\.[\w.-]*[a-z](?![\w-])",
+    re.IGNORECASE | re.ASCII,
 )
-"""What GitHub makes a link, whatever is escaped in it."""
+"""What GitHub makes a link, whatever is escaped in it; but for the name of a version's arm, which is nobody's
+address (``cuda@2.20-hidden``)."""
 
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e"

@@ -14,16 +14,17 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
-from suite.host.provision.images import DOCKER, build_context, follow, read_specs
+from suite.host.provision.images import DOCKER, build_context, find_spec, follow, read_specs
 from suite.model import NOT_FROM_LOCK, Arm, control_of
 from tests import synthetic
 from tests.fakes.engine import FakeEngine, asked_arm, asked_cells, fake_image, is_on_gpu
 from tests.host.campaign.stage import CELLS, REQUEST, Stage
 
 ROW = """
-["cuda-2.20"]
+["cuda@2.19"]
 base = "python:3.13@sha256:00"
-lock = "cuda-2.20.txt"
+python = "3.13"
+lock = "cuda-2.19.txt"
 gpu = true
 free_gb = 20
 """
@@ -33,7 +34,7 @@ free_gb = 20
 def table(tmp_path: Path) -> Path:
     """The table of images with another row, and its made-up lock."""
     docker = shutil.copytree(DOCKER, tmp_path / "docker")
-    (docker / "cuda-2.20.txt").write_text("keras==3.12.0 \\\n\ntensorflow==2.20.0 \\\n    --hash\n")
+    (docker / "cuda-2.19.txt").write_text("keras==3.12.0 \\\n\ntensorflow==2.19.1 \\\n    --hash\n")
     with (docker / "images.toml").open("a") as file:
         file.write(ROW)
     return docker / "images.toml"
@@ -59,20 +60,20 @@ def test_an_image_is_an_arm_and_one_with_a_gpu_another_without_it() -> None:
 
 def test_an_arms_tensorflow_is_its_locks() -> None:
     for arm in known_arms().values():
-        assert f"=={arm.tensorflow} " in (DOCKER / f"{arm.image}.txt").read_text()
+        assert f"=={arm.tensorflow} " in find_spec(arm.image).lock.read_text()
 
 
 def test_a_lock_without_tensorflow_is_none(table: Path) -> None:
-    (table.parent / "cuda-2.20.txt").write_text("tensorflow-metadata\n")
-    with pytest.raises(EngineError, match=r"cuda-2\.20\.txt pins no TensorFlow"):
+    (table.parent / "cuda-2.19.txt").write_text("tensorflow-metadata\n")
+    with pytest.raises(EngineError, match=r"cuda-2\.19\.txt pins no TensorFlow"):
         read_specs(table)
 
 
 def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage: Stage) -> None:
-    assert list(known) == [*known_arms(), "cuda-2.20", "cuda-2.20-hidden"]
-    context = build_context(follow(read_specs(table)["cuda-2.20"]))
-    assert b"docker/cuda-2.20.txt" in context
-    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda", "cuda-2.20"), "0")
+    assert list(known) == [*known_arms(), "cuda@2.19", "cuda@2.19-hidden"]
+    context = build_context(follow(read_specs(table)["cuda@2.19"]))
+    assert b"docker/cuda-2.19.txt" in context
+    arms = resolve_arms(FakeEngine(gpu=REQUEST), ("cpu", "cuda", "cuda@2.19"), "0")
     cells = [replace(one, control=True) for one in CELLS]
     cells[-1] = replace(cells[-1], arms=["gpu"])
     request = Options(profile="standard", seed=3, label="versions", blocks=2)
@@ -80,15 +81,15 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     stage.run(campaign=campaign, arms=arms)
 
     loaded = stage.load()
-    assert loaded.campaign.arms == ["cpu", "cuda", "cuda-2.20"]
-    version = loaded.campaign.arm("cuda-2.20")
-    assert version == Arm(name="cuda-2.20", image="cuda-2.20", gpu=True, tensorflow="2.20.0")
-    assert loaded.campaign.arm("cuda-2.20-twin") == control_of(version, "twin")
-    assert "cuda-2.20-01" in stage.documents()
-    assert "cuda-2.20-twin-01" in stage.documents()
-    of_version = [job for job in stage.engine.jobs if asked_arm(job) == "cuda-2.20"]
+    assert loaded.campaign.arms == ["cpu", "cuda", "cuda@2.19"]
+    version = loaded.campaign.arm("cuda@2.19")
+    assert version == Arm(name="cuda@2.19", image="cuda@2.19", gpu=True, tensorflow="2.19.1")
+    assert loaded.campaign.arm("cuda@2.19-twin") == control_of(version, "twin")
+    assert "cuda-2.19-01" in stage.documents()
+    assert "cuda-2.19-twin-01" in stage.documents()
+    of_version = [job for job in stage.engine.jobs if asked_arm(job) == "cuda@2.19"]
     assert len(of_version) == 3
-    assert [(job.image, job.gpu) for job in of_version] == [(fake_image("cuda-2.20"), REQUEST)] * 3
+    assert [(job.image, job.gpu) for job in of_version] == [(fake_image("cuda@2.19"), REQUEST)] * 3
     assert all(map(is_on_gpu, of_version))
     for job in stage.engine.jobs:
         # A cell that means something beside a GPU alone is asked of no other arm.
@@ -97,18 +98,18 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     summary = summarise(loaded)
     cell = next(cell for cell in summary.cells if cell.cell.id == cells[1].id)
     assert summary.base == "cpu"
-    assert list(cell.arms) == ["cpu", "cuda", "cuda-2.20"]
-    assert list(cell.comparisons) == ["cuda", "cuda-2.20"]
-    assert cell.arms["cuda-2.20"].estimate is not None
-    assert summary.places["cuda-2.20"].is_gpu
+    assert list(cell.arms) == ["cpu", "cuda", "cuda@2.19"]
+    assert list(cell.comparisons) == ["cuda", "cuda@2.19"]
+    assert cell.arms["cuda@2.19"].estimate is not None
+    assert summary.places["cuda@2.19"].is_gpu
     assert [twins.other for twins in summary.controls.twins] == [
-        *("cpu-twin", "cuda-twin", "cuda-2.20-twin")
+        *("cpu-twin", "cuda-twin", "cuda@2.19-twin")
     ]
 
 
 def test_an_unknown_arm_names_those_that_there_are(known: Known) -> None:
-    with pytest.raises(UsageError, match=r"cuda-2\.20, cuda-2\.20-hidden at most once, or auto"):
-        check_arms(("cuda-2.19",))
+    with pytest.raises(UsageError, match=r"cuda@2\.19, cuda@2\.19-hidden at most once, or auto"):
+        check_arms(("cuda-nightly",))
 
 
 def test_who_chose_an_images_packages_is_asked_for_its_tensorflow(known: Known) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,6 +56,87 @@ def test_a_base_that_cannot_be_pulled_names_the_ways_out() -> None:
         provide(api, None)
     assert f"is here: BASE_IMAGE={images.STAND_IN}" in caught.value.remedy
     assert "build" not in api.asked
+
+
+def demand(api: FakeApi, *names: str, base: str | None = None, **disk: Any) -> list[str]:
+    said: list[str] = []
+    specs = [follow(read_specs()[name], base) for name in names]
+    build.demand_images(Daemon(api, HERE), specs, said.append, disk.get("data_root"))
+    return said
+
+
+BOTH = ("cpu", "cpu@2.15")
+
+
+def test_a_stand_in_that_is_not_here_is_never_pulled() -> None:
+    api = FakeApi(present={images.STAND_IN: {"Id": "sha256:trixie"}})
+    with pytest.raises(EngineError, match=r"crossover/base:stand-in-3\.11 is not") as caught:
+        demand(api, *BOTH, base=images.STAND_IN)
+    assert 'make base ARMS="cpu@2.15"' in caught.value.remedy
+    with pytest.raises(EngineError, match="not in the engine"):
+        reach_base(Daemon(api, HERE), f"{images.STAND_IN}-3.11", laid=False)
+    assert not {"pull", "build", "registry"} & set(api.asked)
+    api.present[f"{images.STAND_IN}-3.11"] = {
+        "Id": "sha256:bookworm",
+        "Config": {"Labels": {f"{LABEL}.release": "bookworm"}},
+    }
+    assert demand(api, *BOTH, base=images.STAND_IN) == []
+
+
+def test_a_base_of_another_python_is_refused_before_anything_is_built() -> None:
+    official = {"Id": "sha256:base", "Config": {"Labels": None, "Env": ["PYTHON_VERSION=3.13.15"]}}
+    api = FakeApi(present={"mirror/python:3": official})
+    with pytest.raises(EngineError, match=r"mirror/python:3 has Python 3\.13"):
+        demand(api, *BOTH, base="mirror/python:3")
+    with pytest.raises(EngineError, match=r"has Python 3\.13"):
+        take_stock(Daemon(api, HERE), follow(read_specs()["cpu@2.15"], "mirror/python:3"))
+    with pytest.raises(EngineError, match=r"has Python 3\.13"):
+        docker_api.provide(api, follow(read_specs()["cpu@2.15"], "mirror/python:3"))
+    assert "build" not in api.asked
+    assert demand(api, "cpu", base="mirror/python:3") == []
+
+
+def test_a_base_that_has_to_be_fetched_is_looked_at_before_anything_is_built() -> None:
+    class Registry(FakeApi):
+        def pull(self, reference: str, **given: Any) -> Any:
+            yield from super().pull(reference, **given)
+            self.present[reference] = {
+                "Id": "sha256:new",
+                "Config": {"Env": ["PYTHON_VERSION=3.9.1"]},
+            }
+
+    api = Registry()
+    with pytest.raises(EngineError, match=r"mine:1 has Python 3\.9"):
+        demand(api, "cpu", base="mine:1")
+    assert "build" not in api.asked
+
+
+def test_a_base_that_does_not_say_its_python_is_asked_in_the_first_step(api: FakeApi) -> None:
+    api.events = [
+        {"stream": "this base has Python 3.12\n"},
+        {"error": "The command '/bin/sh -c …' returned a non-zero code: 1"},
+    ]
+    with pytest.raises(
+        EngineError, match=r"mine:1 has Python 3\.12, .* for Python 3\.13"
+    ) as caught:
+        provide(api)
+    assert "{python}" in caught.value.remedy
+    assert api.built["buildargs"]["PYTHON"] == "3.13"
+
+
+def test_room_is_asked_for_all_that_has_to_be_built(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    free = SimpleNamespace(free=7 * 10**9)
+    monkeypatch.setattr(build.shutil, "disk_usage", lambda _: free)
+    given = {"base": "mine:1", "data_root": str(tmp_path)}
+    assert demand(api, "cpu", **given) == []
+    free.free = 6 * 10**9
+    with pytest.raises(EngineError, match=r"the cpu and cpu@2\.20 images need 7 GB of free disk"):
+        demand(api, "cpu", "cpu@2.20", **given)
+    assert "build" not in api.asked
+    provide(api)
+    assert demand(api, "cpu", "cpu@2.20", **given) == []
 
 
 def test_a_failed_build_shows_all_that_was_said_before_it(api: FakeApi) -> None:
@@ -113,18 +195,25 @@ def test_a_stand_in_is_imported_once_with_its_labels(
             self.given = given
             sent = requests.Request("POST", "http://engine", data=stream).prepare()
             self.headers, self.body = sent.headers, b"".join(sent.body)
-            self.present["x/y:z"] = {"Id": "sha256:new"}
+            self.present[f"{images.STAND_IN}-3.11"] = {"Id": "sha256:new"}
 
     archive = tmp_path / "archive.tar"
     archive.write_bytes(bytes(range(256)) * 9000)
-    monkeypatch.setattr(build, "make_files", lambda *_: archive.open("rb"))
+    made: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        build, "make_files", lambda *how: (made.append(how[:2]), archive.open("rb"))[1]
+    )
     api, said = Importer(), []
     for _ in range(2):
-        assert build.make_base(Daemon(api, HERE), "x/y:z", said.append) == "sha256:new"
+        assert build.make_base(Daemon(api, HERE), "3.11", said.append) == "sha256:new"
+    assert made == [(f"{images.STAND_IN}-3.11", "bookworm")]
     assert ["ready" in said[0], "reused" in said[1]] == [True, True]
-    assert api.given["repository"] == "x/y"
-    assert api.given["tag"] == "z"
+    assert api.given["repository"] == "crossover/base"
+    assert api.given["tag"] == "stand-in-3.11"
     assert f"LABEL {LABEL}=base" in api.given["changes"]
+    assert f"LABEL {LABEL}.release=bookworm" in api.given["changes"]
+    with pytest.raises(EngineError, match=r"Python 3\.12: Debian's releases have 3\.13 and 3\.11"):
+        build.make_base(Daemon(api, HERE), "3.12", said.append)
     # The SDK asks for chunks; an engine that is told a length besides refuses what it reads.
     assert "Content-Length" not in api.headers
     assert api.body == archive.read_bytes()

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from suite.errors import EngineError, NoGpuError
+from suite.errors import EngineError, NoGpuError, UsageError
 from suite.host.engine import Card, Job, Volume
 from suite.host.gpu import request as gpu
 from suite.host.gpu.choice import VISIBLE
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
+from suite.host.local.environment import Interpreter
 from suite.host.provision.images import read_specs
 from suite.model import Image
 from tests.fakes.engine import fake_image
@@ -111,6 +112,48 @@ def test_one_that_was_looked_at_can_be_started_as_the_doctor_does(python: Path) 
     image = engine.take_stock("cpu").image
     assert image == "cpu-local-python"
     assert run(engine, job(replace(fake_image("cpu"), id=image)))
+
+
+def test_one_interpreter_is_no_two_versions_and_takes_a_setting(python: Path) -> None:
+    engine = LocalEngine(python=str(python))
+    for ask in (engine.take_stock, lambda name: engine.demand(["cpu", name], print)):
+        with pytest.raises(UsageError, match=r"cpu@2\.20 is to be that of docker/cpu-2\.20\.txt"):
+            ask("cpu@2.20")
+    plain, without = (engine.provide(name, print) for name in ("cpu", "cpu@onednn-off"))
+    assert without.id == "cpu-onednn-off-local-python"
+    assert "TF_ENABLE_ONEDNN_OPTS=1" in run(engine, job(plain))
+    assert "TF_ENABLE_ONEDNN_OPTS=0" in run(engine, job(without))
+
+
+def test_arms_of_one_lock_share_an_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    found = Interpreter(path=tmp_path / "python", title="CPython 3.11.9", version=(3, 11, 9))
+    monkeypatch.setattr(local_engine, "find_interpreter", lambda *_: found)
+    monkeypatch.setattr(local_engine, "make_environment", lambda name, *_: made.append(name))
+    engine = LocalEngine(home=tmp_path)
+    names = ("cpu", "cpu@onednn-off", "cpu@2.15")
+    engine.demand(names, print)
+    plain, without, old = (engine.provide(name, print) for name in names)
+    assert made == ["cpu", "cpu", "cpu-2.15"]
+    assert engine._pythons[plain.id] == engine._pythons[without.id]
+    assert engine._pythons[plain.id] != engine._pythons[old.id]
+    assert without.id == plain.id.replace("cpu-", "cpu-onednn-off-")
+    assert old.lock.startswith("cpu-2.15.txt@sha256:")
+
+
+def test_a_wheel_without_this_processor_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Interpreter(path=tmp_path / "python", title="CPython 3.11.9", version=(3, 11, 9))
+    monkeypatch.setattr(local_engine, "find_interpreter", lambda *_: found)
+    monkeypatch.setattr(local_engine.platform, "machine", lambda: "riscv64")
+    with pytest.raises(
+        EngineError, match=r"riscv64: TensorFlow .* the arm cpu runs, has no wheel for it"
+    ):
+        LocalEngine(home=tmp_path).demand(["cpu"], print)
+    assert not list(tmp_path.iterdir())
 
 
 def test_it_says_what_it_would_make(tmp_path: Path) -> None:

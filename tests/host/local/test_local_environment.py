@@ -44,12 +44,21 @@ def test_the_running_interpreter_comes_first_and_then_those_on_path(
     old = script(tmp_path / "old", "echo CPython 3.10.2")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(local_environment.sys, "_base_executable", str(old))
-    with pytest.raises(EngineError, match=r"python3\.13") as caught:
-        find_interpreter()
+    with pytest.raises(EngineError, match=r"the arm cpu .* python3\.13") as caught:
+        find_interpreter("cpu", "3.13")
     assert "LOCAL_PYTHON" in caught.value.remedy
-    for version in ("3.11", "3.12"):
-        script(tmp_path / f"python{version}", f"echo CPython {version}.9")
-    assert find_interpreter().version == (3, 12, 9)
+    script(tmp_path / "python3.12", "echo CPython 3.12.9")
+    # The locks of older versions have no wheels for that one.
+    with pytest.raises(
+        EngineError, match=r"the arm cpu@2\.15 .* and on PATH works no python3\.11$"
+    ):
+        find_interpreter("cpu@2.15", "3.11")
+    script(tmp_path / "python3.11", "echo CPython 3.11.9")
+    assert find_interpreter("cpu", "3.13").version == (3, 12, 9)
+    assert find_interpreter("cpu@2.15", "3.11").version == (3, 11, 9)
+    running = script(tmp_path / "running", "echo CPython 3.11.2")
+    monkeypatch.setattr(local_environment.sys, "_base_executable", str(running))
+    assert find_interpreter("cpu", "3.13").version == (3, 11, 2)
 
 
 VENV = """

@@ -80,14 +80,144 @@ def test_a_broken_table_is_an_error_with_its_path(tmp_path: Path, text: str) -> 
 
 
 @pytest.mark.parametrize("architecture", ["aarch64", "arm64"])
-def test_no_image_is_made_whose_tensorflow_could_not_use_the_gpu(
+def test_no_image_is_made_whose_tensorflow_could_not_run_or_use_the_gpu(
     spec: ImageSpec, architecture: str
 ) -> None:
-    images.demand_cuda(SPEC, "x86_64")
-    images.demand_cuda(spec, architecture)
+    images.demand_wheels(SPEC, "x86_64")
+    images.demand_wheels(spec, architecture)
     with pytest.raises(EngineError, match="built without CUDA for this processor") as caught:
-        images.demand_cuda(SPEC, architecture)
+        images.demand_wheels(SPEC, architecture)
     assert "CUDA_IMAGE=" in caught.value.remedy
+    older = replace(spec, name="cpu@2.13", tensorflow="2.13.1", processors=("x86_64",))
+    images.demand_wheels(older, "amd64")
+    with pytest.raises(EngineError, match=rf"{architecture}: TensorFlow 2\.13\.1") as caught:
+        images.demand_wheels(older, architecture)
+    assert "x86_64" in caught.value.remedy
+
+
+LAST_ROW = """
+["cpu@2.19"]
+base = "python:3.11.9-slim"
+python = "3.11"
+lock = "cpu-2.19.txt"
+gpu = false
+free_gb = 5
+"""
+
+
+def write_table(tmp_path: Path, row: str) -> Path:
+    """The committed table with another row, beside its locks."""
+    docker = shutil.copytree(DOCKER, tmp_path / "docker")
+    with (docker / "images.toml").open("a") as file:
+        file.write(row)
+    return docker / "images.toml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("free_gb = 5", "free_gb = 5\nonedn = false", "onedn"),
+        ('python = "3.11"', 'python = "3.12"', "says Python 3.12"),
+        ("cpu@2.19", "cpu@RC", "'cpu@RC' can't be part"),
+        ("cpu@2.19", "cpu-2.20", "'cpu-2.20' and of 'cpu@2.20' would have one name"),
+        ('python = "3.11"\n', "", "python"),
+    ],
+)
+def test_a_row_that_contradicts_itself_is_an_error(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    path = write_table(tmp_path, LAST_ROW.replace(old, new))
+    with pytest.raises(EngineError, match=said):
+        images.read_specs(path)
+
+
+def test_a_lock_that_is_not_there_is_missed_by_its_own_arm_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = images.read_specs(write_table(tmp_path, LAST_ROW))
+    monkeypatch.setattr(images, "read_specs", lambda: specs)
+    assert images.find_spec("cpu").tensorflow
+    with pytest.raises(UsageError, match=r"docker/cpu-2\.19\.txt") as caught:
+        images.find_spec("cpu@2.19")
+    assert "`make lock TENSORFLOW=2.19`" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("cpu@2.18", "make lock TENSORFLOW=2.18"),
+        ("cuda@2.18.1-hidden", "make lock TENSORFLOW=2.18.1"),
+        ("cpu@keras-3.5", "make lock KERAS=3.5"),
+        ("rocm@2.18", None),
+        ("cpu@nightly", None),
+        ("cpu@2", None),
+        ("cpu@2.18; reboot", None),
+    ],
+)
+def test_a_version_that_nobody_locked_names_the_command_that_does(
+    name: str, command: str | None
+) -> None:
+    assert images.name_lock_command(name) == command
+
+
+def test_each_arm_gets_the_base_with_its_python(spec: ImageSpec) -> None:
+    older = images.read_specs()["cpu@2.15"]
+    assert (spec.python, older.python) == ("3.13", "3.11")
+    for asked, newer, other in (
+        (images.STAND_IN, images.STAND_IN, f"{images.STAND_IN}-3.11"),
+        ("mirror/python:{python}-slim", "mirror/python:3.13-slim", "mirror/python:3.11-slim"),
+        ("mine:1", "mine:1", "mine:1"),
+    ):
+        assert images.follow(spec, asked).base == newer
+        assert images.follow(older, asked).base == other
+
+
+@pytest.mark.parametrize(
+    ("labels", "environment", "found"),
+    [
+        ({f"{LABEL}.release": "trixie"}, [], "3.13"),
+        ({f"{LABEL}.release": "bookworm"}, [], None),
+        ({}, ["PATH=/bin", "PYTHON_VERSION=3.12.4"], "3.12"),
+        ({}, ["PYTHON_VERSION=3.11.15"], None),
+        ({}, ["PYTHON_VERSION=3.13.0rc1"], "3.13"),
+        # Nothing says it: the build's first step does.
+        ({f"{LABEL}.release": "sid"}, ["PYTHONPATH"], None),
+    ],
+)
+def test_a_base_of_another_python_is_refused(
+    labels: dict[str, str], environment: list[str], found: str | None
+) -> None:
+    older = images.follow(images.read_specs()["cpu@2.15"], "mine:1")
+    if found is None:
+        images.demand_python(older, labels, environment)
+        return
+    with pytest.raises(EngineError, match=rf"mine:1 has Python {re.escape(found)},") as caught:
+        images.demand_python(older, labels, environment)
+    assert "the arm cpu@2.15 is for Python 3.11" in caught.value.what
+    for way in ("{python}", f"BASE_IMAGE={images.STAND_IN}", 'make base ARMS="cpu@2.15"'):
+        assert way in caught.value.remedy
+
+
+def test_a_version_has_a_name_that_engines_take_and_a_setting_keeps_the_packages(
+    spec: ImageSpec,
+) -> None:
+    older = plan(images.read_specs()["cpu@2.15"])
+    assert re.fullmatch(r"crossover/cpu-2\.15:[0-9a-f]{12}", older.tag)
+    assert older.labels[f"{LABEL}.image"] == "cpu@2.15"
+    assert older.arguments["PYTHON"] == "3.11"
+    plain, without = plan(spec), plan(images.read_specs()["cpu@onednn-off"])
+    assert without.tag.rpartition(":")[2] != plain.tag.rpartition(":")[2]
+    assert (plain.arguments["ONEDNN"], without.arguments["ONEDNN"]) == ("1", "0")
+    # Its layer of packages is there already; that of another version is not.
+    assert images.has_layers(without, [plain.labels])
+    assert not images.has_layers(older, [plain.labels])
+
+
+def test_several_images_take_more_room_than_the_largest() -> None:
+    gb = 10**9
+    assert images.count_room([]) == 0
+    assert images.count_room([5 * gb, 20 * gb]) == 20 * gb
+    assert images.count_room([20 * gb, 20 * gb]) > 26 * gb
 
 
 def test_the_context_is_the_same_bytes_for_the_same_files(spec: ImageSpec, copy: Path) -> None:
@@ -324,7 +454,10 @@ def test_both_dockerfiles_suit_the_classic_builder_the_volumes_and_their_user(
     text = re.sub(r"\s*\\\n\s*", " ", kept)
     for word in ("--mount", "--chmod", "--link", "<<", *forbidden):
         assert word not in text
-    settings = ("TF_ENABLE_ONEDNN_OPTS=1", "HOME=/home/crossover", "PYTHONDONTWRITEBYTECODE=1")
+    assert re.search(
+        r"ARG ONEDNN=1\n.*TF_ENABLE_ONEDNN_OPTS=\$\{ONEDNN\}|_OPTS=1 ", text, re.DOTALL
+    )
+    settings = ("TF_ENABLE_ONEDNN_OPTS=", "HOME=/home/crossover", "PYTHONDONTWRITEBYTECODE=1")
     for word in ("USER 10001:10001", *settings, *wanted):
         assert word in text
     # A fresh volume takes its owner from the folder that it is mounted on.

@@ -37,15 +37,24 @@ def validate(bill: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", list(read_specs()))
 def test_a_bill_lists_what_the_lock_pins_and_says_so_as_published(name: str) -> None:
-    image = make_image(name)
-    text = write_bill(name, image)
-    assert text == write_bill(name, image)
+    image, spec = make_image(name), read_specs()[name]
+    text = write_bill(name, image, spec.python, "x86_64")
+    assert text == write_bill(name, image, spec.python, "x86_64")
     bill = json.loads(text)
     validate(bill)
-    lock = read_specs()[name].lock.read_text(encoding="utf-8")
-    # The base has Python 3.13, so that the pins of older ones are not in the image.
+    lock = spec.lock.read_text(encoding="utf-8")
+    older = spec.python == "3.11"
+    holds = {
+        "": True,
+        "python_full_version < '3.12'": older,
+        "python_full_version >= '3.12'": not older,
+        "platform_machine == 'aarch64'": False,
+        "platform_machine != 'aarch64'": True,
+        "platform_python_implementation != 'PyPy'": True,
+        "implementation_name != 'PyPy' and platform_python_implementation != 'PyPy'": True,
+    }
     pins = re.findall(r"^([\w.-]+)==(\S+)(?: ; (.*?))? \\$", lock, re.MULTILINE)
-    expected = {(one, version) for one, version, marker in pins if "<" not in marker}
+    expected = {(one, version) for one, version, marker in pins if holds[marker]}
     assert {(one["name"], one["version"]) for one in bill["components"]} == expected
     assert len(bill["components"]) == len(expected) > 20
     hashes = sum(len(one["externalReferences"][0]["hashes"]) for one in bill["components"])
@@ -54,14 +63,42 @@ def test_a_bill_lists_what_the_lock_pins_and_says_so_as_published(name: str) -> 
 
 
 def test_the_schema_refuses_what_is_no_bill() -> None:
-    bill = json.loads(write_bill("cpu", make_image("cpu")))
+    bill = json.loads(write_bill("cpu", make_image("cpu"), "3.13", "x86_64"))
     del bill["components"][0]["name"]
     with pytest.raises(jsonschema.ValidationError, match="'name' is a required property"):
         validate(bill)
 
 
+@pytest.mark.parametrize(
+    ("base", "python", "newer"),
+    [
+        ("own:1", "3.13", True),
+        ("own:1", "3.11", False),
+        # What the base says itself is believed before the row: without a container any Python may do.
+        ("CPython 3.11.9 on x86_64", "3.13", False),
+        ("python:3.13.15-slim@sha256:0", "3.11", True),
+    ],
+)
+def test_a_bill_has_the_pins_of_its_own_python(base: str, python: str, newer: bool) -> None:
+    bill = json.loads(write_bill("cpu", replace(make_image("cpu"), base=base), python, "x86_64"))
+    (numpy,) = [one["version"] for one in bill["components"] if one["name"] == "numpy"]
+    lock = read_specs()["cpu"].lock.read_text(encoding="utf-8")
+    older, newest = re.findall(r"^numpy==(\S+)", lock, re.MULTILINE)
+    assert numpy == (newest if newer else older)
+
+
+@pytest.mark.parametrize(
+    ("processor", "name"),
+    [("x86_64", "tensorflow-cpu"), ("arm64", "tensorflow"), ("aarch64", "tensorflow")],
+)
+def test_a_bill_has_the_pins_of_the_engines_processor(processor: str, name: str) -> None:
+    bill = json.loads(write_bill("cpu", make_image("cpu"), "3.13", processor))
+    names = [one["name"] for one in bill["components"]]
+    assert [one for one in names if one.startswith("tensorflow")] == [name]
+
+
 def test_a_condition_stays_where_nobody_says_which_python() -> None:
-    bill = json.loads(write_bill("cpu", replace(make_image("cpu"), base="own:1")))
+    bill = json.loads(write_bill("cpu", replace(make_image("cpu"), base="own:1"), None, "x86_64"))
     validate(bill)
     both = [one for one in bill["components"] if one["name"] == "numpy"]
     assert len(both) == 2
@@ -70,7 +107,7 @@ def test_a_condition_stays_where_nobody_says_which_python() -> None:
 
 @pytest.mark.parametrize("lock", [NOT_FROM_LOCK, "cpu.txt@sha256:0", "gone.txt@sha256:0"])
 def test_what_nobody_knows_is_not_listed(lock: str) -> None:
-    bill = json.loads(write_bill("cuda", replace(make_image("cuda"), lock=lock)))
+    bill = json.loads(write_bill("cuda", replace(make_image("cuda"), lock=lock), "3.13", "x86_64"))
     validate(bill)
     assert bill["components"] == []
     assert "unknown" in properties(bill["metadata"]["component"])["crossover:packages"]

@@ -1,0 +1,287 @@
+"""The images' hash locks: those of every row of docker/images.toml anew, or those of one more TensorFlow or
+Keras, which gets its rows there.
+
+Runs uv and pip of this environment; the only file that writes docker/images.toml.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from packaging.version import Version
+
+from suite.errors import CrossoverError, NotInstalledError, UsageError
+from suite.host.engine import Say
+from suite.host.provision.images import (
+    DOCKER,
+    OLDEST,
+    PROCESSORS,
+    ImageSpec,
+    name_lock_command,
+    read_name,
+    read_specs,
+)
+from suite.host.provision.sbom import list_packages
+from suite.model import family_of, name_files
+
+PACKAGES: Mapping[str, Sequence[str]] = {
+    "cpu": (
+        "tensorflow-cpu{} ; platform_machine != 'aarch64'",
+        "tensorflow{} ; platform_machine == 'aarch64'",
+    ),
+    "cuda": ("tensorflow[and-cuda]{}",),
+}
+"""What an index calls TensorFlow, by the arm's family, with a place for the version; the smaller package has
+no wheels for ARM, where the other is as small."""
+
+_COMPILE = (
+    *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url"),
+    *(
+        "--no-emit-find-links",
+        "--only-binary",
+        ":all:",
+        "--python-version",
+        "{}.{}".format(*OLDEST),
+    ),
+)
+
+_FIT = ("uv", "pip", "compile", "--quiet", "--no-deps", "--only-binary", ":all:", "-")
+
+_LIBC = "manylinux_2_36"
+"""The oldest libc of a base, that of the stand-in from Debian bookworm, as uv names a platform."""
+
+_WHEELS = ("manylinux2014", "manylinux_2_17", "manylinux_2_27", "manylinux_2_28")
+"""What TensorFlow's wheels have been built for, for pip, which knows no later one from an earlier."""
+
+
+def renew_locks(say: Say) -> None:
+    """Resolves the lock of every row anew.
+
+    Raises:
+        CrossoverError: one can't be resolved, or does not fit its row any more.
+    """
+    done = set()
+    for name, spec in read_specs().items():
+        if spec.lock not in done:
+            _make_lock(name, spec, say)
+            done.add(spec.lock)
+
+
+def add_version(variable: str, version: str, say: Say) -> None:
+    """Makes the locks of a version, and their rows where there are none; ``variable`` is TENSORFLOW or KERAS.
+
+    Raises:
+        UsageError: it is no version, or there is no such one.
+        CrossoverError: it can't be resolved, or has no wheels for a Python that there is a base for.
+    """
+    kind = "keras-" if variable == "KERAS" else ""
+    if read_name(f"cpu@{kind}{version}") is None:
+        raise UsageError(f"{variable}={version!r} is not a version", f"such as {variable}=2.18")
+    pythons = _list_pythons()
+    known = list_versions("keras" if kind else "tensorflow-cpu", pythons)
+    if not any(f"{one}.".startswith(f"{version}.") for one in known):
+        numbers = version.count(".") + 1
+        short = dict.fromkeys(".".join(one.split(".")[:numbers]) for one in known)
+        raise UsageError(
+            f"{variable}={version}: no such version has wheels for Python {' or '.join(pythons)}",
+            f"there are {', '.join(short)}",
+        )
+    for family in PACKAGES:
+        name = f"{family}@{kind}{version}"
+        _make_lock(name, read_specs().get(name), say)
+
+
+def list_versions(package: str, pythons: Sequence[str]) -> list[str]:
+    """The released versions of a package that have wheels for one of these Pythons, the oldest first.
+
+    Raises:
+        CrossoverError: the package index does not answer.
+    """
+    found: set[str] = set()
+    for python in pythons:
+        platforms = (f"--platform={libc}_x86_64" for libc in _WHEELS)
+        asked = _run(
+            (
+                *("pip", "--disable-pip-version-check", "index", "versions", package),
+                *("--only-binary=:all:", f"--python-version={python}", *platforms),
+            )
+        )
+        if asked.returncode and "No matching distribution" not in asked.stderr:
+            raise CrossoverError(
+                f"the package index does not answer for {package}: {_tell(asked)}",
+                "`.venv/bin/python -m pip config list` shows which one is asked",
+            )
+        listed = re.search(r"^Available versions: (.*)$", asked.stdout, re.MULTILINE)
+        found.update(listed[1].split(", ") if listed else ())
+    return sorted(found, key=Version)
+
+
+def _list_pythons() -> list[str]:
+    """The Pythons that there are bases for, the newest first."""
+    return sorted({spec.python for spec in read_specs().values()}, key=Version, reverse=True)
+
+
+def _make_lock(name: str, row: ImageSpec | None, say: Say) -> None:
+    """Resolves a lock, holds it against its row, and makes the row where there is none."""
+    lock = row.lock if row else DOCKER / f"{name_files(name)}.txt"
+    text = _resolve(name, lock)
+    fitted = row or _fit_row(name, lock, text)
+    _demand_fit(fitted, text)
+    lock.write_text(text, encoding="utf-8")
+    if row is None:
+        table = DOCKER / "images.toml"
+        rows = table.read_text(encoding="utf-8").rstrip("\n")
+        table.write_text(f"{rows}\n\n{write_row(fitted)}", encoding="utf-8")
+    pins = {
+        pin["name"].removesuffix("-cpu"): pin["version"]
+        for pin in list_packages(text, fitted.python, PROCESSORS[0])
+    }
+    versions = ", ".join(f"{name} {pins[name]}" for name in ("tensorflow", "keras", "numpy"))
+    processors = " and ".join(fitted.processors)
+    say(f"docker/{lock.name}: {versions}; for Python {fitted.python} on {processors}")
+
+
+def _resolve(name: str, lock: Path) -> str:
+    """The lock of a row, as text.
+
+    A version has the packages of its family's plain row where it may, so that nothing else differs; what is
+    for a GPU those of the CPU's lock, where that one has them.  A row that is no version's has a group
+    worker-NAME in pyproject.toml.
+    """
+    read = read_name(name)
+    if read is None:
+        alike = () if lock.name == "cpu.txt" else ("--constraint", "docker/cpu.txt")
+        group = ("--group", f"worker-{name}", "--upgrade")
+        return _compile(name, (*group, *alike, "--custom-compile-command", "nox -s lock"))
+    family, variable, version = read
+    exactly = f"=={version}" if version.count(".") == 2 else f"=={version}.*"
+    of_tensorflow = exactly if variable == "TENSORFLOW" else ""
+    words = ["-", "--custom-compile-command", str(name_lock_command(name))]
+    cpu = DOCKER / lock.name.replace(family, "cpu", 1)
+    if cpu != lock and cpu.exists():
+        of_tensorflow = f"=={_find_pin(cpu.read_text(encoding='utf-8'), 'tensorflow')}"
+        words += ["--constraint", f"docker/{cpu.name}"]
+    wanted = [package.format(of_tensorflow) for package in PACKAGES[family]]
+    wanted += [f"keras{exactly}"] if variable == "KERAS" else []
+    return _compile(name, words, "\n".join(wanted), read_specs()[family].lock)
+
+
+def _compile(name: str, words: Sequence[str], wanted: str = "", like: Path | None = None) -> str:
+    """What uv makes of these words and requirements: a lock as ``like`` another one as it may be.
+
+    Raises:
+        CrossoverError: there is none.
+    """
+    with tempfile.TemporaryDirectory(prefix="crossover-") as place:
+        made = Path(place) / "lock.txt"
+        if like is not None:
+            made.write_bytes(like.read_bytes())
+        ran = _run((*_COMPILE, *words, "--output-file", str(made)), wanted)
+        if ran.returncode:
+            raise CrossoverError(
+                f"no lock of {name} can be made: {_tell(ran)}",
+                "name another version, or what stands in its way in pyproject.toml",
+            )
+        return made.read_text(encoding="utf-8")
+
+
+def _fit_row(name: str, lock: Path, text: str) -> ImageSpec:
+    """A new row, on the base with the newest Python that the lock has wheels for.
+
+    Raises:
+        CrossoverError: it has none for a Python that there is a base for.
+    """
+    specs = read_specs()
+    bases = {spec.python: spec.base for spec in reversed(specs.values())}
+    troubles = {}
+    plain = specs[family_of(name)]
+    for python in _list_pythons():
+        lacking = {one: _find_trouble(text, python, one) for one in plain.processors}
+        processors = tuple(one for one in lacking if not lacking[one])
+        if PROCESSORS[0] in processors:
+            row = replace(plain, name=name, lock=lock, python=python, processors=processors)
+            return replace(row, base=bases[python])
+        troubles[python] = lacking[PROCESSORS[0]]
+    raise CrossoverError(
+        f"{name}: "
+        + "; ".join(f"on Python {python}, {trouble}" for python, trouble in troubles.items()),
+        "name a version that has wheels for one of these Pythons",
+    )
+
+
+def _demand_fit(spec: ImageSpec, text: str) -> None:
+    """Demands that all that a lock pins has wheels for its row, and on the usual processor for the older
+    Pythons that will do where there is no container.
+
+    Raises:
+        CrossoverError: something has none.
+    """
+    newest = int(spec.python.partition(".")[2])
+    fits = [(spec.python, processor) for processor in spec.processors]
+    fits += [(f"3.{minor}", PROCESSORS[0]) for minor in range(OLDEST[1], newest)]
+    for python, processor in fits:
+        if trouble := _find_trouble(text, python, processor):
+            raise CrossoverError(
+                f"{spec.name}: on Python {python} and {processor}, {trouble}",
+                f"`python` and `processors` of the row {spec.name} in docker/images.toml have to be those "
+                "that all its packages have wheels for",
+            )
+
+
+def _find_trouble(text: str, python: str, processor: str) -> str:
+    """Why what a lock pins can't be installed there; empty: it can."""
+    platform = ("--python-version", python, "--python-platform", f"{processor}-{_LIBC}")
+    ran = _run((*_FIT, *platform), text)
+    return _tell(ran) if ran.returncode else ""
+
+
+def _find_pin(text: str, package: str) -> str:
+    """The version of a package that a lock pins first, under whichever name that begins so."""
+    found = re.search(rf"^{package}(?:-\w+)?==(\S+)", text, re.MULTILINE)
+    return found[1] if found else "none"
+
+
+def write_row(spec: ImageSpec) -> str:
+    """A row of the table as a person would write it."""
+    lines = [
+        f'["{spec.name}"]',
+        f'base = "{spec.base}"',
+        f'python = "{spec.python}"',
+        f'lock = "{spec.lock.name}"',
+        f"gpu = {str(spec.gpu).lower()}",
+        f"free_gb = {spec.free_bytes // 10**9}",
+    ]
+    if not spec.gpu and spec.processors != PROCESSORS:
+        lines.append(f"processors = {json.dumps(spec.processors)}")
+    return "\n".join(lines) + "\n"
+
+
+def _run(words: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    """A module of this environment, run in the checkout.
+
+    Raises:
+        NotInstalledError: it is not there.
+    """
+    ran = subprocess.run(
+        [sys.executable, "-m", *words],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=DOCKER.parent,
+        check=False,
+    )
+    if "No module named uv" in ran.stderr:
+        raise NotInstalledError("uv", "dev")
+    return ran
+
+
+def _tell(ran: subprocess.CompletedProcess[str]) -> str:
+    """What a program said of its trouble, on one line."""
+    return " ".join(re.sub(r"[×╰─▶│]", " ", ran.stderr).split()) or f"exit code {ran.returncode}"
