@@ -13,6 +13,7 @@ from suite.report.sections.limits import describe_impossible, describe_shortfall
 from suite.report.sections.sustained import describe_falls
 from suite.report.sections.tools import describe_tools
 from suite.report.sections.validity import describe_builds
+from suite.report.sections.versions import tell_differing
 from suite.report.text.names import name_cells
 from suite.report.text.units import join_words, show_bytes, show_duration, show_things
 from suite.report.text.wording import NO_FINDING, word, word_invalid, word_missing
@@ -134,6 +135,7 @@ def warn(analysis: Analysis) -> list[str]:
     return [
         *(f"{UNSOUND}: {why}." for why in unsound),
         *tell_wrong(analysis),
+        *tell_differing(analysis),
         *describe_failed(analysis),
         *describe_impossible(analysis),
         *describe_shortfalls(analysis),
