@@ -727,9 +727,10 @@ def compare_parts(
 
     All parts are one family of tests (`WORK_LEVEL`), and all of their cells another (`OTHER_LEVEL`).  A ratio
     is of those cells of which the part took something in every block on both arms; None: there is none, and
-    the verdict is then on the difference, as a share of the whole cells.  It is FASTER or SLOWER where it is
-    that both at its most and at its least, so that what can't be told from another part never has its name;
-    and EQUIVALENT where it is at its most, and neither it at its least nor a cell of it differs.
+    the verdict is then on the difference, as a share of the whole cells, and never EQUIVALENT.  It is FASTER
+    or SLOWER where it is that both at its most and at its least, so that what can't be told from another part
+    never has its name; and EQUIVALENT where it is at its most, and neither it at its least nor a cell of it
+    differs.
     ``judged``: the profile gives verdicts.
     """
     rows = _judge_amounts(
@@ -777,10 +778,16 @@ def _judge_amounts(
                 found[key] = ratio
     how: dict[str, Any] = {"margin": margin, "invalid": {}, "level": level, "share": share}
     most, least = (judge(found, **how) if judged else {} for found in ends)
-    return {
-        key: (ends[0].get(key) if key in clear else None, _agree(most.get(key), least.get(key)))
-        for key in parts
-    }
+    told: dict[Key, tuple[Ratio | None, Verdict | None]] = {}
+    for key in parts:
+        ratio, verdict = ends[0].get(key), _agree(most.get(key), least.get(key))
+        if key not in clear:
+            # A small share of whole cells says nothing of what the part itself takes.
+            equal = verdict is not None and verdict.name == "EQUIVALENT"
+            lost = Verdict(name="INCONCLUSIVE", reason=cite("lost-in-noise"))
+            ratio, verdict = None, lost if equal else verdict
+        told[key] = ratio, verdict
+    return told
 
 
 def _take_sides(amount: Amount, end: str) -> tuple[Mapping[int, float], Mapping[int, float]]:

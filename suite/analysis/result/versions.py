@@ -16,13 +16,14 @@ VersionPart = Literal[
     "tracing",
     "dispatch",
     "fit",
+    "predict",
     "tf.data",
     "kernels",
     "transfer",
 ]
 """What can become slower: imports and what a process does once; what a cell's first call takes beyond its
-trace and an ordinary call; tracing a function; a call, however small; Keras's own loop around a step; the
-input pipeline; arithmetic; copies."""
+trace and an ordinary call; tracing a function; a call, however small; what Keras's ``fit`` does around a
+step, and its ``predict`` around a call; the input pipeline; arithmetic; copies."""
 
 VERSION_PARTS: tuple[VersionPart, ...] = get_args(VersionPart)
 

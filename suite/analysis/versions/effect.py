@@ -12,6 +12,9 @@ from suite.analysis.campaign.summarise import CellSummary
 from suite.analysis.result.versions import PartChange, PartRow, VersionPart
 from suite.analysis.versions.parts import PRICE_OF, PartFinder
 
+ROWS: tuple[VersionPart, ...] = ("tracing", "predict")
+"""The parts that a cell has of which it is itself what they are read off."""
+
 
 def find_effects(
     finder: PartFinder, base: str, parts: Iterable[PartChange]
@@ -76,7 +79,7 @@ def _take_apart(
         call.count("dispatch", row, steps if launches is None else launches)
     if cell.dispatch == "keras" and steps > 1:
         call.count("fit", parts.get("fit"), steps)
-    for part in ("tracing", "dispatch"):
+    for part in ROWS:
         if part in parts:
             call.count(part, parts[part].rows.get(cell.id), 1.0)
     nearer = index.seconds(index.link(summary, "nearer")[0], base)

@@ -138,10 +138,12 @@ class PartFinder:
         return Own(most=more, least=more, whole=values)
 
     def find_dispatch(self, summary: CellSummary, arm: str) -> Own | None:
-        """A price; or a call of Keras's less the same as a function of one's own."""
+        """A price of a call."""
+        return _take(self.index.per_work(summary, arm)) if summary.cell.price in CALLS else None
+
+    def find_predict(self, summary: CellSummary, arm: str) -> Own | None:
+        """A call of Keras's less the same by a function of one's own."""
         cell = summary.cell
-        if cell.price in CALLS:
-            return _take(self.index.per_work(summary, arm))
         if cell.dispatch != "keras" or cell.one_shot or cell.way or count_steps(cell) > 1:
             return None
         every = (other for other, _ in self.index.links(summary, "fewer"))
@@ -149,16 +151,43 @@ class PartFinder:
         return self._leave_out(summary, bare, arm)
 
     def find_fit(self, summary: CellSummary, arm: str) -> Own | None:
-        """A step of Keras's loop less the same step in one's own; at least without all of its input, of which
-        each loop waits for another share."""
+        """A step of Keras's loop less the same step in one's own.
+
+        What an epoch takes once is no part of it where the same was measured with two batches; else it is at
+        least without all of its input, of which each loop waits for another share.
+        """
         loop, _ = self.index.link(summary, "own-loop")
         if loop is None or summary.cell.one_shot:
             return None
         steps = self.index.steps(summary, arm)
+        if slopes := self.slopes(arm):
+            slope = slopes.get(summary.cell.id)
+            return slope and Own(most=slope, least=slope, whole=steps)
         most = subtract(steps, self.index.steps(loop, arm))
         fed, _ = self.index.link(loop, "input")
         batch = self.index.values(fed, arm)
         return Own(most=most, least=subtract(most, _fill(batch, most)), whole=steps)
+
+    def slopes(self, arm: str) -> dict[str, Values]:
+        """Seconds a step of Keras's loops that were measured with two batches, by the cell with more steps:
+        how much longer than in one's own loop an epoch takes with these than with fewer of them."""
+        every: dict[object, list[tuple[float, str, Values]]] = {}
+        for name, summary in self.index.cells.items():
+            loop, _ = self.index.link(summary, "own-loop")
+            if loop is None or summary.cell.one_shot:
+                continue
+            steps = count_steps(summary.cell)
+            own = {block: steps * s for block, s in self.index.steps(loop, arm).items()}
+            longer = subtract(self.index.values(summary, arm), own)
+            same = summary.cell.name, tuple({**summary.cell.params, "batch": None}.items())
+            if longer:
+                every.setdefault(same, []).append((steps, name, longer))
+        found = {}
+        for of in every.values():
+            (few, _, short), (many, name, long) = min(of), max(of)
+            if many > few:
+                found[name] = {b: s / (many - few) for b, s in subtract(long, short).items()}
+        return found
 
     def find_input(self, summary: CellSummary, arm: str) -> Own | None:
         """A pipeline without a model; asking it for a batch is a call from Python."""
@@ -205,6 +234,7 @@ FINDERS: Mapping[VersionPart, Find] = {
     "tracing": PartFinder.find_trace,
     "dispatch": PartFinder.find_dispatch,
     "fit": PartFinder.find_fit,
+    "predict": PartFinder.find_predict,
     "tf.data": PartFinder.find_input,
     "kernels": PartFinder.find_kernels,
     "transfer": PartFinder.find_transfer,

@@ -345,6 +345,11 @@ def _fit(device: Device, p: Mapping[str, Param]) -> Taken:
     return _times(step, EPOCH / batch, more)
 
 
+def _keras_loop(device: Device, p: Mapping[str, Param]) -> Taken:
+    """An epoch of whole batches, as silent as it is once warm."""
+    return _fit(device, {**p, "stage": FITTED[-1], "prefetch": "on"})
+
+
 def _dropout(device: Device, p: Mapping[str, Param]) -> Taken:
     later = _list_later(DROPPED, str(p["stage"]))
     batch = 5000 if not later else 500
@@ -375,6 +380,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "matmul.repeated": _repeated,
     "mlp.train": _train,
     "mlp.width": _width,
+    "mlp.loop": _keras_loop,
     "mlp.fallback": _fallback,
     "mlp.retrace": _retrace,
     "mlp.infer": _infer,
