@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,8 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.campaign import Analysis
 from suite.model import Campaign, Document, Excluded, Scalar, container_seconds
 from tests import synthetic
-from tests.changes import invoke, lose, plant, tell
+from tests.bench.versions import Version, list_cells, take
+from tests.changes import in_cell, invoke, lose, plant, tell
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -75,6 +77,63 @@ def make_troubled() -> Made:
     return time_it(campaign, documents), documents
 
 
+FIT = Version()
+SLOWER_FIT = replace(FIT, loop=FIT.loop + 60e-6)
+
+CELLS = re.compile(
+    r"matmul.square/n=(100|1000)/|mlp.train/net=A/batch=(32|512)/data=(device|dataset)/.*=graph"
+    r"|mlp.loop/|mlp.retrace/varies=number/|mlp.infer/.*=(predict|on_batch|graph_numpy)"
+    r"|tfdata.slices/|overhead.(eager_op|function_call|startup/stage=(import|build))"
+)
+"""The cells of which versions are made up: some for each part."""
+
+
+def make_versions() -> Made:
+    """Keras's own loop became slower, and the older version computes one product otherwise."""
+    versions = {"cpu": SLOWER_FIT, "cpu@2.20": FIT}
+    campaign, documents = _make_versions(versions, {"cpu": "3.13.2", "cpu@2.20": "3.12.0"})
+    product = next(cell.id for cell in campaign.cells if cell.scenario == "matmul")
+    check = replace(documents[0].cells[0].check or pytest.fail("no check"), value=41.0)
+    documents = plant(documents, in_cell(product, check=check), "cpu@2.20")
+    return time_it(campaign, documents), documents
+
+
+def make_list() -> Made:
+    """A list of versions, in which Keras's own loop became slower at one step, and calls at each a little."""
+    steps = {"cpu@2.16": 1.0, "cpu@2.18": 1.015, "cpu": 1.03}
+    versions = {
+        arm: replace(FIT, eager=times * FIT.eager, graph=times * FIT.graph)
+        for arm, times in reversed(steps.items())
+    }
+    versions["cpu"] = replace(versions["cpu"], loop=SLOWER_FIT.loop)
+    campaign, documents = _make_versions(versions, dict.fromkeys(versions, "3.13.2"), blocks=10)
+    return time_it(campaign, documents), documents
+
+
+def make_alike() -> Made:
+    """The same version under two names: nothing is to be told."""
+    versions = {"cpu": FIT, "cpu@2.21": FIT}
+    campaign, documents = _make_versions(versions, dict.fromkeys(versions, "3.13.2"))
+    return time_it(campaign, documents), documents
+
+
+def _make_versions(
+    versions: Mapping[str, Version], keras: Mapping[str, str], blocks: int = 5
+) -> Made:
+    cells = [cell for cell in list_cells() if CELLS.match(cell.id)]
+    campaign = synthetic.make_campaign(arms=versions, blocks=blocks, cells=cells)
+    documents = synthetic.make_documents(
+        campaign,
+        truth=lambda cell, arm: take(versions[arm], cell),
+        samples=2,
+        warmup=1,
+        calibration=False,
+    )
+    for arm, version in keras.items():
+        documents = plant(documents, tell({"keras.version": version}), arm)
+    return campaign, documents
+
+
 def time_it(campaign: Campaign, documents: list[Document]) -> Campaign:
     """The campaign with the container time that its documents add up to."""
     actual = sum(map(container_seconds, documents))
@@ -86,6 +145,9 @@ CASES: dict[str, Callable[[], Made]] = {
     "two-arms": make_two_arms,
     "troubled": make_troubled,
     "one-arm": make_one_arm,
+    "versions": make_versions,
+    "list-of-versions": make_list,
+    "versions-alike": make_alike,
 }
 
 NAMES = tuple(CASES)

@@ -36,11 +36,13 @@ from suite.report.sections.verdict import (
     decide,
     list_crossovers,
     tell_comparison,
+    tell_early,
     tell_settling,
 )
 from suite.report.sections.versions import (
     list_versions,
     tell_software,
+    tell_versions,
     write_screen,
     write_versions,
 )
@@ -136,6 +138,8 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
         page.columns("", zip(heads, columns, strict=True))
     elif not analysis.rivals:
         write_screen(page, analysis)
+        for text in _describe_open(analysis, []) if analysis.others else []:
+            page.paragraph(text)
     for answer in describe_feeding(analysis):
         page.paragraph(f"CPUs that feed a step: {answer}")
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
@@ -162,7 +166,7 @@ def compose_look(analysis: Analysis, most: int) -> Page:
         f"By block {analysis.blocks_done} of at most {most}, after "
         f"{show_duration(math.fsum(spent.total_s for spent in analysis.spent.values()))}:"
     )
-    page.paragraph(Strong(" ".join(decide(analysis, settling=False))))
+    _write_decision(page, analysis, settling=False)
     won: list[str] = []
     open_ = {other: list[str]() for other in analysis.leading}
     sizes = {id_ for sweep in analysis.main_sweeps for id_ in sweep.cells}
@@ -212,9 +216,17 @@ def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str
         page.paragraph(warning)
     if room is not None and len(warnings) > room:
         page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}, in report.md.")
-    decision = decide(analysis, settling=not describe_failed(analysis))
-    page.paragraph(Strong(" ".join(decision)))
-    return decision
+    return _write_decision(page, analysis, settling=not describe_failed(analysis))
+
+
+def _write_decision(page: Page, analysis: Analysis, *, settling: bool) -> list[str]:
+    """Who wins where, and what changed between versions; a paragraph each.  Gives the sentences back."""
+    paragraphs = [] if tell_early(analysis) else tell_versions(analysis)
+    if analysis.rivals or not (analysis.others and paragraphs):
+        paragraphs.insert(0, decide(analysis, settling=settling))
+    for sentences in paragraphs:
+        page.paragraph(Strong(" ".join(sentences)))
+    return [sentence for sentences in paragraphs for sentence in sentences]
 
 
 def _name_question(analysis: Analysis) -> str:

@@ -14,7 +14,6 @@ from suite.analysis.result.cells import CellAnalysis
 from suite.analysis.result.numbers import FEWEST, Ratio, Verdict, VerdictName
 from suite.cells.traits import WITH_VERDICTS
 from suite.input_limits import RANGES
-from suite.report.sections.versions import tell_versions
 from suite.report.text.crossovers import (
     describe_crossover,
     describe_fixed,
@@ -42,21 +41,13 @@ _EACH = "\0"
 
 
 def decide(analysis: Analysis, *, settling: bool) -> list[str]:
-    """The decision: training first, then products, a sentence for each and for each group of arms that
-    differ; or what is undecided and what would decide it; or, of one arm, how far it comes.
+    """The decision between rivals: training first, then products, a sentence for each and for each group of
+    arms that differ; or what is undecided and what would decide it; or, of one arm, how far it comes.
 
     ``settling``: with what would decide more of the cells.
     """
     if not analysis.others:
         return _tell_alone(analysis)
-    of_versions = [] if tell_early(analysis) else tell_versions(analysis)
-    if not analysis.rivals:
-        return of_versions or tell_early(analysis)
-    return [*_decide_rivals(analysis, settling=settling), *of_versions]
-
-
-def _decide_rivals(analysis: Analysis, *, settling: bool) -> list[str]:
-    """The decision between arms that are no versions of each other."""
     sweeps: dict[str, list[SweepAnalysis]] = {}
     # Rates first: training is what people come for.
     for sweep in sorted(analysis.main_sweeps, key=lambda sweep: sweep.headline == "time"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import CellAnalysis, Checked
@@ -39,11 +40,8 @@ from suite.report.text.wording import word_verdict
 
 _PARTS, _MEANINGS, _WORDS = TEXTS["version-parts"], TEXTS["version-meanings"], TEXTS["versions"]
 
-_BY_RATIO: frozenset[VersionPart] = frozenset({"kernels", "tf.data", "transfer"})
-"""Parts whose cells are of all sizes, so that a mean of their seconds says nothing."""
-
-_NAMED = 3
-"""So many cells are named in a sentence."""
+_ALIKE: frozenset[VersionPart] = frozenset({"fit", "tracing"})
+"""Parts that take about as long in each of their cells, so that a mean of their seconds says something."""
 
 _SHORT = 12
 """So many characters tell a commit from any other."""
@@ -52,32 +50,39 @@ _SHORT = 12
 # --- Sentences ----------------------------------------------------------------------------------------
 
 
-def tell_versions(analysis: Analysis) -> list[str]:
-    """What changed, the part first: of each two versions, or of a list of them at which step."""
-    lists = analysis.version_steps
-    within = {arm for steps in lists for arm in steps.arms}
-    sentences = [s for steps in lists for s in _tell_steps(analysis, steps)]
-    for change in analysis.versions:
-        if change.base not in within:
-            sentences += _tell_change(analysis, change)
-    return sentences
+def tell_versions(analysis: Analysis) -> list[list[str]]:
+    """What changed, the part first: of each list of versions at which step, and of each other two; a list of
+    sentences each."""
+    return [
+        *(list(_tell_steps(analysis, steps)) for steps in analysis.version_steps),
+        *(list(_tell_change(analysis, change)) for change in _list_pairs(analysis)),
+    ]
+
+
+def _list_pairs(analysis: Analysis) -> list[VersionChange]:
+    """Each two versions that are in no list."""
+    within = {arm for steps in analysis.version_steps for arm in steps.arms}
+    return [change for change in analysis.versions if change.base not in within]
 
 
 def tell_differing(analysis: Analysis) -> list[str]:
     """The versions that compute otherwise; where a check refused a result, that is told of its arm."""
-    sentences = []
+    names, sentences = _name_cells(analysis), []
     for change in analysis.versions:
         cells = [cell for cell in change.differs if not cell.wrong]
-        if cells:
-            first = cells[0]
-            example = f"such as {first.cell}"
-            if first.base and first.other:
-                was, now = _show_checked(first.base), _show_checked(first.other)
-                example += f", which comes to {now} instead of {was}"
-            sentences.append(
-                f"{change.other} COMPUTES OTHERWISE THAN {change.base}: {show_things(len(cells), 'cell')} "
-                f"without a verdict on speed, {example}."
-            )
+        if not cells:
+            continue
+        first, several = cells[0], len(cells) > 1
+        example = names[first.cell]
+        if first.base and first.other:
+            was, now = _show_checked(first.base), _show_checked(first.other)
+            example += f" ({now} instead of {was})"
+        where = (
+            f"{len(cells)} cells, such as {example}: they have" if several else f"{example}: it has"
+        )
+        sentences.append(
+            f"{change.other} COMPUTES OTHERWISE THAN {change.base} in {where} no verdict on speed."
+        )
     return sentences
 
 
@@ -88,17 +93,13 @@ def _show_checked(checked: Checked) -> str:
 
 def tell_software(analysis: Analysis) -> list[str]:
     """What two versions ran otherwise, in a sentence for each two, or for each step of a list."""
-    lists = analysis.version_steps
-    within = {arm for steps in lists for arm in steps.arms}
     differing = [
-        (name_step(before, after), steps.software.get(after, {}))
-        for steps in lists
-        for before, after in zip(steps.arms, steps.arms[1:], strict=False)
+        (name_step(*pair), steps.software.get(pair[1], {}))
+        for steps in analysis.version_steps
+        for pair in pairwise(steps.arms)
     ]
     differing += [
-        (name_step(change.base, change.other), change.software)
-        for change in analysis.versions
-        if change.base not in within
+        (name_step(change.base, change.other), change.software) for change in _list_pairs(analysis)
     ]
     return [f"{step}: {_list_software(software)}." for step, software in differing]
 
@@ -138,33 +139,39 @@ def _tell_change(analysis: Analysis, change: VersionChange) -> Iterator[str]:
     if not change.parts:
         yield f"{step}: {_WORDS['no-parts']}."
     elif changed:
-        yield f"{step}: {'; '.join(map(_tell_part, changed))}."
+        names = _name_cells(analysis)
+        yield f"{step}: {'; '.join(_tell_part(part, names) for part in changed)}."
     else:
         yield f"{step}: {_WORDS['no-change']}."
     open_ = [part for part in change.parts if part not in changed and part not in change.equal]
     for what, parts in (("Equal", change.equal), ("Undecided", open_)):
         if parts:
-            yield f"{what}: {join_words([_name_part(part) for part in parts])}."
+            yield f"{what}: {', '.join(map(_name_part, parts))}."
     verdicts = {cell: row.verdict for cell, row in change.cells.items()}
     ratios = {cell: row.ratio for cell, row in change.cells.items() if row.ratio}
     yield from _tell_cells(analysis, verdicts, ratios)
 
 
-def _tell_part(part: PartChange) -> str:
+def _tell_part(part: PartChange, names: Mapping[str, str]) -> str:
+    """A part that changed: how much more it takes; or of one whose cells are of all sizes the ratio, and the
+    cell that has most of it."""
     name = _name_part(part)
-    if part.name in _BY_RATIO:
-        return f"{name}: {show_relative(part.ratio) if part.ratio else _say_way(part.verdict)}"
-    more = f" ({show_more(part.ratio.value - 1)})" if part.ratio else ""
-    return f"{name}: {show_difference(part.seconds)} a {part.unit}{more}"
+    if part.name in _ALIKE:
+        more = f" ({show_more(part.ratio.value - 1)})" if part.ratio else ""
+        return f"{name}: {show_difference(part.seconds)} a {part.unit}{more}"
+    told = f"{name}: {show_relative(part.ratio) if part.ratio else _judge(part.verdict)}"
+    rows = {
+        cell: row for cell, row in part.rows.items() if row.verdict and row.verdict.names_winner
+    }
+    if not rows:
+        return told
+    most = max(rows, key=lambda cell: abs(rows[cell].seconds.value))
+    return f"{told}, such as {names.get(most, most)}: {show_difference(rows[most].seconds)}"
 
 
 def _name_part(part: PartChange) -> str:
     """A part; with those that nothing in the campaign tells from it."""
-    return " or ".join(_PARTS[name] for name in (part.name, *part.contains))
-
-
-def _say_way(verdict: Verdict | None) -> str:
-    return verdict.name.lower() if verdict else ""
+    return " with ".join(_PARTS[name] for name in (part.name, *part.contains))
 
 
 def _tell_cells(
@@ -179,12 +186,17 @@ def _tell_cells(
     rest = [f"{counts[name]} {name}" for name in _RESTS if counts[name]]
     of = f"Of {show_things(len(work), 'cell')} of work"
     if not changed:
-        yield f"{of} none became faster or slower by a verdict: {', '.join(rest)}."
+        yield f"{of} none is shown to be faster or slower: {', '.join(rest)}."
         return
     words = " and ".join(f"{counts[way]} became {way}" for way in _CHANGED if counts[way])
     first = max(changed, key=lambda cell: _size(ratios.get(cell)))
-    example = f"most of all {_name_cells(analysis)[first]}: {show_relative(ratios[first])}"
-    yield f"{of} {words}, {'; '.join([example, *rest])}."
+    example = f"{_name_cells(analysis)[first]}, {show_relative(ratios[first])}"
+    yield f"{of} {words}{_lead_to(changed)}{'; '.join([example, *rest])}."
+
+
+def _lead_to(cells: Sequence[object]) -> str:
+    """What stands between a number of cells and the one of them that is named."""
+    return ", most of all " if len(cells) > 1 else ": "
 
 
 _CHANGED = ("slower", "faster")
@@ -215,7 +227,7 @@ def _tell_steps(analysis: Analysis, steps: VersionSteps) -> Iterator[str]:
     """``cpu@2.18 → cpu@2.20: Keras fit's own loop: 1.12× slower (1.09–1.15). Equal throughout: kernels.``"""
     names = _name_parts(analysis, steps)
     found = False
-    for before, after in zip(steps.arms, steps.arms[1:], strict=False):
+    for before, after in pairwise(steps.arms):
         changed = [
             (names[part], step)
             for part, course in steps.parts.items()
@@ -243,7 +255,7 @@ def _tell_steps(analysis: Analysis, steps: VersionSteps) -> Iterator[str]:
     }
     for what, answer in (("Equal throughout", "equal"), ("Undecided", "open")):
         if sorted_parts[answer]:
-            yield f"{what}: {join_words(sorted_parts[answer])}."
+            yield f"{what}: {', '.join(sorted_parts[answer])}."
     yield from _tell_courses(analysis, steps)
 
 
@@ -259,18 +271,13 @@ def _say_drift(course: VersionCourse) -> str:
 
 
 def _say_step(step: VersionStep) -> str:
-    return str(show_relative(step.ratio)) if step.ratio else _say_way(step.verdict)
+    return str(show_relative(step.ratio)) if step.ratio else _judge(step.verdict)
 
 
 def _name_parts(analysis: Analysis, steps: VersionSteps) -> dict[VersionPart, str]:
-    ends = next(
-        change
-        for change in analysis.versions
-        if (change.base, change.other) == (steps.arms[0], steps.arms[-1])
-    )
-    contained = {part.name: part.contains for part in ends.parts}
+    contained = {part.name: part.contains for part in _find_ends(analysis, steps).parts}
     return {
-        part: " or ".join(_PARTS[name] for name in (part, *contained.get(part, ())))
+        part: " with ".join(_PARTS[name] for name in (part, *contained.get(part, ())))
         for part in steps.parts
     }
 
@@ -286,13 +293,12 @@ def _tell_courses(analysis: Analysis, steps: VersionSteps) -> Iterator[str]:
         for step in course.changes:
             by_step.setdefault(name_step(step.base, step.other), []).append((cell, step))
     names = _name_cells(analysis)
-    order = [name_step(*pair) for pair in zip(steps.arms, steps.arms[1:], strict=False)]
+    order = [name_step(*pair) for pair in pairwise(steps.arms)]
     parts = []
     for name in filter(by_step.__contains__, order):
         cell, step = max(by_step[name], key=lambda named: _size(named[1].ratio))
-        parts.append(
-            f"{len(by_step[name])} changed at {name} (most of all {names[cell]}: {_say_step(step)})"
-        )
+        example = f"{names[cell]}, {_say_step(step)}"
+        parts.append(f"{len(by_step[name])} changed at {name}{_lead_to(by_step[name])}{example}")
     counts = Counter(
         "drifting" if is_drift(course) else course.answer for course in courses.values()
     )
@@ -312,68 +318,61 @@ def write_versions(page: Page, analysis: Analysis, room: int | None) -> None:
 
     ``room``: of each table of cells so many rows.
     """
-    within = {arm for steps in analysis.version_steps for arm in steps.arms}
-    ends = {(steps.arms[0], steps.arms[-1]) for steps in analysis.version_steps}
     for steps in analysis.version_steps:
         names = _name_parts(analysis, steps)
         rows = [_show_course(names[part], course, "part") for part, course in steps.parts.items()]
         page.table(TEXTS["captions"]["steps-by-part"], rows)
         _write_courses(page, analysis, steps, room)
-    for change in analysis.versions:
-        is_step = change.base not in within
-        if is_step or (room is None and (change.base, change.other) in ends):
-            page.table(
-                TEXTS["captions"]["versions-by-part"].format(
-                    before=change.base, after=change.other
-                ),
-                _list_parts(change),
-            )
-        if is_step:
-            _write_cells(page, analysis, change, room)
+        if room is None:
+            _write_parts(page, _find_ends(analysis, steps))
+    for change in _list_pairs(analysis):
+        _write_parts(page, change)
+        _write_cells(page, analysis, change, room)
+
+
+def _find_ends(analysis: Analysis, steps: VersionSteps) -> VersionChange:
+    """The last of a list of versions against the first."""
+    ends = steps.arms[0], steps.arms[-1]
+    return next(change for change in analysis.versions if (change.base, change.other) == ends)
+
+
+def _write_parts(page: Page, change: VersionChange) -> None:
+    caption = TEXTS["captions"]["versions-by-part"]
+    page.table(caption.format(before=change.base, after=change.other), _list_parts(change))
 
 
 def write_screen(page: Page, analysis: Analysis) -> None:
-    """By part what changed, as far as a terminal has room for it."""
-    for steps in analysis.version_steps:
-        names = _name_parts(analysis, steps)
-        rows = [_show_course(names[part], course, "part") for part, course in steps.parts.items()]
+    """By part what changed between two versions; of a list the sentences tell it all."""
+    for change in _list_pairs(analysis):
+        rows = [
+            {
+                "part": _name_part(part),
+                f"more on {change.other}": show_difference(part.seconds),
+                f"against {change.base}": show_relative(part.ratio) if part.ratio else NO_NUMBER,
+                **({"verdict": _judge(part.verdict)} if _is_judged(change) else {}),
+            }
+            for part in change.parts
+        ]
         page.table("", rows)
-    within = {arm for steps in analysis.version_steps for arm in steps.arms}
-    for change in analysis.versions:
-        if change.base not in within:
-            page.table(
-                "",
-                [
-                    {
-                        "part": _name_part(part),
-                        f"more on {change.other}": ""
-                        if part.name in _BY_RATIO
-                        else show_difference(part.seconds),
-                        f"against {change.base}": show_relative(part.ratio)
-                        if part.ratio
-                        else NO_NUMBER,
-                        "verdict": _judge(part.verdict),
-                    }
-                    for part in change.parts
-                ],
-            )
+
+
+def _is_judged(change: VersionChange) -> bool:
+    return any(part.verdict is not None for part in change.parts)
 
 
 def _list_parts(change: VersionChange) -> list[Row]:
     """The rows of the table of parts."""
-    provisional = all(part.verdict is None for part in change.parts)
+    judged = _is_judged(change)
     return [
         {
-            "part": f"{_name_part(part)}: {_MEANINGS[part.name]}",
-            change.base: "" if part.name in _BY_RATIO else _show_own(part),
-            f"more on {change.other}": ""
-            if part.name in _BY_RATIO
-            else show_difference(part.seconds),
+            "part": f"{_name_part(part)}: {_WORDS['untold'] if part.contains else _MEANINGS[part.name]}",
+            change.base: _show_own(part),
+            f"more on {change.other}": show_difference(part.seconds),
             f"{change.other} against {change.base}": show_relative(part.ratio)
             if part.ratio
             else NO_NUMBER,
-            **({} if provisional else {"verdict": _show_judged(part.verdict)}),
-            **({} if provisional else {"work takes": _show_effect(part)}),
+            **({"verdict": _show_judged(part.verdict)} if judged else {}),
+            **({"work takes": show_more(part.effect) if part.changed else ""} if judged else {}),
         }
         for part in change.parts
     ]
@@ -381,10 +380,6 @@ def _list_parts(change: VersionChange) -> list[Row]:
 
 def _show_own(part: PartChange | PartRow) -> str:
     return show_seconds(part.own) if part.own > 0 else NO_NUMBER
-
-
-def _show_effect(part: PartChange) -> str:
-    return show_more(part.effect) if part.changed else ""
 
 
 _PARTICULAR = frozenset(
@@ -455,8 +450,8 @@ def _show_course(name: str, course: VersionCourse, head: str) -> Row:
     return {
         head: name,
         **{name_step(step.base, step.other): _show_step(step) for step in course.steps},
-        "in all": _show_step(course.whole),
-        "where": _say_where(course),
+        name_step(course.whole.base, course.whole.other): _show_step(course.whole),
+        "answer": _say_where(course),
     }
 
 
