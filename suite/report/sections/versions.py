@@ -35,6 +35,7 @@ from suite.report.text.units import (
     show_relative,
     show_seconds,
     show_things,
+    show_times,
 )
 from suite.report.text.wording import word_verdict
 
@@ -320,7 +321,8 @@ def write_versions(page: Page, analysis: Analysis, room: int | None) -> None:
     """
     for steps in analysis.version_steps:
         names = _name_parts(analysis, steps)
-        rows = [_show_course(names[part], course, "part") for part, course in steps.parts.items()]
+        courses = sorted(steps.parts.items(), key=lambda of: -_find_most(of[1]))
+        rows = [_show_course(names[part], course, "part") for part, course in courses]
         page.table(TEXTS["captions"]["steps-by-part"], rows)
         _write_courses(page, analysis, steps, room)
         if room is None:
@@ -442,7 +444,9 @@ def _write_courses(page: Page, analysis: Analysis, steps: VersionSteps, room: in
 
 
 def _find_most(course: VersionCourse) -> float:
-    return max(_size(step.ratio) for step in (*course.changes, course.whole))
+    """The largest change of a course that a verdict shows; 0: none."""
+    steps = (*course.changes, *([course.whole] if is_drift(course) else []))
+    return max((_size(step.ratio) for step in steps), default=0.0)
 
 
 def _show_course(name: str, course: VersionCourse, head: str) -> Row:
@@ -462,7 +466,7 @@ def _show_step(step: VersionStep) -> str:
     if step.verdict is None or step.verdict.names_winner:
         return show_relative(step.ratio)
     word = _judge(step.verdict)
-    return word if word == "equal" else f"{word}, {show_relative(step.ratio)}"
+    return word if word == "equal" else f"{word}: {show_times(step.ratio)}"
 
 
 def _say_where(course: VersionCourse) -> str:

@@ -107,7 +107,8 @@ def show_difference(seconds: Known) -> Quantity:
         )
     widest = max(abs(low), abs(high))
     size, unit = next(((size, unit) for size, unit in reversed(_TIME) if widest >= size), _TIME[0])
-    decimals = max(0, min(MOST_DIGITS, 1 - _find_exponent(widest / size, 2)))
+    decimals = max(0, 1 - _find_exponent(widest / size, 2))
+    decimals = _tell_apart(decimals, [low / size, high / size], [0.0])
     own, first, last = (_sign(end / size, decimals) for end in (value, low, high))
     return Quantity("", own, f" ({first} to {last}) {unit}", value)
 
