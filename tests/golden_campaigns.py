@@ -200,8 +200,8 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "; TensorFlow 2.16.0 → 2.18.0 → 2.21.0. Campaign",
         "**cpu\\@2.18 → cpu: Keras fit's own loop: 1.",
         "Dispatch: no single step is shown, but the ends differ (cpu\\@2.16 → cpu: ",
-        "Equal throughout: start-up, ",
-        "drifted: no single step is shown, but the ends differ.",
+        "Equal throughout: ",
+        "** · Table: at which step each part became faster or slower",
     ),
     "versions-alike": (
         "**cpu → cpu\\@2.21: no part is shown to be slower or faster. Equal: ",
