@@ -709,9 +709,11 @@ class Amount(NamedTuple):
 
 
 class Told(NamedTuple):
-    """The ratio of a part, other over base, and what it means; ``rows`` are those of its cells."""
+    """The ratio of a part, other over base, at its most and at its ``least``, and what it means; ``rows`` are
+    the ratios and verdicts of its cells."""
 
     ratio: Ratio | None
+    least: Ratio | None
     verdict: Verdict | None
     rows: Mapping[str, tuple[Ratio | None, Verdict | None]]
 
@@ -748,12 +750,14 @@ def compare_parts(
         judged=judged,
     )
     told = {}
-    for key, (ratio, verdict) in every.items():
-        own = {cell: rows[key, cell] for cell in parts[key]}
+    for key, (ratio, lower, verdict) in every.items():
+        own = {cell: (rows[key, cell][0], rows[key, cell][2]) for cell in parts[key]}
         apart = any(row is not None and row.names_winner for _, row in own.values())
         equal = verdict is not None and verdict.name == "EQUIVALENT"
         unlike = Verdict(name="INCONCLUSIVE", reason=cite("cells-apart"))
-        told[key] = Told(ratio=ratio, verdict=unlike if equal and apart else verdict, rows=own)
+        told[key] = Told(
+            ratio=ratio, least=lower, verdict=unlike if equal and apart else verdict, rows=own
+        )
     return told
 
 
@@ -764,8 +768,8 @@ def _judge_amounts(
     level: float,
     share: float | None,
     judged: bool,
-) -> dict[Key, tuple[Ratio | None, Verdict | None]]:
-    """One family of parts: of each the ratio and the verdict."""
+) -> dict[Key, tuple[Ratio | None, Ratio | None, Verdict | None]]:
+    """One family of parts: of each the ratios at most and at least, and the verdict."""
     ends: tuple[dict[Key, Ratio], dict[Key, Ratio]] = {}, {}
     clear = set()
     for key, amounts in parts.items():
@@ -778,15 +782,16 @@ def _judge_amounts(
                 found[key] = ratio
     how: dict[str, Any] = {"margin": margin, "invalid": {}, "level": level, "share": share}
     most, least = (judge(found, **how) if judged else {} for found in ends)
-    told: dict[Key, tuple[Ratio | None, Verdict | None]] = {}
+    told: dict[Key, tuple[Ratio | None, Ratio | None, Verdict | None]] = {}
     for key in parts:
-        ratio, verdict = ends[0].get(key), _agree(most.get(key), least.get(key))
+        ratio, lower = ends[0].get(key), ends[1].get(key)
+        verdict = _agree(most.get(key), least.get(key))
         if key not in clear:
             # A small share of whole cells says nothing of what the part itself takes.
             equal = verdict is not None and verdict.name == "EQUIVALENT"
             lost = Verdict(name="INCONCLUSIVE", reason=cite("lost-in-noise"))
-            ratio, verdict = None, lost if equal else verdict
-        told[key] = ratio, verdict
+            ratio, lower, verdict = None, None, lost if equal else verdict
+        told[key] = ratio, lower, verdict
     return told
 
 

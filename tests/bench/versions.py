@@ -1,6 +1,6 @@
 """Campaigns of two versions of an arm of which one part differs, and what the analysis calls by its name.
 
-``python -m tests.bench.versions [CAMPAIGNS [BLOCKS [NOISE]]]``: minutes with the default; it asserts nothing.
+``python -m tests.bench.versions [CAMPAIGNS [BLOCKS [NOISE]]]``: a minute by default; it asserts nothing.
 
 A version has a few prices, from which the true seconds of every cell follow: its calls, its first call, and
 what a process does once.  They are as in the recorded campaign of a small CPU, whose noise is one of three.
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-import numpy as np
 from tabulate import tabulate
 
 from suite.analysis.ablation.cell_index import index_cells
@@ -34,7 +33,8 @@ from tests.fakes.hosts import TYPICAL
 
 BASE, OTHER, OLDEST = "cpu", "cpu@2.20", "cpu@2.16"
 
-EXAMPLES = {"A": 10_000, "B": 1_000}
+EXAMPLES = 10_000
+"""Of an epoch of ``fit``."""
 
 NODES = 60
 """Nodes of a training step's graph."""
@@ -47,12 +47,12 @@ FLOP = {"A": 3.9e5, "B": 9e4}
 class Version:
     """Seconds, unless said otherwise, as they were recorded.
 
-    ``eager`` and ``graph`` are a call, ``node`` an operation inside a graph; ``rate`` is in FLOP/s.  ``trace``
-    is tracing a step, ``built`` what a function's first call takes beside that, ``first`` what an eager one's
-    does.  ``loop`` is Keras's own loop around a step, ``epoch`` what it does once in one, ``answer`` what
-    ``predict`` does around a call.  ``element`` is an element out of a pipeline, ``shuffled`` one that only
-    fills a buffer; ``mapped`` are batches of 512 of the pipelines that compute.  ``copy`` is a copy of nothing,
-    ``bandwidth`` in bytes a second.
+    ``eager`` and ``graph`` are a call, ``node`` an operation inside a graph; ``rate`` is in FLOP/s.
+    ``trace`` is tracing a step, ``built`` what a function's first call takes beside that, ``first`` what an
+    eager one's does.  ``loop`` is Keras's own loop around a step, ``epoch`` what it does once in one,
+    ``answer`` what ``predict`` does around a call.  ``element`` is an element out of a pipeline, ``shuffled``
+    one that only fills a buffer; ``mapped`` are batches of 512 of the pipelines that compute.  ``copy`` is a
+    copy of nothing, ``bandwidth`` in bytes a second.
     """
 
     eager: float = 15e-6
@@ -118,53 +118,55 @@ PLANTS: Mapping[str, Version] = {
 
 
 def take(version: Version, cell: Cell) -> float:
-    """The true seconds of a call."""
-    p, v = cell.params, version
-    batch = float(p.get("batch", 32))  # type: ignore[arg-type]
-    match cell.name:
-        case "matmul.square" | "matmul.repeated":
-            return float(p.get("products", 1)) * v.eager + cell.work.amount / v.rate  # type: ignore[arg-type]
-        case "mlp.train":
-            if p["execution"] == "eager":
-                return NODES * v.eager + _compute(v, cell)
-            fed = {"device": 0.0, "host": 2 * v.copy + batch * 516 / v.bandwidth}
-            return _step(v, cell) + fed.get(str(p["data"]), v.eager)
-        case "mlp.width":
-            return v.graph + NODES * v.node + cell.work.amount / v.rate
-        case "mlp.loop":
-            return _fit(v, cell)
-        case "asked.fit":
-            cold = v.trace + v.built if cell.one_shot else 0.0
-            return _fit(v, cell) + cold
-        case "mlp.retrace":
-            return _step(v, cell) + (v.trace if p["traced"] == "anew" else 0.0)
-        case "mlp.infer":
-            bare = NODES / 3 * (v.eager if p["call"] == "direct" else v.node)
-            bare += 0.0 if p["call"] == "direct" else v.graph
-            return bare + {"predict": 1.0, "on_batch": 0.05}.get(str(p["call"]), 0.0) * v.answer
-        case "tfdata.slices" | "tfdata.source":
-            slow = {"generator": 40.0, "chunks": 3.0}.get(str(p.get("source")), 1.0)
-            return v.eager + slow * batch * v.element
-        case "tfdata.triple":
-            feed = v.eager + v.mapped[str(p["pipeline"])] * batch / 512
-            return feed if p["part"] == "input" else max(feed, _step(v, cell)) + 1e-3
-        case "overhead.eager_op":
-            return v.eager
-        case "overhead.function_call":
-            return v.graph
-        case "overhead.graph_op":
-            return cell.work.amount * v.node + v.graph
-        case "overhead.copy":
-            return v.copy + (cell.work.bytes or 0.0) / v.bandwidth
-        case "overhead.startup":
-            return v.starts.get(str(p["stage"]), v.trace + v.built)
-        case _:
-            return 11e-6
+    """The true seconds of a call; of a cell that has no part in any of it a few microseconds."""
+    case = CASES.get(cell.name)
+    return case(version, cell) if case else 11e-6
+
+
+def _product(v: Version, cell: Cell) -> float:
+    return v.eager + cell.work.amount / v.rate
+
+
+def _train(v: Version, cell: Cell) -> float:
+    data, batch = str(cell.params["data"]), float(cell.params["batch"])
+    if cell.params["execution"] == "eager":
+        return NODES * v.eager + _compute(v, cell)
+    fed = {"device": 0.0, "host": 2 * v.copy + batch * 516 / v.bandwidth, "dataset": v.eager}
+    return _step(v, cell) + fed[data]
+
+
+def _width(v: Version, cell: Cell) -> float:
+    return v.graph + NODES * v.node + cell.work.amount / v.rate
+
+
+def _retrace(v: Version, cell: Cell) -> float:
+    return _step(v, cell) + (v.trace if cell.params["traced"] == "anew" else 0.0)
+
+
+def _infer(v: Version, cell: Cell) -> float:
+    call = str(cell.params["call"])
+    each, once = (v.eager, 0.0) if call == "direct" else (v.node, v.graph)
+    own = {"predict": v.answer, "on_batch": 0.05 * v.answer}.get(call, 0.0)
+    return NODES / 3 * each + once + own
+
+
+def _elements(v: Version, cell: Cell) -> float:
+    slow = {"generator": 40.0, "chunks": 3.0}.get(str(cell.params.get("source")), 1.0)
+    return v.eager + slow * float(cell.params["batch"]) * v.element
+
+
+def _triple(v: Version, cell: Cell) -> float:
+    feed = v.eager + v.mapped[str(cell.params["pipeline"])] * float(cell.params["batch"]) / 512
+    return feed if cell.params["part"] == "input" else max(feed, _step(v, cell)) + 1e-3
+
+
+def _start(v: Version, cell: Cell) -> float:
+    return v.starts.get(str(cell.params["stage"]), v.trace + v.built)
 
 
 def _compute(version: Version, cell: Cell) -> float:
-    net, batch = str(cell.params.get("net", "A")), float(cell.params["batch"])
-    return batch * FLOP[net] / version.rate
+    net = str(cell.params.get("net", "A"))
+    return float(cell.params["batch"]) * FLOP[net] / version.rate
 
 
 def _step(version: Version, cell: Cell) -> float:
@@ -173,9 +175,27 @@ def _step(version: Version, cell: Cell) -> float:
 
 def _fit(version: Version, cell: Cell) -> float:
     """An epoch: its buffer is filled before the first step, and the rest of the input is hidden."""
-    steps, examples = float(cell.work.steps or 1), EXAMPLES["A"]
     each = _step(version, cell) + version.eager + version.loop
-    return steps * each + version.epoch + examples * version.shuffled
+    cold = version.trace + version.built if cell.one_shot else 0.0
+    return (cell.work.steps or 1) * each + version.epoch + EXAMPLES * version.shuffled + cold
+
+
+CASES: Mapping[str, Callable[[Version, Cell], float]] = {
+    "matmul.square": _product,
+    "mlp.train": _train,
+    "mlp.width": _width,
+    "mlp.loop": _fit,
+    "mlp.retrace": _retrace,
+    "mlp.infer": _infer,
+    "asked.fit": _fit,
+    "tfdata.slices": _elements,
+    "tfdata.source": _elements,
+    "tfdata.triple": _triple,
+    "overhead.eager_op": lambda v, _: v.eager,
+    "overhead.function_call": lambda v, _: v.graph,
+    "overhead.copy": lambda v, cell: v.copy + (cell.work.bytes or 0.0) / v.bandwidth,
+    "overhead.startup": _start,
+}
 
 
 def take_first(version: Version, cell: Cell) -> float:
@@ -187,19 +207,16 @@ def take_first(version: Version, cell: Cell) -> float:
 
 
 @cache
-def list_cells(profile: str = "standard") -> tuple[Cell, ...]:
-    """The cells of a profile on a CPU whose truth is known, and Keras's loop for small steps."""
+def list_cells() -> tuple[Cell, ...]:
+    """The standard profile's cells on a CPU of which the truth is known, but for most scripts."""
     return tuple(
         cell
         for cell in scenarios.cells()
-        if cell.suits(gpu=False)
-        and cell.cpus is None
-        and not cell.by_host
+        if "standard" in cell.profiles
+        and cell.suits(gpu=False)
+        and not (cell.by_host or cell.process)
         and cell.role not in {"control", "sustained"}
         and (cell.way is None or cell.name == "asked.fit")
-        and not (cell.name == "asked.fit" and cell.process)
-        and profile in cell.profiles
-        and (profile == "standard" or cell.name not in {"mlp.fallback", "mlp.build", "tfdata.read"})
     )
 
 
@@ -235,7 +252,7 @@ class _Noisy(Replay):
 
     cells: tuple[str, ...] = ()
 
-    def source(self, arm: str) -> Recorded:  # noqa: ARG002  all are alike
+    def source(self, arm: str) -> Recorded:
         return _source(self.cells)
 
 
@@ -260,32 +277,32 @@ FIRSTS = 0.05
 """How first calls spread: the recorded ones by 3 to 8 %."""
 
 
-def make_plan(arms: Iterable[str], *, blocks: int, seed: int, profile: str) -> Campaign:
+def make_plan(arms: Iterable[str], *, blocks: int, seed: int) -> Campaign:
     """The plan of such a campaign."""
     synthetic.ARMS.update({name: Arm(name=name, image=name, gpu=False) for name in arms})
     campaign = synthetic.make_campaign(
-        arms=arms, cells=list(list_cells(profile)), blocks=blocks, seed=seed
+        arms=arms, cells=list(list_cells()), blocks=blocks, seed=seed
     )
     plain = [arm for arm in campaign.every_arm if arm.control is None]
     return replace(campaign, every_arm=plain, most_blocks=blocks)
 
 
 @cache
-def _skeleton(arms: tuple[str, ...], profile: str, arm: str, block: int) -> Document:
-    campaign = make_plan(arms, blocks=10, seed=0, profile=profile)
+def _skeleton(arms: tuple[str, ...], arm: str, block: int) -> Document:
+    campaign = make_plan(arms, blocks=10, seed=0)
     how: dict[str, Any] = {"truth": lambda *_: 1e-3, "host": synthetic.SILENT}
     return synthetic.make_document(campaign, arm, block, samples=1, warmup=0, **how)
 
 
 def make_documents(
-    campaign: Campaign, versions: Mapping[str, Version], noise: Noise, profile: str
+    campaign: Campaign, versions: Mapping[str, Version], noise: Noise
 ) -> list[Document]:
     """The documents of every invocation."""
     made = []
     names = tuple(cell.id for cell in campaign.cells)
     for arm in campaign.arms:
         for block in range(1, campaign.blocks + 1):
-            bare = _skeleton(tuple(campaign.arms), profile, arm, block)
+            bare = _skeleton(tuple(campaign.arms), arm, block)
             off = noise(campaign, arm, block, names)
             first = draw(campaign.seed, arm, block, "first").normal(0.0, FIRSTS, len(names))
             cells = []
@@ -312,11 +329,10 @@ def study(
     seed: int,
     blocks: int = 10,
     noise: str = "recorded",
-    profile: str = "standard",
 ) -> tuple[list[VersionChange], list[VersionSteps]]:
     """What is said of a campaign of arms with these versions."""
-    campaign = make_plan(versions, blocks=blocks, seed=seed, profile=profile)
-    documents = make_documents(campaign, versions, NOISES[noise], profile)
+    campaign = make_plan(versions, blocks=blocks, seed=seed)
+    documents = make_documents(campaign, versions, NOISES[noise])
     summary = summarise(load(campaign, documents))
     found = Versions(summary=summary, index=index_cells(summary), software={})
     changes = list(found.find_changes())
@@ -333,7 +349,7 @@ def try_plant(tally: Tally, part: str, *, seed: int, **how: Any) -> None:
     which part the interval of the ratio holds."""
     slowed = PLANTS.get(part, Version())
     (change,), _ = study({BASE: Version(), OTHER: slowed}, seed=seed, **how)
-    names = [changed.name for changed in change.changed]
+    names: list[str] = [changed.name for changed in change.changed]
     tally.add(f"{part}: first", (names or [""])[0] == part)
     tally.add(f"{part}: others", any(name != part for name in names))
     for name in names:
@@ -341,15 +357,19 @@ def try_plant(tally: Tally, part: str, *, seed: int, **how: Any) -> None:
 
 
 def main() -> None:
-    count, blocks, *rest = [*sys.argv[1:], *("20", "10")[len(sys.argv) - 1 :]]
-    noise, profile = [*rest, *("recorded", "standard")[len(rest) :]]
+    count, blocks, noise = [*sys.argv[1:], *("20", "10", "recorded")[len(sys.argv) - 1 :]]
     tally = Tally()
     for part in ("", *PLANTS):
         for seed in range(int(count)):
-            try_plant(tally, part, seed=seed, blocks=int(blocks), noise=noise, profile=profile)
-        rows = [(what, str(tally[what].hits), str(tally[what].tries)) for what in tally.hits]
-        own = [row for row in rows if row[0].startswith(f"{part}:")]
-        sys.stdout.write(f"{tabulate(own, tablefmt='plain')}\n")
+            try_plant(tally, part, seed=seed, blocks=int(blocks), noise=noise)
+        told = {
+            what: rate
+            for what in tally.hits
+            if what.startswith(f"{part}:")
+            for rate in [tally[what]]
+        }
+        rows = [(what, rate.hits, rate.tries) for what, rate in told.items()]
+        sys.stdout.write(f"{tabulate(rows, tablefmt='plain')}\n")
         sys.stdout.flush()
 
 

@@ -32,7 +32,7 @@ class Asked:
     would show, ``wider`` what more of both would, and ``lost`` are blocks that have no value.  ``turn`` makes
     of the mean's exponential what is shown.  What lies between both sides neither passes nor fails, as the
     ``gap`` says.  ``doubt`` is what speaks against any answer; ``may_fail`` is false where the ``figure``
-    that it is held against is not certain.
+    that it is held against is not certain.  ``least`` is another mean that the answer has to hold of, too.
     """
 
     arm: str
@@ -48,12 +48,11 @@ class Asked:
     doubt: Doubt | None = None
     figure: Evidence | None = None
     may_fail: bool = True
+    least: Mean | None = None
 
     def judge(self, confidence: float) -> Check:
         """The check at the sheet's level."""
-        mean = self.mean
-        moments = Moments(mean=mean.value, error=mean.error, freedom=mean.freedom)
-        found = exponentiate(moments, mean.n, confidence)
+        mean, found = self.mean, _find_interval(self.mean, confidence)
         check = Check(
             answer="undecided",
             arm=self.arm,
@@ -79,10 +78,9 @@ class Asked:
         apart = math.exp(min(abs(mean.value - end) for end in ends)) - 1
         check = structs.replace(check, apart=apart)
         side = self._find_side(found)
-        if side == "pass" or (side == "fail" and self.may_fail):
-            return structs.replace(check, answer=side)
-        if side == "fail":
-            return structs.replace(check, reason=cite("not-held"))
+        if side != "undecided":
+            reason = self._find_reserve(side, confidence)
+            return structs.replace(check, answer="undecided" if reason else side, reason=reason)
         between = min(ends) < mean.value < max(ends)
         blocks = self._count_blocks(confidence, self.looks)
         wider = None if blocks else self._count_blocks(confidence, self.wider)
@@ -93,6 +91,12 @@ class Asked:
                 reason = cite("across-early", blocks=mean.n)
                 blocks, wider = (ENOUGH + self.lost if alone else None, None if alone else ENOUGH)
         return structs.replace(check, reason=reason, blocks=blocks or wider, both=wider is not None)
+
+    def _find_reserve(self, side: Answer, confidence: float) -> Evidence | None:
+        """Why a side is no answer, though the whole interval lies there; None: it is one."""
+        if self.least and side != self._find_side(_find_interval(self.least, confidence)):
+            return cite("part-untold")
+        return cite("not-held") if side == "fail" and not self.may_fail else None
 
     def _find_side(self, found: Estimate) -> Answer:
         """On which side an interval lies as a whole."""
@@ -117,3 +121,8 @@ class Asked:
     def _is_near(self, confidence: float, looks: tuple[Look, ...]) -> bool:
         """Whether more blocks decide it if all stays as it is, so that it is worth to look again."""
         return bool(looks) and is_within_reach(self.mean, self.sides, confidence, looks)
+
+
+def _find_interval(mean: Mean, confidence: float) -> Estimate:
+    moments = Moments(mean=mean.value, error=mean.error, freedom=mean.freedom)
+    return exponentiate(moments, mean.n, confidence)

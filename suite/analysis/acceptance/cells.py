@@ -25,8 +25,9 @@ from suite.analysis.result.acceptance import Check
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.findings import Finding
-from suite.analysis.result.numbers import FEWEST, Estimate, cite
+from suite.analysis.result.numbers import FEWEST, Estimate, Ratio, cite
 from suite.analysis.result.several import list_failed
+from suite.analysis.result.versions import VersionChange
 from suite.analysis.several.cells import demand_comparable, find_refused
 from suite.analysis.several.eligibility import find_copies
 from suite.analysis.statistics.estimate import Moments, find_moments, find_spread
@@ -61,6 +62,10 @@ class Cells:
     def ask(self, wanted: Requirement) -> Iterator[Asked | Check]:
         """The checks that a requirement of cells comes to."""
         base = self._find_base(wanted)
+        if wanted.part:
+            for arm in self.selection.choose_rivals(wanted):
+                yield self._ask_part(wanted, arm)
+            return
         cells, unmeasured = self.selection.match_cells(wanted, base)
         if wanted.what == "faster_from":
             cells = self.selection.take_sizes(wanted, cells)
@@ -72,7 +77,14 @@ class Cells:
         if base is not None:
             yield from self._ask_others(wanted, places, base)
             return
-        ask = self._ask_pairs if wanted.what in {"as_fast_as", "faster_from"} else self._ask_own
+        if wanted.is_gate:
+            # What the other arm has no number of is nobody's loss.
+            places = [
+                place for place in places if _is_sound(self.analysis, place[0].id, wanted.than)
+            ]
+            if not places:
+                yield Check(answer="undecided", reason=cite("no-such-number"))
+        ask = self._ask_pairs if wanted.than or wanted.what == "faster_from" else self._ask_own
         for cell, arm in places:
             yield ask(wanted, cell, arm)
 
@@ -278,9 +290,14 @@ class Cells:
         moments = find_moments(logs)
         mean = Mean(moments.mean, moments.error, moments.freedom, len(logs))
         usual = self._find_usual_pair(arm, than)
-        if wanted.what == "faster_from":
-            # By less than the margin nothing is called faster: what shows it is code that lies elsewhere.
-            sides = Sides(math.log(1 + self.analysis.margin), 0.0, high=True)
+        if wanted.what in {"faster_from", "slower_than"}:
+            # By less than the margin nothing is called faster or slower: what shows it is code that lies
+            # elsewhere.
+            apart = math.log(1 + self.analysis.margin)
+            slower = -math.log(1 + (wanted.bound or 0.0))
+            sides = Sides(apart, 0.0, high=True)
+            if wanted.what == "slower_than":
+                sides = Sides(slower, min(slower, -apart), high=True)
             lost = self._count_lost(arm, mean.n)
             return Asked(
                 **place,
@@ -292,6 +309,45 @@ class Cells:
                 doubt=doubt,
             )
         return self._make(wanted, mean, doubt, place, usual)
+
+    def _ask_part(self, wanted: Requirement, arm: str) -> Asked | Check:
+        """A part of what an arm takes beside the same of another version."""
+        place: Place = {"arm": arm, "cell": "", "of": wanted.part}
+        change, doubt = self._find_change(wanted, arm), self._doubt([])
+        part = next((part for part in change.parts if part.name == wanted.part), None)
+        if part is None:
+            return _leave_open(doubt, place)
+        ratio, least = part.ratio, part.least
+        if change.other == arm:
+            ratio, least = _turn(ratio), _turn(least)
+        if ratio is None:
+            return Check(answer="undecided", reason=cite("lost-in-noise"), **place)
+        mean, apart = take_mean(ratio), math.log(1 + self.analysis.margin)
+        slower = -math.log(1 + (wanted.bound or 0.0))
+        return Asked(
+            **place,
+            mean=mean,
+            least=take_mean(least) if least else None,
+            sides=Sides(slower, min(slower, -apart), high=True),
+            looks=self._look(mean, 0.0),
+            lost=self._count_lost(arm, mean.n),
+            gap=cite("under-the-margin"),
+            doubt=doubt,
+        )
+
+    def _find_change(self, wanted: Requirement, arm: str) -> VersionChange:
+        """What two versions differ in, whose parts a line is about."""
+        changes = self.analysis.versions
+        for change in changes:
+            if {change.base, change.other} == {arm, wanted.than}:
+                return change
+        pairs = [f"{change.other} beside {change.base}" for change in changes]
+        raise SheetError(
+            self.selection.name,
+            wanted.find_line("part"),
+            f"part: {arm} and {wanted.than} are not two versions whose parts are compared",
+            f"compared are: {', '.join(pairs)}" if pairs else "name cells instead",
+        )
 
     def _ask_other(
         self, wanted: Requirement, cell: CellAnalysis, arm: str, base: Analysis
@@ -406,6 +462,13 @@ def _join(first: Moments, second: Moments, counts: tuple[int, int]) -> Mean:
         )
     n = counts[1] if min(counts) >= FEWEST else min(counts)
     return Mean(first.mean - second.mean, error, freedom, n)
+
+
+def _turn(ratio: Ratio | None) -> Ratio | None:
+    """The ratio the other way round."""
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return ratio and structs.replace(ratio, value=1 / ratio.value)
+    return structs.replace(ratio, value=1 / ratio.value, low=1 / ratio.high, high=1 / ratio.low)
 
 
 def _is_sound(analysis: Analysis, cell: str, arm: str) -> bool:

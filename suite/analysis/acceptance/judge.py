@@ -113,7 +113,7 @@ def _make_line(
         clause=wanted.clause,
         what=wanted.what,
         wanted=wanted.wanted,
-        of=wanted.of,
+        of=wanted.part or wanted.of,
         cells=wanted.cell or wanted.every,
         arm=wanted.arm,
         against=wanted.base or wanted.than or analysis.base * (wanted.what == "faster_from"),

@@ -101,10 +101,8 @@ class Selection:
         if wanted.what == "faster_from":
             arms = self.match_arms(wanted, lambda arm: arm != first)
             self._refuse_same(wanted, first, arms)
-        elif wanted.what == "as_fast_as" and base is None:
-            self._demand_arm(wanted, wanted.than)
-            arms = self.match_arms(wanted, lambda arm: arm != wanted.than)
-            self._refuse_same(wanted, wanted.than, arms)
+        elif wanted.than and base is None:
+            arms = self.choose_rivals(wanted)
         else:
             arms = self.match_arms(wanted, lambda arm: self._means_something(cell, arm))
         if base is not None and not wanted.arm:
@@ -130,6 +128,26 @@ class Selection:
                 f"{wanted.what}: no arm of this campaign fits; it has {', '.join(self.analysis.arms)}",
                 "name another campaign, or leave the requirement out",
             )
+        return arms
+
+    def choose_rivals(self, wanted: Requirement) -> list[str]:
+        """The arms that a line holds against another of the campaign; of what must not be slower, where it
+        names none, the other versions of that, if there are any."""
+        self._demand_arm(wanted, wanted.than)
+        others = [
+            arm
+            for change in self.analysis.versions
+            for arm, other in (
+                (change.base, change.other),
+                (change.other, change.base),
+            )
+            if other == wanted.than
+        ]
+        family = others if wanted.what == "slower_than" else []
+        arms = self.match_arms(
+            wanted, lambda arm: arm != wanted.than and (not family or arm in family)
+        )
+        self._refuse_same(wanted, wanted.than, arms)
         return arms
 
     def _means_something(self, cell: CellAnalysis, arm: str) -> bool:

@@ -25,6 +25,7 @@ from suite.analysis.acceptance.quantities import (
 )
 from suite.analysis.acceptance.toml_lines import find_lines
 from suite.analysis.result.acceptance import Side, What
+from suite.analysis.result.versions import VERSION_PARTS
 from suite.errors import CrossoverError, UsageError
 from suite.input_limits import LONGEST_NAME, RANGES
 from suite.manifest import hash_content
@@ -68,9 +69,10 @@ MOST_LINES = 200
 class Requirement:
     """One ``[[require]]``: what is wanted, of which cells and arm, and the lines of its keys.
 
-    ``cell`` means one cell, ``every`` all that match.  ``bound`` is in the units of the analysis, ``base``
-    another campaign, ``than`` the arm that the ratio is to.  ``of`` is the name of a fact, a rate's unit of
-    work, an axis, or a quantity of which a figure is published.
+    ``cell`` means one cell, ``every`` all that match, and ``part`` a part of what two versions take.
+    ``bound`` is in the units of the analysis, ``base`` another campaign, ``than`` the arm that the ratio is
+    to.  ``of`` is the name of a fact, a rate's unit of work, an axis, or a quantity of which a figure is
+    published.
     """
 
     what: What
@@ -87,13 +89,14 @@ class Requirement:
     arm: str = ""
     base: str = ""
     than: str = ""
+    part: str = ""
     rest: Wanted | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_gate(self) -> bool:
-        """Whether it asks of all that another campaign has, and names no cell."""
-        return self.what == "slower_than" and not self.cell and not self.every
+        """Whether it asks of all that another campaign or arm has, and names no cell."""
+        return self.what == "slower_than" and not (self.cell or self.every or self.part)
 
     def find_line(self, *keys: str) -> int:
         """The line of the first of these keys that is there, or that it begins on."""
@@ -261,6 +264,7 @@ class _Row:
         whats = [what for what in WHATS if what in self.row]
         known = ("clause", "cell", "every", "arm", *WHATS)
         known += ("is",) * ("fact" in whats) + ("of",) * ("expected" in whats)
+        known += ("part",) * ("slower_than" in whats)
         _refuse_unknown(self.name, self.all_lines, self.path, self.row, known)
         if len(whats) != 1:
             line = self.lines[whats[1]] if whats else self.lines[""]
@@ -303,13 +307,39 @@ class _Row:
             raise SheetError(
                 self.name, self.lines[what], f"{what}: {error.what}", error.remedy
             ) from error
-        texts = {
-            key: self._text(key) for key in ("clause", "cell", "every", "arm") if key in self.row
-        }
+        keys = ("clause", "cell", "every", "arm", "part")
+        texts = {key: self._text(key) for key in keys if key in self.row}
         for key, text in texts.items():
             if not text.strip():
                 raise SheetError(self.name, self.lines[key], f"{key} is empty", f"leave {key} out")
+        if "part" in texts:
+            self._demand_part(texts, fields)
         return Requirement(**{"what": what, "lines": self.lines, **texts, **fields})
+
+    def _demand_part(self, texts: Mapping[str, str], fields: Mapping[str, Any]) -> None:
+        """Refuses a part that is none, or is not asked of two arms of one campaign alone."""
+        line = self.lines["part"]
+        if texts["part"] not in VERSION_PARTS:
+            raise SheetError(
+                self.name,
+                line,
+                f"part: {texts['part']!r} is none",
+                f"one of: {', '.join(VERSION_PARTS)}",
+            )
+        if both := {"cell", "every"} & {*texts}:
+            raise SheetError(
+                self.name,
+                line,
+                f"part and {' and '.join(sorted(both))} say two things",
+                "leave one of them out",
+            )
+        if fields["base"] or not fields["than"]:
+            raise SheetError(
+                self.name,
+                line,
+                "part: parts are told of two versions in one campaign",
+                'such as slower_than = { arm = "cpu@2.20", by = "5 %" }',
+            )
 
     def _text(self, key: str, *inner: str) -> str:
         path: tuple[str | int, ...] = (*self.path, key, *inner)
@@ -387,7 +417,7 @@ class _Row:
             if what == "as_fast_as"
             else {"by": "at most"}
         )
-        known = ("arm", "base", *sides) if what == "as_fast_as" else ("base", *sides)
+        known = ("arm", "base", *sides)
         _refuse_unknown(self.name, self.all_lines, path, table, known)
         self.lines |= {key: _find_line(self.all_lines, *path, key) for key in table if key != "arm"}
         given = [key for key in sides if key in table]

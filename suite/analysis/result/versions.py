@@ -58,7 +58,8 @@ class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of what calls take, on two versions of an arm, other against base.
 
     ``cells`` are those that it is read off, and ``rows`` what each says.  ``ratio`` is of the part's own
-    seconds: the mean of the rows that have one (None: none has).  ``own`` and ``seconds`` are the mean of all
+    seconds: the mean of the rows that have one (None: none has); and ``least``, where something of another
+    part may be in it, without as much of that as there can be.  ``own`` and ``seconds`` are the mean of all
     rows: seconds a ``unit`` on the base, and the difference.  All parts are one family of tests for their
     ``verdict``; None: there are fewer than three blocks, or the profile gives none.  ``effect`` is how much
     the warm cells of work take longer for it, as a share of their time, on average.  ``contains`` are parts
@@ -71,6 +72,7 @@ class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     own: float
     seconds: Estimate
     ratio: Ratio | None = None
+    least: Ratio | None = None
     verdict: Verdict | None = None
     effect: float = 0.0
     contains: tuple[VersionPart, ...] = ()

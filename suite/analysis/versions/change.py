@@ -134,6 +134,7 @@ class Versions:
             own=math.fsum(owns.values()) / len(owns),
             seconds=_average(list(differences.values())),
             ratio=told.ratio,
+            least=None if told.least == told.ratio else told.least,
             verdict=told.verdict,
             contains=self.finder.contains(part, (base, other)),
             rows={

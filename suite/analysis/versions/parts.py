@@ -162,7 +162,7 @@ class PartFinder:
         steps = self.index.steps(summary, arm)
         if slopes := self.slopes(arm):
             slope = slopes.get(summary.cell.id)
-            return slope and Own(most=slope, least=slope, whole=steps)
+            return Own(most=slope, least=slope, whole=steps) if slope else None
         most = subtract(steps, self.index.steps(loop, arm))
         fed, _ = self.index.link(loop, "input")
         batch = self.index.values(fed, arm)
@@ -182,7 +182,7 @@ class PartFinder:
             same = summary.cell.name, tuple({**summary.cell.params, "batch": None}.items())
             if longer:
                 every.setdefault(same, []).append((steps, name, longer))
-        found = {}
+        found: dict[str, Values] = {}
         for of in every.values():
             (few, _, short), (many, name, long) = min(of), max(of)
             if many > few:

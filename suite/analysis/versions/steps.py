@@ -19,7 +19,7 @@ from suite.analysis.result.versions import (
 )
 from suite.analysis.versions.change import Versions
 
-NOTHING = Told(ratio=None, verdict=None, rows={})
+NOTHING = Told(ratio=None, least=None, verdict=None, rows={})
 """What is told of a part that was not measured on two neighbours."""
 
 FEWEST_ARMS = 3

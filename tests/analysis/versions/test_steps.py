@@ -1,0 +1,71 @@
+"""A list of versions: between which two of them a cell or a part changed, and what stays open."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from suite.analysis.result.versions import VersionSteps
+from tests.analysis.versions.test_parts import PRODUCT, analyse
+from tests.bench.versions import PLANTS, Version, scale
+
+ARMS = ("cpu", "cpu@2.20", "cpu@2.18", "cpu@2.16")
+PLAIN = Version()
+
+
+def follow(*versions: Version, blocks: int = 8) -> VersionSteps:
+    analysis = analyse(arms=dict(zip(ARMS, versions, strict=False)), blocks=blocks)
+    (steps,) = analysis.version_steps
+    assert steps.arms == ARMS[: len(versions)]
+    assert list(steps.software) == list(ARMS[1 : len(versions)])
+    # Whatever its neighbours are, each is compared with the first one as well.
+    assert [change.other for change in analysis.versions] == list(ARMS[1 : len(versions)])
+    return steps
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_change_is_found_at_its_step(at: int) -> None:
+    steps = follow(*(PLANTS["kernels"] if place >= at else PLAIN for place in range(4)))
+    for course in (steps.parts["kernels"], steps.cells[PRODUCT]):
+        assert course.answer == "changed"
+        (change,) = course.changes
+        assert (change.base, change.other) == (ARMS[at - 1], ARMS[at])
+        assert change.ratio
+        assert change.ratio.value == pytest.approx(1.15, rel=0.03)
+        assert [(step.base, step.other) for step in course.steps] == list(itertools.pairwise(ARMS))
+        assert course.whole.verdict
+        assert (course.whole.base, course.whole.other) == (ARMS[0], ARMS[-1])
+        assert course.whole.verdict.name == "SLOWER"
+    assert steps.parts["tf.data"].answer == steps.parts["dispatch"].answer == "equal"
+
+
+def test_what_came_and_went_has_two_steps() -> None:
+    course = follow(PLAIN, PLANTS["tracing"], PLAIN).parts["tracing"]
+    names = [step.verdict.name for step in course.changes if step.verdict]
+    assert (course.answer, names) == ("changed", ["SLOWER", "FASTER"])
+    assert course.whole.verdict
+    assert course.whole.verdict.name == "EQUIVALENT"
+
+
+def test_a_drift_of_small_steps_stays_open() -> None:
+    course = follow(*(scale(rate=1.012**place) for place in range(4))).parts["kernels"]
+    assert (course.answer, course.changes) == ("open", [])
+    assert course.whole.verdict
+    assert course.whole.verdict.name == "SLOWER"
+
+
+def test_two_versions_have_no_steps() -> None:
+    assert analyse(PLANTS["kernels"]).version_steps == ()
+
+
+def test_all_neighbours_are_one_family_of_tests() -> None:
+    """Holm asks more of a step's p-value than of the same in a comparison of two arms alone."""
+    analysis = analyse(arms=dict(zip(ARMS, (PLAIN, PLANTS["kernels"], PLAIN), strict=False)))
+    (steps,), (first, _) = analysis.version_steps, analysis.versions
+    alone, among = first.cells[PRODUCT], steps.cells[PRODUCT].steps[0]
+    assert alone.ratio == among.ratio
+    assert alone.verdict
+    assert among.verdict
+    assert among.verdict.name == alone.verdict.name == "SLOWER"
+    assert (among.verdict.p or 0.0) > (alone.verdict.p or 0.0)

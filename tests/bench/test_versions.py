@@ -1,0 +1,36 @@
+"""How often the part that was slowed down is named first, and nothing where two versions are the same.
+
+In tables: ``python -m tests.bench.versions``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bench.truth.tally import Tally, is_at_least, is_at_most
+from tests.bench.versions import NOISES, PLANTS, try_plant
+
+CAMPAIGNS = 40
+
+LOST = {("recorded", "fit"), ("moods", "fit")}
+"""40 µs a step are less than what this noise makes of a step's 400 (docs/decisions/0069)."""
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("blocks", [5, 10])
+def test_two_names_of_one_version_differ_in_no_part(noise: str, blocks: int) -> None:
+    tally = Tally()
+    for seed in range(CAMPAIGNS):
+        try_plant(tally, "", seed=seed, blocks=blocks, noise=noise)
+    assert is_at_most(tally[": others"], 0.05), str(tally[": others"])
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("part", PLANTS)
+def test_the_part_that_was_slowed_down_is_named_first(noise: str, part: str) -> None:
+    tally = Tally()
+    for seed in range(CAMPAIGNS):
+        try_plant(tally, part, seed=seed, blocks=10, noise=noise)
+    if (noise, part) not in LOST:
+        assert is_at_least(tally[f"{part}: first"], 0.95), str(tally[f"{part}: first"])
+    assert is_at_most(tally[f"{part}: others"], 0.05), str(tally[f"{part}: others"])
