@@ -6,7 +6,7 @@ VENV := .venv
 # `python -m`.
 PY := $(VENV)/bin/python
 # Each of these is also an option of `python -m suite bench`, spelled --like-this; CONTRIBUTING.md has the developers'.
-BENCH := PROFILE ARMS GPU ONLY BLOCKS BUDGET SUSTAIN CPUS TYPE PRICE LABEL RESULTS RESUME EVIDENCE RECHECK STOP_IF WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
+BENCH := PROFILE ARMS VERSIONS GPU ONLY BLOCKS BUDGET SUSTAIN CPUS TYPE PRICE LABEL RESULTS RESUME EVIDENCE RECHECK STOP_IF WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 # So is each of these of `python -m suite why`.
 WHY := SCRIPT ARGS DATA REQUIREMENTS INCLUDE_SCRIPT ARMS BUDGET CPUS GPU PRICE LABEL RESULTS WAIT ENGINE BASE_IMAGE CUDA_IMAGE LOCAL_PYTHON
 DEVELOPERS := SEED TELEMETRY REQUIRE_ENGINE PYTHON
@@ -23,7 +23,7 @@ RUN := $(value RUNS)
 endif
 
 # Many a shell exports these for ends of its own.
-$(foreach v,KEY SCRIPT ARGS DATA REQUIREMENTS TENSORFLOW KERAS,$(if $(filter command,$(firstword $(origin $v))),,$(eval $v :=)))
+$(foreach v,KEY SCRIPT ARGS DATA REQUIREMENTS TENSORFLOW KERAS VERSIONS,$(if $(filter command,$(firstword $(origin $v))),,$(eval $v :=)))
 
 text = '$(subst ','\'',$1)'
 # As it was given: a $ in it is a letter.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,8 @@ from suite.analysis.documents.read import LoadedCampaign, load_campaign
 from suite.analysis.result.campaign import Analysis
 from suite.model import Campaign, Document, Excluded, Scalar, container_seconds
 from tests import synthetic
-from tests.changes import invoke, lose, plant, tell
+from tests.bench.versions import Version, list_cells, take
+from tests.changes import in_cell, invoke, lose, plant, tell
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -75,6 +77,74 @@ def make_troubled() -> Made:
     return time_it(campaign, documents), documents
 
 
+FIT = Version()
+SLOWER_FIT = replace(FIT, loop=FIT.loop + 60e-6)
+
+EVERY_PART = re.compile(
+    r"matmul.square/n=(100|1000)/|mlp.train/net=A/batch=(32|512)/data=(device|dataset)/.*=graph"
+    r"|mlp.loop/|mlp.retrace/varies=number/|mlp.infer/.*=(predict|on_batch|graph_numpy)"
+    r"|tfdata.slices/|overhead.(eager_op|function_call|startup/stage=(import|build))"
+)
+"""Some cells for each part."""
+
+LOOPS = re.compile(
+    r"mlp.train/net=A/batch=(32|512)/data=dataset/|mlp.loop/|tfdata.slices/"
+    r"|matmul.square/n=1000/|overhead.(eager_op|function_call)"
+)
+"""Those of which Keras's own loop is read off, and a few others."""
+
+
+def make_versions() -> Made:
+    """Keras's own loop became slower, and the older version computes one product otherwise."""
+    versions = {"cpu": SLOWER_FIT, "cpu@2.20": FIT}
+    campaign, documents = _make_versions(versions, {"cpu": "3.13.2", "cpu@2.20": "3.12.0"})
+    product = next(cell.id for cell in campaign.cells if cell.scenario == "matmul")
+    check = replace(documents[0].cells[0].check or pytest.fail("no check"), value=41.0)
+    documents = plant(documents, in_cell(product, check=check), "cpu@2.20")
+    return time_it(campaign, documents), documents
+
+
+def make_list() -> Made:
+    """A list of versions, in which Keras's own loop became slower at one step, and calls at each a little."""
+    steps = {"cpu@2.16": 1.0, "cpu@2.18": 1.015, "cpu": 1.03}
+    versions = {
+        arm: replace(FIT, eager=times * FIT.eager, graph=times * FIT.graph)
+        for arm, times in reversed(steps.items())
+    }
+    versions["cpu"] = replace(versions["cpu"], loop=SLOWER_FIT.loop)
+    campaign, documents = _make_versions(versions, {}, which=LOOPS, blocks=8)
+    return time_it(campaign, documents), documents
+
+
+def make_alike() -> Made:
+    """The same version under two names: nothing is to be told."""
+    versions = {"cpu": FIT, "cpu@2.21": FIT}
+    campaign, documents = _make_versions(versions, {}, which=LOOPS)
+    return time_it(campaign, documents), documents
+
+
+def _make_versions(
+    versions: Mapping[str, Version],
+    keras: Mapping[str, str],
+    *,
+    which: re.Pattern[str] = EVERY_PART,
+    blocks: int = 5,
+) -> Made:
+    """Versions by arm, and of which Keras."""
+    cells = [cell for cell in list_cells() if which.match(cell.id)]
+    campaign = synthetic.make_campaign(arms=versions, blocks=blocks, cells=cells)
+    documents = synthetic.make_documents(
+        campaign,
+        truth=lambda cell, arm: take(versions[arm], cell),
+        samples=2,
+        warmup=1,
+        calibration=False,
+    )
+    for arm, version in keras.items():
+        documents = plant(documents, tell({"keras.version": version}), arm)
+    return campaign, documents
+
+
 def time_it(campaign: Campaign, documents: list[Document]) -> Campaign:
     """The campaign with the container time that its documents add up to."""
     actual = sum(map(container_seconds, documents))
@@ -86,6 +156,9 @@ CASES: dict[str, Callable[[], Made]] = {
     "two-arms": make_two_arms,
     "troubled": make_troubled,
     "one-arm": make_one_arm,
+    "versions": make_versions,
+    "list-of-versions": make_list,
+    "versions-alike": make_alike,
 }
 
 NAMES = tuple(CASES)
@@ -93,8 +166,6 @@ NAMES = tuple(CASES)
 SHOWS: Mapping[str, tuple[str, ...]] = {
     "two-arms": (
         "cpu wins at n = 10 to 100; cuda wins at n = 1000",
-        "## Recommendations",
-        "; Where a step's time goes; ",
         "; When cuda breaks even; ",
         "cpu: skipped: this processor has no TF32",
         "the container ended: killed by SIGKILL",
@@ -117,6 +188,25 @@ SHOWS: Mapping[str, tuple[str, ...]] = {
         "Only cpu was measured (cuda: this machine has no NVIDIA GPU)",
         "NOT CONTAINERIZED",
         "There are no intervals: fewer than 3 blocks.",
+    ),
+    "versions": (
+        "; TensorFlow 2.20.0 → 2.21.0. Campaign",
+        "cpu COMPUTES OTHERWISE THAN cpu\\@2.20 in n × n products, n = 100 (42 instead of 41): it has no",
+        "**cpu\\@2.20 → cpu: Keras fit's own loop: +67 ± 18 µs a step (+46 %). Equal: ",
+        "became slower: mlp.loop/batch=32, 1.10× slower (1.09–1.12)",
+        "Keras 3.12.0 → 3.13.2",
+    ),
+    "list-of-versions": (
+        "; TensorFlow 2.16.0 → 2.18.0 → 2.21.0. Campaign",
+        "**cpu\\@2.18 → cpu: Keras fit's own loop: 1.",
+        "Dispatch: no single step is shown, but the ends differ (cpu\\@2.16 → cpu: ",
+        "Equal throughout: ",
+        "** · Table: at which step each part became faster or slower",
+    ),
+    "versions-alike": (
+        "**cpu → cpu\\@2.21: no part is shown to be slower or faster. Equal: ",
+        "none is shown to be faster or slower: ",
+        "no difference in software was recorded",
     ),
 }
 """What each report has that no other has: why there are these campaigns, and no more."""

@@ -35,6 +35,7 @@ from suite.model import (
     Scalar,
     SuiteIdentity,
     control_of,
+    family_of,
 )
 from suite.worker import scenarios
 from tests.fakes.hosts import QUIET, SILENT, TYPICAL, Host, draw_shape
@@ -165,12 +166,13 @@ def make_cells() -> list[Cell]:
 
 def plain_truth(cell: Cell, arm: str) -> float:
     """A CPU of 100 GFLOP/s and 20 µs a call; a GPU of 10 TFLOP/s and 200 µs a call."""
-    rate, call = (1e13, 200e-6) if arm == "cuda" else (1e11, 20e-6)
+    cuda = family_of(arm) == "cuda"
+    rate, call = (1e13, 200e-6) if cuda else (1e11, 20e-6)
     if cell.scenario == "matmul":
         return call + cell.work.amount / rate
     if cell.one_shot:
-        return 2.5 if arm == "cuda" else 1.5
-    return call + cell.work.amount * (1e-8 if arm == "cuda" else 4e-6)
+        return 2.5 if cuda else 1.5
+    return call + cell.work.amount * (1e-8 if cuda else 4e-6)
 
 
 def slow_down(times: float, *cells: str) -> Truth:
@@ -222,9 +224,14 @@ ARMS = {
 
 
 def make_arms(names: Iterable[str]) -> list[Arm]:
-    """Arms of these names, with their controls; one that is none of `ARMS` has a GPU and no control."""
-    arms = [ARMS.get(name, Arm(name=name, image=name, gpu=True)) for name in names]
-    if not all(arm.name in ARMS for arm in arms):
+    """Arms of these names, with their controls; one that is none of `ARMS`, nor a version of one, has a GPU
+    and no control."""
+    families = {name: ARMS.get(family_of(name)) for name in names}
+    arms = [
+        ARMS.get(name, Arm(name=name, image=name, gpu=plain is None or plain.gpu))
+        for name, plain in families.items()
+    ]
+    if not all(families.values()):
         return arms
     hidden = [HIDDEN] if CPU in arms and CUDA in arms and HIDDEN not in arms else []
     return [*arms, *(control_of(arm, "twin") for arm in arms), *hidden]
@@ -314,6 +321,9 @@ def make_image(arm: str) -> Image:
     """The image of an arm."""
     name = "cuda" if arm.startswith("cuda") else "cpu"
     digit = "c" if name == "cuda" else "a"
+    if "@" in arm:
+        name = arm.partition(":")[0].replace("@", "-")
+        digit = "d0123456789"[sum(map(ord, name)) % 11]
     return Image(
         id=f"sha256:{digit * 64}",
         content=digit * 64,
@@ -321,7 +331,7 @@ def make_image(arm: str) -> Image:
         digests=[f"sha256:{digit * 64}"],
         lock=f"docker/{name}.txt",
         origin="built from the lock",
-        size_bytes=3_500_000_000 if name == "cuda" else 1_200_000_000,
+        size_bytes=3_500_000_000 if name.startswith("cuda") else 1_200_000_000,
     )
 
 
@@ -337,7 +347,10 @@ def make_facts(arm: str) -> dict[str, Scalar]:
         "tensorflow.tf32": False,
         "tensorflow.build.cuda": arm.startswith("cuda"),
     }
-    if arm == "cuda":
+    family, _, version = arm.partition("@")
+    if version[:1].isdigit():
+        facts["tensorflow.version"] = f"{version}.0"
+    if family == "cuda":
         facts["gpu.0.name"] = "Made-Up Accelerator"
         facts["tensorflow.devices"] = "CPU:0, GPU:0"
         facts["tensorflow.soft_placement"] = False
@@ -445,7 +458,7 @@ def _measure(
         series = [sample * more for sample, more in zip(series, added[warming:], strict=True)]
     series, warmup = [_round(sample) for sample in series], [_round(sample) for sample in warmup]
     first = series[0] if cell.one_shot else _round(level + 0.05 * _spread(draw, host.within))
-    device = "GPU:0" if arm == "cuda" and cell.device == "arm" else "CPU:0"
+    device = "GPU:0" if family_of(arm) == "cuda" and cell.device == "arm" else "CPU:0"
     calls = 1 if cell.one_shot else 10
     spent = {
         "prepare": 0.1,

@@ -122,12 +122,12 @@ def test_what_was_given_is_forwarded_whatever_is_in_it(words: tuple[str, ...], l
     assert " ".join(done.stdout.splitlines()[-1].split()) == line
 
 
-@pytest.mark.parametrize("name", ["KEY", "SCRIPT", "ARGS", "DATA", "REQUIREMENTS"])
+@pytest.mark.parametrize("name", ["KEY", "SCRIPT", "ARGS", "DATA", "REQUIREMENTS", "VERSIONS"])
 def test_what_a_shell_has_for_itself_is_not_taken(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "secret")
-    assert "secret" not in make("-n", "check", "bundle", "why", "RUN=x").stdout
+    assert "secret" not in make("-n", "bench", "check", "bundle", "why", "RUN=x").stdout
 
 
 PLACES = ["a b$HOME it's 50%", 'a;b&c (d) "b" #1 ü' + "a" * 150]

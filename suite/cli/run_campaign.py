@@ -29,7 +29,14 @@ from suite.cli.terminal import Terminal, answer_kept
 from suite.errors import CrossoverError, DocumentError, GpuError, UnsoundError
 from suite.fingerprint import SUITE
 from suite.flags import raise_flag
-from suite.host.campaign.arms import Arms, find_gpus, known_arms, resolve_arms
+from suite.host.campaign.arms import (
+    Arms,
+    choose_family,
+    find_gpus,
+    known_arms,
+    name_versions,
+    resolve_arms,
+)
 from suite.host.campaign.campaign_runner import CampaignRunner
 from suite.host.campaign.listener import AnalysisHooks
 from suite.host.campaign.options import Options
@@ -181,7 +188,10 @@ def start_campaign(
             # So that it goes on, and is repeated, as the campaign of that GPU.
             options = options.give(gpu=next(iter(gpus)))
         cpus = count_bindable(engine, options.cpus)
-        arms = replace(resolve_arms(engine, options.arms, options.gpu), cpus=cpus)
+        wanted = options.arms
+        if options.versions:
+            wanted = name_versions(options.versions, choose_family(engine, options.gpu))
+        arms = replace(resolve_arms(engine, wanted, options.gpu), cpus=cpus)
         options = settle_gpu(options, engine, say) if arms.gpus else options
         options = settle_custom(options, engine, [arm.image for arm in arms.run], say)
         drawn = draw_plan(options, arms)

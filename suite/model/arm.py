@@ -74,9 +74,9 @@ def version_of(arm: Arm) -> str:
 def group_versions(arms: Iterable[Arm]) -> list[tuple[Arm, ...]]:
     """The arms of one family on one device, in their order, of every family of which there are several; an
     arm without its GPU is of another family than with it, and an arm once more is no version."""
-    groups: dict[tuple[str, Control | None, str | None], list[Arm]] = {}
+    groups: dict[tuple[str, Control | None, str], list[Arm]] = {}
     for arm in arms:
         if arm.control in {None, "hidden"}:
-            family = family_of(arm.of or name_kind(arm))
-            groups.setdefault((family, arm.control, arm.device), []).append(arm)
+            family, device = family_of(arm.of or name_kind(arm)), arm.name.partition(":")[2]
+            groups.setdefault((family, arm.control, device), []).append(arm)
     return [tuple(group) for group in groups.values() if len(group) > 1]

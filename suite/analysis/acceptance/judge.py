@@ -71,7 +71,7 @@ def judge_campaign(
             analysed_by=analysis.analysed_by,
             machine=analysis.machine,
             machine_type=facts["machine type"],
-            software=facts["TensorFlow"],
+            software=_tell_software(analysis) or facts["TensorFlow"],
             driver=facts["driver"],
             arms=tuple(analysis.arms),
             blocks=blocks,
@@ -82,6 +82,17 @@ def judge_campaign(
             decides=_decide(lines, analysis, blocks),
         )
     )
+
+
+def _tell_software(analysis: Analysis) -> str | None:
+    """Which TensorFlow each arm ran; None: all ran the same, or nobody knows."""
+    found = {
+        arm: ", ".join(map(str, find_values(KNOWN["TensorFlow"], about)))
+        for arm, about in analysis.arms.items()
+    }
+    if len({*found.values()} - {""}) < 2:
+        return None
+    return ", ".join(f"{version} ({arm})" for arm, version in found.items() if version)
 
 
 def _ask(wanted: Requirement, cells: Cells) -> Iterator[Asked | Check]:

@@ -285,9 +285,20 @@ class Analysis(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return list(self.arms)[1:]
 
     @property
+    def rivals(self) -> list[str]:
+        """The others of which it is asked who wins: those that are no versions of an arm before them.  None,
+        though there are others: all arms are versions of one, and what is asked is what changed."""
+        groups: dict[str, list[str]] = {}
+        for change in self.versions:
+            groups.setdefault(change.base, [change.base]).append(change.other)
+        of_others = ([arm for arm in self.arms if arm in group][1:] for group in groups.values())
+        versions = {arm for group in of_others for arm in group}
+        return [arm for arm in self.others if arm not in versions]
+
+    @property
     def leading(self) -> list[str]:
-        """The others, but of several GPUs the first alone."""
-        return [arm for arm in self.others if self.arms[arm].first_gpu is None]
+        """The rivals, but of several GPUs the first alone."""
+        return [arm for arm in self.rivals if self.arms[arm].first_gpu is None]
 
     @property
     def by_gpu(self) -> list[Analysis]:

@@ -85,7 +85,8 @@ class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class VersionChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Two arms of one family on one device: the first of the plan and another.
+    """Two arms of one family on one device: the oldest and another; where it is not known which is older, the
+    first of the plan.
 
     ``software`` is by name what is known of both and differs: the base's, and the other's.  ``differs`` are
     the cells whose results differ, which have to be told before any speed.  ``cells`` are the other's times
@@ -142,7 +143,7 @@ class VersionCourse(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class VersionSteps(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Three or more arms of one family on one device, in the plan's order: by cell and by part at which step
+    """Three or more arms of one family on one device, the oldest first: by cell and by part at which step
     it changed.  ``software`` is what differs between neighbours, by the later of the two.  All neighbours of
     all cells are one family of tests, as all those of all parts are."""
 

@@ -30,7 +30,7 @@ from suite.analysis.result.versions import (
 from suite.analysis.statistics.estimate import estimate_difference
 from suite.analysis.versions.effect import find_effects
 from suite.analysis.versions.parts import UNITS, PartFinder
-from suite.analysis.versions.software import Software, tell_difference
+from suite.analysis.versions.software import Software, sort_versions, tell_difference
 from suite.model import group_versions
 
 
@@ -48,10 +48,10 @@ class Versions:
 
     @property
     def groups(self) -> list[tuple[str, ...]]:
-        """The arms that are versions of each other, in the plan's order."""
+        """The arms that are versions of each other, the older first where that is known."""
         campaign = self.summary.campaign
         groups = group_versions(map(campaign.arm, campaign.arms))
-        return [tuple(arm.name for arm in group) for group in groups]
+        return [sort_versions([arm.name for arm in group], self.software) for group in groups]
 
     def find_changes(self) -> Iterator[VersionChange]:
         """Every arm of a family but its first, against that."""

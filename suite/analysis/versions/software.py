@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.environment import SOFTWARE
 from suite.analysis.documents.builds import find_inside
@@ -18,6 +19,9 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     "oneDNN": ("onednn.version",),
 }
 """By name the facts that tell it, the one that says most first."""
+
+AGES = ("TensorFlow", "Keras")
+"""What tells which of two arms came first."""
 
 SWITCH = "environment.TF_ENABLE_ONEDNN_OPTS"
 SWITCHED = {"0": "off", "1": "on"}
@@ -42,6 +46,25 @@ def find_software(documents: Iterable[Document]) -> dict[str, Software]:
             software["oneDNN switched"] = state
         found.setdefault(document.invocation.arm, software)
     return found
+
+
+def sort_versions(arms: Sequence[str], software: Mapping[str, Software]) -> tuple[str, ...]:
+    """The arms by TensorFlow's version and then by Keras's, the older first.
+
+    Arms of the same versions stay in their order, and so do all where some arm's TensorFlow is not known.
+    """
+    versions = {arm: software.get(arm, {}) for arm in arms}
+    known = [name for name in AGES if all(name in of for of in versions.values())]
+    if "TensorFlow" not in known:
+        return tuple(arms)
+    return tuple(sorted(arms, key=lambda arm: [_rank(versions[arm][name]) for name in known]))
+
+
+def _rank(version: str) -> tuple[list[int], bool]:
+    """By what a version is sorted: one with more behind its numbers (``2.21.0rc1``) came before them."""
+    numbers = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9})*", version)
+    found = numbers[0] if numbers else ""
+    return [int(part) for part in found.split(".") if part], found == version
 
 
 def tell_difference(base: Software, other: Software) -> dict[str, tuple[str, str]]:

@@ -18,7 +18,7 @@ from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
-_CHOSEN = ("resume", "profile", "only", "seed", "stop_if", "price", "sustain")
+_CHOSEN = ("resume", "profile", "versions", "only", "seed", "stop_if", "price", "sustain")
 """Options that the campaign which is measured again decides, or that make no sense for it."""
 
 

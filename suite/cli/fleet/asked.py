@@ -13,7 +13,7 @@ from suite.host.campaign.arms import AUTO
 from suite.host.campaign.options import parse_price
 from suite.model import Campaign
 
-PLANNED = ("profile", "arms", "only", "seed", "label", "price")
+PLANNED = ("profile", "arms", "versions", "only", "seed", "label", "price")
 """Options that the plan decides."""
 
 CHANGES = "would change it"
@@ -73,7 +73,9 @@ def _list_begun(begun: Campaign) -> dict[str, Any]:
         said = {}
     price = None if begun.price is None else f"{begun.price} {begun.price_currency}"
     return {
-        "arms": said.get("arms", AUTO),
+        # A list of versions says the arms instead.
+        "arms": said.get("arms", None if "versions" in said else AUTO),
+        "versions": said.get("versions"),
         "only": said.get("only"),
         "price": price,
         "profile": begun.profile,
@@ -86,8 +88,9 @@ def _read(name: str, value: Any) -> Any:
     """A value so that alike ones are equal."""
     if value is None:
         return None
-    if name in {"arms", "only"}:
-        return tuple(str(value).replace(",", " ").split() if name == "arms" else str(value).split())
+    if name in {"arms", "versions", "only"}:
+        listed = str(value) if name == "only" else str(value).replace(",", " ")
+        return tuple(listed.split())
     with contextlib.suppress(ValueError, UsageError):
         if name == "price":
             return parse_price(value)

@@ -16,6 +16,9 @@ from suite.model import Arm, control_of, on_device
 
 AUTO = "auto"
 
+FEWEST_VERSIONS = 2
+"""Of one version there is nothing to compare."""
+
 Known = Mapping[str, Arm]
 """Every arm that can be asked for, by name."""
 
@@ -94,6 +97,55 @@ def auto_arms(*, gpu: bool) -> tuple[Arm, ...]:
     known = known_arms()
     first = next(arm for arm in known.values() if not arm.gpu)
     return (first, next(arm for arm in known.values() if arm.gpu)) if gpu else (first,)
+
+
+def name_versions(versions: Sequence[str], family: str) -> tuple[str, ...]:
+    """The arms of a family that run these versions of TensorFlow, or have what else stands behind the @ of an
+    arm's name (``keras-3.12``); the version of the family's plain arm is that arm.
+
+    Raises:
+        UsageError: there is no arm of a version, or there are not two different ones.
+    """
+    known = known_arms()
+    plain = known[family].tensorflow or ""
+    short = plain.rpartition(".")[0]
+    asked = f"VERSIONS={' '.join(versions)[:99]!r}"
+    names = []
+    for version in versions:
+        name = f"{family}@{version}"
+        if name not in known and version in {plain, short}:
+            name = family
+        elif name not in known or known[name].control:
+            others = (a.name.partition("@")[2] for a in known.values() if not a.control)
+            have = dict.fromkeys([short, *filter(None, others)])
+            command = name_lock_command(name)
+            raise UsageError(
+                f"{asked}: there is no arm {name[:99]}; versions are {', '.join(have)}",
+                f"`{command}` makes its lock, and its row in docker/images.toml"
+                if command
+                else 'such as VERSIONS="2.20 2.21"',
+            )
+        names.append(name)
+    if len(names) < FEWEST_VERSIONS or len(set(names)) < len(names):
+        raise UsageError(
+            f"{asked}: a list of versions has two at least, and each once",
+            'such as VERSIONS="2.20 2.21"',
+        )
+    return tuple(names)
+
+
+def choose_family(engine: Engine, gpu: str | None) -> str:
+    """The arms of which versions are compared here: those with a GPU where there is one.
+
+    Raises:
+        GpuError: there is a GPU, and the engine won't pass it through.
+    """
+    first, with_gpu = auto_arms(gpu=True)
+    try:
+        engine.find_gpu(None if gpu == ALL_GPUS else gpu)
+    except NoGpuError:
+        return first.name
+    return with_gpu.name
 
 
 def resolve_arms(engine: Engine, wanted: Sequence[str], gpu: str | None) -> Arms:

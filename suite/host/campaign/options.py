@@ -16,7 +16,7 @@ from suite import codec
 from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.fingerprint import hash_lines
-from suite.host.campaign.arms import AUTO, check_arms
+from suite.host.campaign.arms import AUTO, auto_arms, check_arms, name_versions
 from suite.host.campaign.durations import parse_duration
 from suite.host.gpu.choice import ALL_GPUS, NOTATION
 from suite.host.machine.identity import hide, read_salt
@@ -48,6 +48,7 @@ class Options:
     ``sustain_s`` is how long cells are kept going, which are measured then in any profile (None: as the
     profile has it); ``wait_s`` is how long to wait for another campaign to end; ``price`` is an hour's, in
     ``currency``; ``type`` is what the cloud calls machines of this type.
+    ``versions`` are what the arms are, whose family the machine decides, where no ``arms`` are named.
     ``evidence`` are files of others' tools.  A ``script`` is asked about with its ``args``, the folder
     ``data`` and the lock ``requirements``.
     """
@@ -59,6 +60,7 @@ class Options:
     cuda_image: str | None = None
     profile: ProfileName = "standard"
     arms: tuple[str, ...] = (AUTO,)
+    versions: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     blocks: int | None = None
     seed: int | None = None
@@ -95,6 +97,10 @@ class Options:
         def read(name: str, parse: Callable[[str], _T]) -> _T | None:
             return parse(words[name]) if name in words else None
 
+        if {"arms", "versions"} <= words.keys():
+            raise UsageError(
+                "ARMS and VERSIONS both say which arms there are", "leave one of them out"
+            )
         gpu = read("gpu", parse_gpu)
         price, currency = read("price", parse_price) or (None, "USD")
         return cls(
@@ -105,6 +111,7 @@ class Options:
             cuda_image=get("cuda_image"),
             profile=cast(ProfileName, get("profile", "standard")),
             arms=parse_arms(get("arms") or AUTO, gpu),
+            versions=read("versions", parse_versions) or (),
             only=tuple(get("only", "").split()),
             blocks=read("blocks", int),
             seed=read("seed", int),
@@ -226,6 +233,17 @@ def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:
     names = tuple(text.replace(",", " ").split())
     check_arms(names, gpu)
     return names
+
+
+def parse_versions(text: str) -> tuple[str, ...]:
+    """The versions that a text names, of which there are arms without a GPU.
+
+    Raises:
+        UsageError: as `name_versions`.
+    """
+    versions = tuple(text.replace(",", " ").split())
+    name_versions(versions, auto_arms(gpu=False)[0].name)
+    return versions
 
 
 def parse_words(name: str, text: str) -> tuple[str, ...]:

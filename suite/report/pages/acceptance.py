@@ -171,7 +171,7 @@ def _show_line(line: Line) -> Row:
 def _show_check(line: Line, check: Check) -> Row:
     return {
         "line": str(line.number),
-        "of": check.cell or check.of or line.of,
+        "of": _name_place(check) or _name_part(line.of),
         "arm": check.arm,
         "measured": _show_measured(line, check),
         "answer": _ANSWERS[check.answer],
@@ -196,10 +196,21 @@ def _word_place(line: Line) -> str:
         of = (
             f"{show_things(cells, 'cell')} ({line.cells or 'all of work'})"
             if check.cell
-            else line.of
+            else _name_part(line.of)
         )
         return ", ".join(filter(None, [of or show_things(many, "check"), *arms]))
-    return ", ".join(filter(None, [check.cell or check.of, check.arm])) or NO_NUMBER
+    return ", ".join(filter(None, [_name_place(check), check.arm])) or NO_NUMBER
+
+
+def _name_place(check: Check) -> str:
+    """What a check is about, beside its arm."""
+    return check.cell or _name_part(check.of)
+
+
+def _name_part(of: str) -> str:
+    """A part of two versions in words, with its name in a sheet; anything else as it is."""
+    words = TEXTS["version-parts"].get(of, of)
+    return words if words == of else f"{words} ({of})"
 
 
 def _show_measured(line: Line, check: Check) -> Cell:
@@ -318,13 +329,15 @@ def _decide(line: Line) -> Iterator[tuple[str, str]]:
             if code == "flags" and not check.cell:
                 code = "invalid"
             what = fill(TEXTS["decides"]["blocks" if promised else code], values, {})
-            place = ", ".join(filter(None, [check.cell or check.of, check.arm]))
+            place = ", ".join(filter(None, [_name_place(check), check.arm]))
             yield place if len(line.checks) > 1 else "", f"{_word_why(check)}; {what}"
 
 
 def _find_code(check: Check) -> str:
     if lacks_by(check.flags, WRONG):
         return "wrong-results"
+    if any(flag.code == "results-differ" for flag in check.flags):
+        return "results-differ"
     return check.reason.code if check.reason and not check.flags else "flags"
 
 

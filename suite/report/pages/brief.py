@@ -36,7 +36,15 @@ from suite.report.sections.verdict import (
     decide,
     list_crossovers,
     tell_comparison,
+    tell_early,
     tell_settling,
+)
+from suite.report.sections.versions import (
+    list_versions,
+    tell_software,
+    tell_versions,
+    write_screen,
+    write_versions,
 )
 from suite.report.text.crossovers import describe_common
 from suite.report.text.names import name_cells
@@ -79,14 +87,16 @@ def write_brief(
 ) -> None:
     """The blocks that ``brief.md`` consists of, and the report begins with, which needs no ``room``."""
     decision = _write_answers(page, analysis, room)
-    write_first_picture(page, analysis, undrawn)
-    common = describe_common(analysis)
-    page.table(
-        TEXTS["captions"]["who-wins"].format(common=f"; {common}" if common else ""),
-        list_crossovers(analysis),
-    )
-    write_deciding(page, analysis, min(MOST_CELLS, 2 * (room or MOST_CELLS)))
-    write_means(page, analysis, len(analysis.means))
+    if analysis.rivals or not analysis.others:
+        write_first_picture(page, analysis, undrawn)
+        common = describe_common(analysis)
+        page.table(
+            TEXTS["captions"]["who-wins"].format(common=f"; {common}" if common else ""),
+            list_crossovers(analysis),
+        )
+        write_deciding(page, analysis, min(MOST_CELLS, 2 * (room or MOST_CELLS)))
+        write_means(page, analysis, len(analysis.means))
+    write_versions(page, analysis, room)
     if analysis.cpu and analysis.gpu:
         page.paragraph(Strong(f"Why {analysis.cpu} wins where it does"))
         page.bullets(list(_describe_causes(analysis))[:room] or [_NO_LOSS])
@@ -106,7 +116,10 @@ def write_brief(
         "CPUs that feed a step:": describe_feeding(analysis),
         "Scripts:": list(describe_naive_gaps(analysis)),
         # Of arms that differ in it a warning tells.
-        "Software:": [] if analysis.software_differs else describe_builds(analysis),
+        "Software:": [
+            *tell_software(analysis),
+            *([] if analysis.software_differs else describe_builds(analysis)),
+        ],
         "Measured, and not:": account(analysis),
     }
     page.bullets(
@@ -118,11 +131,15 @@ def compose_screen(analysis: Analysis, undrawn: str | None = None) -> Page:
     """What a terminal shows of the brief."""
     page = Page(name_banners(analysis.flags))
     _write_answers(page, analysis, _SCREEN)
-    if rows := list(list_crossovers(analysis)):
-        other = "other" if len(analysis.others) > 1 else analysis.others[0]
+    if analysis.rivals and (rows := list(list_crossovers(analysis))):
+        other = "other" if len(analysis.rivals) > 1 else analysis.rivals[0]
         heads = ("who wins at which sizes", analysis.base, other, "neither")
         columns = zip(*(row.values() for row in rows), strict=True)
         page.columns("", zip(heads, columns, strict=True))
+    elif not analysis.rivals:
+        write_screen(page, analysis)
+        for text in _describe_open(analysis, []) if analysis.others else []:
+            page.paragraph(text)
     for answer in describe_feeding(analysis):
         page.paragraph(f"CPUs that feed a step: {answer}")
     page.paragraph(f"Controls: {_describe_controls(analysis)}")
@@ -149,7 +166,7 @@ def compose_look(analysis: Analysis, most: int) -> Page:
         f"By block {analysis.blocks_done} of at most {most}, after "
         f"{show_duration(math.fsum(spent.total_s for spent in analysis.spent.values()))}:"
     )
-    page.paragraph(Strong(" ".join(decide(analysis, settling=False))))
+    _write_decision(page, analysis, settling=False)
     won: list[str] = []
     open_ = {other: list[str]() for other in analysis.leading}
     sizes = {id_ for sweep in analysis.main_sweeps for id_ in sweep.cells}
@@ -181,8 +198,8 @@ def compose_look(analysis: Analysis, most: int) -> Page:
 def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str]:
     """What was measured where and when, whether it is sound, what must not be missed, and the decision, which
     it gives back."""
-    others, base, campaign = ", ".join(analysis.others), analysis.base, analysis.campaign
-    page.title(f"Crossover: {others} against {base}" if others else f"Crossover: {base} alone")
+    campaign = analysis.campaign
+    page.title(f"Crossover: {_name_question(analysis)}")
     page.paragraph(
         f"{describe_machine(analysis)}. Campaign {campaign.id}, begun on {campaign.created:%Y-%m-%d}."
     )
@@ -199,9 +216,26 @@ def _write_answers(page: Page, analysis: Analysis, room: int | None) -> list[str
         page.paragraph(warning)
     if room is not None and len(warnings) > room:
         page.paragraph(f"And {show_things(len(warnings) - room, 'more warning')}, in report.md.")
-    decision = decide(analysis, settling=not describe_failed(analysis))
-    page.paragraph(Strong(" ".join(decision)))
-    return decision
+    return _write_decision(page, analysis, settling=not describe_failed(analysis))
+
+
+def _write_decision(page: Page, analysis: Analysis, *, settling: bool) -> list[str]:
+    """Who wins where, and what changed between versions; a paragraph each.  Gives the sentences back."""
+    paragraphs = [] if tell_early(analysis) else tell_versions(analysis)
+    if analysis.rivals or not (analysis.others and paragraphs):
+        paragraphs.insert(0, decide(analysis, settling=settling))
+    for sentences in paragraphs:
+        page.paragraph(Strong(" ".join(sentences)))
+    return [sentence for sentences in paragraphs for sentence in sentences]
+
+
+def _name_question(analysis: Analysis) -> str:
+    """The arms, as they are compared."""
+    if not analysis.others:
+        return f"{analysis.base} alone"
+    if not analysis.rivals:
+        return " → ".join(list_versions(analysis))
+    return f"{', '.join(analysis.others)} against {analysis.base}"
 
 
 def _describe_open(analysis: Analysis, decision: list[str]) -> list[str]:
@@ -209,7 +243,8 @@ def _describe_open(analysis: Analysis, decision: list[str]) -> list[str]:
     # More blocks don't mend a control that fails.
     if describe_failed(analysis):
         return []
-    open_ = (text for other in analysis.leading for text in tell_settling(analysis, other))
+    arms = analysis.leading or analysis.others
+    open_ = (text for other in arms for text in tell_settling(analysis, other))
     return [text for text in dict.fromkeys(open_) if text not in decision]
 
 

@@ -48,6 +48,7 @@ from suite.report.sections.telemetry import describe_arms, write_energy
 from suite.report.sections.tools import describe_tools, write_tools
 from suite.report.sections.validity import write_placement, write_times, write_trust
 from suite.report.sections.verdict import write_crossovers
+from suite.report.sections.versions import write_part_rows, write_versions
 from suite.report.sections.waterfalls import write_gaps, write_waterfalls
 from suite.report.text.page import Code, Page
 from suite.report.text.texts import TEXTS
@@ -88,6 +89,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
     write_repeating(page, analysis)
     write_marks(page, analysis.share)
     page.appendix("report.html", TEXTS["about"]["besides"])
+    write_part_rows(page, analysis)
     write_other_causes(page, analysis)
     write_waterfalls(page, analysis)
     write_parts(page, analysis)
@@ -127,7 +129,9 @@ def compose_first(analysis: Analysis) -> Page:
         ]
     )
     page.paragraph("Provisional, from one invocation per arm:")
-    write_deciding(page, analysis)
+    if analysis.rivals or not analysis.others:
+        write_deciding(page, analysis)
+    write_versions(page, analysis, None)
     return page
 
 

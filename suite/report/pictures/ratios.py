@@ -20,7 +20,7 @@ def depict_ratios(analysis: Analysis) -> Picture | None:
     for sweep in analysis.main_sweeps:
         work = describe_work(sweep)
         axes[work] = sweep.axis
-        for other in analysis.others:
+        for other in analysis.rivals:
             if marks := _list_marks(analysis, sweep, other):
                 panels.setdefault(work, {})[_name_line(analysis, sweep, other)] = marks
     if not panels:
@@ -48,12 +48,12 @@ def depict_ratios(analysis: Analysis) -> Picture | None:
 
 
 def _name_other(analysis: Analysis) -> str:
-    return analysis.others[0] if len(analysis.others) == 1 else "the other arm"
+    return analysis.rivals[0] if len(analysis.rivals) == 1 else "the other arm"
 
 
 def _name_line(analysis: Analysis, sweep: SweepAnalysis, other: str) -> str:
     """What tells a line from the others: the network, the arm where there are several, or else its work."""
-    arm = other if len(analysis.others) > 1 else ""
+    arm = other if len(analysis.rivals) > 1 else ""
     fixed = describe_fixed(sweep, analysis.main_sweeps)
     return ", ".join(filter(None, [fixed, arm])) or describe_work(sweep)
 

@@ -40,7 +40,8 @@ def write_controls(page: Page, analysis: Analysis) -> None:
             ),
             *_describe_hidden(analysis.controls),
             *_describe_extra(analysis.controls),
-            *_describe_input(analysis.controls),
+            # Pipelines of two versions may differ.
+            *(_describe_input(analysis.controls) if analysis.rivals or not analysis.others else []),
         ]
     )
 
@@ -168,7 +169,7 @@ def sort_controls(analysis: Analysis) -> dict[str, list[str]]:
         **{names["run-again"].format(arm=arm): [] for arm in arms},
         **({names["hidden"]: []} if analysis.cpu and analysis.gpu else {}),
         **{names["extra-work"].format(arm=arm): [] for arm in arms},
-        **({names["input-only"]: _answer_input(analysis)} if analysis.others else {}),
+        **({names["input-only"]: _answer_input(analysis)} if analysis.rivals else {}),
     }
     families = [
         (names["run-again"].format(arm=again.base), again)

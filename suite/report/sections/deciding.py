@@ -41,7 +41,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int = MOST_CELLS) -> No
     the report has."""
     chosen = _choose_cells(analysis)
     cells = chosen[:most]
-    names = name_cells(analysis.cells) | _name_sizes(analysis)
+    names = name_cells(analysis.cells) | name_sizes(analysis)
     names |= {
         cell: f"as posted: {script}, wrong winner" for cell, script in _find_misleading(analysis)
     }
@@ -54,7 +54,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int = MOST_CELLS) -> No
                     {**row, f"{gpu}: {what}": use[what] or NO_NUMBER}
                     for row, use in zip(rows, used, strict=True)
                 ]
-    caption = TEXTS["captions"]["deciding" if analysis.others else "ends"]
+    caption = TEXTS["captions"]["deciding" if analysis.leading else "ends"]
     page.table(caption.format(rule=_describe_rule(analysis)), rows)
     absent = (
         end_sentence(word(verdict))
@@ -68,7 +68,7 @@ def write_deciding(page: Page, analysis: Analysis, most: int = MOST_CELLS) -> No
         page.blocks.append(point_to_rows(len(chosen) - most))
 
 
-def _name_sizes(analysis: Analysis) -> dict[str, str]:
+def name_sizes(analysis: Analysis) -> dict[str, str]:
     """The cells of the main sweeps in plain words: ``training steps, network A, batch 512``."""
     names = {}
     for sweep in analysis.main_sweeps:

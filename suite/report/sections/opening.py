@@ -13,6 +13,7 @@ from suite.report.sections.limits import describe_impossible, describe_shortfall
 from suite.report.sections.sustained import describe_falls
 from suite.report.sections.tools import describe_tools
 from suite.report.sections.validity import describe_builds
+from suite.report.sections.versions import list_versions, tell_differing
 from suite.report.text.names import name_cells
 from suite.report.text.units import join_words, show_bytes, show_duration, show_things
 from suite.report.text.wording import NO_FINDING, word, word_invalid, word_missing
@@ -45,11 +46,14 @@ def describe_machine(analysis: Analysis) -> str:
         ),
         *([f"driver {driver}"] if driver else []),
     ]
-    versions = {
-        details.build.versions.get("TensorFlow") if details.build else None
-        for details in analysis.arms.values()
+    builds = {arm: details.build for arm, details in analysis.arms.items()}
+    every = {
+        arm: build.versions.get("TensorFlow") if build else None for arm, build in builds.items()
     }
-    (version,) = versions if len(versions) == 1 else [None]
+    of_versions = analysis.others and not analysis.rivals
+    named = [every[arm] for arm in (list_versions(analysis) if of_versions else every)]
+    versions = [str(version) for version in dict.fromkeys(named) if None not in named]
+    version = " → ".join(versions) if len(versions) == 1 or of_versions else ""
     parts = [
         _read_fact(analysis, "engine.machine.type"),
         name_machine(analysis.machine),
@@ -134,6 +138,7 @@ def warn(analysis: Analysis) -> list[str]:
     return [
         *(f"{UNSOUND}: {why}." for why in unsound),
         *tell_wrong(analysis),
+        *tell_differing(analysis),
         *describe_failed(analysis),
         *describe_impossible(analysis),
         *describe_shortfalls(analysis),

@@ -41,8 +41,8 @@ _EACH = "\0"
 
 
 def decide(analysis: Analysis, *, settling: bool) -> list[str]:
-    """The decision: training first, then products, a sentence for each and for each group of arms that
-    differ; or what is undecided and what would decide it; or, of one arm, how far it comes.
+    """The decision between rivals: training first, then products, a sentence for each and for each group of
+    arms that differ; or what is undecided and what would decide it; or, of one arm, how far it comes.
 
     ``settling``: with what would decide more of the cells.
     """
@@ -51,7 +51,7 @@ def decide(analysis: Analysis, *, settling: bool) -> list[str]:
     sweeps: dict[str, list[SweepAnalysis]] = {}
     # Rates first: training is what people come for.
     for sweep in sorted(analysis.main_sweeps, key=lambda sweep: sweep.headline == "time"):
-        if any(analysis.compares(sweep, other) for other in analysis.others):
+        if any(analysis.compares(sweep, other) for other in analysis.rivals):
             sweeps.setdefault(describe_work(sweep), []).append(sweep)
     decided = {work: _decide_work(analysis, alike) for work, alike in sweeps.items()}
     if not any(decided.values()):
@@ -66,7 +66,7 @@ def _decide_work(analysis: Analysis, sweeps: Sequence[SweepAnalysis]) -> list[st
     """A sentence for each group of arms of which the verdicts say the same along these sweeps of one kind
     of work; none where they say nothing."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for other in analysis.others:
+    for other in analysis.rivals:
         clauses = tuple(_choose(analysis, sweep, other) for sweep in sweeps)
         if any(clauses):
             alike.setdefault(clauses, []).append(other)
@@ -121,8 +121,8 @@ def _name_all(analysis: Analysis, arms: Sequence[str]) -> str:
 
 
 def _are_neighbours(analysis: Analysis, arms: Sequence[str]) -> bool:
-    first = analysis.others.index(arms[0])
-    return list(arms) == analysis.others[first : first + len(arms)]
+    first = analysis.rivals.index(arms[0])
+    return list(arms) == analysis.rivals[first : first + len(arms)]
 
 
 def _name_any(analysis: Analysis, arms: Sequence[str]) -> str:
@@ -253,8 +253,8 @@ def _tell_size(
     return f"{text}, {cost} if an hour costs the same"
 
 
-def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool) -> list[str]:
-    """What is undecided, why, and what would decide it."""
+def tell_early(analysis: Analysis) -> list[str]:
+    """Why nothing of the campaign can be decided; nothing: it can."""
     profile, done = analysis.campaign.profile, analysis.blocks_done
     if analysis.invalid:
         return ["Nothing is decided: the campaign is INVALID."]
@@ -271,6 +271,13 @@ def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool)
             f"Nothing is decided: {blocks} done, and verdicts take {FEWEST}; {more}.",
             "Until then the ratios are no findings.",
         ]
+    return []
+
+
+def _tell_undecided(analysis: Analysis, works: Sequence[str], *, settling: bool) -> list[str]:
+    """What is undecided, why, and what would decide it."""
+    if early := tell_early(analysis):
+        return early
     where = f" of {join_words(works)}" if works else ""
     counts = [_count(analysis.work, other) for other in analysis.leading]
     if not any(counts):
@@ -326,12 +333,11 @@ def tell_settling(analysis: Analysis, other: str) -> Iterable[str]:
     if not each:
         return
     wanted = each[(len(each) - 1) // 2]
+    of = f" of {other}" if len(analysis.leading or analysis.others) > 1 else ""
     if wanted > RANGES["blocks"].most:
-        of = f" of {other}" if len(analysis.leading) > 1 else ""
         yield f"More blocks would not settle most of the inconclusive cells{of}: the noise is too large."
         return
     settled = sum(blocks <= wanted for blocks in each)
-    of = f" of {other}" if len(analysis.leading) > 1 else ""
     half = f"Of the {len(each)} inconclusive cells{of} {settled}"
     if settled == len(each):
         half = (
@@ -370,7 +376,7 @@ def write_crossovers(page: Page, analysis: Analysis) -> None:
             "comparison": f"{other} against {analysis.base}",
             "answer": describe_crossover(sweep, other, analysis.base),
         }
-        for other in analysis.others
+        for other in analysis.rivals
         for sweep in analysis.sweeps
         if not sweep.main and analysis.compares(sweep, other)
     ]
@@ -385,17 +391,17 @@ def list_crossovers(analysis: Analysis) -> Iterator[dict[str, str]]:
     which the verdicts say the same share a row."""
     for sweep in analysis.main_sweeps:
         alike: dict[tuple[str, ...], list[str]] = {}
-        for other in analysis.others:
+        for other in analysis.rivals:
             if analysis.compares(sweep, other):
                 alike.setdefault(_list_answers(analysis, sweep, other), []).append(other)
         fixed = describe_fixed(sweep, analysis.main_sweeps)
         name = ", ".join(filter(None, [describe_work(sweep), fixed, f"by {sweep.axis}"]))
         for (loses, wins, rest), others in alike.items():
-            several = len(analysis.others) > 1
+            several = len(analysis.rivals) > 1
             yield {
                 "sweep": name + (f": {_name_all(analysis, others)}" if several else ""),
                 f"{analysis.base} wins at": loses,
-                f"{'the other arm' if several else analysis.others[0]} wins at": wins,
+                f"{'the other arm' if several else analysis.rivals[0]} wins at": wins,
                 "equal or undecided at": rest,
             }
 

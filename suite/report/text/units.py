@@ -92,6 +92,40 @@ def show_seconds(seconds: Known) -> Quantity:
     return _show(seconds, _TIME)
 
 
+def show_difference(seconds: Known) -> Quantity:
+    """How much longer something takes, with its sign: ``+38.2 ± 1.4 µs``, ``−1.2 ms``.
+
+    An interval so wide that a half-width would mislead stands as its ends: ``+12 (−3 to +27) µs``.
+    """
+    value, low, high = _take_apart(seconds)
+    sign = "−" if value < 0 else "+"
+    if low is None or high is None or high - low <= abs(value):
+        ends = (None, None) if low is None or high is None else sorted((abs(low), abs(high)))
+        shown = show_seconds((abs(value), *ends)) if value else Quantity("", "0", " s", 0.0)
+        return Quantity(
+            (sign if value else "") + shown[: shown.point], "", shown[shown.point :], value
+        )
+    widest = max(abs(low), abs(high))
+    size, unit = next(((size, unit) for size, unit in reversed(_TIME) if widest >= size), _TIME[0])
+    decimals = max(0, 1 - _find_exponent(widest / size, 2))
+    decimals = _tell_apart(decimals, [low / size, high / size], [0.0])
+    own, first, last = (_sign(end / size, decimals) for end in (value, low, high))
+    return Quantity("", own, f" ({first} to {last}) {unit}", value)
+
+
+def show_more(share: float) -> Quantity:
+    """A share more, or less: ``+12 %``, ``−3.1 %``; never 0 where there is any."""
+    decimals = 0 if abs(share) >= 0.0995 else 1
+    decimals = _tell_apart(decimals, [100 * share], [0.0]) if share else 0
+    return Quantity("", _sign(100 * share, decimals), " %", share)
+
+
+def _sign(number: float, decimals: int) -> str:
+    """A number with its sign, and none where it is shown as 0."""
+    text = f"{abs(number):.{decimals}f}"
+    return text if not float(text) else f"{'−' if number < 0 else '+'}{text}"
+
+
 def show_rate(amount: float, unit: str, whole: float, per: str = "s") -> Quantity | None:
     """Work per second, such as ``12.3 GFLOP/s`` or ``4.56k examples/s``, three digits.
 

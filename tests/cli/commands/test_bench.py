@@ -103,6 +103,20 @@ def test_options_reach_the_worker_and_the_engine(shell: Shell) -> None:
     assert not [path for path in files if "GPU-1" in path.read_text(encoding="utf-8")]
 
 
+@pytest.mark.parametrize("gpu", [None, GpuRequest(driver="cdi", devices=("0",))])
+def test_a_list_of_versions_is_measured_on_the_gpu_where_there_is_one(
+    gpu: GpuRequest | None, shell: Shell
+) -> None:
+    there = gpu or NoGpuError("no GPU", "")
+    well(shell.bench_short("--versions", "2.20 2.21", engine=FakeEngine(gpu=there)))
+    plan = shell.plan()
+    family = "cuda" if gpu else "cpu"
+    assert (plan.arms, plan.not_run) == ([f"{family}@2.20", family], {})
+    assert "VERSIONS='2.20 2.21'" in plan.command
+    title = (shell.folder() / "report.md").read_text().splitlines()[0]
+    assert f"{family}\\@2.20 → {family}" in title
+
+
 @pytest.mark.parametrize(("words", "blocks"), [((), 3), (("--blocks", "5"), 5)])
 def test_the_limit_of_a_profile_is_not_that_of_who_names_blocks(
     words: tuple[str, ...], blocks: int, shell: Shell
@@ -137,6 +151,8 @@ def test_a_failed_cell_is_status_1_and_a_skipped_one_is_not(shell: Shell) -> Non
         (("--label", "a/b"), "LABEL='a/b'"),
         (("--gpu", "0:"), "GPU='0:'"),
         (("--price", "EUR"), "PRICE='EUR' is not a price"),
+        (("--versions", "2.7 2.21"), "no arm cpu@2.7"),
+        (("--versions", "2.20 2.21", "--arms", "cpu"), "ARMS and VERSIONS"),
     ],
 )
 def test_unknown_values_are_usage_errors_before_any_job(

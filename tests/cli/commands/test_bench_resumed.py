@@ -32,6 +32,7 @@ def test_resuming_takes_more_blocks_and_no_fewer(shell: Shell) -> None:
         ("--only", "*"),
         ("--results", "elsewhere"),
         ("--price", "1"),
+        ("--versions", "2.20 2.21"),
     ],
     ids=" ".join,
 )
@@ -41,6 +42,15 @@ def test_resuming_refuses_what_would_change_the_plan(
     said = complaint(shell.run("bench", "--resume", str(campaign), *words), 2)
     assert words[0].removeprefix("--").upper().replace("-", "_") in said
     assert shell.opened == []
+
+
+def test_versions_go_on_as_they_were_named(shell: Shell) -> None:
+    begun = shell.bench_once("--versions", "2.20 2.21")
+    assert "VERSIONS='2.21 2.20'" in complaint(shell.resume("--versions", "2.21 2.20"), 2)
+    assert "ARMS=cpu" in complaint(shell.resume("--arms", "cpu"), 2)
+    for words in (("--versions", "2.20,2.21"), ()):
+        assert shell.resume(*words).status == 0
+    assert load_campaign(begun).campaign.arms
 
 
 def test_resuming_needs_a_campaign_and_the_suite_that_began_it(

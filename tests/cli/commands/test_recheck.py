@@ -137,6 +137,7 @@ def test_the_samples_choose_the_cells_and_nothing_else_does(
     ("words", "said"),
     [
         (("--arms", "cuda"), "cuda is not among the arms that "),
+        (("--versions", "2.20 2.21"), "VERSIONS can't be combined with it"),
         (("--gpu", "all"), "GPU=all can't be combined with it"),
         (("--arms", "cpu cpu"), "names an arm twice"),
         (("--price", "1", "--seed", "1"), "SEED, PRICE can't be combined with it"),

@@ -153,6 +153,11 @@ def test_another_campaign_than_the_one_asked_for_is_a_row_of_its_own(
             2,
         ),
         ("ONLY='matmul.*'", "whole, of PROFILE=standard cpu it began without ONLY; ONLY=", 2),
+        (
+            "VERSIONS='2.20 2.21'",
+            "whole, of PROFILE=standard cpu it began without VERSIONS; VER",
+            2,
+        ),
         ("BLOCKS=5", "a part: 3 of 5 blocks", 1),
     ):
         ended_with, rows, _ = table(shell, folder.parent, "--machine", "gpu-1", "--asked", asked)

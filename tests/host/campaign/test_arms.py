@@ -8,7 +8,13 @@ import pytest
 
 from suite import codec
 from suite.errors import GpuError, NoGpuError, UsageError
-from suite.host.campaign.arms import Arms, known_arms, resolve_arms
+from suite.host.campaign.arms import (
+    Arms,
+    choose_family,
+    known_arms,
+    name_versions,
+    resolve_arms,
+)
 from suite.host.engine import Card
 from suite.model import control_of
 from tests.fakes.engine import FakeEngine
@@ -54,6 +60,44 @@ def test_unknown_and_doubled_arms_are_usage_errors(wanted: tuple[str, ...]) -> N
     with pytest.raises(UsageError, match="cpu, cuda, cuda-hidden"):
         resolve_arms(engine, wanted, "0")
     assert engine.gpus_asked == []
+
+
+@pytest.mark.parametrize("family", ["cpu", "cuda"])
+def test_a_list_of_versions_is_a_list_of_arms_and_the_newest_is_the_plain_one(family: str) -> None:
+    named = name_versions(("2.15", "2.20", "2.21"), family)
+    assert named == (f"{family}@2.15", f"{family}@2.20", family)
+    # As they are named, whichever is older; a release means its version, and Keras stands apart.
+    assert name_versions(("2.21.0", "keras-3.12"), family) == (family, f"{family}@keras-3.12")
+
+
+@pytest.mark.parametrize(
+    ("versions", "why"),
+    [
+        (("2.18", "2.21"), r"no arm cpu@2\.18; versions are 2\.21, 2\.20, 2\.15, keras-3\.12"),
+        (("2.20",), "two at least"),
+        ((), "two at least"),
+        (("2.20", "2.20"), "each once"),
+        (("2.21", "2.21.0"), "each once"),
+        (("2", "2.20"), "no arm cpu@2"),
+        (("", "2.20"), "no arm cpu@"),
+        (("2.20-hidden", "2.20"), "no arm cpu@2.20-hidden"),
+        (("auto", "2.20"), "no arm cpu@auto"),
+    ],
+)
+def test_what_is_no_list_of_versions_is_a_usage_error(versions: tuple[str, ...], why: str) -> None:
+    with pytest.raises(UsageError, match=why) as caught:
+        name_versions(versions, "cpu")
+    locks = "`make lock TENSORFLOW=2.18`" in (caught.value.remedy or "")
+    assert locks == ("2.18" in versions)
+
+
+def test_versions_are_of_the_arms_with_a_gpu_where_there_is_one() -> None:
+    assert choose_family(FakeEngine(gpu=ABSENT), None) == "cpu"
+    engine = FakeEngine(gpu=REQUEST)
+    assert [choose_family(engine, gpu) for gpu in (None, "1", "all")] == ["cuda"] * 3
+    assert engine.gpus_asked == [None, "1", None]
+    with pytest.raises(GpuError, match="refuses"):
+        choose_family(FakeEngine(gpu=REFUSED), None)
 
 
 @pytest.mark.parametrize("name", ["cpu", "cuda"])

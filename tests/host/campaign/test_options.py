@@ -52,6 +52,14 @@ def test_what_changes_is_parsed_anew_and_nothing_else() -> None:
         before.give(gpu="0,1")
 
 
+def test_versions_take_the_place_of_arms() -> None:
+    parsed = Options.parse({"versions": "2.20,2.21"})
+    assert (parsed.arms, parsed.versions) == (("auto",), ("2.20", "2.21"))
+    assert parsed.format_command() == "make bench VERSIONS=2.20,2.21"
+    with pytest.raises(UsageError, match="ARMS and VERSIONS"):
+        parsed.give(arms="cpu")
+
+
 def test_what_names_a_place_or_a_machine_is_a_hash() -> None:
     parsed = Options.parse({"local_python": "/home/me/python", "gpu": "GPU-1234", "label": "x"})
     settings = parsed.list_settings()

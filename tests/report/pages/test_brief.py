@@ -281,7 +281,8 @@ def test_a_brief_is_a_page_and_a_screen_and_the_report_begins_with_it(name: str)
     lines = report.terminal.splitlines()
     assert len(lines) <= MOST_LINES
     assert max(map(cell_len, lines)) <= COLUMNS
-    assert len(read_rows(brief, "cell")) <= 10
+    # Of versions that are alike no cell is named.
+    assert name == "versions-alike" or len(read_rows(brief, "cell")) <= 10
 
 
 @cache
