@@ -93,7 +93,7 @@ class Steps:
 
     def count_updates(self) -> int:
         """The updates that optimizers have made so far."""
-        return sum(int(optimizer.iterations) for optimizer in self.optimizers)
+        return sum(int(optimizer.iterations.numpy()) for optimizer in self.optimizers)
 
     def called(self, function: Any, before: int | None) -> None:
         """A function that is a graph was called; ``before`` it there were so many updates."""
@@ -131,11 +131,11 @@ class Steps:
                 self.clock.begin()
                 # An epoch's last call can do fewer of them.
                 several = (model.steps_per_execution or 1) > 1
-                before = int(model.optimizer.iterations) if several else 0
+                before = int(model.optimizer.iterations.numpy()) if several else 0
                 logs = self.whole(function, *arguments, **more)
                 # With the one before it: a GAN's two models train in turn, and a fold's new one follows.
                 self.keep(model, model.trainable_variables, most=2)
-                done = int(model.optimizer.iterations) - before if several else 1
+                done = int(model.optimizer.iterations.numpy()) - before if several else 1
                 # A model that trains by other optimizers leaves this one where it is.
                 self.end(done or model.steps_per_execution)
                 return logs

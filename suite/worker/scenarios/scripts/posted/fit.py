@@ -36,9 +36,10 @@ def run(
             tf.keras.layers.Dense(1, activation="sigmoid"),
         ]
     )
-    # Keras 3 compiles with XLA beside a GPU, which the Keras of the question did not; its compiled step can't
-    # read weights of another device, so that the CPU's half would fail.
+    # Beside a GPU Keras 3 compiles steps with XLA, Keras 2 updates, which the Keras of the question did not.  What
+    # is compiled can't read weights of another device, so that the CPU's half would fail.
     model.compile(optimizer="adam", loss="binary_crossentropy", jit_compile=False)
+    model.optimizer.jit_compile = False
 
     class Timer(tf.keras.callbacks.Callback):  # type: ignore[misc]
         """Keeps what the progress bar shows."""

@@ -44,6 +44,8 @@ def run(halves: Iterable[str]) -> Run:
         ]
     )
     optimizer = tf.keras.optimizers.Adam(learning_rate=0.001)
+    # Keras 2 compiles updates with XLA beside a GPU, which the CPU's half can't run; Keras 3 does not.
+    optimizer.jit_compile = False
     loss_function = tf.keras.losses.SparseCategoricalCrossentropy()
 
     @tf.function  # type: ignore[untyped-decorator]
