@@ -140,8 +140,10 @@ def make_up_versions(
         warmup=1,
         calibration=False,
     )
-    for arm, version in keras.items():
-        documents = plant(documents, tell({"keras.version": version}), arm)
+    for arm in versions:
+        facts = {"tensorflow.version": f"{arm.partition('@')[2] or '2.21'}.0"}
+        facts |= {"keras.version": keras[arm]} if arm in keras else {}
+        documents = plant(documents, tell(facts), arm)
     return campaign, documents
 
 

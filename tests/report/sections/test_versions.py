@@ -439,7 +439,10 @@ def study_mixed() -> Analysis:
 
     arms = ["cpu", "cuda", "cpu@2.20", "cuda@2.20"]
     campaign = synthetic.make_campaign(arms=arms, cells=list(CELLS["sweeps"]), blocks=4)
-    return study(campaign, synthetic.make_documents(campaign, samples=2, truth=slow))
+    documents = synthetic.make_documents(campaign, samples=2, truth=slow)
+    for arm in arms[2:]:
+        documents = plant(documents, tell({"tensorflow.version": "2.20.0"}), arm)
+    return study(campaign, documents)
 
 
 def test_where_there_are_rivals_who_wins_is_told_first_and_of_no_version() -> None:
