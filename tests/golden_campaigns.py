@@ -97,7 +97,7 @@ LOOPS = re.compile(
 def make_versions() -> Made:
     """Keras's own loop became slower, and the older version computes one product otherwise."""
     versions = {"cpu": SLOWER_FIT, "cpu@2.20": FIT}
-    campaign, documents = _make_versions(versions, {"cpu": "3.13.2", "cpu@2.20": "3.12.0"})
+    campaign, documents = make_up_versions(versions, {"cpu": "3.13.2", "cpu@2.20": "3.12.0"})
     product = next(cell.id for cell in campaign.cells if cell.scenario == "matmul")
     check = replace(documents[0].cells[0].check or pytest.fail("no check"), value=41.0)
     documents = plant(documents, in_cell(product, check=check), "cpu@2.20")
@@ -112,18 +112,18 @@ def make_list() -> Made:
         for arm, times in reversed(steps.items())
     }
     versions["cpu"] = replace(versions["cpu"], loop=SLOWER_FIT.loop)
-    campaign, documents = _make_versions(versions, {}, which=LOOPS, blocks=8)
+    campaign, documents = make_up_versions(versions, {}, which=LOOPS, blocks=8)
     return time_it(campaign, documents), documents
 
 
 def make_alike() -> Made:
     """The same version under two names: nothing is to be told."""
     versions = {"cpu": FIT, "cpu@2.21": FIT}
-    campaign, documents = _make_versions(versions, {}, which=LOOPS)
+    campaign, documents = make_up_versions(versions, {}, which=LOOPS)
     return time_it(campaign, documents), documents
 
 
-def _make_versions(
+def make_up_versions(
     versions: Mapping[str, Version],
     keras: Mapping[str, str],
     *,
@@ -140,8 +140,10 @@ def _make_versions(
         warmup=1,
         calibration=False,
     )
-    for arm, version in keras.items():
-        documents = plant(documents, tell({"keras.version": version}), arm)
+    for arm in versions:
+        facts = {"tensorflow.version": f"{arm.partition('@')[2] or '2.21'}.0"}
+        facts |= {"keras.version": keras[arm]} if arm in keras else {}
+        documents = plant(documents, tell(facts), arm)
     return campaign, documents
 
 

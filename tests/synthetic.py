@@ -347,10 +347,7 @@ def make_facts(arm: str) -> dict[str, Scalar]:
         "tensorflow.tf32": False,
         "tensorflow.build.cuda": arm.startswith("cuda"),
     }
-    family, _, version = arm.partition("@")
-    if version[:1].isdigit():
-        facts["tensorflow.version"] = f"{version}.0"
-    if family == "cuda":
+    if family_of(arm) == "cuda":
         facts["gpu.0.name"] = "Made-Up Accelerator"
         facts["tensorflow.devices"] = "CPU:0, GPU:0"
         facts["tensorflow.soft_placement"] = False

@@ -87,8 +87,8 @@ def write_brief(
 ) -> None:
     """The blocks that ``brief.md`` consists of, and the report begins with, which needs no ``room``."""
     decision = _write_answers(page, analysis, room)
+    write_first_picture(page, analysis, undrawn)
     if analysis.rivals or not analysis.others:
-        write_first_picture(page, analysis, undrawn)
         common = describe_common(analysis)
         page.table(
             TEXTS["captions"]["who-wins"].format(common=f"; {common}" if common else ""),

@@ -37,7 +37,7 @@ def depict(analysis: Analysis) -> tuple[Picture, ...]:
 
 def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
     """The section "Pictures", of all but the brief's; nothing where there is none to show."""
-    pictures = depict(analysis)[1:]
+    pictures = depict(analysis)[_shows_first(analysis) :]
     if not pictures or undrawn is not None:
         return
     page.heading("Pictures")
@@ -49,11 +49,17 @@ def write_pictures(page: Page, analysis: Analysis, undrawn: str | None) -> None:
 
 
 def write_first_picture(page: Page, analysis: Analysis, undrawn: str | None) -> None:
-    """The picture that the brief has: ratios, or of one arm its main sweep; or why there is none now."""
+    """The picture that the brief has: ratios, or of one arm its main sweep; or why there is none now.  Of
+    versions alone no picture says what the tables don't."""
     picture = next(iter(depict(analysis)), None)
     if picture is None:
         return
     if undrawn is not None:
         page.paragraph(undrawn)
-        return
-    page.figure(picture.name, alt=picture.alt, caption=picture.caption)
+    elif _shows_first(analysis):
+        page.figure(picture.name, alt=picture.alt, caption=picture.caption)
+
+
+def _shows_first(analysis: Analysis) -> bool:
+    """Whether the first picture is the brief's."""
+    return bool(analysis.rivals) or not analysis.others

@@ -403,7 +403,8 @@ def _write_cells(page: Page, analysis: Analysis, change: VersionChange, room: in
     changed = [
         (cell, row.ratio, row.verdict)
         for cell in analysis.work
-        if (row := change.cells[cell.id]).ratio and row.verdict and row.verdict.names_winner
+        if (row := change.cells.get(cell.id)) and row.ratio and row.verdict
+        if row.verdict.names_winner
     ]
     changed.sort(key=lambda found: -_size(found[1]))
     rows = [

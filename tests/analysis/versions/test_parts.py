@@ -301,8 +301,8 @@ def test_the_software_that_differs_is_listed() -> None:
     (found,) = analyse(change=change, on="").versions
     # What is known of one alone is not said, nor what is the same.
     assert found.software == {
-        "TensorFlow": ("2.21.0", "2.20.0"),
-        "oneDNN switched": ("on", "off"),
+        "TensorFlow": ("2.20.0", "2.21.0"),
+        "oneDNN switched": ("off", "on"),
     }
 
 

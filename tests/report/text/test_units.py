@@ -57,6 +57,21 @@ compare = partial(units.show_ratio, other="cuda", base="cpu")
         (units.show_share(1 / 3), "33.3 %"),
         (units.show_part(1, 0), "—"),
         (units.show_part(1, 3), "33.3 %"),
+        (units.show_difference((38.2e-6, 36.8e-6, 39.6e-6)), "+38.2 ± 1.4 µs"),
+        (units.show_difference((-1.2e-3, -1.3e-3, -1.1e-3)), "−1.20 ± 0.10 ms"),
+        (units.show_difference(-2.5e-6), "−2.50 µs"),
+        (units.show_difference((12e-6, -3e-6, 27e-6)), "+12 (−3 to +27) µs"),
+        (units.show_difference((1e-9, -4e-5, 4e-5)), "0 (−40 to +40) µs"),
+        (units.show_difference((8e-6, -2e-8, 16e-6)), "+8.00 (−0.02 to +16.00) µs"),
+        (units.show_difference(0.0), "0 s"),
+        (units.show_difference((0.0, 0.0, 0.0)), "0 s"),
+        (units.show_difference((0.0, -1e-3, 1e-3)), "0.0 (−1.0 to +1.0) ms"),
+        (units.show_more(0.123), "+12 %"),
+        (units.show_more(-0.0312), "−3.1 %"),
+        (units.show_more(1.5), "+150 %"),
+        (units.show_more(0.0996), "+10 %"),
+        (units.show_more(0.0000212), "+0.002 %"),
+        (units.show_more(0.0), "0 %"),
         (units.show_tick(1e-5, "s"), "10 µs"),
         (units.show_tick(1.5, "s"), "1.5 s"),
         (units.show_tick(0.0999999999999999, "s"), "100 ms"),
@@ -93,6 +108,25 @@ def test_an_interval_round_trips_within_its_own_precision(value: float, share: f
     assert len(match[1].replace(".", "").lstrip("0")) <= 7
     decimals = [len(part.partition(".")[2]) for part in (match[1], match[2])]
     assert decimals[0] == decimals[1]
+
+
+@settings(max_examples=50)
+@given(
+    st.floats(min_value=-1e4, max_value=1e4).filter(lambda seconds: abs(seconds) > 1e-10),
+    st.floats(min_value=1e-12, max_value=1e4),
+)
+def test_a_difference_shows_which_sides_of_0_its_ends_are_on(value: float, half: float) -> None:
+    low, high = value - half, value + half
+    shown = units.show_difference((value, low, high))
+    assert shown.value == value
+    assert shown[shown.point : shown.point + 1] in {".", " ", ""}
+    wide = re.fullmatch(r"([+−]?[\d.]+) \(([+−]?)[\d.]+ to ([+−]?)[\d.]+\) (\S+)", shown)
+    if wide is None:
+        assert re.fullmatch(r"[+−][\d.]+ ± [\d.]+ \S+", shown)
+        assert shown.startswith("−") == (value < 0)
+        return
+    signs = {True: "−", False: "+"}
+    assert (wide[2], wide[3]) == (signs[low < 0] if low else "", signs[high < 0] if high else "")
 
 
 @pytest.mark.parametrize(
