@@ -162,7 +162,9 @@ class Model(Scopes):
         self.made += self.steps
         return SimpleNamespace(history={"loss": [self.begins - self.learns * self.epochs]})
 
-    def evaluate(self, *_: Any, **__: Any) -> float:
+    def evaluate(self, dataset: Any, *, verbose: int) -> float:
+        # As often as there are steps in an execution: a partial one has wrong losses in some versions.
+        assert (dataset.done, verbose) == (["batch", "repeat"], 0)
         return self.begins - self.learns * self.epochs
 
     def set_weights(self, _: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from suite.cells.scenario import cross
 from suite.cells.traits import Data
 from suite.model import Check
 from suite.worker.scenario.scenario import DATA_SEED, Prepared, Printed, Resident, WrongResult, lay
-from suite.worker.scenarios.mlp.networks import C, build, examples, list_values, one_batch
+from suite.worker.scenarios.mlp.networks import C, build, examples, list_values, loss_of, one_batch
 from suite.worker.scenarios.mlp.training import (
     BRIEFLY,
     CHECK_STEPS,
@@ -115,11 +116,9 @@ def check_steps(trainer: Trainer, last: Any, inputs: Any, *, brief: bool = False
         WrongResult: a loss is not finite, that one is not NumPy's, steps do not lower it, or the same steps
             have the same losses twice, so that nothing was dropped.
     """
-    import tensorflow as tf
-
     demand_usual(float(last), C)
     labels = teach(inputs)
-    entropy = tf.keras.losses.BinaryCrossentropy()
+    entropy = loss_of(replace(C, smoothing=0.0))
 
     def find_loss(of: Any = inputs) -> float:
         return float(entropy(labels, trainer.model(of, training=False)))

@@ -107,7 +107,7 @@ def _train_again(model: Any, half: str) -> float:
     import tensorflow as tf
 
     with tf.device(half):
-        return train_seeded(model, script.BATCH)
+        return train_seeded(model, script.BATCH)[1]
 
 
 def _bear_out(run: tuple[Any, ...], half: str, *, epoch: int, **_: Param) -> Printed:

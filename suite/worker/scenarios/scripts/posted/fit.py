@@ -36,8 +36,8 @@ def run(
             tf.keras.layers.Dense(1, activation="sigmoid"),
         ]
     )
-    # Beside a GPU Keras 3 compiles steps with XLA, Keras 2 updates, which the Keras of the question did not.  What
-    # is compiled can't read weights of another device, so that the CPU's half would fail.
+    # Beside a GPU Keras 3 compiles steps with XLA, Keras 2 updates; that of the question compiled nothing.
+    # What is compiled can't read weights of another device, so that the CPU's half would fail.
     model.compile(optimizer="adam", loss="binary_crossentropy", jit_compile=False)
     model.optimizer.jit_compile = False
 
