@@ -17,7 +17,7 @@ from suite.analysis.result.versions import (
     VersionStep,
     VersionSteps,
 )
-from suite.analysis.versions.change import Versions
+from suite.analysis.versions.change import Versions, list_groups
 
 NOTHING = Told(ratio=None, least=None, verdict=None, rows={})
 """What is told of a part that was not measured on two neighbours."""
@@ -32,7 +32,7 @@ def find_steps(versions: Versions, changes: Iterable[VersionChange]) -> Iterator
     rows: dict[tuple[str, str], list[Observation]] = {}
     for row in versions.summary.table:
         rows.setdefault((row.cell, row.arm), []).append(row)
-    for arms in versions.groups:
+    for arms in list_groups(versions.summary.campaign):
         if len(arms) < FEWEST_ARMS:
             continue
         whole = by_arms[arms[0], arms[-1]]
