@@ -514,7 +514,7 @@ def explain_unfit(reference: str, text: str) -> EngineError | None:
     return EngineError(what, WAYS_OUT)
 
 
-_OTHER_PYTHON = re.compile(r"^this base has Python (\d+\.\d+)$", re.MULTILINE)
+_OTHER_PYTHON = re.compile(r"this base has Python (\d+\.\d+)")
 
 
 def explain_python(spec: ImageSpec, text: str) -> EngineError | None:

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,15 +31,8 @@ from suite.host.provision.images import (
 from suite.host.provision.sbom import list_packages
 from suite.model import family_of, name_files
 
-PACKAGES: Mapping[str, Sequence[str]] = {
-    "cpu": (
-        "tensorflow-cpu{} ; platform_machine != 'aarch64'",
-        "tensorflow{} ; platform_machine == 'aarch64'",
-    ),
-    "cuda": ("tensorflow[and-cuda]{}",),
-}
-"""What an index calls TensorFlow, by the arm's family, with a place for the version; the smaller package has
-no wheels for ARM, where the other is as small."""
+FAMILIES = ("cpu", "cuda")
+"""Whose arms a version gets."""
 
 _COMPILE = (
     *("uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--no-emit-index-url"),
@@ -93,7 +86,7 @@ def add_version(variable: str, version: str, say: Say) -> None:
             f"{variable}={version}: no such version has wheels for Python {' or '.join(pythons)}",
             f"there are {', '.join(short)}",
         )
-    for family in PACKAGES:
+    for family in FAMILIES:
         name = f"{family}@{kind}{version}"
         _make_lock(name, read_specs().get(name), say)
 
@@ -109,17 +102,24 @@ def list_versions(package: str, pythons: Sequence[str]) -> list[str]:
         platforms = (f"--platform={libc}_x86_64" for libc in _WHEELS)
         asked = _run(
             (
-                *("pip", "--disable-pip-version-check", "index", "versions", package),
+                *(
+                    "pip",
+                    "--disable-pip-version-check",
+                    "--retries=1",
+                    "index",
+                    "versions",
+                    package,
+                ),
                 *("--only-binary=:all:", f"--python-version={python}", *platforms),
             )
         )
-        if asked.returncode and "No matching distribution" not in asked.stderr:
-            raise CrossoverError(
-                f"the package index does not answer for {package}: {_tell(asked)}",
-                "`.venv/bin/python -m pip config list` shows which one is asked",
-            )
         listed = re.search(r"^Available versions: (.*)$", asked.stdout, re.MULTILINE)
         found.update(listed[1].split(", ") if listed else ())
+    if not found:
+        raise CrossoverError(
+            f"the package index does not answer for {package}: {_tell(asked)}",
+            "`.venv/bin/python -m pip config list` shows which one is asked",
+        )
     return sorted(found, key=Version)
 
 
@@ -130,51 +130,116 @@ def _list_pythons() -> list[str]:
 
 def _make_lock(name: str, row: ImageSpec | None, say: Say) -> None:
     """Resolves a lock, holds it against its row, and makes the row where there is none."""
-    lock = row.lock if row else DOCKER / f"{name_files(name)}.txt"
-    text = _resolve(name, lock)
-    fitted = row or _fit_row(name, lock, text)
-    _demand_fit(fitted, text)
-    lock.write_text(text, encoding="utf-8")
+    if row is not None and read_name(name) is None:
+        spec, text = row, _resolve_group(row)
+        _demand_fit(spec, text)
+    else:
+        spec, text = _fit_version(name, row)
+    spec.lock.write_text(text, encoding="utf-8")
     if row is None:
         table = DOCKER / "images.toml"
         rows = table.read_text(encoding="utf-8").rstrip("\n")
-        table.write_text(f"{rows}\n\n{write_row(fitted)}", encoding="utf-8")
+        table.write_text(f"{rows}\n\n{write_row(spec)}", encoding="utf-8")
     pins = {
         pin["name"].removesuffix("-cpu"): pin["version"]
-        for pin in list_packages(text, fitted.python, PROCESSORS[0])
+        for pin in list_packages(text, spec.python, PROCESSORS[0])
     }
     versions = ", ".join(f"{name} {pins[name]}" for name in ("tensorflow", "keras", "numpy"))
-    processors = " and ".join(fitted.processors)
-    say(f"docker/{lock.name}: {versions}; for Python {fitted.python} on {processors}")
+    processors = " and ".join(spec.processors)
+    say(f"docker/{spec.lock.name}: {versions}; for Python {spec.python} on {processors}")
 
 
-def _resolve(name: str, lock: Path) -> str:
-    """The lock of a row, as text.
+def _fit_version(name: str, row: ImageSpec | None) -> tuple[ImageSpec, str]:
+    """A version's row and lock: of a new one the newest Python that it fits and that there is a base of, on
+    all processors if it may be.
 
-    A version has the packages of its family's plain row where it may, so that nothing else differs; what is
-    for a GPU those of the CPU's lock, where that one has them.  A row that is no version's has a group
-    worker-NAME in pyproject.toml.
+    Raises:
+        CrossoverError: it fits none.
     """
-    read = read_name(name)
-    if read is None:
-        alike = () if lock.name == "cpu.txt" else ("--constraint", "docker/cpu.txt")
-        group = ("--group", f"worker-{name}", "--upgrade")
-        return _compile(name, (*group, *alike, "--custom-compile-command", "nox -s lock"))
-    family, variable, version = read
+    specs = read_specs()
+    plain = specs[family_of(name)]
+    bases = {spec.python: spec.base for spec in reversed(specs.values())}
+    lock = DOCKER / f"{name_files(name)}.txt"
+    candidates = [
+        replace(plain, name=name, lock=lock, python=python, base=bases[python], processors=fewer)
+        for python in _list_pythons()
+        for fewer in dict.fromkeys((plain.processors, plain.processors[:1]))
+    ]
+    trouble = None
+    for spec in candidates if row is None else [row]:
+        text, trouble = _try_version(spec, plain)
+        if trouble is None:
+            return spec, text
+    raise trouble or CrossoverError(f"there is no base for {name}")
+
+
+def _try_version(spec: ImageSpec, plain: ImageSpec) -> tuple[str, CrossoverError | None]:
+    """The lock of a row, and why it does not fit it; None: it does."""
+    try:
+        text = _resolve_version(spec, plain)
+        _demand_fit(spec, text)
+    except CrossoverError as error:
+        return "", error
+    return text, None
+
+
+def _resolve_group(spec: ImageSpec) -> str:
+    """The lock of a row that is no version's, from the group worker-NAME in pyproject.toml; with the versions
+    of the CPU's where that one has them."""
+    alike = () if spec.lock.name == "cpu.txt" else ("--constraint", "docker/cpu.txt")
+    group = (
+        "--group",
+        f"worker-{spec.name}",
+        "--upgrade",
+        "--custom-compile-command",
+        "nox -s lock",
+    )
+    return _compile(spec, (*group, *alike), DOCKER.parent)
+
+
+def _resolve_version(spec: ImageSpec, plain: ImageSpec) -> str:
+    """The lock of a version's row: with the packages of its family's ``plain`` one where it may, so that
+    nothing else differs; what is for a GPU with those of the CPU's lock of this version."""
+    family, variable, version = read_name(spec.name) or ("", "", "")
     exactly = f"=={version}" if version.count(".") == 2 else f"=={version}.*"
     of_tensorflow = exactly if variable == "TENSORFLOW" else ""
-    words = ["-", "--custom-compile-command", str(name_lock_command(name))]
-    cpu = DOCKER / lock.name.replace(family, "cpu", 1)
-    if cpu != lock and cpu.exists():
-        of_tensorflow = f"=={_find_pin(cpu.read_text(encoding='utf-8'), 'tensorflow')}"
-        words += ["--constraint", f"docker/{cpu.name}"]
-    wanted = [package.format(of_tensorflow) for package in PACKAGES[family]]
-    wanted += [f"keras{exactly}"] if variable == "KERAS" else []
-    return _compile(name, words, "\n".join(wanted), read_specs()[family].lock)
+    words = ["-", "--custom-compile-command", str(name_lock_command(spec.name))]
+    # For other systems it may ask for packages that are not there any more.
+    newer = f"3.{int(spec.python.partition('.')[2]) + 1}"
+    alone = f" and platform_machine == '{spec.processors[0]}'" if len(spec.processors) == 1 else ""
+    kind = "platform_python_implementation == 'CPython' and sys_platform == 'linux'"
+    within = f"python_full_version < '{newer}'{alone} and {kind}"
+    with tempfile.TemporaryDirectory(prefix="crossover-") as place:
+        here = Path(place)
+        (here / "docker").mkdir()
+        (here / "pyproject.toml").write_text(f'[tool.uv]\nenvironments = ["{within}"]\n')
+        cpu = DOCKER / spec.lock.name.replace(family, "cpu", 1)
+        if cpu != spec.lock and cpu.exists():
+            pinned = cpu.read_text(encoding="utf-8")
+            (here / "docker" / cpu.name).write_text(pinned, encoding="utf-8")
+            words += ["--constraint", f"docker/{cpu.name}"]
+            of_tensorflow = f"=={_find_pin(pinned, 'tensorflow-cpu')}"
+        wanted = [package.format(of_tensorflow) for package in _list_packages(spec)]
+        wanted += [f"keras{exactly}"] if variable == "KERAS" else []
+        text = _compile(spec, words, here, "\n".join(wanted), plain.lock)
+    return text.replace(f" ; {within}", "")
 
 
-def _compile(name: str, words: Sequence[str], wanted: str = "", like: Path | None = None) -> str:
-    """What uv makes of these words and requirements: a lock as ``like`` another one as it may be.
+def _list_packages(spec: ImageSpec) -> Sequence[str]:
+    """What an index calls a row's TensorFlow, with a place for the version: the smaller package has no wheels
+    for ARM, where the other is as small."""
+    if spec.gpu:
+        return ("tensorflow[and-cuda]{}",)
+    if PROCESSORS[1] not in spec.processors:
+        return ("tensorflow-cpu{}",)
+    arm = f"platform_machine == '{PROCESSORS[1]}'"
+    return (f"tensorflow-cpu{{}} ; {arm.replace('==', '!=')}", f"tensorflow{{}} ; {arm}")
+
+
+def _compile(
+    spec: ImageSpec, words: Sequence[str], here: Path, wanted: str = "", like: Path | None = None
+) -> str:
+    """What uv makes of these words and requirements in a folder: a lock as ``like`` another one as it may be.
 
     Raises:
         CrossoverError: there is none.
@@ -183,37 +248,13 @@ def _compile(name: str, words: Sequence[str], wanted: str = "", like: Path | Non
         made = Path(place) / "lock.txt"
         if like is not None:
             made.write_bytes(like.read_bytes())
-        ran = _run((*_COMPILE, *words, "--output-file", str(made)), wanted)
+        ran = _run((*_COMPILE, *words, "--output-file", str(made)), wanted, here)
         if ran.returncode:
             raise CrossoverError(
-                f"no lock of {name} can be made: {_tell(ran)}",
-                "name another version, or what stands in its way in pyproject.toml",
+                f"no lock of {spec.name} for Python {spec.python} can be made: {_tell(ran)}",
+                "name another version; or see what pyproject.toml asks for",
             )
         return made.read_text(encoding="utf-8")
-
-
-def _fit_row(name: str, lock: Path, text: str) -> ImageSpec:
-    """A new row, on the base with the newest Python that the lock has wheels for.
-
-    Raises:
-        CrossoverError: it has none for a Python that there is a base for.
-    """
-    specs = read_specs()
-    bases = {spec.python: spec.base for spec in reversed(specs.values())}
-    troubles = {}
-    plain = specs[family_of(name)]
-    for python in _list_pythons():
-        lacking = {one: _find_trouble(text, python, one) for one in plain.processors}
-        processors = tuple(one for one in lacking if not lacking[one])
-        if PROCESSORS[0] in processors:
-            row = replace(plain, name=name, lock=lock, python=python, processors=processors)
-            return replace(row, base=bases[python])
-        troubles[python] = lacking[PROCESSORS[0]]
-    raise CrossoverError(
-        f"{name}: "
-        + "; ".join(f"on Python {python}, {trouble}" for python, trouble in troubles.items()),
-        "name a version that has wheels for one of these Pythons",
-    )
 
 
 def _demand_fit(spec: ImageSpec, text: str) -> None:
@@ -223,6 +264,10 @@ def _demand_fit(spec: ImageSpec, text: str) -> None:
     Raises:
         CrossoverError: something has none.
     """
+    if spec.gpu and not re.search("^nvidia-", text, re.MULTILINE):
+        raise CrossoverError(
+            f"{spec.name}: this TensorFlow does not bring CUDA as packages", "name one from 2.15 on"
+        )
     newest = int(spec.python.partition(".")[2])
     fits = [(spec.python, processor) for processor in spec.processors]
     fits += [(f"3.{minor}", PROCESSORS[0]) for minor in range(OLDEST[1], newest)]
@@ -243,9 +288,10 @@ def _find_trouble(text: str, python: str, processor: str) -> str:
 
 
 def _find_pin(text: str, package: str) -> str:
-    """The version of a package that a lock pins first, under whichever name that begins so."""
-    found = re.search(rf"^{package}(?:-\w+)?==(\S+)", text, re.MULTILINE)
-    return found[1] if found else "none"
+    """The version of a package that a lock pins."""
+    found = re.search(rf"^{package}==(\S+)", text, re.MULTILINE)
+    assert found is not None  # noqa: S101  it is what the lock was made for
+    return found[1]
 
 
 def write_row(spec: ImageSpec) -> str:
@@ -263,8 +309,10 @@ def write_row(spec: ImageSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run(words: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    """A module of this environment, run in the checkout.
+def _run(
+    words: Sequence[str], text: str = "", here: Path = DOCKER
+) -> subprocess.CompletedProcess[str]:
+    """A module of this environment, run in a folder.
 
     Raises:
         NotInstalledError: it is not there.
@@ -274,7 +322,7 @@ def _run(words: Sequence[str], text: str = "") -> subprocess.CompletedProcess[st
         input=text,
         capture_output=True,
         text=True,
-        cwd=DOCKER.parent,
+        cwd=here,
         check=False,
     )
     if "No module named uv" in ran.stderr:

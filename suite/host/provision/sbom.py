@@ -29,7 +29,13 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 _PYTHON = re.compile(r"\b(?:python:|CPython )(\d+\.\d+\.\d+)")
 """The Python of an official image, or of an interpreter of this machine, by a base's name."""
 
-_LINUX = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}
+_LINUX = {
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "os_name": "posix",
+    "implementation_name": "cpython",
+    "platform_python_implementation": "CPython",
+}
 """What every image is, whatever machine writes its bill."""
 
 

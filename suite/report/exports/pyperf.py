@@ -57,7 +57,8 @@ def export_pyperf(analysis: Analysis) -> dict[str, bytes]:
         }
         if benchmarks:
             text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
-            files[f"{analysis.campaign.folder}-{arm}.pyperf.json"] = f"{text}\n".encode()
+            plain = re.sub("[:@]", "-", arm)  # as the campaign's own files
+            files[f"{analysis.campaign.folder}-{plain}.pyperf.json"] = f"{text}\n".encode()
     return files
 
 

@@ -113,8 +113,10 @@ def test_a_base_that_has_to_be_fetched_is_looked_at_before_anything_is_built() -
 
 def test_a_base_that_does_not_say_its_python_is_asked_in_the_first_step(api: FakeApi) -> None:
     api.events = [
-        {"stream": "this base has Python 3.12\n"},
-        {"error": "The command '/bin/sh -c …' returned a non-zero code: 1"},
+        # In red, as the engine has it, and between the step's own words.
+        {"stream": "Step 5/15 : RUN … sys.exit(f'this base has Python {found}' if found …\n"},
+        {"stream": "\x1b[91mthis base has Python 3.12\n\x1b[0m"},
+        {"error": "The command '… this base has Python {found} …' returned a non-zero code: 1"},
     ]
     with pytest.raises(
         EngineError, match=r"mine:1 has Python 3\.12, .* for Python 3\.13"

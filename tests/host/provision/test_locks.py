@@ -16,7 +16,7 @@ from suite.host.provision.images import read_specs
 
 PINS = """tensorflow{cpu}=={tensorflow} \\
     --hash=sha256:0
-keras=={keras} \\
+keras=={keras}{within} \\
     --hash=sha256:1
 numpy==2.0.2 ; python_full_version < '3.12' \\
     --hash=sha256:2
@@ -24,31 +24,39 @@ numpy==2.3.4 ; python_full_version >= '3.12' \\
     --hash=sha256:3
 """
 
+CUDA = """nvidia-cudnn-cu12==9.10.2.21 \\
+    --hash=sha256:4
+"""
+
 
 class Index:
     """What uv and pip say of an index; remembers what it was asked.
 
     ``wheels`` are the TensorFlows there are, each with its newest Python; those without wheels for ARM stand
-    in ``x86_alone``.
+    in ``x86_alone``, and those that bring no CUDA in ``without_cuda``.
     """
 
     def __init__(self) -> None:
         self.wheels = {"2.15.1": 11, "2.18.0": 12, "2.18.1": 12, "2.20.0": 13, "2.21.0": 13}
         self.x86_alone = {"2.18.0"}
+        self.without_cuda: set[str] = set()
         self.keras = ("2.15.0", "3.5.0", "3.12.0", "3.12.1")
         self.down = False
         self.asked: list[tuple[Sequence[str], str]] = []
         self.seeds: list[str] = []
+        self.within: list[str] = []
 
-    def run(self, words: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    def run(
+        self, words: Sequence[str], text: str = "", here: Path = images.DOCKER
+    ) -> subprocess.CompletedProcess[str]:
         self.asked.append((words, text))
-        out, trouble = self._answer(list(words), text)
+        out, trouble = self._answer(list(words), text, here)
         return subprocess.CompletedProcess(words, 1 if trouble else 0, out, trouble)
 
-    def _answer(self, words: list[str], text: str) -> tuple[str, str]:
+    def _answer(self, words: list[str], text: str, here: Path) -> tuple[str, str]:
         if words[0] == "pip":
             if self.down:
-                return "", "WARNING: retrying\nERROR: no route to the index"
+                return "", "WARNING: no route to the index\nERROR: No matching distribution found"
             python = int(next(word for word in words if "--python-v" in word).rpartition(".")[2])
             wheels = [one for one, newest in self.wheels.items() if newest >= python]
             found = self.keras if "keras" in words else wheels
@@ -60,7 +68,11 @@ class Index:
             return "", self._check(text, python, platform)
         made = Path(words[words.index("--output-file") + 1])
         self.seeds.append(made.read_text() if made.exists() else "")
-        made.write_text(self._resolve(words, text))
+        limits = re.findall(r'environments = \["(.*)"\]', (here / "pyproject.toml").read_text())
+        self.within += limits
+        if constraint := [word for word in words if word.startswith("docker/")]:
+            assert (here / constraint[0]).is_file()
+        made.write_text(self._resolve(words, text, f" ; {limits[0]}" if limits else ""))
         return "", ""
 
     def _check(self, text: str, python: str, platform: str) -> str:
@@ -71,7 +83,7 @@ class Index:
             return "no wheels for this platform"
         return ""
 
-    def _resolve(self, words: list[str], text: str) -> str:
+    def _resolve(self, words: list[str], text: str, within: str) -> str:
         pinned = re.findall(r"^tensorflow\S*==([\d.]+?)(?:\.\*)?(?: ;|$)", text, re.MULTILINE)
         exactly = max(
             (one for one in self.wheels if any(f"{one}.".startswith(f"{p}.") for p in pinned)),
@@ -79,9 +91,9 @@ class Index:
         )
         keras = re.findall(r"^keras==(\d+\.\d+)", text, re.MULTILINE)
         cpu = "-cpu" if "tensorflow-cpu" in text or "worker-cpu" in words else ""
-        return PINS.format(
-            cpu=cpu, tensorflow=exactly, keras=f"{keras[0]}.1" if keras else "3.15.1"
-        )
+        version = f"{keras[0]}.1" if keras else "3.15.1"
+        pins = PINS.format(cpu=cpu, tensorflow=exactly, keras=version, within=within)
+        return pins if cpu or exactly in self.without_cuda else CUDA + pins
 
 
 @pytest.fixture
@@ -89,6 +101,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the table and its locks, with the plain rows and one that has the older Python."""
     folder = tmp_path / "docker"
     folder.mkdir()
+    shutil.copy(images.DOCKER.parent / "pyproject.toml", tmp_path)
     rows = re.split(r"\n(?=\[)", (images.DOCKER / "images.toml").read_text(encoding="utf-8"))
     kept = [row.rstrip("\n") for row in rows if re.match(r'#|\[cpu\]|\[cuda\]|\["cpu@2.15"\]', row)]
     (folder / "images.toml").write_text("\n\n".join(kept) + "\n", encoding="utf-8")
@@ -127,15 +140,22 @@ def test_a_version_gets_its_locks_and_rows_as_a_person_writes_them(
         "docker/cpu-2.18.txt: tensorflow 2.18.1, keras 3.15.1, numpy 2.0.2; for Python 3.11 on "
         "x86_64 and aarch64"
     )
-    # As its family's plain row where it may, and the GPU's as the CPU's.
-    assert index.seeds == [(docker / f"{name}.txt").read_text() for name in ("cpu", "cuda")]
+    # As its family's plain row where it may, and the GPU's as the CPU's; for no other system or Python.
+    seeds = [(docker / f"{name}.txt").read_text() for name in ("cpu", "cuda")]
+    assert list(dict.fromkeys(index.seeds)) == seeds
+    kind = "platform_python_implementation == 'CPython' and sys_platform == 'linux'"
+    alone = "platform_machine == 'x86_64'"
+    assert index.within[-1] == f"python_full_version < '3.12' and {alone} and {kind}"
+    assert f"python_full_version < '3.12' and {kind}" in index.within
+    # Of what holds for the whole lock no pin need speak.
+    assert "keras==3.15.1 \\\n" in (docker / "cpu-2.18.txt").read_text()
     compiled = [(words, text) for words, text in index.asked if "--output-file" in words]
     assert compiled[0][1] == (
         "tensorflow-cpu==2.18.* ; platform_machine != 'aarch64'\n"
         "tensorflow==2.18.* ; platform_machine == 'aarch64'"
     )
-    assert compiled[1][1] == "tensorflow[and-cuda]==2.18.1"
-    assert "docker/cpu-2.18.txt" in compiled[1][0]
+    assert compiled[-1][1] == "tensorflow[and-cuda]==2.18.1"
+    assert "docker/cpu-2.18.txt" in compiled[-1][0]
     assert "make lock TENSORFLOW=2.18" in compiled[0][0]
     assert not any("worker-cpu" in words for words, _ in index.asked)
     # Once more it comes to the same.
@@ -168,7 +188,7 @@ def test_keras_apart_is_on_the_newest_tensorflow(docker: Path, index: Index) -> 
         "tensorflow-cpu ; platform_machine != 'aarch64'\n"
         "tensorflow ; platform_machine == 'aarch64'\nkeras==3.12.*"
     )
-    assert compiled[1] == "tensorflow[and-cuda]==2.21.0\nkeras==3.12.*"
+    assert compiled[-1] == "tensorflow[and-cuda]==2.21.0\nkeras==3.12.*"
     assert {"cpu@keras-3.12", "cuda@keras-3.12"} <= set(images.read_specs())
     assert "\nkeras==3.12.1 " in (docker / "cpu-keras-3.12.txt").read_text()
 
@@ -202,9 +222,18 @@ def test_what_is_no_version_is_refused(docker: Path, index: Index, version: str)
 def test_a_version_for_which_there_is_no_base_leaves_nothing(docker: Path, index: Index) -> None:
     before = {path.name: path.read_bytes() for path in docker.iterdir()}
     index.wheels = {**index.wheels, "2.18.1": 10}
-    with pytest.raises(CrossoverError, match=r"Python 3\.11, No solution found: tensorflow==2\.18"):
+    with pytest.raises(CrossoverError, match=r"Python 3\.11 and x86_64, No solution found: tens"):
         locks.add_version("TENSORFLOW", "2.18", str)
     assert {path.name: path.read_bytes() for path in docker.iterdir()} == before
+
+
+def test_a_version_without_cuda_gets_the_arm_of_the_cpu_alone(docker: Path, index: Index) -> None:
+    index.without_cuda = {"2.18.1"}
+    with pytest.raises(CrossoverError, match=r"cuda@2\.18: this TensorFlow does not bring CUDA"):
+        locks.add_version("TENSORFLOW", "2.18", str)
+    assert "cpu@2.18" in images.read_specs()
+    assert "cuda@2.18" not in images.read_specs()
+    assert not (docker / "cuda-2.18.txt").exists()
 
 
 def test_all_rows_are_resolved_anew_each_lock_once(docker: Path, index: Index) -> None:

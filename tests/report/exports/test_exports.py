@@ -70,6 +70,19 @@ def test_pyperf_reads_the_values_of_every_invocation(analysis: Analysis, tmp_pat
     assert read == {key: tuple(result.values.values()) for key, result in expected.items()}
 
 
+def test_a_file_of_a_versions_arm_has_a_name_that_every_file_system_takes() -> None:
+    analysis = analyse_golden("two-arms")
+    names = {"cpu": "cpu@2.20", "cuda": "cuda@2.16:1"}
+    cells = tuple(
+        structs.replace(cell, arms={names[arm]: result for arm, result in cell.arms.items()})
+        for cell in analysis.cells
+    )
+    arms = {names[arm]: about for arm, about in analysis.arms.items()}
+    files = export(structs.replace(analysis, arms=arms, cells=cells), "pyperf")
+    start = analysis.campaign.folder
+    assert list(files) == [f"{start}-cpu-2.20.pyperf.json", f"{start}-cuda-2.16-1.pyperf.json"]
+
+
 @pytest.mark.processes
 def test_pyperf_compares_the_arms(tmp_path: Path) -> None:
     analysis = analyse_made("sweeps")
