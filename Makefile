@@ -40,7 +40,7 @@ install = $(PY) -m pip install --disable-pip-version-check --progress-bar=off --
 
 #: For a start
 
-bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (RECHECK=results/X: five cells of it again)
+bench: $(VENV)/host.stamp ## build or reuse the images, run the suite, write the report (VERSIONS="2.20 2.21": which part became slower? RECHECK=results/X: five cells of it again)
 	@$(call nox,bench) $(call given,$(BENCH) SEED TELEMETRY)
 
 why: $(VENV)/host.stamp ## why is your own SCRIPT=train.py slow, and what would help? (ARGS, DATA, REQUIREMENTS, BUDGET=10m)
