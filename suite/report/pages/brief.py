@@ -243,7 +243,8 @@ def _describe_open(analysis: Analysis, decision: list[str]) -> list[str]:
     # More blocks don't mend a control that fails.
     if describe_failed(analysis):
         return []
-    arms = analysis.leading or analysis.others
+    # What would settle a comparison with the first would not settle a step.
+    arms = analysis.leading or ([] if analysis.version_steps else analysis.others)
     open_ = (text for other in arms for text in tell_settling(analysis, other))
     return [text for text in dict.fromkeys(open_) if text not in decision]
 

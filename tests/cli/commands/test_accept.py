@@ -20,6 +20,7 @@ from suite.fingerprint import SUITE
 from suite.report import produce
 from tests import synthetic
 from tests.cli.shell import Shell, complaint, well
+from tests.golden_campaigns import write_golden
 
 ROOT = SUITE.parent
 PAGE = (ROOT / "docs" / "accept.md").read_text(encoding="utf-8")
@@ -217,11 +218,16 @@ def test_the_page_has_every_key_fact_and_sheet() -> None:
     )
 
 
-def test_the_sheet_of_the_page_is_one(campaign: Path, tmp_path: Path, shell: Shell) -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+def test_the_sheets_of_the_page_are_some(campaign: Path, tmp_path: Path, shell: Shell) -> None:
+    text, versions = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     heard = shell.run("accept", str(SAMPLES["gpu"]), "--require", write(tmp_path, text))
     assert heard.status == 8
     assert "| 1 (2.1) | rate: at least 40 TFLOP/s |" in heard.out
+    # Of one part of a version, and of all its work.
+    folder = write_golden("versions", tmp_path)
+    heard = shell.run("accept", str(folder), "--require", write(tmp_path, versions))
+    assert heard.status == 1
+    assert "| slower than cpu\\@2.20: at most 10 % | Keras fit's own loop (fit), cpu |" in heard.out
 
 
 @pytest.mark.parametrize("name", ["nowhere.toml", "."])

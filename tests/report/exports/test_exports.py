@@ -59,10 +59,12 @@ def bare(cell: str) -> str:
 
 def test_pyperf_reads_the_values_of_every_invocation(analysis: Analysis, tmp_path: Path) -> None:
     expected = sound(analysis)
+    plain = {re.sub("[:@]", "-", arm): arm for arm in analysis.arms}
     read = {}
     for name, content in export(analysis, "pyperf").items():
         (tmp_path / name).write_bytes(content)
-        arm = name.removesuffix(".pyperf.json").rpartition("-")[2]
+        named = name.removeprefix(f"{analysis.campaign.folder}-").removesuffix(".pyperf.json")
+        arm = plain[named]
         suite = pyperf.BenchmarkSuite.load(str(tmp_path / name))
         for benchmark in suite.get_benchmarks():
             assert benchmark.get_unit() == "second"

@@ -41,7 +41,13 @@ from suite.report.text.page import Page, Table
 from suite.report.text.texts import TEXTS
 from tests import synthetic
 from tests.changes import plant, tell
-from tests.golden_campaigns import FIT, SLOWER_FIT, analyse_golden, make_up_versions
+from tests.golden_campaigns import (
+    FIT,
+    SLOWER_FIT,
+    analyse_golden,
+    make_up_versions,
+    read_golden,
+)
 from tests.rendering import read_words, render_whole, study
 from tests.report.campaigns import CELLS, analyse_made
 
@@ -427,6 +433,28 @@ def test_nobody_wins_among_versions(name: str) -> None:
     # The brief has none, and the report has all of them.
     assert "plots/" not in report.files["brief.md"]
     assert all(f"plots/{picture}.svg" in report.files["report.md"] for picture in names)
+
+
+def test_versions_are_compared_by_their_times() -> None:
+    for name, has_rates in {**dict.fromkeys(OF_VERSIONS, False), "two-arms": True}.items():
+        assert (" | cpu, rate | " in read_golden(name)) == has_rates
+
+
+def test_what_would_settle_is_told_of_two_versions_and_of_no_list() -> None:
+    assert "should be settled by BLOCKS=" in read_golden("versions", "brief.md")
+    assert "should be settled" not in read_golden("list-of-versions", "brief.md")
+
+
+def test_of_a_gpu_alone_nobody_wins_either() -> None:
+    arms = ["cuda", "cuda@2.20"]
+    campaign = synthetic.make_campaign(arms=arms, cells=list(CELLS["sweeps"]), blocks=3)
+    documents = synthetic.make_documents(campaign, samples=2)
+    analysis = study(campaign, plant(documents, tell({"tensorflow.version": "2.20.0"}), arms[1]))
+    assert (analysis.rivals, analysis.gpu) == ([], "cuda")
+    text = render_whole(analysis)
+    assert "Crossover: cuda\\@2.20 → cuda" in text
+    assert "Why the CPU wins" not in text
+    assert not re.search(r"cuda(\\@2\.20)? wins", text)
 
 
 @cache

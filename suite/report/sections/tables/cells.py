@@ -76,7 +76,9 @@ def _list_columns(
     for arm in analysis.arms:
         results = [cell.arms[arm] for cell in cells]
         yield f"{arm}, time per call", list(map(show_time, results))
-        yield f"{arm}, rate", list(map(_show_rate, results))
+        # Versions alone are compared by their times, and a list of them leaves no room.
+        if analysis.rivals or not analysis.others:
+            yield f"{arm}, rate", list(map(_show_rate, results))
     yield from _list_comparisons(analysis, cells)
     for view in views:
         own = {cell.id: cell for cell in view.cells}
