@@ -78,9 +78,19 @@ class Cells:
             yield from self._ask_others(wanted, places, base)
             return
         if wanted.is_gate:
-            # What the other arm has no number of is nobody's loss.
+            # What the other arm has no number of is nobody's loss, but where nobody knows which is wrong.
+            differing = {
+                (differs.cell, arm)
+                for change in self.analysis.versions
+                for arm in (change.base, change.other)
+                if wanted.than in {change.base, change.other} - {arm}
+                for differs in change.differs
+                if wanted.than not in differs.wrong
+            }
             places = [
-                place for place in places if _is_sound(self.analysis, place[0].id, wanted.than)
+                (cell, arm)
+                for cell, arm in places
+                if _is_sound(self.analysis, cell.id, wanted.than) or (cell.id, arm) in differing
             ]
             if not places:
                 yield Check(answer="undecided", reason=cite("no-such-number"))
@@ -320,8 +330,9 @@ class Cells:
         ratio, least = part.ratio, part.least
         if change.other == arm:
             ratio, least = _turn(ratio), _turn(least)
-        if ratio is None:
-            return Check(answer="undecided", reason=cite("lost-in-noise"), **place)
+        if part.contains or ratio is None:
+            reason = cite("part-untold" if part.contains else "lost-in-noise")
+            return Check(answer="undecided", reason=reason, **place)
         mean, apart = take_mean(ratio), math.log(1 + self.analysis.margin)
         slower = -math.log(1 + (wanted.bound or 0.0))
         return Asked(

@@ -161,9 +161,9 @@ def _tell_part(part: PartChange, names: Mapping[str, str]) -> str:
         more = f" ({show_more(part.ratio.value - 1)})" if part.ratio else ""
         return f"{name}: {show_difference(part.seconds)} a {part.unit}{more}"
     told = f"{name}: {show_relative(part.ratio) if part.ratio else _judge(part.verdict)}"
-    rows = {
-        cell: row for cell, row in part.rows.items() if row.verdict and row.verdict.names_winner
-    }
+    # An example goes the way that the part went.
+    way = part.verdict.name if part.verdict else ""
+    rows = {cell: row for cell, row in part.rows.items() if row.verdict and row.verdict.name == way}
     if not rows:
         return told
     most = max(rows, key=lambda cell: abs(rows[cell].seconds.value))

@@ -91,6 +91,16 @@ def test_a_cell_that_computes_otherwise_is_undecided() -> None:
     assert [flag.code for flag in check.flags] == ["results-differ"]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_gate_of_all_cells_does_not_drop_one_that_computes_otherwise(turned: bool) -> None:
+    arms = dict.fromkeys((OTHER, BASE) if turned else (BASE, OTHER), Version())
+    analysis = analyse(arms=arms, change=check_as(43.0, PRODUCT), on=BASE)
+    (line,) = judge(analysis, GATE).lines
+    answers = {check.cell: check.answer for check in line.checks}
+    assert answers[PRODUCT] == "undecided"
+    assert line.answer != "pass"
+
+
 @pytest.mark.parametrize("part", PLANTS)
 def test_a_part_fails_where_it_is_slower_and_no_other_does(part: str) -> None:
     for name in PLANTS:
