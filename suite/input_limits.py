@@ -87,7 +87,7 @@ LONGEST_TEXT = 100_000
 """Characters.  Names become those of files; the longest texts are what a container said last."""
 
 NAME = Text("a valid name of a folder", r"\w[\w.-]*", LONGEST_NAME)
-ARM = Text("a valid name of an arm", r"\w[\w.:-]*", LONGEST_NAME)
+ARM = Text("a valid name of an arm", r"\w[\w.@:-]*", LONGEST_NAME)
 LABEL = Text("a label", ".*", LONGEST_LABEL)
 FILLED = Text("a text", r".*\S.*", LONGEST_TEXT)
 """A name from outside that becomes a path must stay within the folder of results; some texts must not be

@@ -19,6 +19,15 @@ from suite.cli.receipts.archive import pack
 from suite.fingerprint import SUITE
 from suite.report import produce
 from tests import synthetic
+from tests.bench.versions import (
+    BASE,
+    NOISES,
+    OTHER,
+    PLANTS,
+    Version,
+    make_documents,
+    make_plan,
+)
 from tests.cli.shell import Shell, complaint, well
 
 ROOT = SUITE.parent
@@ -217,11 +226,34 @@ def test_the_page_has_every_key_fact_and_sheet() -> None:
     )
 
 
-def test_the_sheet_of_the_page_is_one(campaign: Path, tmp_path: Path, shell: Shell) -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+def test_the_sheets_of_the_page_are_some(campaign: Path, tmp_path: Path, shell: Shell) -> None:
+    text, of_versions = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     heard = shell.run("accept", str(SAMPLES["gpu"]), "--require", write(tmp_path, text))
     assert heard.status == 8
     assert "| 1 (2.1) | rate: at least 40 TFLOP/s |" in heard.out
+    heard = shell.run("accept", str(SAMPLES["gpu"]), "--require", write(tmp_path, of_versions))
+    assert heard.status == 2
+    assert "this campaign has no arm 'cpu@2.20'" in heard.err
+
+
+@pytest.mark.parametrize(("part", "status"), [("", 0), ("kernels", 1), ("fit", 1)])
+def test_a_version_that_became_slower_ends_with_a_status(
+    tmp_path: Path, shell: Shell, part: str, status: int
+) -> None:
+    arms = {BASE: PLANTS.get(part, Version()), OTHER: Version()}
+    plan = make_plan(arms, blocks=10, seed=1)
+    folder = synthetic.write_campaign(
+        tmp_path / "run", plan, make_documents(plan, arms, NOISES["typical"])
+    )
+    gate = 'slower_than = { arm = "cpu@2.20", by = "10 %" }'
+    sheet = f'[[require]]\npart = "fit"\n{gate}\n[[require]]\npart = "kernels"\n{gate}\n'
+    heard = shell.run("accept", str(folder), "--require", write(tmp_path, sheet))
+    assert heard.status == status, heard.out
+    for name in ("fit", "kernels"):
+        row = next(line for line in heard.out.splitlines() if f"| {name}, cpu " in line)
+        assert "slower than cpu@2.20: at most 10 %" in row.replace("\\", "")
+        assert ("| FAIL |" in re.sub(" +", " ", row)) == (name == part)
+    assert "were not interleaved" not in heard.out
 
 
 @pytest.mark.parametrize("name", ["nowhere.toml", "."])
