@@ -19,6 +19,15 @@ from suite.cli.receipts.archive import pack
 from suite.fingerprint import SUITE
 from suite.report import produce
 from tests import synthetic
+from tests.bench.versions import (
+    BASE,
+    NOISES,
+    OTHER,
+    PLANTS,
+    Version,
+    make_documents,
+    make_plan,
+)
 from tests.cli.shell import Shell, complaint, well
 from tests.golden_campaigns import write_golden
 
@@ -228,6 +237,26 @@ def test_the_sheets_of_the_page_are_some(campaign: Path, tmp_path: Path, shell: 
     heard = shell.run("accept", str(folder), "--require", write(tmp_path, versions))
     assert heard.status == 1
     assert "| slower than cpu\\@2.20: at most 10 % | Keras fit's own loop (fit), cpu |" in heard.out
+
+
+@pytest.mark.parametrize(("part", "status"), [("", 0), ("kernels", 1), ("fit", 1)])
+def test_a_version_that_became_slower_ends_with_a_status(
+    tmp_path: Path, shell: Shell, part: str, status: int
+) -> None:
+    arms = {BASE: PLANTS.get(part, Version()), OTHER: Version()}
+    plan = make_plan(arms, blocks=10, seed=1)
+    folder = synthetic.write_campaign(
+        tmp_path / "run", plan, make_documents(plan, arms, NOISES["typical"])
+    )
+    gate = 'slower_than = { arm = "cpu@2.20", by = "10 %" }'
+    sheet = f'[[require]]\npart = "fit"\n{gate}\n[[require]]\npart = "kernels"\n{gate}\n'
+    heard = shell.run("accept", str(folder), "--require", write(tmp_path, sheet))
+    assert heard.status == status, heard.out
+    for name in ("fit", "kernels"):
+        row = next(line for line in heard.out.splitlines() if f"| {name}, cpu " in line)
+        assert "slower than cpu@2.20: at most 10 %" in row.replace("\\", "")
+        assert ("| FAIL |" in re.sub(" +", " ", row)) == (name == part)
+    assert "were not interleaved" not in heard.out
 
 
 @pytest.mark.parametrize("name", ["nowhere.toml", "."])
