@@ -62,7 +62,7 @@ from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.several.recheck import hash_samples
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
-from suite.analysis.versions.change import Versions
+from suite.analysis.versions.change import Versions, compare_arms, list_groups
 from suite.analysis.versions.software import find_software
 from suite.analysis.versions.steps import find_steps
 from suite.analysis.why.answer import answer
@@ -190,10 +190,19 @@ def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int
     ratios: dict[tuple[str, float], dict[str, Estimate]] = {}
     values: dict[object, dict[str, Estimate]] = {}
     spoiled: dict[str, int] = {}
-    for cell in summarise(loaded).cells:
+    summary = summarise(loaded)
+    # Of versions of an arm that is not the first the ratios to that say too little.
+    apart = {
+        f"{other}/{base}": compare_arms(summary, base, other)
+        for base, *others in list_groups(summary.campaign)
+        for other in others
+        if base != summary.base
+    }
+    for cell in summary.cells:
         name, is_work = cell.cell.id, cell.cell.role == "work"
         chance = WORK_LEVEL if is_work else OTHER_LEVEL
-        for arm, compared in cell.comparisons.items():
+        among = {pair: row[name] for pair, row in apart.items()}
+        for arm, compared in {**cell.comparisons, **among}.items():
             if compared.ratio:
                 ratios.setdefault((arm, chance), {})[name] = compared.ratio
         for arm, result in cell.arms.items():

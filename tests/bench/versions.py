@@ -36,7 +36,7 @@ BASE, OTHER, OLDEST = "cpu", "cpu@2.20", "cpu@2.16"
 EXAMPLES = 10_000
 """Of an epoch of ``fit``."""
 
-NODES = 60
+NODES = 250
 """Nodes of a training step's graph."""
 
 FLOP = {"A": 3.9e5, "B": 9e4}
@@ -57,7 +57,7 @@ class Version:
 
     eager: float = 15e-6
     graph: float = 228e-6
-    node: float = 2e-6
+    node: float = 1.1e-6
     rate: float = 2.2e11
     trace: float = 60e-3
     built: float = 70e-3

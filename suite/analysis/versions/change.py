@@ -31,7 +31,21 @@ from suite.analysis.statistics.estimate import estimate_difference
 from suite.analysis.versions.effect import find_effects
 from suite.analysis.versions.parts import UNITS, PartFinder
 from suite.analysis.versions.software import Software, sort_versions, tell_difference
-from suite.model import group_versions
+from suite.model import Campaign, group_versions
+
+
+def list_groups(campaign: Campaign) -> list[tuple[str, ...]]:
+    """The arms that are versions of each other, in the plan's order."""
+    groups = group_versions(map(campaign.arm, campaign.arms))
+    return [tuple(arm.name for arm in group) for group in groups]
+
+
+def compare_arms(summary: Summary, base: str, other: str) -> dict[str, Comparison]:
+    """By cell an arm against another: where that is the campaign's first, what stands with the cells."""
+    if base == summary.base:
+        return {cell.cell.id: cell.comparisons[other] for cell in summary.cells}
+    rows = (select(summary.table, arm=arm) for arm in (base, other))
+    return compare(*rows, margin=summary.margin, share=summary.share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +63,8 @@ class Versions:
     @property
     def groups(self) -> list[tuple[str, ...]]:
         """The arms that are versions of each other, the older first where that is known."""
-        campaign = self.summary.campaign
-        groups = group_versions(map(campaign.arm, campaign.arms))
-        return [sort_versions([arm.name for arm in group], self.software) for group in groups]
+        groups = list_groups(self.summary.campaign)
+        return [sort_versions(group, self.software) for group in groups]
 
     def find_changes(self) -> Iterator[VersionChange]:
         """Every arm of a family but its first, against that."""
@@ -62,7 +75,11 @@ class Versions:
                     other=other,
                     software=self.tell_software(base, other),
                     differs=tuple(self._find_differing(base, other)),
-                    cells=self._compare_cells(base, other),
+                    # What makes a side INVALID stands with the arm, and in the verdict.
+                    cells={
+                        cell: structs.replace(row, invalid=())
+                        for cell, row in compare_arms(self.summary, base, other).items()
+                    },
                     parts=tuple(self._compare_parts(base, other)),
                 )
 
@@ -79,16 +96,6 @@ class Versions:
                 yield Differing(
                     cell=summary.cell.id, wrong=wrong, base=checks[base], other=checks[other]
                 )
-
-    def _compare_cells(self, base: str, other: str) -> dict[str, Comparison]:
-        """By cell; where the base is the campaign's, what stands with the cells already."""
-        if base == self.summary.base:
-            compared = {c.cell.id: c.comparisons[other] for c in self.summary.cells}
-        else:
-            rows = (select(self.summary.table, arm=arm) for arm in (base, other))
-            compared = compare(*rows, margin=self.index.margin, share=self.index.share)
-        # What makes a side INVALID stands with the arm, and in the verdict.
-        return {cell: structs.replace(row, invalid=()) for cell, row in compared.items()}
 
     # --- Parts ----------------------------------------------------------------------------------------
 

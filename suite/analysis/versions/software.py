@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.environment import SOFTWARE
 from suite.analysis.documents.builds import find_inside
-from suite.model import Document
+from suite.model import Document, Scalar
 
 Software = Mapping[str, str]
 """Versions by name, and whether oneDNN is switched on."""
@@ -16,35 +16,42 @@ FACTS: Mapping[str, tuple[str, ...]] = {
     **{title: (name,) for name, title in SOFTWARE.items()},
     "CUDA": ("tensorflow.build.cuda_version",),
     "cuDNN": ("cuda.cudnn", "tensorflow.build.cudnn_version"),
-    "oneDNN": ("onednn.version",),
 }
 """By name the facts that tell it, the one that says most first."""
 
 AGES = ("TensorFlow", "Keras")
 """What tells which of two arms came first."""
 
-SWITCH = "environment.TF_ENABLE_ONEDNN_OPTS"
-SWITCHED = {"0": "off", "1": "on"}
+SWITCHES: Mapping[str, Mapping[Scalar, str]] = {
+    "tensorflow.onednn": {True: "on", False: "off"},
+    "environment.TF_ENABLE_ONEDNN_OPTS": {"1": "on", "0": "off"},
+}
+"""The facts that tell whether TensorFlow computes by oneDNN, and how; the one that says most first."""
 
 
 def find_software(documents: Iterable[Document]) -> dict[str, Software]:
     """By arm what it ran, by its first document that tells."""
     found: dict[str, Software] = {}
     for document in documents:
-        facts = document.facts
-        told = {
-            name: next((str(facts[fact]) for fact in names if facts.get(fact) is not None), None)
-            for name, names in FACTS.items()
-        }
-        software = {name: version for name, version in told.items() if version is not None}
-        if not software:
-            continue
-        if inside := find_inside(software.get("TensorFlow", "")):
-            software = {"oneDNN": inside.onednn, "Eigen": inside.eigen, **software}
-        if (state := SWITCHED.get(str(facts.get(SWITCH)))) is not None:
-            software["oneDNN switched"] = state
-        found.setdefault(document.invocation.arm, software)
+        if software := _read(document.facts):
+            found.setdefault(document.invocation.arm, software)
     return found
+
+
+def _read(facts: Mapping[str, Scalar]) -> Software:
+    told = {
+        name: next((str(facts[fact]) for fact in names if facts.get(fact) is not None), None)
+        for name, names in FACTS.items()
+    }
+    software = {name: version for name, version in told.items() if version is not None}
+    if inside := find_inside(str(facts.get("tensorflow.git"))):
+        software["Eigen"] = inside.eigen
+        if facts.get("cpu.architecture") == "x86_64":
+            software["oneDNN"] = inside.onednn
+    states = (words.get(facts.get(name)) for name, words in SWITCHES.items())
+    if state := next(filter(None, states), None):
+        software["oneDNN switched"] = state
+    return software
 
 
 def sort_versions(arms: Sequence[str], software: Mapping[str, Software]) -> tuple[str, ...]:

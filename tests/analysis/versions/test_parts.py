@@ -8,16 +8,28 @@ from typing import Any
 
 import pytest
 
+from suite.analysis.analyse import find_precision
 from suite.analysis.compare import Amount, compare_parts
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.versions import VERSION_PARTS, VersionChange
-from suite.model import Arm, Campaign, Check, Document, group_versions, on_device
+from suite.model import (
+    Arm,
+    Campaign,
+    Check,
+    Document,
+    Scalar,
+    control_of,
+    group_versions,
+    on_device,
+    version_of,
+)
 from tests import synthetic
 from tests.bench import versions
 from tests.bench.versions import BASE, OTHER, PLANTS, Version
 from tests.changes import Change, keep, plant, tell
+from tests.fakes.hosts import Host
 from tests.gpus import rename
-from tests.rendering import study
+from tests.rendering import load, study
 
 CUDA_OTHER = "cuda@2.20"
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
@@ -178,16 +190,18 @@ def test_a_campaign_without_versions_says_nothing_of_any() -> None:
     assert analysis.versions == analysis.version_steps == ()
 
 
-def make_plain(arms: tuple[str, ...]) -> tuple[Campaign, list[Document]]:
-    """A campaign of the made-up CPU and GPU, whose other version takes 15 % longer."""
+def make_plain(
+    arms: tuple[str, ...], host: Host = synthetic.QUIET, times: float = 1.15
+) -> tuple[Campaign, list[Document]]:
+    """A campaign of the made-up CPU and GPU, whose other version takes so many times as long."""
     other = Arm(name=CUDA_OTHER, image=CUDA_OTHER, gpu=True)
     plain = tuple(arm for arm in arms if arm != CUDA_OTHER)
     campaign = synthetic.make_campaign(arms=plain, blocks=5)
-    documents = synthetic.make_documents(campaign, host=synthetic.QUIET)
+    documents = synthetic.make_documents(campaign, host=host)
     if plain == arms:
         return campaign, documents
     alone = synthetic.make_campaign(arms=["cuda"], blocks=5, seed=8)
-    slow = synthetic.make_documents(alone, truth=synthetic.slow_down(1.15), host=synthetic.QUIET)
+    slow = synthetic.make_documents(alone, truth=synthetic.slow_down(times), host=host)
     plan = replace(
         campaign,
         arms=list(arms),
@@ -211,11 +225,40 @@ def test_an_arm_is_compared_with_the_first_of_its_family() -> None:
     }
 
 
+def test_a_cell_goes_on_while_its_versions_are_not_told_apart() -> None:
+    """Against the CPU a GPU wins by so much that a cell may rest at once."""
+    host = replace(synthetic.TYPICAL, between=0.02)
+    both, three = (
+        find_precision(load(*make_plain(arms, host, 1.08)), 5, fewest=5, most=10)
+        for arms in (("cpu", "cuda"), ("cpu", "cuda", CUDA_OTHER))
+    )
+    assert both.wanted[PRODUCT] == 5
+    assert three.wanted[PRODUCT] > 5
+
+
 def test_on_several_gpus_a_version_is_compared_on_its_own() -> None:
     plain, other = (Arm(name=name, image=name, gpu=True) for name in ("cuda", CUDA_OTHER))
     arms = [on_device(arm, device, None) for arm in (plain, other) for device in "01"]
     named = [[arm.name for arm in group] for group in group_versions(arms)]
     assert named == [["cuda:0", f"{CUDA_OTHER}:0"], ["cuda:1", f"{CUDA_OTHER}:1"]]
+
+
+def test_a_control_is_of_its_arms_version_and_no_version_of_it() -> None:
+    cpu, cuda = (Arm(name=name, image=name, gpu=name != OTHER) for name in (OTHER, "cuda@2.16"))
+    on_one = on_device(cuda, "1", None)
+    controls = [
+        control_of(cpu, "twin"),
+        control_of(cpu, "again"),
+        control_of(on_one, "hidden"),
+        control_of(on_one, "twin"),
+    ]
+    assert [version_of(arm) for arm in (cpu, on_one, *controls)] == [
+        *("2.20", "2.16", "2.20", "2.20", "2.16", "2.16"),
+    ]
+    assert version_of(synthetic.CPU) == version_of(synthetic.HIDDEN) == ""
+    assert group_versions([synthetic.CPU, *controls, synthetic.HIDDEN]) == [
+        (controls[2], synthetic.HIDDEN)
+    ]
 
 
 # --- What is said first ----------------------------------------------------------------------------------
@@ -285,25 +328,56 @@ def test_a_wrong_result_is_named_with_its_arm() -> None:
     assert change.cells[PRODUCT].verdict is None
 
 
-def test_the_software_that_differs_is_listed() -> None:
-    told = {
-        "tensorflow.version": "2.20.0",
-        "keras.version": "3.12.0",
-        "numpy.version": "2.5.5",
-        "environment.TF_ENABLE_ONEDNN_OPTS": "0",
-    }
-    mine = {**told, "tensorflow.version": "2.21.0", "cuda.cudnn": 91002}
-    mine["environment.TF_ENABLE_ONEDNN_OPTS"] = "1"
+NEWEST: dict[str, Scalar] = {
+    "tensorflow.version": "2.21.0",
+    "tensorflow.git": "v2.21.0-rc1-5-ga481b10260d",
+    "keras.version": "3.15.1",
+    "numpy.version": "2.5.5",
+    "cpu.architecture": "x86_64",
+    "environment.TF_ENABLE_ONEDNN_OPTS": "1",
+}
 
+
+@pytest.mark.parametrize(
+    ("theirs", "differ"),
+    [
+        ({}, {}),
+        ({"keras.version": "3.12.0"}, {"Keras": ("3.15.1", "3.12.0")}),
+        (
+            {"tensorflow.version": "2.16.2", "tensorflow.git": "v2.16.1-19-g810f233968c"},
+            {
+                "TensorFlow": ("2.21.0", "2.16.2"),
+                "oneDNN": ("3.7.3", "3.3.4"),
+                "Eigen": ("38e2b943674d", "aa6964bf3a34"),
+            },
+        ),
+        # A vendor's build is of another source, and a wheel for ARM holds another oneDNN.
+        (
+            {"tensorflow.version": "2.16.2", "tensorflow.git": "v2.16.2-their-own"},
+            {"TensorFlow": ("2.21.0", "2.16.2")},
+        ),
+        (
+            {"tensorflow.git": "v2.16.1-19-g810f233968c", "cpu.architecture": "aarch64"},
+            {"Eigen": ("38e2b943674d", "aa6964bf3a34")},
+        ),
+        ({"environment.TF_ENABLE_ONEDNN_OPTS": "0"}, {"oneDNN switched": ("on", "off")}),
+        # TensorFlow's own word counts more than what it was told.
+        ({"tensorflow.onednn": False}, {"oneDNN switched": ("on", "off")}),
+        ({"tensorflow.onednn": True, "environment.TF_ENABLE_ONEDNN_OPTS": "0"}, {}),
+        # What is known of one alone is not said.
+        ({"keras.version": None, "cuda.cudnn": 91002}, {}),
+    ],
+)
+def test_the_software_that_differs_is_listed(
+    theirs: dict[str, Scalar], differ: dict[str, tuple[str, str]]
+) -> None:
     def change(one: Document) -> Document:
-        return tell(told if one.invocation.arm == OTHER else mine)(one)
+        return tell({**NEWEST, **theirs} if one.invocation.arm == OTHER else NEWEST)(one)
 
-    (found,) = analyse(change=change, on="").versions
-    # What is known of one alone is not said, nor what is the same.
-    assert found.software == {
-        "TensorFlow": ("2.20.0", "2.21.0"),
-        "oneDNN switched": ("off", "on"),
-    }
+    (found,) = analyse(change=change, on="", blocks=2).versions
+    turned = {name: (other, base) for name, (base, other) in differ.items()}
+    # The older one comes first.
+    assert found.software == (turned if found.base == OTHER else differ)
 
 
 def test_no_caution_is_raised_where_the_version_is_the_question() -> None:
