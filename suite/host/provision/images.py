@@ -286,7 +286,8 @@ def name_base_command(python: str) -> str:
 
 
 KEPT = 1 / 3
-"""The share of the disk which building an image takes that the image keeps."""
+"""The share of the disk which building an image takes that the image keeps: of the CPU's 5 GB 1.3, of CUDA's
+20 GB 5.8."""
 
 
 def count_room(rooms: Iterable[int]) -> int:
