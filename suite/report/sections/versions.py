@@ -344,8 +344,9 @@ def _write_parts(page: Page, change: VersionChange) -> None:
 
 
 def write_screen(page: Page, analysis: Analysis) -> None:
-    """By part what changed between two versions; of a list the sentences tell it all."""
+    """By part what changed between two versions, or may have; of a list the sentences tell it all."""
     for change in _list_pairs(analysis):
+        equal = change.equal
         rows = [
             {
                 "part": _name_part(part),
@@ -354,6 +355,7 @@ def write_screen(page: Page, analysis: Analysis) -> None:
                 **({"verdict": _judge(part.verdict)} if _is_judged(change) else {}),
             }
             for part in change.parts
+            if part not in equal
         ]
         page.table("", rows)
 

@@ -375,9 +375,9 @@ def test_the_software_that_differs_is_listed(
         return tell({**NEWEST, **theirs} if one.invocation.arm == OTHER else NEWEST)(one)
 
     (found,) = analyse(change=change, on="", blocks=2).versions
-    # The older one is the base, where that is known.
-    turn = slice(None, None, 1 if found.other == OTHER else -1)
-    assert {name: sides[turn] for name, sides in found.software.items()} == differ
+    turned = {name: (other, base) for name, (base, other) in differ.items()}
+    # The older one comes first.
+    assert found.software == (turned if found.base == OTHER else differ)
 
 
 def test_no_caution_is_raised_where_the_version_is_the_question() -> None:
