@@ -61,9 +61,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
         limit_s=120.0,
         calibrates=False,
     ),
-    "standard": Profile(
-        blocks=5, most_blocks=10, warmup_s=0.2, measure_s=0.5, budget_s=15.0, calibrates=False
-    ),
+    "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.2, measure_s=0.5, budget_s=15.0),
     "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
 }
 

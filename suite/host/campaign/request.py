@@ -153,14 +153,10 @@ def resume_plan(
         UsageError: this suite is not the one that began it, or it would have fewer blocks.
     """
     _demand_same_suite(campaign, suite_content())
-    begun = max((document.invocation.block for document in documents), default=0)
-    # Of a plan that looks, the number is a forecast.
-    has, least = "planned", campaign.blocks
-    if campaign.most_blocks is not None:
-        has, least = "begun", begun
-    if blocks is not None and blocks < least:
+    # A number that is chosen after a look could choose what is found, so that a forecast holds as well.
+    if blocks is not None and blocks < campaign.blocks:
         raise UsageError(
-            f"{campaign.id} has {least} blocks {has}; BLOCKS={blocks} is fewer",
+            f"{campaign.id} has {campaign.blocks} blocks planned; BLOCKS={blocks} is fewer",
             "leave BLOCKS out, or name more",
         )
     # An arm of the plan that was not available is tried again.
@@ -169,6 +165,7 @@ def resume_plan(
     if blocks is None:
         return campaign
     # Who names a number has all cells in so many; what has been begun stays what it is.
+    begun = max((document.invocation.block for document in documents), default=0)
     awake = [
         replace(look, block=max(look.block, begun), resting=[]) for look in campaign.looks[-1:]
     ]

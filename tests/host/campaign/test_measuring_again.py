@@ -90,7 +90,7 @@ def test_a_new_measurement_that_was_interrupted_is_looked_at_anew(stage: Stage) 
 
     def live(job: Job) -> Life:
         turns[name := job.labels[f"{LABEL}.invocation"]] += 1
-        cut = turns[name] == 2 and turns.total() == 2 * 5 + 2
+        cut = turns[name] == 2 and turns.total() == 2 + 2 * 5 + 2
         return (machine.even.meets("made.a", KeyboardInterrupt()) if cut else machine)(job)
 
     drawn = replace(stage.plan(BOTH, profile="standard"), cells=CELLS)
