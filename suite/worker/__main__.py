@@ -121,7 +121,8 @@ def _run_cells(
     """Starts TensorFlow as every arm has it, tells what is here, and measures the cells, if any."""
     from suite.worker.loop.measure import Loop
     from suite.worker.proof import facts, gpu, libraries
-    from suite.worker.session import allocator, session, startup
+    from suite.worker.scenario import allocator
+    from suite.worker.session import session, startup
 
     began = time.perf_counter_ns()
     looked = _look_before(gpu=options.gpu)

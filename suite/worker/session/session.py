@@ -22,8 +22,8 @@ from suite.worker.loop import counters, trace
 from suite.worker.loop.disturbed import MOST
 from suite.worker.loop.measure import Loop, Sample, Timing
 from suite.worker.proof.placement import Placement, prove, watch
+from suite.worker.scenario import allocator
 from suite.worker.scenario.scenario import Inapplicable, Nodes, Prepared
-from suite.worker.session import allocator
 from suite.worker.session.cell import Request, book, explain, record_once, unbook
 from suite.worker.session.forecast import Forecast
 

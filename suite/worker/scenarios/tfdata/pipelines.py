@@ -17,6 +17,7 @@ import numpy as np
 from suite.cells.cell import Param, Work
 from suite.cells.traits import Data
 from suite.model import Check
+from suite.worker.scenario import allocator
 from suite.worker.scenario.scenario import Prepared, WrongResult
 from suite.worker.scenarios.mlp.networks import A, examples
 
@@ -171,7 +172,9 @@ def _generate(
     signature = tuple(
         tf.TensorSpec(shape, array.dtype) for shape, array in zip(shapes, like, strict=True)
     )
-    return tf.data.Dataset.from_generator(make, output_signature=signature)
+    source = tf.data.Dataset.from_generator(make, output_signature=signature)
+    allocator.follow_generator(tf.sysconfig.get_lib())
+    return source
 
 
 def apply_map(dataset: Any, function: str, calls: str) -> Any:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from suite.worker.session import allocator
+from suite.worker.scenario import allocator
 
 FAULTS = """
 import ctypes, resource
-from suite.worker.session import allocator
+from suite.worker.scenario import allocator
 
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
@@ -49,3 +50,15 @@ def test_a_block_of_a_megabyte_is_kept_whatever_was_set_meanwhile() -> None:
 def test_a_library_without_thresholds_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allocator.ctypes, "CDLL", lambda _: object())
     assert allocator.hold_still() == {"malloc": None}
+
+
+def test_only_a_tensorflow_that_sets_the_threshold_is_followed(tmp_path: Path) -> None:
+    assert not allocator.follow_generator(str(tmp_path))
+    (library,) = [path for path in _list_libraries() if "libc.so" in path][:1]
+    (tmp_path / "libtensorflow_cc.so.2").symlink_to(library)
+    assert not allocator.follow_generator(str(tmp_path))
+
+
+def _list_libraries() -> list[str]:
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    return sorted({line.split()[-1] for line in maps if ".so" in line})
