@@ -17,6 +17,22 @@ ifneq ($(unknown),)
 $(error unknown variable $(unknown); known are: $(KNOWN))
 endif
 
+# What would change nothing elsewhere.
+said = $(filter command,$(firstword $(origin $1)))
+ifneq ($(call said,TENSORFLOW)$(call said,KERAS),)
+ifneq ($(filter-out lock,$(MAKECMDGOALS)),)
+$(error TENSORFLOW and KERAS are for make lock; a version is measured as an arm, as in ARMS="cpu cpu@2.20")
+endif
+ifeq ($(strip $(value TENSORFLOW)$(value KERAS)),)
+$(error TENSORFLOW and KERAS are empty; make lock without them resolves every lock anew)
+endif
+endif
+ifneq ($(call said,VERSIONS),)
+ifneq ($(filter-out bench,$(MAKECMDGOALS)),)
+$(error VERSIONS is for make bench; elsewhere name the arms, as in ARMS="cpu cpu@2.20")
+endif
+endif
+
 # Another spelling of RUN, for several campaigns.
 ifdef RUNS
 RUN := $(value RUNS)

@@ -65,6 +65,24 @@ def test_an_unknown_variable_is_status_2_and_named(word: str) -> None:
     assert "known are: PROFILE" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bench", "TENSORFLOW=2.18"), 'as in ARMS="cpu cpu@2.20"'),
+        (("doctor", "KERAS=3.12"), "are for make lock"),
+        (("images", "VERSIONS=2.20 2.21"), "VERSIONS is for make bench"),
+        (("lock", "KERAS="), "TENSORFLOW and KERAS are empty"),
+        (("lock", "TENSORFLOW=2.18"), ""),
+        (("bench", "VERSIONS=2.20 2.21"), ""),
+    ],
+)
+def test_a_variable_of_one_command_is_refused_by_the_others(
+    words: tuple[str, ...], said: str
+) -> None:
+    done = make("-n", *words)
+    assert (done.returncode, said in done.stderr) == (2 if said else 0, True)
+
+
 @pytest.mark.parametrize(("command", "variables"), [("bench", OPTIONS), ("why", ASKED)])
 def test_variables_of_a_command_are_its_options(command: str, variables: list[str]) -> None:
     options = {option.name.upper() for option in commands.commands[command].params if option.name}

@@ -137,6 +137,9 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
 _NAME = re.compile(r"[a-z0-9]+(?:[.@-][a-z0-9]+)*")
 """A row's name is part of an image's, which has no capital letters."""
 
+_DOCUMENT = re.compile(r"[@-](?:twin|again|hidden|\d{2}|r\d+)$")
+"""What is added to an arm's name in the names of its controls and documents: ``cpu-twin-01-r1``."""
+
 _OFFICIAL = re.compile(r"\bpython:(\d+\.\d+)")
 """The Python of an official image, by its name."""
 
@@ -178,6 +181,17 @@ def _judge_rows(table: Mapping[str, _Row]) -> None:
     for name, row in table.items():
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} can't be part of an image's name")
+        if _DOCUMENT.search(name):
+            raise ValueError(
+                f"{name!r} ends as the documents of another arm's controls and blocks do"
+            )
+        plain = table.get(family_of(name), row)
+        if plain.gpu != row.gpu:
+            raise ValueError(f"{name!r} and {family_of(name)!r} differ in having a GPU")
+        if row.free_gb <= 0 or not {*(row.processors or ())} <= {*PROCESSORS}:
+            raise ValueError(
+                f"{name!r}: free_gb is above 0, and processors are some of {PROCESSORS}"
+            )
         if (other := files.setdefault(name_files(name), name)) != name:
             raise ValueError(f"the images of {name!r} and of {other!r} would have one name")
         if (found := _OFFICIAL.search(row.base)) and found[1] != row.python:

@@ -121,6 +121,11 @@ def write_table(tmp_path: Path, row: str) -> Path:
         ("cpu@2.19", "cpu@RC", "'cpu@RC' can't be part"),
         ("cpu@2.19", "cpu-2.20", "'cpu-2.20' and of 'cpu@2.20' would have one name"),
         ('python = "3.11"\n', "", "python"),
+        ("cpu@2.19", "cpu@twin", "'cpu@twin' ends as the documents"),
+        ("cpu@2.19", "cpu@2.19-01", "ends as the documents"),
+        ("gpu = false", "gpu = true", "differ in having a GPU"),
+        ("free_gb = 5", "free_gb = -5", "free_gb is above 0"),
+        ("free_gb = 5", 'free_gb = 5\nprocessors = ["vax"]', "processors are some of"),
     ],
 )
 def test_a_row_that_contradicts_itself_is_an_error(
