@@ -128,6 +128,25 @@ def test_without_a_measured_trace_the_first_call_contains_it() -> None:
     assert not any(part.contains for part in with_it.parts)
 
 
+@pytest.mark.parametrize(
+    ("slower", "part"), [("tf.data", "fit"), ("tracing", "first-call")], ids=str
+)
+def test_what_may_be_of_another_part_is_not_called_by_its_name(slower: str, part: str) -> None:
+    """By one batch nobody knows how much of an epoch fills its buffer; nor of a first call its trace."""
+    (change,) = analyse(
+        PLANTS[slower], blocks=10, leave_out=lambda cell: cell.startswith("mlp.loop")
+    ).versions
+    found = next(each for each in change.parts if each.name == part)
+    assert [changed.name for changed in change.changed] == [slower]
+    assert found.ratio
+    assert found.least
+    assert found.least.value < 1.01
+    assert found.ratio.value > 1.05
+    assert found.verdict
+    assert found.verdict.reason
+    assert found.verdict.reason.code == "part-untold"
+
+
 def test_without_prices_work_contains_its_dispatch() -> None:
     (change,) = analyse(leave_out=lambda cell: cell.startswith("overhead.")).versions
     kernels = next(part for part in change.parts if part.name == "kernels")
