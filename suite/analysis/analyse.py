@@ -62,7 +62,7 @@ from suite.analysis.several.machines import choose_rows, compare_machines
 from suite.analysis.several.recheck import hash_samples
 from suite.analysis.statistics.crossover import find_crossover, find_reach, find_sweeps, pick_main
 from suite.analysis.statistics.rounding import hand_over, share_fields
-from suite.analysis.versions.change import Versions, compare_arms, list_groups
+from suite.analysis.versions.change import Versions, compare_arms
 from suite.analysis.versions.software import find_software
 from suite.analysis.versions.steps import find_steps
 from suite.analysis.why.answer import answer
@@ -194,7 +194,7 @@ def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int
     # Of versions of an arm that is not the first the ratios to that say too little.
     apart = {
         f"{other}/{base}": compare_arms(summary, base, other)
-        for base, *others in list_groups(summary.campaign)
+        for base, *others in summary.campaign.version_groups
         for other in others
         if base != summary.base
     }

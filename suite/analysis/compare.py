@@ -736,7 +736,7 @@ def compare_parts(
     ``judged``: the profile gives verdicts.
     """
     rows = _judge_amounts(
-        {(key, cell): [one] for key, of in parts.items() for cell, one in of.items()},
+        {(key, cell): [amount] for key, of in parts.items() for cell, amount in of.items()},
         margin=margin,
         level=OTHER_LEVEL,
         share=share,

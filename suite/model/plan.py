@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from suite.cells.cell import Cell
 from suite.cells.traits import ProfileName
 from suite.input_limits import LABEL, NAME, RANGES
-from suite.model.arm import Arm
+from suite.model.arm import Arm, group_versions
 from suite.model.document import CallSeconds, Filled, Seconds, SuiteIdentity
 
 Name = Annotated[str, NAME]
@@ -157,6 +157,12 @@ class Campaign:
     def has_turn(self, arm: str, block: int) -> bool:  # noqa: ARG002  of an inquiry each block differs
         """Whether an arm that is compared is to run in a block."""
         return arm not in self.not_run
+
+    @property
+    def version_groups(self) -> list[tuple[str, ...]]:
+        """The arms that are versions of each other, as `group_versions` has it."""
+        groups = group_versions(map(self.arm, self.arms))
+        return [tuple(arm.name for arm in group) for group in groups]
 
     @property
     def gpu_arms(self) -> list[str]:

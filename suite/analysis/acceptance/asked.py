@@ -93,7 +93,7 @@ class Asked:
         return structs.replace(check, reason=reason, blocks=blocks or wider, both=wider is not None)
 
     def _find_reserve(self, side: Answer, confidence: float) -> Evidence | None:
-        """Why a side is no answer, though the whole interval lies there; None: it is one."""
+        """Why the answer stays open although the whole interval lies on one side; None: it does not."""
         if self.least and side != self._find_side(_find_interval(self.least, confidence)):
             return cite("part-untold")
         return cite("not-held") if side == "fail" and not self.may_fail else None

@@ -81,9 +81,7 @@ class Cells:
             # What the other arm has no number of is nobody's loss, but where nobody knows which is wrong.
             differing = {
                 (differs.cell, arm)
-                for change in self.analysis.versions
-                for arm in (change.base, change.other)
-                if wanted.than in {change.base, change.other} - {arm}
+                for arm, change in self.selection.list_versions(wanted.than).items()
                 for differs in change.differs
                 if wanted.than not in differs.wrong
             }
@@ -301,13 +299,9 @@ class Cells:
         mean = Mean(moments.mean, moments.error, moments.freedom, len(logs))
         usual = self._find_usual_pair(arm, than)
         if wanted.what in {"faster_from", "slower_than"}:
-            # By less than the margin nothing is called faster or slower: what shows it is code that lies
-            # elsewhere.
-            apart = math.log(1 + self.analysis.margin)
-            slower = -math.log(1 + (wanted.bound or 0.0))
-            sides = Sides(apart, 0.0, high=True)
-            if wanted.what == "slower_than":
-                sides = Sides(slower, min(slower, -apart), high=True)
+            sides = self._find_slower_sides(wanted)
+            if wanted.what == "faster_from":
+                sides = Sides(math.log(1 + self.analysis.margin), 0.0, high=True)
             lost = self._count_lost(arm, mean.n)
             return Asked(
                 **place,
@@ -319,6 +313,13 @@ class Cells:
                 doubt=doubt,
             )
         return self._make(wanted, mean, doubt, place, usual)
+
+    def _find_slower_sides(self, wanted: Requirement) -> Sides:
+        """Where an arm is slower than another by more than it may be, in logarithms of the other's time over
+        its own: by less than the margin nothing is called slower, as nothing is called faster, since what
+        shows it is code that lies elsewhere."""
+        slower = -math.log(1 + (wanted.bound or 0.0))
+        return Sides(slower, min(slower, -math.log(1 + self.analysis.margin)), high=True)
 
     def _ask_part(self, wanted: Requirement, arm: str) -> Asked | Check:
         """A part of what an arm takes beside the same of another version."""
@@ -333,13 +334,12 @@ class Cells:
         if part.contains or ratio is None:
             reason = cite("part-untold" if part.contains else "lost-in-noise")
             return Check(answer="undecided", reason=reason, **place)
-        mean, apart = take_mean(ratio), math.log(1 + self.analysis.margin)
-        slower = -math.log(1 + (wanted.bound or 0.0))
+        mean = take_mean(ratio)
         return Asked(
             **place,
             mean=mean,
             least=take_mean(least) if least else None,
-            sides=Sides(slower, min(slower, -apart), high=True),
+            sides=self._find_slower_sides(wanted),
             looks=self._look(mean, 0.0),
             lost=self._count_lost(arm, mean.n),
             gap=cite("under-the-margin"),
@@ -348,11 +348,9 @@ class Cells:
 
     def _find_change(self, wanted: Requirement, arm: str) -> VersionChange:
         """What two versions differ in, whose parts a line is about."""
-        changes = self.analysis.versions
-        for change in changes:
-            if {change.base, change.other} == {arm, wanted.than}:
-                return change
-        pairs = [f"{change.other} beside {change.base}" for change in changes]
+        if change := self.selection.list_versions(wanted.than).get(arm):
+            return change
+        pairs = [f"{change.other} beside {change.base}" for change in self.analysis.versions]
         raise SheetError(
             self.selection.name,
             wanted.find_line("part"),

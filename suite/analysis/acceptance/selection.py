@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from suite.analysis.acceptance.sheet import Requirement, SheetError
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import OVER_BUDGET, CellAnalysis, lacks_by
+from suite.analysis.result.versions import VersionChange
 
 _NEAR = 3
 """So many cells are named that may have been meant."""
@@ -130,20 +131,21 @@ class Selection:
             )
         return arms
 
+    def list_versions(self, than: str) -> dict[str, VersionChange]:
+        """What an arm and each other version of it differ in, by the other."""
+        pairs = (((change.base, change.other), change) for change in self.analysis.versions)
+        return {
+            arm: change
+            for (base, other), change in pairs
+            for arm, against in ((base, other), (other, base))
+            if against == than
+        }
+
     def choose_rivals(self, wanted: Requirement) -> list[str]:
         """The arms that a line holds against another of the campaign; of what must not be slower, where it
         names none, the other versions of that, if there are any."""
         self._demand_arm(wanted, wanted.than)
-        others = [
-            arm
-            for change in self.analysis.versions
-            for arm, other in (
-                (change.base, change.other),
-                (change.other, change.base),
-            )
-            if other == wanted.than
-        ]
-        family = others if wanted.what == "slower_than" else []
+        family = self.list_versions(wanted.than) if wanted.what == "slower_than" else {}
         arms = self.match_arms(
             wanted, lambda arm: arm != wanted.than and (not family or arm in family)
         )

@@ -31,7 +31,6 @@ from suite.model import (
     Document,
     Scalar,
     control_of,
-    group_versions,
     name_kind,
 )
 
@@ -111,8 +110,7 @@ def find_differing(builds: Mapping[str, Build], campaign: Campaign) -> list[str]
     """The arms that ran other software than the first, by where it came from or by its versions; none that is
     compared with another version of its own, of which that is what was asked."""
     first = builds.get(campaign.arms[0])
-    groups = group_versions(map(campaign.arm, campaign.arms))
-    versions = {arm.name for group in groups for arm in group[1:]}
+    versions = {arm for group in campaign.version_groups for arm in group[1:]}
     return [
         arm
         for arm, build in builds.items()

@@ -57,7 +57,7 @@ from suite.analysis.statistics.estimate import estimate
 from suite.analysis.statistics.spending import find_share
 from suite.cells.cell import Cell, Work
 from suite.flags import Flag, find_invalid, raise_flag
-from suite.model import Campaign, CellResult, Document, group_versions
+from suite.model import Campaign, CellResult, Document
 
 UNIT = "s"
 """Every value is in seconds per call."""
@@ -242,11 +242,7 @@ def _find_disagreements(
     All arms have to agree; but a version that computes otherwise than the first of its family says nothing
     against the others.
     """
-    firsts = {
-        arm.name: group[0].name
-        for group in group_versions(map(campaign.arm, campaign.arms))
-        for arm in group[1:]
-    }
+    firsts = {arm: group[0] for group in campaign.version_groups for arm in group[1:]}
     common = find_disagreement({arm: c for arm, c in checked.items() if arm not in firsts})
     return {
         arm: find_disagreement({first: checked[first], arm: check})

@@ -31,13 +31,6 @@ from suite.analysis.statistics.estimate import estimate_difference
 from suite.analysis.versions.effect import find_effects
 from suite.analysis.versions.parts import UNITS, PartFinder
 from suite.analysis.versions.software import Software, sort_versions, tell_difference
-from suite.model import Campaign, group_versions
-
-
-def list_groups(campaign: Campaign) -> list[tuple[str, ...]]:
-    """The arms that are versions of each other, in the plan's order."""
-    groups = group_versions(map(campaign.arm, campaign.arms))
-    return [tuple(arm.name for arm in group) for group in groups]
 
 
 def compare_arms(summary: Summary, base: str, other: str) -> dict[str, Comparison]:
@@ -63,7 +56,7 @@ class Versions:
     @property
     def groups(self) -> list[tuple[str, ...]]:
         """The arms that are versions of each other, the older first where that is known."""
-        groups = list_groups(self.summary.campaign)
+        groups = self.summary.campaign.version_groups
         return [sort_versions(group, self.software) for group in groups]
 
     def find_changes(self) -> Iterator[VersionChange]:

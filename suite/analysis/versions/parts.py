@@ -125,7 +125,7 @@ class PartFinder:
         return found
 
     def find_trace(self, summary: CellSummary, arm: str) -> Own | None:
-        """A call that is traced anew less the same from a trace that is there."""
+        """The time of a call that traces its function, less that of the same call once it is traced."""
         once, _ = self.index.link(summary, "traced")
         return self._leave_out(summary, once, arm)
 
@@ -153,8 +153,8 @@ class PartFinder:
     def find_fit(self, summary: CellSummary, arm: str) -> Own | None:
         """A step of Keras's loop less the same step in one's own.
 
-        What an epoch takes once is no part of it where the same was measured with two batches; else it is at
-        least without all of its input, of which each loop waits for another share.
+        What an epoch does once is left out where the same was measured with two batches.  Otherwise all of
+        the input's time is taken off for the least, since each loop waits for another share of it.
         """
         loop, _ = self.index.link(summary, "own-loop")
         if loop is None or summary.cell.one_shot:

@@ -37,8 +37,7 @@ class Profile:
 
     A cell is in so many ``blocks``, less where it is precise before, and more, up to ``most_blocks``, where
     these are likely to decide it; None: in exactly so many.  ``limit_s`` is the budget where nobody gives
-    one; it forbids none of the profile's own blocks.  ``calibrates``: a calibration comes before the blocks,
-    where no earlier campaign made it; else the first block is one, and counts as well.
+    one; it forbids none of the profile's own blocks.
     """
 
     blocks: int
@@ -47,19 +46,12 @@ class Profile:
     measure_s: float
     budget_s: float
     limit_s: float | None = None
-    calibrates: bool = True
 
 
 PROFILES: Mapping[ProfileName, Profile] = {
     "smoke": Profile(blocks=1, most_blocks=None, warmup_s=0.05, measure_s=0.1, budget_s=2.0),
     "verdict": Profile(
-        blocks=3,
-        most_blocks=10,
-        warmup_s=0.1,
-        measure_s=0.2,
-        budget_s=4.0,
-        limit_s=120.0,
-        calibrates=False,
+        blocks=3, most_blocks=10, warmup_s=0.1, measure_s=0.2, budget_s=4.0, limit_s=120.0
     ),
     "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.2, measure_s=0.5, budget_s=15.0),
     "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),

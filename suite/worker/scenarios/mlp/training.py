@@ -181,29 +181,17 @@ class Trainer:
         last: Any,
         inputs: Any,
         labels: Any,
-        *,
-        steps: int = CHECK_STEPS,
-        tolerance: float = CHECK_TOLERANCE,
-        rows: Any = None,
-        brief: bool = False,
+        **how: Any,
     ) -> Check:
-        """As `check_training`, by the timed function; ``last`` is the loss of the last timed step.
+        """As `check_training`, by the timed function; ``how`` is that function's, and ``last`` the loss of
+        the last timed step.
 
         Raises:
             WrongResult: that is none that training has, or as `check_training`.
         """
         demand_usual(float(last), self.network)
         self.reset()
-        return check_training(
-            self.network,
-            self.step,
-            inputs,
-            labels,
-            steps=steps,
-            tolerance=tolerance,
-            rows=rows,
-            brief=brief,
-        )
+        return check_training(self.network, self.step, inputs, labels, **how)
 
 
 def _make_handed_step() -> Any:
