@@ -53,7 +53,7 @@ PROFILES: Mapping[ProfileName, Profile] = {
     "verdict": Profile(
         blocks=3, most_blocks=10, warmup_s=0.1, measure_s=0.2, budget_s=4.0, limit_s=120.0
     ),
-    "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.2, measure_s=0.5, budget_s=15.0),
+    "standard": Profile(blocks=5, most_blocks=10, warmup_s=0.15, measure_s=0.3, budget_s=15.0),
     "full": Profile(blocks=10, most_blocks=20, warmup_s=0.5, measure_s=1.0, budget_s=60.0),
 }
 
