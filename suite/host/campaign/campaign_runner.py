@@ -221,7 +221,7 @@ class CampaignRunner:
             return not barred
         finds = plan.calibrates(self.campaign, of.arm) and of.arm not in self.campaign.calls
         if finds and of.repeat == 0 and plan.has_compiled(document):
-            self.listener.say(describe_compiled(of.arm, of.block, barred=barred))
+            self.listener.say(describe_compiled(self.campaign, of.arm, barred=barred))
             return not barred
         return False
 

@@ -65,10 +65,10 @@ def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     return f"{arm} block {block} is excluded, {then}: {reason}"
 
 
-def describe_compiled(arm: str, block: int, *, barred: bool) -> str:
+def describe_compiled(campaign: Campaign, arm: str, *, barred: bool) -> str:
     """That a GPU's driver compiled kernels in the block that finds K, and whether there is time to measure it
     again."""
-    what = f"the {'first block' if block else 'calibration'} of {arm}"
+    what = f"{plan.name_calibration(campaign)} of {arm}"
     why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
     if barred:
         return f"the budget leaves no time to measure {what} again: {why}"

@@ -306,6 +306,11 @@ def calibrates(campaign: Campaign, arm: str) -> bool:
     return arm in campaign.arms and campaign.calibrating_arm(arm) == arm
 
 
+def name_calibration(campaign: Campaign) -> str:
+    """What finds K, as people are told."""
+    return "the first block" if campaign.calibration else "the calibration"
+
+
 def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> list[Cell]:
     """The cells of an invocation in their order.
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
+from suite.analysis.analyse import analyse_folder
 from suite.errors import GpuError, UnsoundError
 from suite.host.engine import Job
 from tests.fakes.engine import Life, asked_arm, is_on_gpu, record
 from tests.host.campaign.stage import BOTH, CUDA, Stage
 from tests.host.campaign.test_calibration import FULL, compiling
+from tests.rendering import render_whole
 
 ENOUGH = (5, 5, True)
 
@@ -56,6 +61,18 @@ def test_a_gpu_that_is_lost_in_a_repeat_leaves_out_no_arm_that_was_measured(stag
     ended = stage.go_on(otherwise=compiling(700, 700, None))
     assert (ended.stopped, ended.not_run, ended.excluded["cuda"]) == (None, {}, {})
     assert {"cpu-03", "cuda-01-r1", "cuda-03"} < {*stage.documents()}
+
+
+def test_what_a_first_block_gave_up_says_so_in_later_ones(stage: Stage) -> None:
+    stage.looks = [ENOUGH]
+    slow = replace(stage.worker, outcomes={"made.b": {"outcome": "skipped", "reason": "too slow"}})
+    stage.run(slow, profile="verdict")
+    reasons = [one.reason for doc in stage.load().documents for one in doc.cells if one.reason]
+    assert reasons == ["too slow", *["in the first block: too slow"] * 2]
+    report = render_whole(analyse_folder(stage.folder))
+    assert " after the first block" in report
+    told = [report[at.start() - 60 : at.end() + 60] for at in re.finditer("calibration", report)]
+    assert told == []
 
 
 def test_who_goes_on_with_an_unsound_machine_is_told_so_again(stage: Stage) -> None:
