@@ -1,8 +1,8 @@
 """A profiler's trace of a few untimed calls: an independent measurement of what the GPU did meanwhile.
 
-Only taken where K is found, after a cell's samples: tracing slows what it watches, and CUPTI stays attached
-to the process afterwards, since TensorFlow does not call ``cuptiFinalize``.  The one file that knows the
-profiler and its format.
+Only taken where K is found, after a cell's samples, since tracing slows what it watches.  At its end
+TensorFlow detaches CUPTI from the process (``cuptiFinalize``).  The one file that knows the profiler and its
+format.
 """
 
 from __future__ import annotations
