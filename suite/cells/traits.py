@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, get_args
 
 ProfileName = Literal["quick", "smoke", "verdict", "standard", "full", "why"]
@@ -113,6 +114,13 @@ CALLS_MARGIN = 1.2
 
 LEAST_SAMPLES = 3
 """A cell's samples are so many at least, unless one call takes longer than the measuring time: then one."""
+
+
+def count_calls(floor_s: float, call_s: float) -> int:
+    """K: so many calls of this length fill a sample of ``floor_s`` seconds, with a margin, within the cap."""
+    if call_s <= 0:
+        return CALLS_CAP
+    return max(1, min(math.ceil(CALLS_MARGIN * floor_s / call_s), CALLS_CAP))
 
 
 def is_slow(call_s: float, warmup_s: float) -> bool:

@@ -214,6 +214,12 @@ def find_missing(
     if cell.needs_gpu and not campaign.arm(arm).gpu:
         return "skipped", raise_flag("not-on-arm", where, arms=campaign.gpu_arms)
     left = campaign.excluded.get(arm, {}).get(cell.id)
+    if left is not None and campaign.calibration:
+        # A block found it, and all of that block was set aside.
+        ending = (left.outcome, left.reason, "")
+        return left.outcome, raise_flag(
+            *("not-measured", where), endings=[(ending, [campaign.calibration])]
+        )
     if left is not None:
         return left.outcome, raise_flag(
             *("left-out", where), outcome=left.outcome, reason=left.reason

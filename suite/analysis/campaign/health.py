@@ -73,8 +73,7 @@ def find_health(loaded: LoadedCampaign) -> dict[str, Health]:
         of, telemetry = document.invocation, document.telemetry
         if telemetry is not None and telemetry.facts.get("gpu.name") is not None:
             gpu = tuple(telemetry.facts.get(f"gpu.{name}") for name in ("uuid", "pci"))
-            block = 0 if of.block <= loaded.calibration else of.block
-            watches.setdefault(gpu, []).append(_Watch(block, telemetry))
+            watches.setdefault(gpu, []).append(_Watch(of.block, telemetry))
             arms.setdefault(gpu, {})[of.arm] = None
     found: dict[str, Health] = {}
     for gpu, own in watches.items():

@@ -95,10 +95,9 @@ class CampaignRunner:
         while block <= self.campaign.blocks and not self._stop_before(block):
             missing = self._missing([block])
             self._run_block(block)
-            if missing:
-                self._learn(block)
-                if block == self.campaign.calibration:
-                    self._conclude_calibration()
+            self._learn(block)
+            if block == self.campaign.calibration:
+                self._conclude_calibration()
             self._look(block, anew=not self.fresh)
             if missing:
                 self._correct(block)
@@ -116,15 +115,17 @@ class CampaignRunner:
         self._predict()
 
     def _calibrate(self, arm: str, block: int) -> None:
-        """Finds K and what an invocation takes; an arm that is not available is left out."""
+        """Finds K and what an invocation takes; an arm that is not available is left out, unless it was in
+        this block: then it is lost as in any other."""
         sharing = [name for name in self.arms if self.campaign.calibrating_arm(name) == arm]
         compared = [name for name in sharing if name in self.campaign.arms]
         try:
-            document = self._invoke_calibration(arm, block)
+            document = self._invoke(arm, block)
         except GpuError as error:
             # Goes on without those that share its calibration, too, where an arm is left.
             left = [name for name in self.arms if name not in sharing]
-            if not set(left) & set(self.campaign.arms):
+            measured = block and (arm, block) in self.documents
+            if measured or not set(left) & set(self.campaign.arms):
                 raise
             self.arms, self.recorder.refused = left, error
             missed = dict.fromkeys(compared, error.what)
@@ -141,17 +142,6 @@ class CampaignRunner:
             )
         for name in () if block else sharing:
             self.budget.expect(name, durations.predict_costs(self.campaign, document))
-
-    def _invoke_calibration(self, arm: str, block: int) -> Document:
-        document = self._invoke(arm, block)
-        if document.invocation.repeat or not plan.has_compiled(document):
-            return document
-        barred = self.budget.bars_repeat(document)
-        self.listener.say(describe_compiled(arm, barred=barred))
-        if not barred:
-            document = self.documents[arm, block] = self._record(arm, block, 1)
-            self.write_plan()
-        return document
 
     def _run_block(self, block: int) -> None:
         """The turns of a block that have not been run."""
@@ -206,27 +196,34 @@ class CampaignRunner:
         self.foreseen = replace(foreseen, looks=[*self.campaign.looks, *foreseen.looks])
 
     def _invoke(self, arm: str, block: int) -> Document:
-        """One arm's turn, unless it has been run; again where it was disturbed."""
-        resumed, first = self.documents.get((arm, block)), self.campaign.first_counted(block)
-        last = first + REPEATS
-        if resumed is not None and counts(resumed, self.campaign):
-            first = resumed.invocation.repeat + 1
-            # A campaign can have been stopped between a disturbed invocation and its repeat.
-            if block == 0 or first > last or self.hooks.disturbed(resumed) is None:
-                return resumed
-        for repeat in range(first, last + 1):
-            document = self._record(arm, block, repeat)
-            # The calibration's samples do not count, and K comes from its fastest calls.
-            reason = self.hooks.disturbed(document) if block else None
-            if reason is None or repeat == last:
-                break
-            barred = self.budget.bars_repeat(document)
-            self.listener.say(describe_repeat(arm, block, reason, barred=barred))
-            if barred:
-                break
-        self.documents[arm, block] = document
-        self.write_plan()
+        """One arm's turn, unless it has been run; again where that is of use, also where the campaign was
+        stopped in between."""
+        document, repeat = self.documents.get((arm, block)), self.campaign.first_counted(block)
+        last = repeat + REPEATS
+        if document is not None and counts(document, self.campaign):
+            repeat = document.invocation.repeat + 1
+        else:
+            document = None
+        while document is None or (repeat <= last and self._wants_repeat(document)):
+            document = self.documents[arm, block] = self._record(arm, block, repeat)
+            self.write_plan()
+            repeat += 1
         return document
+
+    def _wants_repeat(self, document: Document) -> bool:
+        """Whether an invocation was disturbed, or lost cells in which K is to be found to the compiling of
+        kernels, and there is time to run it again."""
+        of = document.invocation
+        barred = self.budget.bars_repeat(document)
+        # A calibration's samples do not count, and K comes from its fastest calls.
+        if of.block and (reason := self.hooks.disturbed(document)) is not None:
+            self.listener.say(describe_repeat(of.arm, of.block, reason, barred=barred))
+            return not barred
+        finds = plan.calibrates(self.campaign, of.arm) and of.arm not in self.campaign.calls
+        if finds and of.repeat == 0 and plan.has_compiled(document):
+            self.listener.say(describe_compiled(self.campaign, of.arm, barred=barred))
+            return not barred
+        return False
 
     def _record(self, arm: str, block: int, repeat: int) -> Document:
         earlier = [self.documents.get((arm, before)) for before in range(1, block)]

@@ -105,7 +105,7 @@ class DocumentBuilder:
             calibrated = campaign.calibrating_arm(arm.name)
             for identity, why in campaign.excluded.get(calibrated, {}).items():
                 if identity in self.results:
-                    reason = f"in the calibration: {why.reason}"
+                    reason = f"in {plan.name_calibration(campaign)}: {why.reason}"
                     self._decide(identity, outcome=why.outcome, reason=reason)
         self.containers: list[Container] = []
         """With all that each said of itself."""
@@ -268,7 +268,8 @@ class DocumentBuilder:
             if self.containers:
                 self.lose([cell], "no container came up")
             else:
-                reason = "no container was needed: the calibration had settled every cell"
+                found = plan.name_calibration(self.campaign)
+                reason = f"no container was needed: {found} had settled every cell"
                 self._decide(cell.id, outcome="skipped", reason=reason)
 
     def _decide(self, identity: str, **fields: Any) -> None:

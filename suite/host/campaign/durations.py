@@ -96,7 +96,7 @@ class Costs:
 
 
 def find_costs(document: Document) -> Costs:
-    """What an invocation took, but for full checks, in the place of which later ones have brief ones.
+    """What an invocation took, but for what later ones do not do: find K, trace, and check in full.
 
     Never negative: the containers' lives are read from the machine's clock, which can be set back.
     """
@@ -107,8 +107,11 @@ def find_costs(document: Document) -> Costs:
         besides = max(0.0, lived_seconds(document, container) - math.fsum(inside))
         processes[container.process] = processes.get(container.process, 0.0) + besides
     for cell in document.cells:
+        once = ["calibrate", "trace"]
         if cell.check and not cell.check.brief:
-            cells[cell.id] -= cell.spent_s.get("check", 0.0)
+            once.append("check")
+        later = (spent for kind, spent in cell.spent_s.items() if kind not in once)
+        cells[cell.id] = math.fsum(later)
     return Costs(cells=cells, processes=processes)
 
 
@@ -124,7 +127,7 @@ def predict_costs(campaign: Campaign, calibration: Document) -> Costs:
         cells[result.id] = costs.cells[result.id]
         if by_id[result.id].one_shot or not result.samples_s:
             continue
-        timed = (spent.get(kind, 0.0) for kind in ("warmup", "measure", "calibrate"))
+        timed = (spent.get(kind, 0.0) for kind in ("warmup", "measure"))
         call_s = statistics.median(result.samples_s)
         sample_s = call_s * (result.calls_per_sample or 1)
         own = [cells[result.id], -math.fsum(timed)]

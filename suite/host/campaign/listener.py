@@ -65,12 +65,14 @@ def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     return f"{arm} block {block} is excluded, {then}: {reason}"
 
 
-def describe_compiled(arm: str, *, barred: bool) -> str:
-    """That a GPU's driver compiled kernels in a calibration, and whether there is time for another."""
+def describe_compiled(campaign: Campaign, arm: str, *, barred: bool) -> str:
+    """That a GPU's driver compiled kernels in the block that finds K, and whether there is time to measure it
+    again."""
+    what = f"{plan.name_calibration(campaign)} of {arm}"
     why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
     if barred:
-        return f"the budget leaves no time to calibrate {arm} again: {why}"
-    return f"{arm} is calibrated again: {why}; they are cached now"
+        return f"the budget leaves no time to measure {what} again: {why}"
+    return f"{what} is measured again: {why}; they are cached now"
 
 
 def describe_block(campaign: Campaign, block: int, left_s: float) -> str:

@@ -6,14 +6,13 @@ Pure: no engine, no files, no clock; a plan can be asserted in a test.
 from __future__ import annotations
 
 import fnmatch
-import math
 import random
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import ALL_CPUS, Cell
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, WITH_CONTROLS, ProfileName, is_slow
+from suite.cells.traits import WITH_CONTROLS, ProfileName, count_calls, is_slow
 from suite.errors import UsageError
 from suite.model import (
     NOT_FROM_LOCK,
@@ -74,6 +73,9 @@ MOST_REST_S = 30.0
 CALIBRATION_SHARE = 0.5
 """The calibration warms up and measures for this share of the profile's times: it need only see
 how fast things are."""
+
+ONE_SHOT = ("cold", "run-up")
+"""How the worker says that a cell's one sample is its only call by definition, in place of a warm-up."""
 
 
 def choose_cells(
@@ -304,6 +306,11 @@ def calibrates(campaign: Campaign, arm: str) -> bool:
     return arm in campaign.arms and campaign.calibrating_arm(arm) == arm
 
 
+def name_calibration(campaign: Campaign) -> str:
+    """What finds K, as people are told."""
+    return "the first block" if campaign.calibration else "the calibration"
+
+
 def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> list[Cell]:
     """The cells of an invocation in their order.
 
@@ -416,7 +423,7 @@ def find_slow(document: Document, warmup_s: float) -> dict[str, float]:
         cell.id: call_s
         for cell in document.cells
         if cell.samples_s
-        and cell.warmup_status not in {"cold", "run-up"}
+        and cell.warmup_status not in ONE_SHOT
         and is_slow(call_s := statistics.median(cell.samples_s), warmup_s)
     }
 
@@ -443,8 +450,6 @@ def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:
 
 def _enough_calls(result: CellResult, floor_s: float) -> int:
     calls = result.calls_per_sample or 1
-    # One-shot cells have no warm-up, and one call by definition.
-    if not result.warmup_s or not result.samples_s:
+    if result.warmup_status in ONE_SHOT or not result.samples_s:
         return calls
-    needed = math.ceil(CALLS_MARGIN * floor_s / min(result.samples_s))
-    return max(calls, min(needed, CALLS_CAP))
+    return max(calls, count_calls(floor_s, min(result.samples_s)))

@@ -77,7 +77,7 @@ def _list_rows(analysis: Analysis, tool: Tool) -> Iterator[Row]:
 def _name_tool(tool: Tool) -> Cell:
     """The tool with its version; a footnote says where its output is, and whose choice it was."""
     taken = f", taken {tool.taken}" if tool.taken else ""
-    how = "a file that EVIDENCE named" if tool.given else "run before the calibration"
+    how = "a file that EVIDENCE named" if tool.given else "run before anything was measured"
     version = f" {tool.version}" if tool.version else ""
     return Cell(f"{tool.name}{version}", (f"{tool.file}: {how}{taken}",))
 

@@ -77,7 +77,9 @@ def _describe_prediction(analysis: Analysis) -> str:
     actual = prediction.actual_s or math.fsum(times.total_s for times in analysis.spent.values())
     parts = [f"predicted {show_duration(prediction.before_s)} before anything ran"]
     if prediction.calibrated_s is not None:
-        parts.append(f"{show_duration(prediction.calibrated_s)} after the calibration")
+        calibrated = any(arm.calibrated for arm in analysis.arms.values())
+        then = "the calibration" if calibrated else "the first block"
+        parts.append(f"{show_duration(prediction.calibrated_s)} after {then}")
     if prediction.corrected_s:
         parts.append(f"{show_duration(prediction.corrected_s[-1])} after the last finished block")
     times = ""
@@ -108,7 +110,8 @@ def write_times(page: Page, analysis: Analysis) -> None:
         took = [*(times.kinds.get(kind, 0.0) for kind in kinds), rests[arm], times.total_s]
         columns.append((arm, [Quantity("", f"{seconds:.1f}", " s", seconds) for seconds in took]))
         columns.append((f"{arm}, share", [show_part(seconds, times.total_s) for seconds in took]))
-    page.columns(TEXTS["captions"]["times"], columns)
+    calibrated = any(arm.calibrated for arm in analysis.arms.values())
+    page.columns(TEXTS["captions"]["times" if calibrated else "times-of-blocks"], columns)
     over = [arm for arm, times in spent.items() if rests[arm] < -0.01 * times.total_s]
     if over:
         page.paragraph(

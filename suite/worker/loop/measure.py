@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, LEAST_SAMPLES, is_slow
+from suite.cells.traits import CALLS_CAP, LEAST_SAMPLES, count_calls, is_slow
 from suite.model import FIRST_CALL
 from suite.worker.loop.disturbed import find_disturbed
 
@@ -58,14 +58,16 @@ class Sample:
 class Timing:
     """What the loop found: seconds per call of every warm-up sample and every sample, in order.
 
-    ``cpu_s`` are the samples' CPU seconds.  ``replaced_s``, with ``replaced_cpu_s``, are the disturbed ones,
-    for which others were measured, the last of the samples; ``disturbed`` is the share that is so still.
+    Each of the samples has so many ``calls``; ``cpu_s`` are their CPU seconds.  ``replaced_s``, with
+    ``replaced_cpu_s``, are the disturbed ones, for which others were measured, the last of the samples;
+    ``disturbed`` is the share that is so still.
     ``warmup_status`` is ``settled``, ``time`` (the samples were too slow to tell), ``cap``, or `FIRST_CALL`.
     ``last`` is the result of the last call.  ``warmup_wall_s`` and ``measure_wall_s`` say where
     the time went.  By default nothing was warmed up.
     """
 
     warmup_s: list[float] = field(default_factory=list)
+    calls: int = 1
     samples_s: list[float]
     cpu_s: list[float] = field(default_factory=list)
     replaced_s: list[float] = field(default_factory=list)
@@ -141,8 +143,7 @@ class Loop:
             seconds = sample.seconds
             if seconds * calls >= self.floor_s:
                 # The climb's last step may have overshot: what the floor needs, with its margin.
-                needed = math.ceil(CALLS_MARGIN * self.floor_s / seconds)
-                return max(1, min(needed, CALLS_CAP)), sample, last
+                return count_calls(self.floor_s, seconds), sample, last
             if calls >= CALLS_CAP:
                 return CALLS_CAP, sample, last
             aim = math.ceil(1.1 * self.floor_s / seconds) if seconds > 0 else CALLS_CAP
@@ -159,6 +160,7 @@ class Loop:
         usual_s: float = 0.0,
         traces: Callable[[], int] = lambda: 0,
         computes: bool = False,
+        finds: bool = False,
     ) -> Timing:
         """Warms up, then samples, with garbage collection off; see the constants for the rules.
 
@@ -173,6 +175,8 @@ class Loop:
             traces: how many traces the step's functions have seen so far.
             computes: the work is the CPU's, so that samples that waited are disturbed, and measured again at
                 once, within `AGAIN`.
+            finds: K was only just found, by calls that something else can have held up: it grows where a
+                sample falls short of the floor, and what came before is warm-up.
         """
         last: Any = None
         gc.disable()
@@ -185,6 +189,7 @@ class Loop:
                 last = None
                 sample, last = self.sample(step, calls)
                 warmup.append(sample.seconds)
+                calls = self._enlarge(calls, sample) if finds else calls
                 elapsed = (self.clock() - began) / 1e9
                 status = _warmup_status(warmup, elapsed, warmup_s, calls, traces() > traced)
             warmed = self.clock()
@@ -194,6 +199,10 @@ class Loop:
                 last = None
                 sample, last = self.sample(step, calls)
                 samples.append(sample)
+                if finds and (larger := self._enlarge(calls, sample)) > calls:
+                    calls = larger
+                    warmup += [short.seconds for short in samples]
+                    samples, warmed = [], self.clock()
                 few = len(samples) < LEAST_SAMPLES
                 more = usual_s <= measure_s and (few or (self.clock() - warmed) / 1e9 < measure_s)
             until, replaced = self.clock() + AGAIN * (self.clock() - warmed), list[Sample]()
@@ -211,6 +220,7 @@ class Loop:
             gc.enable()
         return Timing(
             warmup_s=warmup,
+            calls=calls,
             samples_s=[sample.seconds for sample in samples],
             cpu_s=[sample.cpu_s for sample in samples],
             replaced_s=[sample.seconds for sample in replaced],
@@ -222,6 +232,15 @@ class Loop:
             warmup_wall_s=(warmed - began) / 1e9,
             measure_wall_s=(ended - warmed) / 1e9,
         )
+
+    def _enlarge(self, calls: int, sample: Sample) -> int:
+        """K after a sample of so many calls: the same, unless the sample falls short of the floor.
+
+        Tenfold at most, as in the climb: one sample alone can be misleadingly fast.
+        """
+        if sample.seconds * calls >= self.floor_s:
+            return calls
+        return max(calls, min(count_calls(self.floor_s, sample.seconds), 10 * calls))
 
 
 def _find_odd(samples: Sequence[Sample]) -> list[int]:

@@ -1,7 +1,8 @@
 """A profiler's trace of a few untimed calls: an independent measurement of what the GPU did meanwhile.
 
-Only taken while calibrating, whose samples do not count: tracing slows what it watches, and CUPTI
-may stay loaded afterwards.  The one file that knows the profiler and its format.
+Only taken where K is found, after a cell's samples, since tracing slows what it watches.  At its end
+TensorFlow detaches CUPTI from the process (``cuptiFinalize``).  The one file that knows the profiler and its
+format.
 """
 
 from __future__ import annotations

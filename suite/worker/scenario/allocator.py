@@ -31,10 +31,11 @@ def hold_still() -> dict[str, Scalar]:
     """Sets the thresholds, until something else does.
 
     Returns:
-        as the fact ``malloc`` what glibc was told; None: this C library has no such thresholds.
+        as the fact ``malloc`` what glibc was told; None: this C library has no such thresholds, or something
+        else allocates, such as a jemalloc that was preloaded: mallopt then sets what nobody uses.
     """
     values = {_M_MMAP_THRESHOLD: MMAP_THRESHOLD, _M_TRIM_THRESHOLD: TRIM_THRESHOLD}
-    held = all(_set(name, value) for name, value in values.items())
+    held = all(_set(name, value) for name, value in values.items()) and _allocates()
     told = f"mmap from {MMAP_THRESHOLD} bytes, trim from {TRIM_THRESHOLD} bytes"
     return {"malloc": told if held else None}
 
@@ -49,6 +50,32 @@ def follow_generator(libraries: str) -> bool:
     path = Path(libraries, "libtensorflow_cc.so.2")
     sets_it = path.exists() and hasattr(ctypes.CDLL(str(path)), _SETS_IT)
     return sets_it and _set(_M_MMAP_THRESHOLD, GENERATOR_THRESHOLD)
+
+
+class _Counts(ctypes.Structure):
+    """What mallinfo(3) counts, of which the blocks that came from the kernel one by one are asked for."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd")),
+        *((name, ctypes.c_int) for name in ("usmblks", "fsmblks", "uordblks", "fordblks")),
+        ("keepcost", ctypes.c_int),
+    )
+
+
+def _allocates() -> bool:
+    """Whether glibc is who allocates: a block of the threshold's size, which nobody touches, is counted."""
+    process = ctypes.CDLL(None)
+    try:
+        count, malloc, free = process.mallinfo, process.malloc, process.free
+    except AttributeError:
+        return False
+    count.restype, malloc.restype = _Counts, ctypes.c_void_p
+    malloc.argtypes, free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
+    before = count().hblks
+    block = malloc(MMAP_THRESHOLD)
+    counted = count().hblks > before
+    free(block)
+    return bool(block) and counted
 
 
 def _set(name: int, value: int) -> bool:

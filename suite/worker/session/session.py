@@ -113,10 +113,9 @@ class Runner:
                     last=last,
                     measure_wall_s=first.seconds,
                 )
-                calls = 1
             else:
                 del last
-                calls, timing, witnessed = self._time(request, prepared, spent_s)
+                timing, witnessed = self._time(request, prepared, spent_s)
                 if prepared.retraces:
                     self._prove_again(request, prepared, spent_s)
             warmed_s = first.seconds if timing.warmup_status == FIRST_CALL else 0.0
@@ -146,7 +145,7 @@ class Runner:
             result,
             outcome="measured",
             first_call_s=first.seconds if prepared.warm_start is None else None,
-            calls_per_sample=calls,
+            calls_per_sample=timing.calls,
             warmup_status=timing.warmup_status,
             warmup_s=timing.warmup_s,
             samples_s=timing.samples_s,
@@ -158,7 +157,9 @@ class Runner:
             elsewhere=placement.elsewhere,
             check=check,
             peak_memory_bytes=memory,
-            labels=self._label(timing, call_s * calls, one_shot=cell.one_shot, enqueues=enqueues),
+            labels=self._label(
+                timing, call_s * timing.calls, one_shot=cell.one_shot, enqueues=enqueues
+            ),
             evidence=witnessed,
             trace=traced,
             absent=absent,
@@ -166,11 +167,12 @@ class Runner:
 
     def _time(
         self, request: Request, prepared: Prepared, spent_s: dict[str, float]
-    ) -> tuple[int, Timing, dict[str, float | None]]:
-        """K, the warm-up and the samples, and what else was at work meanwhile."""
+    ) -> tuple[Timing, dict[str, float | None]]:
+        """The warm-up and the samples, and what else was at work meanwhile."""
         with book(spent_s, "hygiene"):
             gc.collect()
         calls, usual_s = request.calls, request.usual_s
+        finds = calls is None
         before = counters.read()
         if calls is None:
             calls, sample, last = self._calibrate(request.cell, prepared, spent_s)
@@ -179,6 +181,7 @@ class Runner:
                 # One sample is all, and there it is.
                 unbook(spent_s, "calibrate", usual_s)
                 timing = Timing(
+                    calls=calls,
                     samples_s=[usual_s],
                     cpu_s=[sample.cpu_s],
                     enqueue_fraction=sample.enqueue_fraction,
@@ -186,7 +189,7 @@ class Runner:
                     last=last,
                     measure_wall_s=usual_s,
                 )
-                return calls, timing, counters.compare(before, counters.read())
+                return timing, counters.compare(before, counters.read())
             del last
         if self.rest_s:
             with book(spent_s, "rest"):
@@ -201,8 +204,9 @@ class Runner:
             traces=prepared.traces,
             # What is kept going is a course, in which each sample has its place.
             computes=request.place(self.device) == "CPU:0" and request.cell.role != "sustained",
+            finds=finds,
         )
-        return calls, timing, counters.compare(before, counters.read())
+        return timing, counters.compare(before, counters.read())
 
     def _label(
         self, timing: Timing, usual_s: float, *, one_shot: bool, enqueues: bool

@@ -128,7 +128,7 @@ def test_a_machine_in_order_has_a_table_and_no_flag() -> None:
     page = render_page(compose(analysis))
     assert "dcgmi diag 4.2.1" in page
     assert "evidence/given-nvbandwidth.json: a file that EVIDENCE named" in page
-    assert "evidence/nvidia-smi.xml: run before the calibration" in page
+    assert "evidence/nvidia-smi.xml: run before anything was measured" in page
 
 
 def test_without_outputs_there_is_no_word_of_them() -> None:

@@ -184,6 +184,14 @@ def test_what_befell_a_gpu_is_on_the_first_screen(name: str) -> None:
     assert all(f"{word(flag)}." in brief for flag in analysis.hardware)
 
 
+def test_a_first_block_that_finds_k_is_told_as_a_block() -> None:
+    loaded = make({"memory_errors": (0, 0, 0, 2, 2, 2)})
+    plan = replace(loaded.campaign, calibrated_by=loaded.campaign.id)
+    blocks = [document for document in loaded.documents if document.invocation.block]
+    analysis = analyse(replace(loaded, campaign=plan, documents=blocks, calibration=1))
+    assert "2 of them in block 1; " in read_words(compose_brief(analysis))
+
+
 WORN: Told = {
     "memory_errors": (0, 0, 0, 2, 2, 2),
     "remapping_pending": SOON,

@@ -82,6 +82,7 @@ EXCLUDED = {"cuda": {FENCE: Excluded(outcome="failed", reason="wrong result")}}
 
 
 LEFT_OUT = replace(CAMPAIGN, excluded=EXCLUDED)
+LEFT_OUT_FIRST = replace(LEFT_OUT, calibrated_by=LEFT_OUT.id)
 ON_GPUS = replace(CAMPAIGN, cells=[replace(one, arms=["gpu"]) for one in CELLS])
 
 
@@ -94,6 +95,7 @@ ON_GPUS = replace(CAMPAIGN, cells=[replace(one, arms=["gpu"]) for one in CELLS])
         (drop(FENCE), CAMPAIGN, "pending", "cuda: pending: not attempted in any block"),
         (None, CAMPAIGN, "pending", "cuda: pending: no block has run on this arm"),
         (drop(FENCE), LEFT_OUT, "failed", "cuda: failed in the calibration: wrong result"),
+        (drop(FENCE), LEFT_OUT_FIRST, "failed", "cuda: failed: wrong result"),
         (None, ON_GPUS, "skipped", "cpu: skipped: meaningful on cuda only"),
     ],
 )

@@ -55,7 +55,7 @@ def test_a_calibration_that_lost_a_cell_to_compiling_is_made_again_on_a_full_cac
     # The cell that had been given up is measured after all.
     assert campaign.excluded["cuda"] == {}
     assert campaign.calls["cuda"]["made.b"] == 60
-    assert stage.said("is calibrated again") == 1
+    assert stage.said("the calibration of cuda is measured again") == 1
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_calibration_is_made_again_only_where_compiling_cost_it_a_cell(
     full = compiling(700, 700, given_up)
     stage.run(compiling(start, end, given_up), otherwise=full, arms=CUDA)
     assert stage.documents() == (AGAIN if again else ONCE)
-    assert stage.said("is calibrated again") == again
+    assert stage.said("the calibration of cuda is measured again") == again
 
 
 def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
@@ -103,7 +103,7 @@ def test_a_second_calibration_is_the_last_however_much_it_compiled(stage: Stage)
 def test_a_second_calibration_that_the_budget_has_no_time_for_is_not_made(stage: Stage) -> None:
     stage.run(compiling(0, 700), otherwise=FULL, arms=CUDA, budget_s=15.0)
     assert stage.documents() == ONCE
-    assert stage.said("the budget leaves no time to calibrate cuda again") == 1
+    assert stage.said("no time to measure the calibration of cuda again") == 1
 
 
 def test_a_second_calibration_that_was_not_had_is_had_when_the_campaign_goes_on(

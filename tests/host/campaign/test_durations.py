@@ -176,10 +176,11 @@ def test_the_prediction_knows_a_slow_cells_first_call(
     assert costs.add_up([slow]) == pytest.approx(120.0 - 4 * call_s - 0.001 + block_s)
 
 
-def test_a_full_check_is_not_expected_again() -> None:
+def test_what_is_done_once_is_not_expected_again() -> None:
+    """Full checks; and in a first block that counts, what a calibration does otherwise."""
     full, brief = make_cells("full", "brief")
     check = Check(what="a sum", value=42.0, tolerance=1e-6)
-    spent = {"measure": 1.0, "check": 0.5}
+    spent = {"calibrate": 0.3, "measure": 1.0, "trace": 0.2, "check": 0.5}
     document = calibrate(
         make_campaign(cells=[full, brief]),
         [
@@ -187,7 +188,11 @@ def test_a_full_check_is_not_expected_again() -> None:
             end(brief, container="a", spent_s=spent, check=replace(check, brief=True)),
         ],
     )
-    assert durations.find_costs(document).cells == {full.id: 1.0, brief.id: 1.5}
+    costs = durations.find_costs(document)
+    assert costs.cells == pytest.approx({full.id: 1.0, brief.id: 1.5})
+    # What the container took besides is no less for it.
+    besides = container_seconds(document) - 2 * 2.0
+    assert costs.processes == pytest.approx({None: besides})
 
 
 @pytest.mark.parametrize(

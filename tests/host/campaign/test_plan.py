@@ -10,7 +10,7 @@ from suite.cells.cell import Cell
 from suite.errors import UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
-from suite.model import Campaign, Excluded
+from suite.model import FIRST_CALL, Campaign, Excluded
 from suite.worker import scenarios
 from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
 
@@ -156,17 +156,19 @@ def test_the_calibration_finds_k_itself_in_half_the_time_and_in_the_plans_order(
 
 
 def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
-    slow, cold, quick = make_cells("slow", "cold", "quick")
+    slow, cold, quick, stalled = make_cells("slow", "cold", "quick", "stalled")
     results = [
         # Found while something else was at work: two calls of 5 ms, which take 2 ms in peace.
         end(slow, calls_per_sample=2, warmup_s=[0.005], samples_s=[0.005, 0.002, 0.005]),
-        end(cold, calls_per_sample=1, warmup_s=[], samples_s=[0.0001]),
+        end(cold, calls_per_sample=1, warmup_status="cold", samples_s=[0.0001]),
         end(quick, calls_per_sample=9, warmup_s=[0.002], samples_s=[0.002]),
+        # Held up so long in the climb that its first call was taken for its warm-up.
+        end(stalled, calls_per_sample=1, warmup_status=FIRST_CALL, samples_s=[0.3, 0.0004, 0.0004]),
     ]
     document = calibrate(make_campaign(), results)
     document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
     calls, _ = plan.freeze(document)
-    assert calls == {slow.id: 6, cold.id: 1, quick.id: 9}
+    assert calls == {slow.id: 6, cold.id: 1, quick.id: 9, stalled.id: 30}
 
 
 FEED = [cell for cell in CELLS if cell.cpus is not None]

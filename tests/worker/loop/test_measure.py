@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suite.cells import traits
 from suite.cells.traits import CALLS_CAP, CALLS_MARGIN, LEAST_SAMPLES
 from suite.model import FIRST_CALL
 from suite.worker.loop import measure
@@ -71,7 +72,8 @@ def test_calibrated_samples_reach_the_floor_and_never_the_cap(
     loop = loop_on(device)
     cap = 2_000
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "CALLS_CAP", cap)
+        for module in (traits, measure):
+            patch.setattr(module, "CALLS_CAP", cap)
         calls, sample, last = loop.calibrate(device.step)
     seconds = sample.seconds
     assert last == device.calls
@@ -222,6 +224,18 @@ def test_without_a_warm_up_time_no_call_is_slow() -> None:
     device = FakeDevice(call_ns=SECOND)
     timing = loop_on(device).measure(device.step, 1, warmup_s=0.0, measure_s=3.0, usual_s=1.0)
     assert (len(timing.warmup_s), len(timing.samples_s)) == (1, 3)
+
+
+def test_a_warm_up_that_finds_k_believes_no_single_fast_sample() -> None:
+    """A pipeline that has run ahead gives what it holds at once."""
+    durations = iter([1_000, *[900_000] * 10**4])
+    device = FakeDevice()
+
+    def step() -> None:
+        device.leave_work(next(durations))
+
+    timing = loop_on(device).measure(step, 1, warmup_s=0.1, measure_s=0.1, finds=True)
+    assert timing.calls == 14
 
 
 class Result:

@@ -132,6 +132,23 @@ def test_a_frozen_k_is_used_as_it_is() -> None:
     assert bench.run(bench.request()).calls_per_sample == 12
 
 
+@pytest.mark.parametrize("held_up", [1, 2, 3, 4])
+def test_a_search_for_k_that_was_held_up_is_made_good_before_the_samples(held_up: int) -> None:
+    """Every sample of the climb, of the warm-up, and the first one after it: the block that finds K may
+    count."""
+    waits = lambda call: 60_000_000 if 1 < call < 2 + held_up else 0  # noqa: E731
+    result = Bench(device=FakeDevice(call_ns=375_000, waits=waits)).run()
+    assert result.calls_per_sample == 32
+    assert {round(seconds, 12) for seconds in result.samples_s} == {0.000375}
+    assert result.labels == []
+
+
+def test_a_frozen_k_stays_however_fast_the_calls_are() -> None:
+    """All blocks and arms have samples of one kind, whichever was the fastest."""
+    bench = Bench(device=FakeDevice(call_ns=1_000))
+    assert bench.run(bench.request(calls=3)).calls_per_sample == 3
+
+
 def test_what_is_kept_going_is_ready_and_at_rest_before_its_long_samples() -> None:
     bench = Bench()
     loop = Loop(
