@@ -328,7 +328,7 @@ def judge_lock(spec: ImageSpec, text: str) -> str:
             spec.gpu and read_pin(text, "tensorflow-cpu"),
             "pins a TensorFlow that is built without CUDA, and its row has a GPU",
         ),
-        (missing, f"has no wheels for {' and '.join(missing)}, and its row says so"),
+        (missing, f"has no wheels for {' and '.join(missing)}, which its row is for"),
     )
     return next((fault for found, fault in faults if found), "")
 
