@@ -31,6 +31,9 @@ ifneq ($(call said,VERSIONS),)
 ifneq ($(filter-out bench,$(MAKECMDGOALS)),)
 $(error VERSIONS is for make bench; elsewhere name the arms, as in ARMS="cpu cpu@2.20")
 endif
+ifeq ($(strip $(value VERSIONS)),)
+$(error VERSIONS is empty; name two at least, as in VERSIONS="2.20 2.21", or leave it out)
+endif
 endif
 
 # Another spelling of RUN, for several campaigns.

@@ -72,6 +72,8 @@ def test_an_unknown_variable_is_status_2_and_named(word: str) -> None:
         (("doctor", "KERAS=3.12"), "are for make lock"),
         (("images", "VERSIONS=2.20 2.21"), "VERSIONS is for make bench"),
         (("lock", "KERAS="), "TENSORFLOW and KERAS are empty"),
+        (("bench", "VERSIONS="), "VERSIONS is empty"),
+        (("bench", "VERSIONS= ", "ARMS=cpu"), "VERSIONS is empty"),
         (("lock", "TENSORFLOW=2.18"), ""),
         (("bench", "VERSIONS=2.20 2.21"), ""),
     ],

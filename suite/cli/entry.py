@@ -290,7 +290,12 @@ _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _interrupt(number: int, _frame: object) -> None:
-    # Once is enough: a second one, as nox sends it, must not break into the cleaning up.
+    # Once is enough: a second one, as nox sends it, must not break into the cleaning up.  One that has come
+    # already, as after a pause, Python would complain of with a traceback if it were ignored by SIG_IGN.
     for other in _INTERRUPTS:
-        signal.signal(other, signal.SIG_IGN)
+        signal.signal(other, _pass_over)
     raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def _pass_over(_number: int, _frame: object) -> None:
+    pass

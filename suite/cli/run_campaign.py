@@ -55,6 +55,7 @@ from suite.report.pages.brief import compose_look
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import FOLDER, POSSIBLE_FILES
 from suite.report.produce import Report, build_report, draw
+from suite.report.render.forms import keep_arms
 from suite.report.render.terminal import render_lines
 from suite.report.text.wording import word
 
@@ -155,7 +156,9 @@ def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
     """
     if (analysis := look_first(store.folder)) is None:
         return
-    for line in filter(None, render_lines(compose_first(analysis)).splitlines()):
+    with keep_arms(analysis.arms):
+        lines = render_lines(compose_first(analysis)).splitlines()
+    for line in filter(None, lines):
         say(line)
     if stop and analysis.flags:
         raise UnsoundError(
@@ -327,8 +330,9 @@ def _report_block(store: Store, say: Say) -> None:
         # A sequential profile's report is by that rule already.
         if drawn.profile not in SEQUENTIAL or isinstance(analysis, Answer):
             analysis = look_early(store.folder)
-        page = compose_look(analysis, most)
-        for line in filter(None, render_lines(page, LOOK_LINES).splitlines()):
+        with keep_arms(analysis.arms):
+            lines = render_lines(compose_look(analysis, most), LOOK_LINES).splitlines()
+        for line in filter(None, lines):
             say(line)
 
 

@@ -24,6 +24,7 @@ from suite.report.pages.why import compose_try, compose_why, compose_why_screen
 from suite.report.pictures.picture import FOLDER, Picture
 from suite.report.pictures.samples import depict_samples
 from suite.report.pictures.why import depict_why
+from suite.report.render.forms import keep_arms
 from suite.report.render.html import render_html_page
 from suite.report.render.markdown import render_page
 from suite.report.render.paper import Sheet, render_docx, render_pdf
@@ -63,7 +64,8 @@ def build_report(result: Result, *, pictures: bool = True) -> Report:
 
     ``pictures`` is false where there is no time for them now.
     """
-    return _build(result, LATER if not pictures else None if can_draw() else NOT_INSTALLED)
+    with keep_arms(result.arms):
+        return _build(result, LATER if not pictures else None if can_draw() else NOT_INSTALLED)
 
 
 def rebuild(
@@ -72,9 +74,10 @@ def rebuild(
     """The report as one that is there has to be, and its texts: ``markdown`` is its page, which says whether
     there were no pictures, ``drawn`` are its pictures as SVG by name."""
     undrawn = next((why for why in (LATER, NOT_INSTALLED) if why in markdown), None)
-    report = _build(result, undrawn)
-    pictures = {picture.name: drawn.get(picture.name, "") for picture in report.pictures}
-    whole = render_html_page(report.page, pictures)
+    with keep_arms(result.arms):
+        report = _build(result, undrawn)
+        pictures = {picture.name: drawn.get(picture.name, "") for picture in report.pictures}
+        whole = render_html_page(report.page, pictures)
     return report, {**report.files, f"{report.name}.html": whole}
 
 
@@ -142,11 +145,12 @@ def build_comparison(
     else:
         shown = depict_machines(versus) if pictures and can_draw() else []
         page = compose_machines(versus, analyses, shown)
-    return {
-        "compare.md": render_page(page),
-        "compare.json": render_json(versus),
-        **_draw("compare", page, shown),
-    }
+    with keep_arms(arm for analysis in analyses for arm in analysis.arms):
+        return {
+            "compare.md": render_page(page),
+            "compare.json": render_json(versus),
+            **_draw("compare", page, shown),
+        }
 
 
 def build_receipt(
@@ -164,17 +168,19 @@ def build_receipt(
         picture = depict_samples(result, receipt, whys) if pictures and can_draw() else None
         page = compose_receipt(result, receipt, whys, picture)
     name = f"defend-{name_receipt(receipt.cell)}"
-    return {f"{name}.md": render_page(page), **_draw(name, page, [picture] if picture else [])}
+    with keep_arms(result.arms):
+        return {f"{name}.md": render_page(page), **_draw(name, page, [picture] if picture else [])}
 
 
 def build_acceptance(acceptance: Acceptance) -> dict[str, str | bytes]:
     """The page of a sheet: its files by name, the Markdown first."""
     page = compose_acceptance(acceptance)
-    return {
-        "accept.md": render_page(page),
-        "accept.json": render_json(acceptance),
-        "accept.html": render_html_page(page),
-    }
+    with keep_arms(acceptance.arms):
+        return {
+            "accept.md": render_page(page),
+            "accept.json": render_json(acceptance),
+            "accept.html": render_html_page(page),
+        }
 
 
 def print_page(name: str, document: str, sheet: Sheet = "a4") -> dict[str, str | bytes]:
@@ -196,7 +202,8 @@ def can_draw() -> bool:
 
 def draw(report: Report) -> dict[str, str | bytes]:
     """The files that take seconds: the page as HTML, and the pictures by their path."""
-    return _draw(report.name, report.page, report.pictures)
+    with keep_arms(report.analysis.arms):
+        return _draw(report.name, report.page, report.pictures)
 
 
 def _draw(name: str, page: Page, pictures: Sequence[Picture]) -> dict[str, str | bytes]:

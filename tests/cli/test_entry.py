@@ -155,9 +155,11 @@ def test_images_of_unknown_arms_are_a_usage_error(shell: Shell) -> None:
 
 def test_a_version_that_nobody_locked_names_the_command_that_does(shell: Shell) -> None:
     for command in ("images", "bench", "doctor", "base"):
-        heard = shell.run(command, "--arms", "cpu cpu@2.7")
-        assert "no lock of cpu@2.7" in complaint(heard, 2)
-        assert "`make lock TENSORFLOW=2.7`" in heard.err
+        heard = shell.run(command, "--arms", "cpu cpu@2.17")
+        assert "no lock of cpu@2.17" in complaint(heard, 2)
+        assert "`make lock TENSORFLOW=2.17`" in heard.err
+        # What could not be measured is not offered.
+        assert "make lock" not in shell.run(command, "--arms", "cpu cpu@2.14").err
     assert shell.opened == []
 
 

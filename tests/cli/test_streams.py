@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 from pathlib import Path
@@ -112,6 +113,26 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch: pytest.MonkeyPatch)
         assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_signals_that_came_together_while_it_was_paused_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    complaints: list[object] = []
+
+    def wake(*_: object, **__: object) -> int:
+        both = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+        signal.pthread_sigmask(signal.SIG_BLOCK, both)
+        for number in both:
+            os.kill(os.getpid(), number)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, both)
+        return 0
+
+    monkeypatch.setattr(entry.commands, "main", wake)
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    assert main(["list"]) == 130
+    assert complaints == []
+    assert capfd.readouterr().err.strip() == "crossover: interrupted"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 
 from suite.report.produce import build_report
+from suite.report.render.forms import keep_arms
 from suite.report.render.markdown import render_page
 from suite.report.render.plain import show_plainly, show_privately
 from suite.report.render.terminal import render_lines
@@ -150,3 +151,35 @@ def test_of_a_private_image_its_digest_stays(base: str) -> None:
 @pytest.mark.parametrize("text", PUBLIC)
 def test_what_everybody_knows_stays(text: str) -> None:
     assert show_privately(text) == show_plainly(text) == text
+
+
+ARMS = ("cpu", "cpu@nightly", "cuda@rc.one", "mallory@quartz", "mallory@acme.example")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cpu@nightly",
+        "cpu@nightly-twin",
+        "cuda@rc.one",
+        "is cuda@rc.one-hidden",
+        "'cpu cpu@nightly'",
+    ],
+)
+def test_the_name_of_an_arm_is_nobodys_address(text: str) -> None:
+    assert "hidden-" in show_privately(text)
+    with keep_arms(ARMS):
+        assert show_privately(text) == text
+    assert "hidden-" in show_privately(text)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("cpu@quartz-17", "cpu@nightly.acme.example", "cpu@nightly-box", "xcpu@nightly"),
+        *("mallory@nightly", "mallory@quartz", "mallory@acme.example", "cuda@rc.one.example"),
+    ],
+)
+def test_what_is_no_arms_name_stays_hidden_beside_arms(address: str) -> None:
+    with keep_arms(ARMS):
+        assert address not in show_privately(f"from {address} it came")

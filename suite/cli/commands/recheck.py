@@ -15,6 +15,7 @@ from suite.host.campaign.request import RECHECK_BLOCKS, plan_recheck
 from suite.host.gpu.choice import ALL_GPUS
 from suite.model import name_kind
 from suite.report.pages.comparison import compose_versus
+from suite.report.render.forms import keep_arms
 from suite.report.render.markdown import render_page
 from suite.worker import scenarios
 
@@ -77,5 +78,7 @@ def run_recheck(named: str, options: Options) -> int:
     write_reports(store)
     now, where = analyse_folder(store.folder), shown(store.folder)
     versus = compare_again(before, now, seed)
-    answer_kept(f"{render_page(compose_versus(versus, [before, now]))}\n{where}", where)
+    with keep_arms([*before.arms, *now.arms]):
+        page = render_page(compose_versus(versus, [before, now]))
+    answer_kept(f"{page}\n{where}", where)
     return 0 if versus.holds else 1

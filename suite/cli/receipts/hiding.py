@@ -21,7 +21,7 @@ from suite.analysis.documents.tools import FOLDER, Output, map_texts, recognise,
 from suite.analysis.result.arms import hash_identity
 from suite.host.machine import identity
 from suite.model import PLAN
-from suite.report.render.forms import hide_forms
+from suite.report.render.forms import hide_forms, keep_arms
 
 _VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
 """Names of facts whose four numbers are a version, and no address."""
@@ -43,6 +43,17 @@ def hide(texts: Mapping[str, str]) -> dict[str, str]:
     documents = {name for name in texts if name.endswith(".json")} - outputs
     values = {name: json.loads(texts[name]) for name in documents}
     secrets = _find_secrets(texts, values)
+    with keep_arms(values.get(PLAN, {}).get("arms") or ()):
+        return _hide_texts(texts, values, outputs, secrets)
+
+
+def _hide_texts(
+    texts: Mapping[str, str],
+    values: Mapping[str, Any],
+    outputs: set[str],
+    secrets: list[tuple[str, str]],
+) -> dict[str, str]:
+    """The texts, of which ``values`` are JSON and ``outputs`` tools'."""
     hidden = {}
     for name, text in texts.items():
         if name in outputs:

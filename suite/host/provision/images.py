@@ -10,7 +10,7 @@ import hashlib
 import io
 import re
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ DOCKER = SUITE.parent / "docker"
 OLDEST = (3, 11)
 """The oldest Python that the worker runs on; a lock has wheels for it and later ones, up to its row's."""
 
+OLDEST_TENSORFLOW = (2, 15)
+"""The oldest TensorFlow that the worker was tried with."""
+
 PYTHON = "{python}"
 """What BASE_IMAGE may hold in the place of a Python's version, such as ``mirror/python:{python}-slim``."""
 
@@ -44,7 +47,8 @@ class ImageSpec:
 
     ``python`` is the version that the base has to have (empty: any), which the lock holds wheels for;
     ``tensorflow`` the version that the lock pins (None: the lock is not there), with wheels for these
-    ``processors``, as the kernel names them.  ``onednn``: whether TensorFlow computes by oneDNN.
+    ``processors``, as the kernel names them.  ``unfit`` says why the lock can't be this row's (empty: nothing
+    speaks against it).  ``onednn``: whether TensorFlow computes by oneDNN.
     ``free_bytes`` is the disk that a build needs at its peak, ``origin`` where the image comes from, for the
     record.  ``laid``: the packages are those that the base brings, and not the lock's (see `overlay_on`); the
     disk that it needs is then what the base takes.
@@ -59,6 +63,7 @@ class ImageSpec:
     origin: str
     python: str = ""
     processors: tuple[str, ...] = ()
+    unfit: str = ""
     onednn: bool = True
     dockerfile: Path = DOCKER / "Dockerfile"
     laid: bool = False
@@ -137,6 +142,17 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
 _NAME = re.compile(r"[a-z0-9]+(?:[.@-][a-z0-9]+)*")
 """A row's name is part of an image's, which has no capital letters."""
 
+_LONGEST = 60
+"""Characters of a row's name and of its lock's: those of documents and files have more behind it, and 200 are
+the most there."""
+
+_LOCK = re.compile(r"[A-Za-z0-9][\w.-]*\.txt", re.ASCII)
+"""A lock is a file beside the table, from where a build takes it."""
+
+_BASE = re.compile(r"[^\s@]+@sha256:[0-9a-f]{64}")
+
+_PYTHON = re.compile(r"3\.\d+", re.ASCII)
+
 _DOCUMENT = re.compile(r"[@-](?:twin|again|hidden|\d{2}|r\d+)$")
 """What is added to an arm's name in the names of its controls and documents: ``cpu-twin-01-r1``."""
 
@@ -154,17 +170,19 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
         table = msgspec.toml.decode(path.read_bytes(), type=dict[str, _Row])
         _judge_rows(table)
         return {
-            name: ImageSpec(
-                name=name,
-                base=row.base,
-                lock=path.parent / row.lock,
-                tensorflow=_read_version(path.parent / row.lock),
-                gpu=row.gpu,
-                free_bytes=row.free_gb * 10**9,
-                origin=f"built from docker/{row.lock}",
-                python=row.python,
-                processors=row.processors or PROCESSORS[: 1 if row.gpu else None],
-                onednn=row.onednn,
+            name: _read_lock(
+                ImageSpec(
+                    name=name,
+                    base=row.base,
+                    lock=path.parent / row.lock,
+                    tensorflow=None,
+                    gpu=row.gpu,
+                    free_bytes=row.free_gb * 10**9,
+                    origin=f"built from docker/{row.lock}",
+                    python=row.python,
+                    processors=row.processors or PROCESSORS[: 1 if row.gpu else None],
+                    onednn=row.onednn,
+                )
             )
             for name, row in table.items()
         }
@@ -176,45 +194,150 @@ def read_specs(path: Path = DOCKER / "images.toml") -> dict[str, ImageSpec]:
 
 
 def _judge_rows(table: Mapping[str, _Row]) -> None:
-    """Raises ValueError of a row that contradicts itself or another."""
+    """Raises ValueError of a row that can't work, or contradicts itself or another."""
     files: dict[str, str] = {}
     for name, row in table.items():
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} can't be part of an image's name")
-        if _DOCUMENT.search(name):
-            raise ValueError(
-                f"{name!r} ends as the documents of another arm's controls and blocks do"
-            )
-        plain = table.get(family_of(name), row)
-        if plain.gpu != row.gpu:
-            raise ValueError(f"{name!r} and {family_of(name)!r} differ in having a GPU")
-        if row.free_gb <= 0 or not {*(row.processors or ())} <= {*PROCESSORS}:
-            raise ValueError(
-                f"{name!r}: free_gb is above 0, and processors are some of {PROCESSORS}"
-            )
+        if why := _find_fault(name, row, table):
+            raise ValueError(f"{name[:99]!r}: {why}")
         if (other := files.setdefault(name_files(name), name)) != name:
             raise ValueError(f"the images of {name!r} and of {other!r} would have one name")
-        if (found := _OFFICIAL.search(row.base)) and found[1] != row.python:
-            raise ValueError(f"{name!r} is on {row.base} and says Python {row.python}")
 
 
-def _read_version(lock: Path) -> str | None:
-    """The TensorFlow that a lock pins, under whichever of its packages' names; None: it is not there."""
-    if not lock.exists():
-        return None
-    found = re.search(
-        r"^tensorflow(?:-\w+)?==(\S+)", lock.read_text(encoding="utf-8"), re.MULTILINE
+def _find_fault(name: str, row: _Row, table: Mapping[str, _Row]) -> str:
+    """Why a row can't work; empty: it may."""
+    family = family_of(name)
+    plain = table.get(family)
+    official = _OFFICIAL.search(row.base)
+    python = _PYTHON.fullmatch(row.python) and count_version(row.python) >= OLDEST
+    some = row.processors is None or (row.processors and {*row.processors} <= {*PROCESSORS})
+    faults = (
+        (not _NAME.fullmatch(name), "its name can't be part of an image's"),
+        (len(name) > _LONGEST, f"its name has {len(name)} characters; {_LONGEST} are the most"),
+        (
+            _DOCUMENT.search(name),
+            "its name ends as the documents of another arm's controls and blocks do",
+        ),
+        (not plain, f"there is no row {family!r}, of which it would be another version"),
+        (not row.gpu and "cpu" not in name, "the name of a row without a GPU says cpu"),
+        (plain and plain.gpu != row.gpu, f"it and {family!r} differ in having a GPU"),
+        (
+            not _BASE.fullmatch(row.base),
+            f"its base {row.base[:99]!r} is not pinned by digest (…@sha256:…), as BASE_IMAGE need not be",
+        ),
+        (
+            not _LOCK.fullmatch(row.lock) or len(row.lock) > _LONGEST + len(".txt"),
+            f"its lock {row.lock[:99]!r} is not the name of a .txt file in docker",
+        ),
+        (
+            not python,
+            f"its python {row.python[:99]!r} is not a version such as 3.13, from {_name(OLDEST)} on",
+        ),
+        (
+            official and official[1] != row.python,
+            f"it is on {row.base} and says Python {row.python}",
+        ),
+        (row.free_gb <= 0, "free_gb is above 0"),
+        (not some, f"processors are some of {', '.join(PROCESSORS)}"),
     )
+    return next((fault for found, fault in faults if found), "")
+
+
+def _name(version: Sequence[int]) -> str:
+    return ".".join(map(str, version))
+
+
+def count_version(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version: 2 and 21 of ``2.21.0rc1``."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+
+
+_HEAD = "# Has wheels for Python "
+"""How the line of a lock begins that `make lock` writes in front of what uv does."""
+
+_PLACES = re.compile(rf"^{_HEAD}(.+)$", re.MULTILINE)
+
+
+def write_places(places: Iterable[tuple[str, str]]) -> str:
+    """The line of a lock that says for which Pythons and processors it has wheels, as `make lock` found them:
+    ``# Has wheels for Python 3.13, 3.12 on x86_64; 3.13 on aarch64``."""
+    pythons: dict[str, list[str]] = {}
+    for python, processor in places:
+        pythons.setdefault(processor, []).append(python)
+    parts = (f"{', '.join(found)} on {processor}" for processor, found in pythons.items())
+    return f"{_HEAD}{'; '.join(parts)}\n"
+
+
+def _read_places(text: str) -> set[tuple[str, str]] | None:
+    """The Pythons and processors of that line; None: a lock that somebody made by hand has none."""
+    found = _PLACES.search(text)
     if found is None:
-        raise ValueError(f"{lock.name} pins no TensorFlow")
-    return found[1]
+        return None
+    parts = (part.partition(" on ") for part in found[1].split(";"))
+    return {
+        (python.strip(), processor.strip())
+        for pythons, _, processor in parts
+        for python in pythons.split(",")
+    }
+
+
+def _read_lock(spec: ImageSpec) -> ImageSpec:
+    """The row with what its lock says, where that is there."""
+    if not spec.lock.exists():
+        return spec
+    text = spec.lock.read_text(encoding="utf-8")
+    version = _read_tensorflow(text)
+    if version is None:
+        raise ValueError(f"{spec.lock.name} pins no TensorFlow")
+    return replace(spec, tensorflow=version, unfit=judge_lock(spec, text))
+
+
+def read_pin(text: str, package: str) -> str | None:
+    """The version of a package (a regular expression) that a lock pins; None: it pins none."""
+    found = re.search(rf"^{package}==(\S+)", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _read_tensorflow(text: str) -> str | None:
+    return read_pin(text, r"tensorflow(?:-\w+)?")
+
+
+def judge_lock(spec: ImageSpec, text: str) -> str:
+    """Why a lock with that text can't be a row's; empty: nothing in it speaks against that.
+
+    What it has wheels for is known where `make lock` wrote it there.
+    """
+    version = _read_tensorflow(text) or ""
+    _, variable, wanted = read_name(spec.name) or ("", "", "")
+    pinned = version if variable == "TENSORFLOW" else read_pin(text, "keras")
+    places = _read_places(text)
+    missing = [
+        f"Python {spec.python} on {processor}"
+        for processor in spec.processors
+        if places is not None and (spec.python, processor) not in places
+    ]
+    faults = (
+        (
+            count_version(version) < OLDEST_TENSORFLOW,
+            f"pins TensorFlow {version}; the oldest that can be measured is {_name(OLDEST_TENSORFLOW)}",
+        ),
+        (
+            wanted and not f"{pinned}.".startswith(f"{wanted}."),
+            f"pins {variable.lower()} {pinned}, and its name says {wanted}",
+        ),
+        (
+            spec.gpu and read_pin(text, "tensorflow-cpu"),
+            "pins a TensorFlow that is built without CUDA, and its row has a GPU",
+        ),
+        (missing, f"has no wheels for {' and '.join(missing)}, which its row is for"),
+    )
+    return next((fault for found, fault in faults if found), "")
 
 
 def find_spec(name: str) -> ImageSpec:
     """The row of that name.
 
     Raises:
-        UsageError: there is none, or its lock is not there.
+        UsageError: there is none, or its lock is not there or can't be its.
     """
     specs = read_specs()
     if name not in specs:
@@ -224,6 +347,12 @@ def find_spec(name: str) -> ImageSpec:
         raise UsageError(
             f"the lock of the arm {name} is not there: docker/{spec.lock.name}",
             f"`{name_lock_command(name) or 'make lock'}` makes it anew",
+        )
+    if spec.unfit:
+        raise UsageError(
+            f"the lock of the arm {name} can't be its: docker/{spec.lock.name} {spec.unfit}",
+            f"`{name_lock_command(name) or 'make lock'}` makes it anew; or mend its row in "
+            "docker/images.toml",
         )
     return spec
 
@@ -244,10 +373,11 @@ def read_name(name: str) -> tuple[str, str, str] | None:
 
 def name_lock_command(name: str) -> str | None:
     """The command that makes the lock of an arm of that name; None: it would make none."""
-    read = read_name(name.removesuffix("-hidden"))
-    if read is None or read[0] not in read_specs():
+    family, variable, version = read_name(name.removesuffix("-hidden")) or ("", "", "")
+    old = variable == "TENSORFLOW" and count_version(version) < OLDEST_TENSORFLOW
+    if not version or old or family not in read_specs():
         return None
-    return f"make lock {read[1]}={read[2]}"
+    return f"make lock {variable}={version}"
 
 
 def is_version(spec: ImageSpec) -> bool:

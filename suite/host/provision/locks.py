@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,14 +22,20 @@ from suite.host.engine import Say
 from suite.host.provision.images import (
     DOCKER,
     OLDEST,
+    OLDEST_TENSORFLOW,
     PROCESSORS,
     ImageSpec,
+    count_version,
+    judge_lock,
     name_lock_command,
     read_name,
+    read_pin,
     read_specs,
+    write_places,
 )
 from suite.host.provision.sbom import list_packages
 from suite.model import family_of, name_files
+from suite.safe_folder import Folder
 
 FAMILIES = ("cpu", "cuda")
 """Whose arms a version gets."""
@@ -54,73 +60,131 @@ _WHEELS = ("manylinux2014", "manylinux_2_17", "manylinux_2_27", "manylinux_2_28"
 """What TensorFlow's wheels have been built for, for pip, which knows no later one from an earlier."""
 
 
+_UNREACHED = re.compile(r"^\s*Could not fetch URL (.*?)(?: - skipping)?$", re.MULTILINE)
+"""What pip says of an index that gave it no page of a package."""
+
+_ABSENT = re.compile(r": 404 Client Error")
+"""An answer: this one has no such package."""
+
+Places = list[tuple[str, str]]
+"""Pythons and processors."""
+
+
 def renew_locks(say: Say) -> None:
-    """Resolves the lock of every row anew.
+    """Resolves the lock of every row anew, and says which became others.
 
     Raises:
-        CrossoverError: one can't be resolved, or does not fit its row any more.
+        CrossoverError: one can't be resolved, or does not fit its row any more; those before it are renewed.
     """
     done = set()
     for name, spec in read_specs().items():
         if spec.lock not in done:
-            _make_lock(name, spec, say)
+            _write({spec.lock: _make_lock(name, spec, {}, say)[1]})
             done.add(spec.lock)
 
 
 def add_version(variable: str, version: str, say: Say) -> None:
-    """Makes the locks of a version, and their rows where there are none; ``variable`` is TENSORFLOW or KERAS.
+    """Makes the locks of a version, and their rows where there are none: all of them, or nothing;
+    ``variable`` is TENSORFLOW or KERAS.
 
     Raises:
-        UsageError: it is no version, or there is no such one.
+        UsageError: it is no version, or there is no such one, or the worker can't run on it.
         CrossoverError: it can't be resolved, or has no wheels for a Python that there is a base for.
     """
     kind = "keras-" if variable == "KERAS" else ""
     if read_name(f"cpu@{kind}{version}") is None:
         raise UsageError(f"{variable}={version!r} is not a version", f"such as {variable}=2.18")
-    pythons = _list_pythons()
-    known = list_versions("keras" if kind else "tensorflow-cpu", pythons)
-    if not any(f"{one}.".startswith(f"{version}.") for one in known):
-        numbers = version.count(".") + 1
-        short = dict.fromkeys(".".join(one.split(".")[:numbers]) for one in known)
-        raise UsageError(
-            f"{variable}={version}: no such version has wheels for Python {' or '.join(pythons)}",
-            f"there are {', '.join(short)}",
-        )
+    _demand_release(variable, version)
+    rows, made = read_specs(), dict[str, str]()
+    specs = []
     for family in FAMILIES:
         name = f"{family}@{kind}{version}"
-        _make_lock(name, read_specs().get(name), say)
+        spec, text = _make_lock(name, rows.get(name), made, say)
+        specs.append(spec)
+        made[spec.lock.name] = text
+    table = DOCKER / "images.toml"
+    added = "".join(f"\n{write_row(spec)}" for spec in specs if spec.name not in rows)
+    before = table.read_text(encoding="utf-8").rstrip("\n")
+    # The table is the last: a lock without its row is nobody's arm.
+    _write({DOCKER / name: text for name, text in made.items()})
+    if added:
+        _write({table: f"{before}\n{added}"})
 
 
-def list_versions(package: str, pythons: Sequence[str]) -> list[str]:
-    """The released versions of a package that have wheels for one of these Pythons, the oldest first.
+def _write(files: Mapping[Path, str]) -> None:
+    """Writes files, each whole or not at all."""
+    with Folder.open(DOCKER) as folder:
+        for path, text in files.items():
+            folder.write(path.name, text)
+
+
+def _demand_release(variable: str, version: str) -> None:
+    """Demands that a version was released, for a Python that there is a base for, and is none too old.
 
     Raises:
+        UsageError: it was not, or is.
         CrossoverError: the package index does not answer.
     """
+    pythons = _list_pythons()
+    releases, unreached = list_versions(
+        "keras" if variable == "KERAS" else "tensorflow-cpu", pythons
+    )
+    oldest = OLDEST_TENSORFLOW if variable == "TENSORFLOW" else ()
+    usable = [one for one in releases if count_version(one) >= oldest]
+    numbers = version.count(".") + 1
+    short = dict.fromkeys(".".join(one.split(".")[:numbers]) for one in usable)
+    remedy = f"there are {', '.join(short)}"
+    if count_version(version) < oldest:
+        raise UsageError(
+            f"{variable}={version}: the oldest TensorFlow that can be measured is "
+            f"{'.'.join(map(str, OLDEST_TENSORFLOW))}",
+            remedy,
+        )
+    if any(f"{one}.".startswith(f"{version}.") for one in usable):
+        return
+    if unreached:
+        raise CrossoverError(
+            f"{variable}={version} is not among what could be asked ({', '.join(short) or 'nothing'}), and "
+            f"a package index does not answer: {unreached}",
+            ASK_PIP,
+        )
+    raise UsageError(
+        f"{variable}={version}: no such version has wheels for Python {' or '.join(pythons)}",
+        remedy,
+    )
+
+
+ASK_PIP = "`.venv/bin/python -m pip config list` shows which one is asked"
+
+
+def list_versions(package: str, pythons: Sequence[str]) -> tuple[list[str], str]:
+    """The released versions of a package that have wheels for one of these Pythons, the oldest first; and
+    what pip said of an index that did not answer, where another place did (empty: all did).
+
+    Raises:
+        CrossoverError: no package index answers.
+    """
     found: set[str] = set()
+    unreached = ""
     for python in pythons:
         platforms = (f"--platform={libc}_x86_64" for libc in _WHEELS)
         asked = _run(
             (
-                *(
-                    "pip",
-                    "--disable-pip-version-check",
-                    "--retries=1",
-                    "index",
-                    "versions",
-                    package,
-                ),
+                # Why it got no page of an index it says only when it says all.
+                *("pip", "--disable-pip-version-check", "-vv", "--retries=1"),
+                *("index", "versions", package),
                 *("--only-binary=:all:", f"--python-version={python}", *platforms),
             )
         )
         listed = re.search(r"^Available versions: (.*)$", asked.stdout, re.MULTILINE)
         found.update(listed[1].split(", ") if listed else ())
+        told = (one for one in _UNREACHED.findall(asked.stdout) if not _ABSENT.search(one))
+        unreached = next(told, unreached)
     if not found:
         raise CrossoverError(
-            f"the package index does not answer for {package}: {_tell(asked)}",
-            "`.venv/bin/python -m pip config list` shows which one is asked",
+            f"the package index does not answer for {package}: {unreached or _tell(asked)}", ASK_PIP
         )
-    return sorted(found, key=Version)
+    return sorted(found, key=Version), unreached
 
 
 def _list_pythons() -> list[str]:
@@ -128,30 +192,50 @@ def _list_pythons() -> list[str]:
     return sorted({spec.python for spec in read_specs().values()}, key=Version, reverse=True)
 
 
-def _make_lock(name: str, row: ImageSpec | None, say: Say) -> None:
-    """Resolves a lock, holds it against its row, and makes the row where there is none."""
+def _make_lock(
+    name: str, row: ImageSpec | None, made: Mapping[str, str], say: Say
+) -> tuple[ImageSpec, str]:
+    """A row, the one that there is or a new one, and its lock, resolved anew and held against it; ``made``
+    are those of the same version."""
     if row is not None and read_name(name) is None:
         spec, text = row, _resolve_group(row)
-        _demand_fit(spec, text)
+        places = _find_places(spec, text)
     else:
-        spec, text = _fit_version(name, row)
-    spec.lock.write_text(text, encoding="utf-8")
-    if row is None:
-        table = DOCKER / "images.toml"
-        rows = table.read_text(encoding="utf-8").rstrip("\n")
-        table.write_text(f"{rows}\n\n{write_row(spec)}", encoding="utf-8")
+        spec, text, places = _fit_version(name, row, made)
     pins = {
         pin["name"].removesuffix("-cpu"): pin["version"]
         for pin in list_packages(text, spec.python, PROCESSORS[0])
     }
     versions = ", ".join(f"{name} {pins[name]}" for name in ("tensorflow", "keras", "numpy"))
+    text = write_places(places) + text
+    before = spec.lock.read_text(encoding="utf-8") if spec.lock.exists() else None
+    change = "new" if before is None else _tell_change(before, text)
     processors = " and ".join(spec.processors)
-    say(f"docker/{spec.lock.name}: {versions}; for Python {spec.python} on {processors}")
+    say(f"docker/{spec.lock.name}: {versions}; for Python {spec.python} on {processors}; {change}")
+    return spec, text
 
 
-def _fit_version(name: str, row: ImageSpec | None) -> tuple[ImageSpec, str]:
-    """A version's row and lock: of a new one the newest Python that it fits and that there is a base of, on
-    all processors if it may be.
+def _tell_change(before: str, after: str) -> str:
+    """What a lock pins otherwise than before, for people."""
+    was, now = (
+        set(re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)) for text in (before, after)
+    )
+    changes = []
+    for name in sorted({name for name, _ in was ^ now}):
+        versions = (
+            ", ".join(sorted(version for one, version in pins if one == name)) or "none"
+            for pins in (was - now, now - was)
+        )
+        changes.append(f"{name} {' → '.join(versions)}")
+    same = "as before" if before == after else "the same versions, the file changed"
+    return ", ".join(changes) or same
+
+
+def _fit_version(
+    name: str, row: ImageSpec | None, made: Mapping[str, str]
+) -> tuple[ImageSpec, str, Places]:
+    """A version's row and lock, and where that fits: of a new one the newest Python that it fits and that
+    there is a base of, on all processors if it may be.
 
     Raises:
         CrossoverError: it fits none.
@@ -167,20 +251,21 @@ def _fit_version(name: str, row: ImageSpec | None) -> tuple[ImageSpec, str]:
     ]
     trouble = None
     for spec in candidates if row is None else [row]:
-        text, trouble = _try_version(spec, plain)
+        text, places, trouble = _try_version(spec, plain, made)
         if trouble is None:
-            return spec, text
+            return spec, text, places
     raise trouble or CrossoverError(f"there is no base for {name}")
 
 
-def _try_version(spec: ImageSpec, plain: ImageSpec) -> tuple[str, CrossoverError | None]:
-    """The lock of a row, and why it does not fit it; None: it does."""
+def _try_version(
+    spec: ImageSpec, plain: ImageSpec, made: Mapping[str, str]
+) -> tuple[str, Places, CrossoverError | None]:
+    """The lock of a row, where that fits, and why it does not fit the row; None: it does."""
     try:
-        text = _resolve_version(spec, plain)
-        _demand_fit(spec, text)
+        text = _resolve_version(spec, plain, made)
+        return text, _find_places(spec, text), None
     except CrossoverError as error:
-        return "", error
-    return text, None
+        return "", [], error
 
 
 def _resolve_group(spec: ImageSpec) -> str:
@@ -197,9 +282,10 @@ def _resolve_group(spec: ImageSpec) -> str:
     return _compile(spec, (*group, *alike), DOCKER.parent)
 
 
-def _resolve_version(spec: ImageSpec, plain: ImageSpec) -> str:
+def _resolve_version(spec: ImageSpec, plain: ImageSpec, made: Mapping[str, str]) -> str:
     """The lock of a version's row: with the packages of its family's ``plain`` one where it may, so that
-    nothing else differs; what is for a GPU with those of the CPU's lock of this version."""
+    nothing else differs; what is for a GPU with those of the CPU's lock of this version, which is among
+    ``made`` or there."""
     family, variable, version = read_name(spec.name) or ("", "", "")
     exactly = f"=={version}" if version.count(".") == 2 else f"=={version}.*"
     of_tensorflow = exactly if variable == "TENSORFLOW" else ""
@@ -214,11 +300,11 @@ def _resolve_version(spec: ImageSpec, plain: ImageSpec) -> str:
         (here / "docker").mkdir()
         (here / "pyproject.toml").write_text(f'[tool.uv]\nenvironments = ["{within}"]\n')
         cpu = DOCKER / spec.lock.name.replace(family, "cpu", 1)
-        if cpu != spec.lock and cpu.exists():
-            pinned = cpu.read_text(encoding="utf-8")
+        if cpu != spec.lock and (cpu.name in made or cpu.exists()):
+            pinned = made.get(cpu.name) or cpu.read_text(encoding="utf-8")
             (here / "docker" / cpu.name).write_text(pinned, encoding="utf-8")
             words += ["--constraint", f"docker/{cpu.name}"]
-            of_tensorflow = f"=={_find_pin(pinned, 'tensorflow-cpu')}"
+            of_tensorflow = f"=={read_pin(pinned, 'tensorflow-cpu')}"
         wanted = [package.format(of_tensorflow) for package in _list_packages(spec)]
         wanted += [f"keras{exactly}"] if variable == "KERAS" else []
         text = _compile(spec, words, here, "\n".join(wanted), plain.lock)
@@ -257,27 +343,34 @@ def _compile(
         return made.read_text(encoding="utf-8")
 
 
-def _demand_fit(spec: ImageSpec, text: str) -> None:
-    """Demands that all that a lock pins has wheels for its row, and on the usual processor for the older
-    Pythons that will do where there is no container.
+def _find_places(spec: ImageSpec, text: str) -> Places:
+    """The Pythons, up to its row's, and processors of its row that all that a lock pins has wheels for.
+
+    On the usual processor the older Pythons will do where there is no container.
 
     Raises:
-        CrossoverError: something has none.
+        CrossoverError: it has none for the row's own Python on one of them, or for an older one on the usual
+            one; or it can't be this row's at all.
     """
     if spec.gpu and not re.search("^nvidia-", text, re.MULTILINE):
         raise CrossoverError(
             f"{spec.name}: this TensorFlow does not bring CUDA as packages", "name one from 2.15 on"
         )
+    if why := judge_lock(spec, text):
+        raise CrossoverError(f"{spec.name}: the lock {why}", "name another version")
     newest = int(spec.python.partition(".")[2])
-    fits = [(spec.python, processor) for processor in spec.processors]
-    fits += [(f"3.{minor}", PROCESSORS[0]) for minor in range(OLDEST[1], newest)]
-    for python, processor in fits:
-        if trouble := _find_trouble(text, python, processor):
-            raise CrossoverError(
-                f"{spec.name}: on Python {python} and {processor}, {trouble}",
-                f"`python` and `processors` of the row {spec.name} in docker/images.toml have to be those "
-                "that all its packages have wheels for",
-            )
+    places = []
+    for minor in range(newest, OLDEST[1] - 1, -1):
+        for processor in spec.processors:
+            trouble = _find_trouble(text, python := f"3.{minor}", processor)
+            if trouble and (minor == newest or processor == PROCESSORS[0]):
+                raise CrossoverError(
+                    f"{spec.name}: on Python {python} and {processor}, {trouble}",
+                    f"`python` and `processors` of the row {spec.name} in docker/images.toml have to be "
+                    "those that all its packages have wheels for",
+                )
+            places += [] if trouble else [(python, processor)]
+    return places
 
 
 def _find_trouble(text: str, python: str, processor: str) -> str:
@@ -285,13 +378,6 @@ def _find_trouble(text: str, python: str, processor: str) -> str:
     platform = ("--python-version", python, "--python-platform", f"{processor}-{_LIBC}")
     ran = _run((*_FIT, *platform), text)
     return _tell(ran) if ran.returncode else ""
-
-
-def _find_pin(text: str, package: str) -> str:
-    """The version of a package that a lock pins."""
-    found = re.search(rf"^{package}==(\S+)", text, re.MULTILINE)
-    assert found is not None  # noqa: S101  it is what the lock was made for
-    return found[1]
 
 
 def write_row(spec: ImageSpec) -> str:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -22,12 +24,47 @@ _AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$|pkg:[\w./%+-]+@$", re.
 _TABLE = Path(__file__).with_name("forms.toml")
 
 
+_FAMILIES = frozenset({"cpu", "cuda"})
+"""Those of which every table of images has arms."""
+
+_CONTROL = re.compile(r"(?:-(?:twin|again|hidden))*(?::\d+)?")
+"""What is added to an arm's name in those of its controls, and of a GPU's."""
+
+_ARMS: ContextVar[frozenset[str]] = ContextVar("arms", default=frozenset())
+
+
+@contextmanager
+def keep_arms(names: Iterable[str]) -> Iterator[None]:
+    """Within it, the names of these arms of a campaign are nobody's address, though ``cpu@nightly`` has the
+    form of a person at a host; of families that there are, whatever a plan says."""
+    every = frozenset(names)
+    families = _FAMILIES | {name for name in every if "@" not in name}
+    token = _ARMS.set(frozenset(name for name in every if name.partition("@")[0] in families))
+    try:
+        yield
+    finally:
+        _ARMS.reset(token)
+
+
+def list_arms() -> frozenset[str]:
+    """The names that are kept now."""
+    return _ARMS.get()
+
+
+def hide_address(match: re.Match[str]) -> str:
+    """What stands in the place of what has an address's form: itself where it is an arm's name."""
+    arms = _ARMS.get()
+    names = (arm for arm in arms if match[0].startswith(arm))
+    is_arm = any(_CONTROL.fullmatch(match[0], len(arm)) for arm in names)
+    return match[0] if is_arm else "hidden-address"
+
+
 def hide_forms(text: str) -> str:
     """The text without what identifies anybody by its form; what it was stands in its place."""
     for pattern, word in _read_forms():
-        text = pattern.sub(f"hidden-{word}", text)
+        text = pattern.sub(hide_address if word == "address" else f"hidden-{word}", text)
 
-    def hide_address(match: re.Match[str]) -> str:
+    def hide_number(match: re.Match[str]) -> str:
         if "." in match[0] and _AFTER_VERSION.search(text, 0, match.start()):
             return match[0]
         try:
@@ -38,7 +75,7 @@ def hide_forms(text: str) -> str:
         everybodys = address.is_loopback or address.is_unspecified or not re.search(r"\d", match[0])
         return match[0] if everybodys else "hidden-address"
 
-    return _ADDRESS.sub(hide_address, text)
+    return _ADDRESS.sub(hide_number, text)
 
 
 @cache

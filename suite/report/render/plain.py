@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from suite.analysis.result.arms import hash_identity
 from suite.report.pictures.picture import Picture
-from suite.report.render.forms import hide_forms
+from suite.report.render.forms import hide_address, hide_forms, list_arms
 
 LONGEST = 20_000
 """Characters of what is shown of one text, unless said otherwise; no paragraph comes near it."""
@@ -51,14 +51,20 @@ def show_plainly(text: str, limit: int = LONGEST) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
-@lru_cache(maxsize=10_000)
 def show_privately(text: str, limit: int = LONGEST) -> str:
     """As `show_plainly`, without what names a machine, a person or a place by its form: for files that are
     handed on.
 
-    Four numbers alone are a version: what has an address for its value is a hash already.
+    Four numbers alone are a version: what has an address for its value is a hash already.  The names of
+    arms stay within `keep_arms`.
     """
-    hidden = text if _VERSION.fullmatch(text) else _MAIL.sub("hidden-address", hide_forms(text))
+    return _show(text, limit, list_arms())
+
+
+@lru_cache(maxsize=10_000)
+def _show(text: str, limit: int, _arms: frozenset[str]) -> str:
+    """`show_privately`, once for a text and the arms by which it is read."""
+    hidden = text if _VERSION.fullmatch(text) else _MAIL.sub(hide_address, hide_forms(text))
     return show_plainly(hidden, limit)
 
 

@@ -157,6 +157,14 @@ def test_this_machines_names_are_hidden_unless_they_are_words_of_ours(
         assert hiding.hide(texts) == texts
 
 
+def test_the_names_of_the_plans_arms_stay() -> None:
+    plan = {"arms": ["cpu", "cpu@nightly"], "command": "make bench ARMS='cpu cpu@nightly'"}
+    texts = {"campaign.json": json.dumps(plan), "log": "cpu@nightly-twin as cpu@basalt"}
+    hidden = hiding.hide(texts)
+    assert hidden["campaign.json"] == texts["campaign.json"]
+    assert hidden["log"] == "cpu@nightly-twin as hidden-address"
+
+
 def test_with_identify_everything_stays_as_it_is(
     planted: Path, shell: Shell, check: Check, tmp_path: Path
 ) -> None:

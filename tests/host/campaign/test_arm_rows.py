@@ -20,9 +20,9 @@ from tests import synthetic
 from tests.fakes.engine import FakeEngine, asked_arm, asked_cells, fake_image, is_on_gpu
 from tests.host.campaign.stage import CELLS, REQUEST, Stage
 
-ROW = """
+ROW = f"""
 ["cuda@2.19"]
-base = "python:3.13@sha256:00"
+base = "python:3.13@sha256:{"0" * 64}"
 python = "3.13"
 lock = "cuda-2.19.txt"
 gpu = true

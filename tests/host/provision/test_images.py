@@ -30,6 +30,7 @@ from suite.host.provision.images import (
 )
 from suite.host.provision.resources import CACHE_TARGET, SCRATCH_TARGET
 from suite.model import NOT_FROM_LOCK, Image
+from suite.worker.session.preflight import OLDEST_TENSORFLOW
 from tests.fakes import docker_api
 from tests.fakes.docker_api import HERE, FakeApi, api_error
 
@@ -95,9 +96,9 @@ def test_no_image_is_made_whose_tensorflow_could_not_run_or_use_the_gpu(
     assert "x86_64" in caught.value.remedy
 
 
-LAST_ROW = """
+LAST_ROW = f"""
 ["cpu@2.19"]
-base = "python:3.11.9-slim"
+base = "python:3.11.9-slim@sha256:{"0" * 64}"
 python = "3.11"
 lock = "cpu-2.19.txt"
 gpu = false
@@ -118,14 +119,28 @@ def write_table(tmp_path: Path, row: str) -> Path:
     [
         ("free_gb = 5", "free_gb = 5\nonedn = false", "onedn"),
         ('python = "3.11"', 'python = "3.12"', "says Python 3.12"),
-        ("cpu@2.19", "cpu@RC", "'cpu@RC' can't be part"),
+        ("cpu@2.19", "cpu@RC", "'cpu@RC': its name can't be part"),
         ("cpu@2.19", "cpu-2.20", "'cpu-2.20' and of 'cpu@2.20' would have one name"),
+        ("cpu@2.19", "tpu@2.19", "there is no row 'tpu'"),
+        ("cpu@2.19", "tpu", "a row without a GPU says cpu"),
+        ("cpu@2.19", f"cpu@{'x' * 300}", "has 304 characters; 60 are the most"),
+        (f"@sha256:{'0' * 64}", "", "not pinned by digest"),
+        (f"@sha256:{'0' * 64}", "@sha256:0", "not pinned by digest"),
+        (f"python:3.11.9-slim@sha256:{'0' * 64}", "", "its base '' is not pinned"),
+        ("cpu-2.19.txt", "../cpu-2.19.txt", "is not the name of a .txt file in docker"),
+        ("cpu-2.19.txt", "", "is not the name of a .txt file in docker"),
+        ("cpu-2.19.txt", "/etc/hosts.txt", "is not the name of a .txt file in docker"),
+        ("cpu-2.19.txt", f"{'x' * 300}.txt", "is not the name of a .txt file in docker"),
+        ('python = "3.11"', 'python = "3.11.9"', "not a version such as 3.13"),
+        ('python = "3.11"', 'python = "3.9"', "from 3.11 on"),
+        ('python = "3.11"', 'python = ""', "not a version such as 3.13"),
         ('python = "3.11"\n', "", "python"),
-        ("cpu@2.19", "cpu@twin", "'cpu@twin' ends as the documents"),
+        ("cpu@2.19", "cpu@twin", "'cpu@twin': its name ends as the documents"),
         ("cpu@2.19", "cpu@2.19-01", "ends as the documents"),
         ("gpu = false", "gpu = true", "differ in having a GPU"),
         ("free_gb = 5", "free_gb = -5", "free_gb is above 0"),
         ("free_gb = 5", 'free_gb = 5\nprocessors = ["vax"]', "processors are some of"),
+        ("free_gb = 5", "free_gb = 5\nprocessors = []", "processors are some of"),
     ],
 )
 def test_a_row_that_contradicts_itself_is_an_error(
@@ -147,10 +162,96 @@ def test_a_lock_that_is_not_there_is_missed_by_its_own_arm_alone(
     assert "`make lock TENSORFLOW=2.19`" in caught.value.remedy
 
 
+X86, BOTH = (("3.11", "x86_64"),), (("3.11", "x86_64"), ("3.11", "aarch64"), ("3.12", "x86_64"))
+
+
+@pytest.mark.parametrize(
+    ("row", "head", "pin", "said"),
+    [
+        # As it was made by hand.
+        (LAST_ROW, "", "tensorflow-cpu==2.19.1", None),
+        (LAST_ROW, "# Has wheels for everybody\n", "tensorflow==2.19.0", None),
+        (LAST_ROW, images.write_places(BOTH), "tensorflow-cpu==2.19.1", None),
+        (
+            f'{LAST_ROW}processors = ["x86_64"]\n',
+            images.write_places(X86),
+            "tensorflow==2.19.1",
+            None,
+        ),
+        (
+            LAST_ROW,
+            images.write_places(X86),
+            "tensorflow==2.19.1",
+            "no wheels for Python 3.11 on aarch64",
+        ),
+        (
+            LAST_ROW.replace("3.11", "3.12"),
+            f"# somebody's\n{images.write_places(BOTH)}",
+            "tensorflow==2.19.1",
+            "no wheels for Python 3.12 on aarch64",
+        ),
+        (
+            LAST_ROW.replace("3.11", "3.13"),
+            images.write_places(BOTH),
+            "tensorflow==2.19.1",
+            "no wheels for Python 3.13 on x86_64 and Python 3.13 on aarch64",
+        ),
+        (LAST_ROW, "", "tensorflow-cpu==2.18.1", "pins tensorflow 2.18.1, and its name says 2.19"),
+        (LAST_ROW, "", "tensorflow-cpu==2.191", "its name says 2.19"),
+        (
+            LAST_ROW.replace("cpu@2.19", "cpu@keras-3.5"),
+            "",
+            "tensorflow-cpu==2.19.1",
+            "its name says 3.5",
+        ),
+        (LAST_ROW.replace("cpu@2.19", "cpu@2.14"), "", "tensorflow==2.14.1", "oldest .* is 2.15"),
+        (LAST_ROW.replace("cpu@2.19", "cpu@old"), "", "tensorflow==1.15.5", "oldest .* is 2.15"),
+        (
+            LAST_ROW.replace("cpu@2.19", "cuda@2.19").replace("gpu = false", "gpu = true"),
+            "",
+            "tensorflow-cpu==2.19.1",
+            "without CUDA",
+        ),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_lock_that_cannot_be_its_rows_is_missed_by_its_own_arm_alone(
+    *,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    row: str,
+    head: str,
+    pin: str,
+    said: str | None,
+    ending: str,
+) -> None:
+    path = write_table(tmp_path, row)
+    text = f"{head}{pin} \\\n    --hash=sha256:0\nkeras==3.12.0\n".replace("\n", ending)
+    (path.parent / "cpu-2.19.txt").write_bytes(text.encode())
+    specs = images.read_specs(path)
+    monkeypatch.setattr(images, "read_specs", lambda: specs)
+    name = list(specs)[-1]
+    assert images.find_spec("cpu").tensorflow
+    if said is None:
+        assert images.find_spec(name).tensorflow == pin.partition("==")[2]
+        return
+    with pytest.raises(UsageError, match=said) as caught:
+        images.find_spec(name)
+    assert "docker/cpu-2.19.txt" in caught.value.what
+    assert "make lock" in caught.value.remedy
+
+
+def test_the_oldest_tensorflow_is_the_workers() -> None:
+    assert images.OLDEST_TENSORFLOW == OLDEST_TENSORFLOW
+
+
 @pytest.mark.parametrize(
     ("name", "command"),
     [
         ("cpu@2.18", "make lock TENSORFLOW=2.18"),
+        ("cpu@2.15", "make lock TENSORFLOW=2.15"),
+        ("cpu@2.14", None),
+        ("cpu@keras-2.14", "make lock KERAS=2.14"),
         ("cuda@2.18.1-hidden", "make lock TENSORFLOW=2.18.1"),
         ("cpu@keras-3.5", "make lock KERAS=3.5"),
         ("rocm@2.18", None),

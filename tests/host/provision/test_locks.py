@@ -42,6 +42,7 @@ class Index:
         self.without_cuda: set[str] = set()
         self.keras = ("2.15.0", "3.5.0", "3.12.0", "3.12.1")
         self.down = False
+        self.unfetched = ""
         self.asked: list[tuple[Sequence[str], str]] = []
         self.seeds: list[str] = []
         self.within: list[str] = []
@@ -60,7 +61,8 @@ class Index:
             python = int(next(word for word in words if "--python-v" in word).rpartition(".")[2])
             wheels = [one for one, newest in self.wheels.items() if newest >= python]
             found = self.keras if "keras" in words else wheels
-            return f"name\nAvailable versions: {', '.join(reversed(found))}\n", ""
+            available = f"name\nAvailable versions: {', '.join(reversed(found))}\n"
+            return f"{self.unfetched}{available}", ""
         if "--no-deps" in words:
             python, platform = (
                 words[words.index(f"--python-{what}") + 1] for what in ("version", "platform")
@@ -138,7 +140,7 @@ def test_a_version_gets_its_locks_and_rows_as_a_person_writes_them(
     assert [specs[name].tensorflow for name in ("cpu@2.18", "cuda@2.18")] == ["2.18.1", "2.18.1"]
     assert said[0] == (
         "docker/cpu-2.18.txt: tensorflow 2.18.1, keras 3.15.1, numpy 2.0.2; for Python 3.11 on "
-        "x86_64 and aarch64"
+        "x86_64 and aarch64; new"
     )
     # As its family's plain row where it may, and the GPU's as the CPU's; for no other system or Python.
     seeds = [(docker / f"{name}.txt").read_text() for name in ("cpu", "cuda")]
@@ -162,6 +164,11 @@ def test_a_version_gets_its_locks_and_rows_as_a_person_writes_them(
     files = {path.name: path.read_bytes() for path in docker.iterdir()}
     locks.add_version("TENSORFLOW", "2.18", said.append)
     assert {path.name: path.read_bytes() for path in docker.iterdir()} == files
+    assert said[-1].endswith("; for Python 3.11 on x86_64; as before")
+    # What became another is told.
+    index.wheels["2.18.2"] = 12
+    locks.add_version("TENSORFLOW", "2.18", said.append)
+    assert said[-1].endswith("; tensorflow 2.18.1 → 2.18.2")
 
 
 def test_a_version_is_on_the_newest_python_that_it_has_wheels_for(
@@ -197,9 +204,9 @@ def test_keras_apart_is_on_the_newest_tensorflow(docker: Path, index: Index) -> 
     ("variable", "version", "there"),
     [
         ("TENSORFLOW", "2.99", "there are 2.15, 2.18, 2.20, 2.21"),
-        ("TENSORFLOW", "2.1", "2.18"),
         ("TENSORFLOW", "2.18.7", "2.18.0, 2.18.1"),
         ("KERAS", "3.99", "there are 2.15, 3.5, 3.12"),
+        ("KERAS", "3.1", "there are 2.15, 3.5, 3.12"),
     ],
 )
 def test_a_version_that_there_is_not_names_those_that_there_are(
@@ -210,6 +217,18 @@ def test_a_version_that_there_is_not_names_those_that_there_are(
         locks.add_version(variable, version, str)
     assert there in caught.value.remedy
     assert sorted(path.name for path in docker.iterdir()) == before
+
+
+@pytest.mark.parametrize("version", ["2.13", "2.14", "2.14.1", "2.1"])
+def test_a_version_that_cannot_be_measured_is_neither_made_nor_offered(
+    docker: Path, index: Index, version: str
+) -> None:
+    index.wheels = {"2.13.1": 11, "2.14.1": 11, **index.wheels}
+    with pytest.raises(UsageError, match=r"oldest TensorFlow .* is 2\.15") as caught:
+        locks.add_version("TENSORFLOW", version, str)
+    numbers = version.count(".") + 1
+    assert caught.value.remedy.startswith("there are " + ("2.15," if numbers == 2 else "2.15.1,"))
+    assert not any("--output-file" in words for words, _ in index.asked)
 
 
 @pytest.mark.parametrize("version", ["2", "latest", "2.18.1rc0", "2.18 2.20", "../2.18", "2.18\n"])
@@ -227,13 +246,61 @@ def test_a_version_for_which_there_is_no_base_leaves_nothing(docker: Path, index
     assert {path.name: path.read_bytes() for path in docker.iterdir()} == before
 
 
-def test_a_version_without_cuda_gets_the_arm_of_the_cpu_alone(docker: Path, index: Index) -> None:
-    index.without_cuda = {"2.18.1"}
+@pytest.mark.parametrize("there", [False, True])
+def test_a_version_of_which_one_arm_cannot_be_made_changes_nothing(
+    docker: Path, index: Index, there: bool
+) -> None:
+    if there:
+        locks.add_version("TENSORFLOW", "2.18", str)
+        index.wheels = {**index.wheels, "2.18.2": 12}
+    before = {path.name: path.read_bytes() for path in docker.iterdir()}
+    index.without_cuda = {"2.18.1", "2.18.2"}
     with pytest.raises(CrossoverError, match=r"cuda@2\.18: this TensorFlow does not bring CUDA"):
         locks.add_version("TENSORFLOW", "2.18", str)
-    assert "cpu@2.18" in images.read_specs()
-    assert "cuda@2.18" not in images.read_specs()
-    assert not (docker / "cuda-2.18.txt").exists()
+    assert {path.name: path.read_bytes() for path in docker.iterdir()} == before
+
+
+def test_a_lock_says_what_it_has_wheels_for_and_its_row_is_held_to_it(
+    docker: Path, index: Index
+) -> None:
+    index.x86_alone = {"2.18.0"}
+    locks.add_version("TENSORFLOW", "2.18.1", str)
+    locks.add_version("TENSORFLOW", "2.18.0", str)
+    heads = [
+        (docker / f"{name}.txt").read_text(encoding="utf-8").splitlines()[0]
+        for name in ("cpu-2.18.1", "cpu-2.18.0", "cuda-2.18.1")
+    ]
+    assert heads == [
+        "# Has wheels for Python 3.11 on x86_64; 3.11 on aarch64",
+        *["# Has wheels for Python 3.11 on x86_64"] * 2,
+    ]
+    # A row that somebody writes beside it for a base of their own.
+    table = docker / "images.toml"
+    rows = table.read_text(encoding="utf-8")
+    table.write_text(
+        f'{rows}\n["cpu@own"]\nbase = "own@sha256:{"0" * 64}"\npython = "3.12"\n'
+        'lock = "cpu-2.18.1.txt"\ngpu = false\nfree_gb = 5\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(UsageError, match=r"cpu@own .* no wheels for Python 3\.12 on x86_64"):
+        images.find_spec("cpu@own")
+    assert images.find_spec("cpu@2.18.1").tensorflow == "2.18.1"
+
+
+def test_keras_on_a_tensorflow_that_cannot_be_measured_is_refused(
+    docker: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.name: path.read_bytes() for path in docker.iterdir()}
+    index.wheels = {"2.14.1": 13}
+    monkeypatch.setattr(
+        index,
+        "_resolve",
+        lambda *_: PINS.format(cpu="-cpu", tensorflow="2.14.1", keras="2.14.0", within=""),
+    )
+    index.keras = ("2.14.0",)
+    with pytest.raises(CrossoverError, match=r"pins TensorFlow 2\.14\.1; the oldest .* is 2\.15"):
+        locks.add_version("KERAS", "2.14", str)
+    assert {path.name: path.read_bytes() for path in docker.iterdir()} == before
 
 
 def test_all_rows_are_resolved_anew_each_lock_once(docker: Path, index: Index) -> None:
@@ -259,7 +326,7 @@ def test_a_row_that_its_lock_has_no_wheels_for_is_told(docker: Path, index: Inde
     table = docker / "images.toml"
     text = table.read_text(encoding="utf-8")
     head, row = text.split('["cpu@2.15"]')
-    row = re.sub(r'base = ".*"', 'base = "own:1"', row).replace('"3.11"', '"3.12"')
+    row = re.sub(r'base = ".*"', f'base = "own@sha256:{"0" * 64}"', row).replace('"3.11"', '"3.12"')
     table.write_text(f'{head}["cpu@2.15"]{row}', encoding="utf-8")
     before = (docker / "cpu-2.15.txt").read_bytes()
     with pytest.raises(CrossoverError, match=r"cpu@2\.15: on Python 3\.12 and x86_64") as caught:
@@ -272,6 +339,24 @@ def test_an_index_that_does_not_answer_is_told(docker: Path, index: Index) -> No
     index.down = True
     with pytest.raises(CrossoverError, match=r"does not answer for tensorflow-cpu: .*no route"):
         locks.add_version("TENSORFLOW", "2.18", str)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [("connection error: refused", CrossoverError), ("404 Client Error: Not Found", UsageError)],
+)
+def test_a_version_is_not_said_to_be_none_where_an_index_could_not_be_asked(
+    docker: Path, index: Index, fault: str, error: type[CrossoverError]
+) -> None:
+    index.unfetched = f"  Could not fetch URL https://index/tensorflow-cpu/: {fault} - skipping\n"
+    with pytest.raises(CrossoverError) as caught:
+        locks.add_version("TENSORFLOW", "2.19", str)
+    assert type(caught.value) is error
+    assert ("does not answer: https://index" in caught.value.what) is (error is CrossoverError)
+    assert "no such version" not in caught.value.what or error is UsageError
+    assert "2.18" in f"{caught.value.what}{caught.value.remedy}"
+    # What is offered elsewhere is taken all the same.
+    locks.add_version("TENSORFLOW", "2.18", str)
 
 
 def test_where_uv_is_missing_the_command_that_brings_it_is_named(
