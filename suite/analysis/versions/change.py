@@ -15,7 +15,7 @@ from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.parts import mean_of, subtract
-from suite.analysis.compare import Amount, Told, compare, compare_parts
+from suite.analysis.compare import compare
 from suite.analysis.observations import select
 from suite.analysis.result.cells import Comparison
 from suite.analysis.result.numbers import Estimate
@@ -28,6 +28,7 @@ from suite.analysis.result.versions import (
     VersionPart,
 )
 from suite.analysis.statistics.estimate import estimate_difference
+from suite.analysis.versions.amounts import Amount, Told, compare_parts
 from suite.analysis.versions.effect import find_effects
 from suite.analysis.versions.parts import UNITS, PartFinder
 from suite.analysis.versions.software import Software, sort_versions, tell_difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from suite.analysis.compare import Told, compare_pairs, compare_parts
+from suite.analysis.compare import compare_pairs
 from suite.analysis.observations import Observation
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.result.versions import (
@@ -17,6 +17,7 @@ from suite.analysis.result.versions import (
     VersionStep,
     VersionSteps,
 )
+from suite.analysis.versions.amounts import Told, compare_parts
 from suite.analysis.versions.change import Versions
 
 NOTHING = Told(ratio=None, least=None, verdict=None, rows={})

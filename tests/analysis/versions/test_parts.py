@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from suite.analysis.analyse import find_precision
-from suite.analysis.compare import Amount, compare_parts
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.versions import VERSION_PARTS, VersionChange
+from suite.analysis.versions.amounts import Amount, compare_parts
 from suite.model import (
     Arm,
     Campaign,
