@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
@@ -39,7 +39,8 @@ def compare_arms(summary: Summary, base: str, other: str) -> dict[str, Compariso
     if base == summary.base:
         return {cell.cell.id: cell.comparisons[other] for cell in summary.cells}
     rows = (select(summary.table, arm=arm) for arm in (base, other))
-    return compare(*rows, margin=summary.margin, share=summary.share)
+    refused = summary.find_refused(base, other)
+    return compare(*rows, margin=summary.margin, refused=refused, share=summary.share)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +50,7 @@ class Versions:
     summary: Summary
     index: CellIndex
     software: Mapping[str, Software]
-    finder: PartFinder = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "finder", PartFinder(self.index))
+    _finders: dict[frozenset[str], PartFinder] = field(init=False, default_factory=dict)
 
     @property
     def groups(self) -> list[tuple[str, ...]]:
@@ -93,9 +91,19 @@ class Versions:
 
     # --- Parts ----------------------------------------------------------------------------------------
 
+    def find_parts(self, base: str, other: str) -> PartFinder:
+        """The parts of the cells whose results are the same on two arms; of other work no time is taken, nor
+        taken away from another."""
+        differing = frozenset(self.summary.find_refused(base, other))
+        if differing not in self._finders:
+            table = [row for row in self.index.table if row.cell not in differing]
+            self._finders[differing] = PartFinder(replace(self.index, table=table))
+        return self._finders[differing]
+
     def find_amounts(self, part: VersionPart, base: str, other: str) -> dict[str, Amount]:
         """By cell what a part takes on two arms, of those that it can be read off on both."""
-        first, second = (self.finder.find(part, arm) for arm in (base, other))
+        finder = self.find_parts(base, other)
+        first, second = (finder.find(part, arm) for arm in (base, other))
         return {
             cell: Amount(
                 most=(own.most, second[cell].most),
@@ -119,7 +127,7 @@ class Versions:
             amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
         )
         parts = [self._make_part(part, of, told[part], base, other) for part, of in amounts.items()]
-        effects = find_effects(self.finder, base, parts)
+        effects = find_effects(self.find_parts(base, other), base, parts)
         parts = [structs.replace(part, effect=effects.get(part.name, 0.0)) for part in parts]
         return sorted(parts, key=lambda part: -abs(part.effect) if part.changed else 1.0)
 
@@ -137,7 +145,7 @@ class Versions:
             ratio=told.ratio,
             least=None if told.least == told.ratio else told.least,
             verdict=told.verdict,
-            contains=self.finder.contains(part, (base, other)),
+            contains=self.find_parts(base, other).contains(part, (base, other)),
             rows={
                 cell: PartRow(
                     own=owns[cell],

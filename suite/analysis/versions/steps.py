@@ -60,6 +60,11 @@ def _follow_cells(
             for pair in neighbours
         },
         margin=index.margin,
+        refused={
+            (cell, pair): flag
+            for pair in neighbours
+            for cell, flag in versions.summary.find_refused(*pair).items()
+        },
         share=index.share,
     )
     courses = {}
@@ -67,7 +72,7 @@ def _follow_cells(
         found = [(pair, compared[cell, pair]) for pair in neighbours]
         steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in found]
         ends = whole.cells[cell]
-        if any(step.ratio for step in steps):
+        if ends.ratio or any(step.ratio for step in steps):
             courses[cell] = _conclude(steps, whole, ends.ratio, ends.verdict)
     return courses
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -330,6 +331,50 @@ def test_a_version_that_computes_otherwise_takes_no_other_arms_number_away() -> 
     course = steps.cells[PRODUCT]
     assert course.answer == "open"
     assert [step.verdict is None for step in course.steps] == [False, True]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations((BASE, OTHER, "cpu@2.16"))), ids=str)
+def test_whichever_arm_is_the_odd_one_the_others_are_compared(order: tuple[str, ...]) -> None:
+    """In whatever order a plan has its arms: cpu computes otherwise, and the other two agree."""
+    analysis = analyse(
+        arms=dict.fromkeys(order, Version()), change=check_as(43.0, PRODUCT), on=BASE
+    )
+    for change in analysis.versions:
+        agrees = BASE not in {change.base, change.other}
+        assert [found.cell for found in change.differs] == ([] if agrees else [PRODUCT])
+        assert (change.cells[PRODUCT].verdict is not None) == agrees
+        kernels = next(part for part in change.parts if part.name == "kernels")
+        assert (PRODUCT in kernels.cells) == agrees
+    (steps,) = analysis.version_steps
+    for step in steps.cells[PRODUCT].steps:
+        assert (step.verdict is not None) == (BASE not in {step.base, step.other})
+    # Each ran its own work in all blocks, and has its time.
+    cell = next(cell for cell in analysis.cells if cell.id == PRODUCT)
+    assert all(cell.arms[arm].value for arm in order)
+
+
+def test_versions_that_agree_two_by_two_lose_the_step_between_alone() -> None:
+    arms = ("cpu@2.16", "cpu@2.18", OTHER, BASE)
+    campaign = versions.make_plan(arms, blocks=6, seed=1)
+    by_arm = dict.fromkeys(arms, Version())
+    documents = versions.make_documents(campaign, by_arm, versions.NOISES["typical"])
+    for arm in arms[2:]:
+        documents = plant(documents, check_as(43.0, PRODUCT), arm)
+    (steps,) = study(campaign, documents).version_steps
+    course = steps.cells[PRODUCT]
+    assert [step.verdict is not None for step in course.steps] == [True, False, True]
+    assert course.whole.verdict is None
+
+
+def test_a_version_whose_blocks_differ_has_no_number() -> None:
+    def change(one: Document) -> Document:
+        return check_as(43.0, PRODUCT)(one) if one.invocation.block == 2 else one
+
+    analysis = analyse(change=change)
+    cell = next(cell for cell in analysis.cells if cell.id == PRODUCT)
+    assert cell.arms[OTHER].value is None
+    assert cell.arms[BASE].value
+    assert analysis.versions[0].cells[PRODUCT].verdict is None
 
 
 def test_the_first_of_a_family_is_held_against_the_other_family() -> None:
