@@ -60,17 +60,18 @@ class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``cells`` are those that it is read off, and ``rows`` what each says.  ``ratio`` is of the part's own
     seconds: the mean of the rows that have one (None: none has); and ``least``, where something of another
     part may be in it, without as much of that as there can be.  ``own`` and ``seconds`` are the mean of all
-    rows: seconds a ``unit`` on the base, and the difference.  All parts are one family of tests for their
-    ``verdict``; None: there are fewer than three blocks, or the profile gives none.  ``effect`` is how much
-    the warm cells of work take longer for it, as a share of their time, on average.  ``contains`` are parts
-    that no cell of this campaign can tell from it.
+    rows: seconds a ``unit`` on the base, and the difference; None where the cells' own seconds are too
+    unlike, or the mean difference says another way than what the ratio is judged to be.  All parts are one
+    family of tests for their ``verdict``; None: there are fewer than three blocks, or the profile gives none.
+    ``effect`` is how much the warm cells of work take longer for it, as a share of their time, on average.
+    ``contains`` are parts that no cell of this campaign can tell from it.
     """
 
     name: VersionPart
     cells: tuple[str, ...]
     unit: Unit
-    own: float
-    seconds: Estimate
+    own: float | None = None
+    seconds: Estimate | None = None
     ratio: Ratio | None = None
     least: Ratio | None = None
     verdict: Verdict | None = None

@@ -6,7 +6,7 @@ Decides which arms are compared, and calls the one comparison.  Pure.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from msgspec import structs
@@ -32,6 +32,9 @@ from suite.analysis.versions.amounts import Amount, Told, compare_parts
 from suite.analysis.versions.effect import find_effects
 from suite.analysis.versions.parts import UNITS, PartFinder
 from suite.analysis.versions.software import Software, sort_versions, tell_difference
+
+MOST_ALIKE = 3.0
+"""Of cells whose own seconds are further apart, a mean of seconds is that of the largest alone."""
 
 
 def compare_arms(summary: Summary, base: str, other: str) -> dict[str, Comparison]:
@@ -136,12 +139,14 @@ class Versions:
     ) -> PartChange:
         owns = {cell: mean_of(amount.most[0]) for cell, amount in amounts.items()}
         differences = {cell: subtract(of.most[1], of.most[0]) for cell, of in amounts.items()}
+        mean_of_all = _average(list(differences.values()))
+        says = are_alike(owns.values()) and not contradict(told, mean_of_all)
         return PartChange(
             name=part,
             cells=tuple(amounts),
             unit=UNITS.get(part, "call"),
-            own=math.fsum(owns.values()) / len(owns),
-            seconds=_average(list(differences.values())),
+            own=math.fsum(owns.values()) / len(owns) if says else None,
+            seconds=mean_of_all if says else None,
             ratio=told.ratio,
             least=None if told.least == told.ratio else told.least,
             verdict=told.verdict,
@@ -156,6 +161,23 @@ class Versions:
                 for cell in amounts
             },
         )
+
+
+def are_alike(owns: Collection[float]) -> bool:
+    """Whether the mean of several cells' seconds is near that of each."""
+    return len(owns) == 1 or 0 < max(owns) <= MOST_ALIKE * min(owns)
+
+
+def contradict(told: Told, seconds: Estimate) -> bool:
+    """Whether a difference in seconds goes one way and the ratio of the same cells another, and one of the
+    two is more than noise."""
+    verdict = told.verdict.name if told.verdict else ""
+    slower = {"SLOWER": True, "FASTER": False}.get(verdict)
+    if slower is None:
+        if told.ratio is None or (seconds.least <= 0 <= seconds.most):
+            return False
+        slower = told.ratio.value > 1
+    return slower != (seconds.value > 0)
 
 
 def _average(rows: list[Values]) -> Estimate:

@@ -28,6 +28,7 @@ from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Page, Row, point_to_rows
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
+    Quantity,
     join_words,
     show_difference,
     show_more,
@@ -40,9 +41,6 @@ from suite.report.text.units import (
 from suite.report.text.wording import word_verdict
 
 _PARTS, _MEANINGS, _WORDS = TEXTS["version-parts"], TEXTS["version-meanings"], TEXTS["versions"]
-
-_ALIKE: frozenset[VersionPart] = frozenset({"fit", "tracing"})
-"""Parts that take about as long in each of their cells, so that a mean of their seconds says something."""
 
 _SHORT = 12
 """So many characters tell a commit from any other."""
@@ -154,10 +152,10 @@ def _tell_change(analysis: Analysis, change: VersionChange) -> Iterator[str]:
 
 
 def _tell_part(part: PartChange, names: Mapping[str, str]) -> str:
-    """A part that changed: how much more it takes; or of one whose cells are of all sizes the ratio, and the
-    cell that has most of it."""
+    """A part that changed: how much more it takes; or of one whose cells have no mean in seconds the ratio,
+    and the cell that has most of it."""
     name = _name_part(part)
-    if part.name in _ALIKE:
+    if part.seconds is not None:
         more = f" ({show_more(part.ratio.value - 1)})" if part.ratio else ""
         return f"{name}: {show_difference(part.seconds)} a {part.unit}{more}"
     told = f"{name}: {show_relative(part.ratio) if part.ratio else _judge(part.verdict)}"
@@ -350,7 +348,7 @@ def write_screen(page: Page, analysis: Analysis) -> None:
         rows = [
             {
                 "part": _name_part(part),
-                f"more on {change.other}": show_difference(part.seconds),
+                f"more on {change.other}": _show_more(part),
                 f"against {change.base}": show_relative(part.ratio) if part.ratio else NO_NUMBER,
                 **({"verdict": _judge(part.verdict)} if _is_judged(change) else {}),
             }
@@ -371,7 +369,7 @@ def _list_parts(change: VersionChange) -> list[Row]:
         {
             "part": f"{_name_part(part)}: {_WORDS['untold'] if part.contains else _MEANINGS[part.name]}",
             change.base: _show_own(part),
-            f"more on {change.other}": show_difference(part.seconds),
+            f"more on {change.other}": _show_more(part),
             f"{change.other} against {change.base}": show_relative(part.ratio)
             if part.ratio
             else NO_NUMBER,
@@ -383,7 +381,11 @@ def _list_parts(change: VersionChange) -> list[Row]:
 
 
 def _show_own(part: PartChange | PartRow) -> str:
-    return show_seconds(part.own) if part.own > 0 else NO_NUMBER
+    return show_seconds(part.own) if part.own is not None and part.own > 0 else NO_NUMBER
+
+
+def _show_more(part: PartChange) -> str | Quantity:
+    return NO_NUMBER if part.seconds is None else show_difference(part.seconds)
 
 
 _PARTICULAR = frozenset(

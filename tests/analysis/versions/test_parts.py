@@ -11,8 +11,10 @@ import pytest
 
 from suite.analysis.analyse import find_precision
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict, cite
 from suite.analysis.result.versions import VERSION_PARTS, VersionChange
-from suite.analysis.versions.amounts import Amount, compare_parts
+from suite.analysis.versions.amounts import Amount, Told, compare_parts
+from suite.analysis.versions.change import are_alike, contradict
 from suite.model import (
     Arm,
     Campaign,
@@ -455,6 +457,35 @@ def test_no_caution_is_raised_where_the_version_is_the_question() -> None:
     campaign, documents = make_plain(("cpu", "cuda"))
     mixed = study(campaign, plant(documents, other, "cuda"))
     assert mixed.software_differs == ("cuda",)
+
+
+def test_a_mean_in_seconds_stands_where_it_says_what_the_ratio_does() -> None:
+    """Small products 30 % slower and the largest 10 % faster: the mean of seconds is that of the largest."""
+
+    def change(one: Document) -> Document:
+        cells = []
+        for cell in one.cells:
+            times = 1.3 if "n=100/" in cell.id or "n=256/" in cell.id else 0.9
+            own = times if cell.id.startswith("matmul.square") else 1.0
+            cells.append(replace(cell, samples_s=[own * s for s in cell.samples_s]))
+        return replace(one, cells=cells)
+
+    (unlike,) = analyse(change=change, blocks=10).versions
+    kernels = next(part for part in unlike.parts if part.name == "kernels")
+    assert kernels.ratio
+    assert kernels.seconds is kernels.own is None
+    assert {row.seconds.value > 0 for row in kernels.rows.values()} == {False, True}
+    # Cells that take as long, of which a half is slower: by its ratio the part is.
+    told = Told(ratio=Ratio(value=1.1, low=1.05, high=1.15, n=6), least=None, verdict=None, rows={})
+    more = Estimate(value=1e-6, low=-1e-6, high=3e-6, n=6)
+    less = Estimate(value=-2e-6, low=-3e-6, high=-1e-6, n=6)
+    assert [contradict(told, seconds) for seconds in (more, less)] == [False, True]
+    noise = Estimate(value=-1e-6, low=-3e-6, high=1e-6, n=6)
+    judged = told._replace(verdict=Verdict(name="SLOWER", reason=cite("resolution")))
+    assert [contradict(of, noise) for of in (told, judged)] == [False, True]
+    assert [are_alike(owns) for owns in ([1.0], [-1.0], [1.0, 2.0], [1.0, 4.0], [-1.0, 1.0])] == [
+        *(True, True, True, False, False)
+    ]
 
 
 # --- Parts whose cells tell different things --------------------------------------------------------------

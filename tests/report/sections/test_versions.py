@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName, cite
+from suite.analysis.result.numbers import Ratio, Verdict, VerdictName, cite
 from suite.analysis.result.versions import (
     VERSION_PARTS,
     Differing,
@@ -72,8 +72,7 @@ def conclude(name: VerdictName | None, code: str = "not-significant") -> Verdict
 def make_part(name: VersionPart, verdict: VerdictName | None, **fields: Any) -> PartChange:
     value = {"FASTER": 0.7, "SLOWER": 1.25}.get(verdict or "", 1.01)
     ratio = Ratio(value=value, low=value / 1.02, high=1.02 * value, n=5)
-    more = Estimate(value=1e-5 * (value - 1), low=None, high=None, n=5)
-    told = {"verdict": conclude(verdict), "seconds": more, "ratio": ratio, "own": 1e-5}
+    told = {"verdict": conclude(verdict), "ratio": ratio}
     return PartChange(name=name, cells=("x",), **{"unit": "call", **told, **fields})
 
 
