@@ -61,10 +61,10 @@ class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: the mean of the rows that have one (None: none has); and ``least``, where something of another
     part may be in it, without as much of that as there can be.  ``own`` and ``seconds`` are the mean of all
     rows: seconds a ``unit`` on the base, and the difference; None where the cells' own seconds are too
-    unlike, or the mean difference says another way than what the ratio is judged to be.  All parts are one
-    family of tests for their ``verdict``; None: there are fewer than three blocks, or the profile gives none.
-    ``effect`` is how much the warm cells of work take longer for it, as a share of their time, on average.
-    ``contains`` are parts that no cell of this campaign can tell from it.
+    unlike, or the mean difference says another way than what the ratio is judged to be.  All parts of every
+    two arms that are compared are one family of tests for their ``verdict``; None: there are fewer than three
+    blocks, or the profile gives none.  ``effect`` is how much the warm cells of work take longer for it, as a
+    share of their time, on average.  ``contains`` are parts that no cell of this campaign can tell from it.
     """
 
     name: VersionPart
@@ -146,7 +146,7 @@ class VersionCourse(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class VersionSteps(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Three or more arms of one family on one device, the oldest first: by cell and by part at which step
     it changed.  ``software`` is what differs between neighbours, by the later of the two.  All neighbours of
-    all cells are one family of tests, as all those of all parts are."""
+    all cells are one family of tests; their parts are in one with all that are told (`PartChange`)."""
 
     arms: tuple[str, ...]
     cells: Mapping[str, VersionCourse] = field(default_factory=dict)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 
 from msgspec import structs
 
@@ -122,14 +124,34 @@ class Versions:
             )
         }
 
-    def _compare_parts(self, base: str, other: str) -> list[PartChange]:
-        found = {part: self.find_amounts(part, base, other) for part in VERSION_PARTS}
-        amounts = {part: of for part, of in found.items() if of}
+    @cached_property
+    def _amounts(self) -> dict[tuple[VersionPart, str, str], dict[str, Amount]]:
+        """By part and two arms what is compared: each arm with the first of its family, and neighbours."""
+        firsts = [(base, other) for base, *others in self.groups for other in others]
+        neighbours = [pair for group in self.groups for pair in pairwise(group)]
+        pairs = dict.fromkeys([*firsts, *neighbours])
+        return {
+            (part, *pair): found
+            for pair in pairs
+            for part in VERSION_PARTS
+            if (found := self.find_amounts(part, *pair))
+        }
+
+    @cached_property
+    def parts(self) -> dict[tuple[VersionPart, str, str], Told]:
+        """By part and two arms what is told of it: of all that a report tells one family of tests, so that a
+        longer list has no more false verdicts, and two arms have one verdict wherever they stand."""
         index = self.index
-        told = compare_parts(
-            amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
+        return compare_parts(
+            self._amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
         )
-        parts = [self._make_part(part, of, told[part], base, other) for part, of in amounts.items()]
+
+    def _compare_parts(self, base: str, other: str) -> list[PartChange]:
+        parts = [
+            self._make_part(part, amounts, self.parts[part, base, other], base, other)
+            for part in VERSION_PARTS
+            if (amounts := self._amounts.get((part, base, other)))
+        ]
         effects = find_effects(self.find_parts(base, other), base, parts)
         parts = [structs.replace(part, effect=effects.get(part.name, 0.0)) for part in parts]
         return sorted(parts, key=lambda part: -abs(part.effect) if part.changed else 1.0)

@@ -17,7 +17,7 @@ from suite.analysis.result.versions import (
     VersionStep,
     VersionSteps,
 )
-from suite.analysis.versions.amounts import Told, compare_parts
+from suite.analysis.versions.amounts import Told
 from suite.analysis.versions.change import Versions
 
 NOTHING = Told(ratio=None, least=None, verdict=None, rows={})
@@ -80,20 +80,10 @@ def _follow_cells(
 def _follow_parts(
     versions: Versions, neighbours: Sequence[tuple[str, str]], whole: VersionChange
 ) -> dict[VersionPart, VersionCourse]:
-    index = versions.index
-    amounts = {
-        (part, pair): found
-        for part in VERSION_PARTS
-        for pair in neighbours
-        if (found := versions.find_amounts(part, *pair))
-    }
-    told = compare_parts(
-        amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
-    )
     ends = {part.name: part for part in whole.parts}
     courses: dict[VersionPart, VersionCourse] = {}
     for part in VERSION_PARTS:
-        rows = [(pair, told.get((part, pair), NOTHING)) for pair in neighbours]
+        rows = [(pair, versions.parts.get((part, *pair), NOTHING)) for pair in neighbours]
         if all(row is NOTHING for _, row in rows):
             continue
         steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in rows]

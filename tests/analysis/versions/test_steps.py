@@ -59,6 +59,23 @@ def test_two_versions_have_no_steps() -> None:
     assert analyse(PLANTS["kernels"]).version_steps == ()
 
 
+def test_parts_of_all_versions_are_one_family_with_one_verdict_each() -> None:
+    """A longer list asks more of each p-value, and two neighbours have one verdict wherever they are told."""
+    arms = dict(zip(ARMS, (PLAIN, PLANTS["kernels"], PLAIN, PLAIN), strict=True))
+    two, four = (analyse(arms=dict([*arms.items()][:count])) for count in (2, 4))
+    (steps,), first = four.version_steps, four.versions[0]
+    alone, among = (
+        next(part.verdict for part in analysis.versions[0].parts if part.name == "kernels")
+        for analysis in (two, four)
+    )
+    assert alone
+    assert among
+    assert among.name == alone.name == "SLOWER"
+    assert (among.p or 0.0) > (alone.p or 0.0)
+    for part in first.parts:
+        assert steps.parts[part.name].steps[0].verdict == part.verdict
+
+
 def test_all_neighbours_are_one_family_of_tests() -> None:
     """Holm asks more of a step's p-value than of the same in a comparison of two arms alone."""
     analysis = analyse(arms=dict(zip(ARMS, (PLAIN, PLANTS["kernels"], PLAIN), strict=False)))
