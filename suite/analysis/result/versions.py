@@ -128,14 +128,16 @@ class VersionStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class VersionCourse(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a cell or a part went along a list of versions.
 
-    ``steps`` are all neighbours, and ``whole`` is the last over the first.  ``changed``: between those
-    neighbours that have a verdict.  ``equal``: no two neighbours differ, nor do the ends.  ``open``: anything
-    else, such as a drift of which no single step is shown.
+    ``steps`` are all neighbours, and ``whole`` is the last over the first.  ``contains`` are the parts that
+    can't be told from a part on some of the versions.  ``changed``: between those neighbours that have a
+    verdict.  ``equal``: no two neighbours differ, nor do the ends.  ``open``: anything else, such as a drift
+    of which no single step is shown.
     """
 
     answer: Course
     steps: tuple[VersionStep, ...]
     whole: VersionStep
+    contains: tuple[VersionPart, ...] = ()
 
     @property
     def changes(self) -> list[VersionStep]:

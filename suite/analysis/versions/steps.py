@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from msgspec import structs
+
 from suite.analysis.compare import compare_pairs
 from suite.analysis.observations import Observation
 from suite.analysis.result.numbers import Ratio, Verdict
@@ -88,7 +90,11 @@ def _follow_parts(
             continue
         steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in rows]
         ratio, verdict = (end.ratio, end.verdict) if (end := ends.get(part)) else (None, None)
-        courses[part] = _conclude(steps, whole, ratio, verdict)
+        contained = (versions.find_parts(*pair).contains(part, pair) for pair in neighbours)
+        courses[part] = structs.replace(
+            _conclude(steps, whole, ratio, verdict),
+            contains=tuple(dict.fromkeys(name for names in contained for name in names)),
+        )
     return courses
 
 

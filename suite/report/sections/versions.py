@@ -219,12 +219,38 @@ def _name_cells(analysis: Analysis) -> dict[str, str]:
     return name_cells(analysis.cells) | name_sizes(analysis)
 
 
+def list_open(analysis: Analysis, cells: Sequence[CellAnalysis]) -> list[str]:
+    """Of which of these cells it is not known yet what changed, of each two versions and each list."""
+    names, told = _name_cells(analysis), []
+    for steps in analysis.version_steps:
+        open_ = [
+            names[cell.id]
+            for cell in cells
+            if (course := steps.cells.get(cell.id))
+            if course.answer == "open" and not is_drift(course)
+        ]
+        if open_:
+            told.append(f"at which step of {' → '.join(steps.arms)} {', '.join(open_)} changed")
+    for change in _list_pairs(analysis):
+        open_ = [
+            names[cell.id]
+            for cell in cells
+            if (row := change.cells.get(cell.id)) and row.ratio
+            if row.verdict is None or row.verdict.name == "INCONCLUSIVE"
+        ]
+        if open_:
+            told.append(
+                f"what {name_step(change.base, change.other)} changed at {', '.join(open_)}"
+            )
+    return told
+
+
 # --- A list of versions -------------------------------------------------------------------------------
 
 
 def _tell_steps(analysis: Analysis, steps: VersionSteps) -> Iterator[str]:
     """``cpu@2.18 → cpu@2.20: Keras fit's own loop: 1.12× slower (1.09–1.15). Equal throughout: kernels.``"""
-    names = _name_parts(analysis, steps)
+    names = _name_parts(steps)
     found = False
     for before, after in pairwise(steps.arms):
         changed = [
@@ -273,11 +299,10 @@ def _say_step(step: VersionStep) -> str:
     return str(show_relative(step.ratio)) if step.ratio else _judge(step.verdict)
 
 
-def _name_parts(analysis: Analysis, steps: VersionSteps) -> dict[VersionPart, str]:
-    contained = {part.name: part.contains for part in _find_ends(analysis, steps).parts}
+def _name_parts(steps: VersionSteps) -> dict[VersionPart, str]:
     return {
-        part: " with ".join(_PARTS[name] for name in (part, *contained.get(part, ())))
-        for part in steps.parts
+        part: " with ".join(_PARTS[name] for name in (part, *course.contains))
+        for part, course in steps.parts.items()
     }
 
 
@@ -318,7 +343,7 @@ def write_versions(page: Page, analysis: Analysis, room: int | None) -> None:
     ``room``: of each table of cells so many rows.
     """
     for steps in analysis.version_steps:
-        names = _name_parts(analysis, steps)
+        names = _name_parts(steps)
         courses = sorted(steps.parts.items(), key=lambda of: -_find_most(of[1]))
         rows = [_show_course(names[part], course, "part") for part, course in courses]
         page.table(TEXTS["captions"]["steps-by-part"], rows)

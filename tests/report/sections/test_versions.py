@@ -520,6 +520,31 @@ def test_after_a_block_a_terminal_shows_what_changed_by_then() -> None:
     assert "Not yet" not in look
 
 
+@pytest.mark.parametrize("name", ["versions", "list-of-versions"])
+def test_after_a_block_a_terminal_says_which_asked_cells_are_open(name: str) -> None:
+    analysis = analyse_golden(name)
+    asked = analysis.asked[0].id
+    wide = conclude("INCONCLUSIVE")
+    if name == "versions":
+        (change,) = analysis.versions
+        row = structs.replace(change.cells[asked], verdict=wide)
+        analysis = alter(analysis, cells={**change.cells, asked: row})
+        told = "Not yet: what cpu@2.20 → cpu changed at "
+    else:
+        (steps,) = analysis.version_steps
+        course = steps.cells[asked]
+        open_ = structs.replace(
+            course,
+            answer="open",
+            steps=tuple(structs.replace(step, verdict=wide) for step in course.steps),
+            whole=structs.replace(course.whole, verdict=wide),
+        )
+        steps = structs.replace(steps, cells={**steps.cells, asked: open_})
+        analysis = structs.replace(analysis, version_steps=(steps,))
+        told = "Not yet: at which step of cpu@2.16 → cpu@2.18 → cpu "
+    assert told in " ".join(render_lines(compose_look(analysis, 9)).split())
+
+
 def test_a_terminal_says_what_would_settle_what_is_open() -> None:
     screen = render_lines(compose_screen(analyse_golden("versions")))
     assert "The inconclusive cell should be settled by BLOCKS=" in screen
