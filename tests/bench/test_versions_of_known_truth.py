@@ -8,7 +8,16 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.truth.tally import Tally, is_at_least, is_at_most
-from tests.bench.versions import NOISES, PLANTS, try_plant
+from tests.bench.versions import (
+    BASE,
+    NOISES,
+    OLDEST,
+    OTHER,
+    PLANTS,
+    Version,
+    study,
+    try_plant,
+)
 
 CAMPAIGNS = 30
 
@@ -26,6 +35,18 @@ def test_two_names_of_one_version_differ_in_no_part(noise: str, blocks: int) -> 
     for seed in range(CAMPAIGNS):
         try_plant(tally, "", seed=seed, blocks=blocks, noise=noise)
     assert is_at_most(tally[": others"], 0.05), str(tally[": others"])
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_a_longer_list_of_one_version_has_no_more_false_verdicts(count: int) -> None:
+    arms = (BASE, OTHER, "cpu@2.18", OLDEST)[:count]
+    tally = Tally()
+    for seed in range(CAMPAIGNS):
+        changes, (steps,) = study(dict.fromkeys(arms, Version()), seed=seed)
+        told = any(change.changed for change in changes)
+        told = told or any(course.changes for course in steps.parts.values())
+        tally.add("a part", told)
+    assert is_at_most(tally["a part"], 0.05), str(tally["a part"])
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -19,6 +19,7 @@ from suite.analysis.acceptance.power import Look, Mean, Sides, look_alone, look_
 from suite.analysis.acceptance.quantities import name_many
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Requirement, SheetError
+from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.compare import pair_logs
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.acceptance import Check
@@ -293,6 +294,8 @@ class Cells:
         logs = pair_logs(own, other)
         place: Place = {"arm": arm, "cell": cell.id}
         doubt = self._doubt([cell.arms[name] for name in (arm, than)])
+        if differs := find_disagreement({name: cell.arms[name].check for name in (arm, than)}):
+            return Check(answer="undecided", flags=(differs,), **place)
         if not logs:
             return _leave_open(doubt, place)
         moments = find_moments(logs)

@@ -187,6 +187,18 @@ def find_disagreement(checked: Mapping[str, Checked | None]) -> Flag | None:
     return raise_flag("results-differ", tolerance=tolerance, seen=ranges)
 
 
+def find_refused(
+    checked: Mapping[str, Mapping[str, Checked | None]], base: str, other: str
+) -> dict[str, Flag]:
+    """Why two arms must not be compared, by cell, of those whose results differ between them; ``checked`` is
+    by cell and arm what the checks computed."""
+    found = {
+        cell: find_disagreement({arm: of.get(arm) for arm in (base, other)})
+        for cell, of in checked.items()
+    }
+    return {cell: flag for cell, flag in found.items() if flag is not None}
+
+
 def find_missing(
     campaign: Campaign,
     cell: Cell,

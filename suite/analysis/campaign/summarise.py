@@ -19,6 +19,7 @@ from suite.analysis.campaign.consistency import (
     find_checked,
     find_disagreement,
     find_missing,
+    find_refused,
     flag_arms,
     flag_campaign,
     flag_cell,
@@ -114,6 +115,14 @@ class Summary:
         """What this look spends of every level, as `find_share` has it."""
         return _find_share(self.loaded)
 
+    def find_refused(self, base: str, other: str) -> dict[str, Flag]:
+        """Why two arms must not be compared, by cell, of those whose results differ between them."""
+        checked = {
+            cell.cell.id: {arm: result.check for arm, result in cell.arms.items()}
+            for cell in self.cells
+        }
+        return find_refused(checked, base, other)
+
     @property
     def base(self) -> str:
         """The arm that the others are compared with: the plan's first."""
@@ -207,6 +216,10 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             for arm, documents in counted_controls.items()
         },
         results=results,
+        checked={
+            cell: {arm: result.check for arm, result in arms.items()}
+            for cell, arms in arms_by_cell.items()
+        },
         share=_find_share(loaded),
     )
     return Summary(
@@ -237,17 +250,15 @@ def summarise(loaded: LoadedCampaign) -> Summary:
 def _find_disagreements(
     campaign: Campaign, checked: Mapping[str, Checked | None]
 ) -> dict[str, Flag | None]:
-    """By arm why its results of a cell are not the same work as those of others.
+    """By arm why its numbers of a cell are not all of the same work, or not of that of its rivals.
 
-    All arms have to agree; but a version that computes otherwise than the first of its family says nothing
-    against the others.
+    Rivals have to agree.  A version that computes otherwise than another keeps its numbers, if all of its
+    blocks agree, and must not be compared with that one (`Summary.find_refused`).
     """
-    firsts = {arm: group[0] for group in campaign.version_groups for arm in group[1:]}
-    common = find_disagreement({arm: c for arm, c in checked.items() if arm not in firsts})
+    versions = {arm for group in campaign.version_groups for arm in group[1:]}
+    common = find_disagreement({arm: c for arm, c in checked.items() if arm not in versions})
     return {
-        arm: find_disagreement({first: checked[first], arm: check})
-        if (first := firsts.get(arm))
-        else common
+        arm: find_disagreement({arm: check}) if arm in versions else common
         for arm, check in checked.items()
     }
 

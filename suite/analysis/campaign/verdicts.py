@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from suite.analysis.campaign.consistency import find_refused
 from suite.analysis.campaign.invocation_value import Readings
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
 from suite.analysis.compare import compare, find_paired_ratio
 from suite.analysis.observations import Observation, select, values_by_block
 from suite.analysis.result.campaign import Controls, ExtraWork, Family
-from suite.analysis.result.cells import Comparison
+from suite.analysis.result.cells import Checked, Comparison
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Verdict
 from suite.cells.cell import Cell
 from suite.model import Campaign, CellResult, Document, version_of
@@ -29,6 +30,7 @@ def conclude(
     controls: Mapping[str, Table],
     *,
     results: Mapping[str, Mapping[str, Mapping[int, CellResult]]],
+    checked: Mapping[str, Mapping[str, Checked | None]],
     share: float | None = None,
 ) -> tuple[Controls, dict[str, dict[str, Comparison]]]:
     """What a campaign says about itself; and by arm, the first one excepted, and by cell its time over the
@@ -39,6 +41,7 @@ def conclude(
         table: the observations of its arms.
         controls: those of its control arms, by arm.
         results: by cell, arm and block, among what its documents have: where the work was seen.
+        checked: what the checks computed, by cell and arm.
         share: what this look may spend of the levels; None: all.
     """
     arms = {arm: select(table, arm=arm) for arm in campaign.arms}
@@ -50,9 +53,16 @@ def conclude(
     margin = find_margin(twins)
     base, *others = campaign.arms
     comparisons = {
-        other: compare(arms[base], arms[other], margin=margin, share=share) for other in others
+        other: compare(
+            arms[base],
+            arms[other],
+            margin=margin,
+            refused=find_refused(checked, base, other),
+            share=share,
+        )
+        for other in others
     }
-    checked = Controls(
+    controlled = Controls(
         twins=twins,
         cuda_hidden=_find_hidden(campaign, arms, controls),
         again=tuple(
@@ -72,7 +82,7 @@ def conclude(
             },
         ),
     )
-    return checked, comparisons
+    return controlled, comparisons
 
 
 def _is_alike(campaign: Campaign, base: str, other: str) -> bool:

@@ -60,17 +60,18 @@ class PartChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``cells`` are those that it is read off, and ``rows`` what each says.  ``ratio`` is of the part's own
     seconds: the mean of the rows that have one (None: none has); and ``least``, where something of another
     part may be in it, without as much of that as there can be.  ``own`` and ``seconds`` are the mean of all
-    rows: seconds a ``unit`` on the base, and the difference.  All parts are one family of tests for their
-    ``verdict``; None: there are fewer than three blocks, or the profile gives none.  ``effect`` is how much
-    the warm cells of work take longer for it, as a share of their time, on average.  ``contains`` are parts
-    that no cell of this campaign can tell from it.
+    rows: seconds a ``unit`` on the base, and the difference; None where the cells' own seconds are too
+    unlike, or the mean difference says another way than what the ratio is judged to be.  All parts of every
+    two arms that are compared are one family of tests for their ``verdict``; None: there are fewer than three
+    blocks, or the profile gives none.  ``effect`` is how much the warm cells of work take longer for it, as a
+    share of their time, on average.  ``contains`` are parts that no cell of this campaign can tell from it.
     """
 
     name: VersionPart
     cells: tuple[str, ...]
     unit: Unit
-    own: float
-    seconds: Estimate
+    own: float | None = None
+    seconds: Estimate | None = None
     ratio: Ratio | None = None
     least: Ratio | None = None
     verdict: Verdict | None = None
@@ -127,14 +128,16 @@ class VersionStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class VersionCourse(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a cell or a part went along a list of versions.
 
-    ``steps`` are all neighbours, and ``whole`` is the last over the first.  ``changed``: between those
-    neighbours that have a verdict.  ``equal``: no two neighbours differ, nor do the ends.  ``open``: anything
-    else, such as a drift of which no single step is shown.
+    ``steps`` are all neighbours, and ``whole`` is the last over the first.  ``contains`` are the parts that
+    can't be told from a part on some of the versions.  ``changed``: between those neighbours that have a
+    verdict.  ``equal``: no two neighbours differ, nor do the ends.  ``open``: anything else, such as a drift
+    of which no single step is shown.
     """
 
     answer: Course
     steps: tuple[VersionStep, ...]
     whole: VersionStep
+    contains: tuple[VersionPart, ...] = ()
 
     @property
     def changes(self) -> list[VersionStep]:
@@ -145,7 +148,7 @@ class VersionCourse(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class VersionSteps(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Three or more arms of one family on one device, the oldest first: by cell and by part at which step
     it changed.  ``software`` is what differs between neighbours, by the later of the two.  All neighbours of
-    all cells are one family of tests, as all those of all parts are."""
+    all cells are one family of tests; their parts are in one with all that are told (`PartChange`)."""
 
     arms: tuple[str, ...]
     cells: Mapping[str, VersionCourse] = field(default_factory=dict)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
+from suite.analysis.campaign.consistency import find_refused
 from suite.analysis.compare import compare
 from suite.analysis.observations import observe, select
 from suite.analysis.result.campaign import Analysis
@@ -25,11 +26,20 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
     firsts: dict[str, str] = {}
     compared: dict[str, Mapping[str, Comparison]] = {}
     table = observe(analysis)
+    checked = {
+        cell.id: {arm: result.check for arm, result in cell.arms.items()} for cell in analysis.cells
+    }
     for arm in spread:
         first = firsts.setdefault(name_kind(arm), arm.name)
         if first not in {arm.name, analysis.base}:
             base, other = select(table, arm=first), select(table, arm=arm.name)
-            compared[arm.name] = compare(base, other, margin=analysis.margin, share=analysis.share)
+            compared[arm.name] = compare(
+                base,
+                other,
+                margin=analysis.margin,
+                refused=find_refused(checked, first, arm.name),
+                share=analysis.share,
+            )
     if not compared:
         return analysis
     return structs.replace(

@@ -49,7 +49,7 @@ class _Call:
     own: dict[VersionPart, float] = field(default_factory=dict)
     more: dict[VersionPart, float] = field(default_factory=dict)
 
-    def count(self, part: VersionPart, found: PartChange | PartRow | None, times: float) -> None:
+    def count(self, part: VersionPart, found: PartRow | None, times: float) -> None:
         """So many units of a part, as they were measured."""
         if found is not None:
             self.own[part] = self.own.get(part, 0.0) + times * max(0.0, found.own)
@@ -78,7 +78,9 @@ def _take_apart(
         row = parts["dispatch"].rows.get(price) if "dispatch" in parts else None
         call.count("dispatch", row, steps if launches is None else launches)
     if cell.dispatch == "keras" and steps > 1:
-        call.count("fit", parts.get("fit"), steps)
+        rows = parts["fit"].rows.values() if "fit" in parts else ()
+        for found in rows:
+            call.count("fit", found, steps / len(rows))
     for part in ROWS:
         if part in parts:
             call.count(part, parts[part].rows.get(cell.id), 1.0)

@@ -2,7 +2,7 @@
 
 No part is measured twice: what another part takes of a cell is subtracted by block, or the cell is not one
 that the part is read off.  What nobody measured exactly is subtracted once not at all and once as much of it
-as there can be (`suite.analysis.compare.Amount`).
+as there can be (`suite.analysis.versions.amounts.Amount`).
 """
 
 from __future__ import annotations

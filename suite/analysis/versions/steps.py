@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from suite.analysis.compare import Told, compare_pairs, compare_parts
+from msgspec import structs
+
+from suite.analysis.compare import compare_pairs
 from suite.analysis.observations import Observation
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.result.versions import (
@@ -17,6 +19,7 @@ from suite.analysis.result.versions import (
     VersionStep,
     VersionSteps,
 )
+from suite.analysis.versions.amounts import Told
 from suite.analysis.versions.change import Versions
 
 NOTHING = Told(ratio=None, least=None, verdict=None, rows={})
@@ -59,6 +62,11 @@ def _follow_cells(
             for pair in neighbours
         },
         margin=index.margin,
+        refused={
+            (cell, pair): flag
+            for pair in neighbours
+            for cell, flag in versions.summary.find_refused(*pair).items()
+        },
         share=index.share,
     )
     courses = {}
@@ -66,7 +74,7 @@ def _follow_cells(
         found = [(pair, compared[cell, pair]) for pair in neighbours]
         steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in found]
         ends = whole.cells[cell]
-        if any(step.ratio for step in steps):
+        if ends.ratio or any(step.ratio for step in steps):
             courses[cell] = _conclude(steps, whole, ends.ratio, ends.verdict)
     return courses
 
@@ -74,25 +82,19 @@ def _follow_cells(
 def _follow_parts(
     versions: Versions, neighbours: Sequence[tuple[str, str]], whole: VersionChange
 ) -> dict[VersionPart, VersionCourse]:
-    index = versions.index
-    amounts = {
-        (part, pair): found
-        for part in VERSION_PARTS
-        for pair in neighbours
-        if (found := versions.find_amounts(part, *pair))
-    }
-    told = compare_parts(
-        amounts, margin=index.margin, share=index.share, judged=index.gives_verdicts
-    )
     ends = {part.name: part for part in whole.parts}
     courses: dict[VersionPart, VersionCourse] = {}
     for part in VERSION_PARTS:
-        rows = [(pair, told.get((part, pair), NOTHING)) for pair in neighbours]
+        rows = [(pair, versions.parts.get((part, *pair), NOTHING)) for pair in neighbours]
         if all(row is NOTHING for _, row in rows):
             continue
         steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in rows]
         ratio, verdict = (end.ratio, end.verdict) if (end := ends.get(part)) else (None, None)
-        courses[part] = _conclude(steps, whole, ratio, verdict)
+        contained = (versions.find_parts(*pair).contains(part, pair) for pair in neighbours)
+        courses[part] = structs.replace(
+            _conclude(steps, whole, ratio, verdict),
+            contains=tuple(dict.fromkeys(name for names in contained for name in names)),
+        )
     return courses
 
 

@@ -12,7 +12,7 @@ from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.choice import ALL_GPUS, name_gpus
 from suite.host.machine.identity import hide
 from suite.host.provision.images import ImageSpec, name_lock_command, read_specs
-from suite.model import Arm, control_of, on_device
+from suite.model import Arm, control_of, family_of, on_device, version_of
 
 AUTO = "auto"
 
@@ -75,12 +75,30 @@ def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:
             "them twice and no other, which measures it against itself",
             'such as ARMS="cpu cuda"',
         )
+    if not auto:
+        _demand_one_version(wanted)
     if gpu == ALL_GPUS and not auto and not any(known[name].gpu for name in wanted):
         raise UsageError("GPU=all, but no requested arm has a GPU", "leave GPU out")
     if gpu == ALL_GPUS and doubled:
         raise UsageError(
             "GPU=all compares all GPUs, and an arm that is named twice is compared with itself",
             "name one GPU, or each arm once",
+        )
+
+
+def _demand_one_version(wanted: Sequence[str]) -> None:
+    """Refuses versions of which who wins would be asked of one TensorFlow on the CPU and another on the GPU:
+    the first of each family are rivals.  What the plain rows pin is for their author to say."""
+    firsts: dict[tuple[str, object], Arm] = {}
+    for arm in (known_arms()[name] for name in wanted):
+        firsts.setdefault((family_of(arm.of or arm.name), arm.control), arm)
+    versions = {arm.name: arm.tensorflow for arm in firsts.values() if arm.tensorflow}
+    if len(set(versions.values())) > 1 and any(map(version_of, firsts.values())):
+        told = ", ".join(f"{name} has TensorFlow {version}" for name, version in versions.items())
+        raise UsageError(
+            f"ARMS={' '.join(wanted)!r}: {told}: who wins would be asked of different versions",
+            "name arms of one version first in each family, such as "
+            'ARMS="cpu cuda cpu@2.20 cuda@2.20"',
         )
 
 
@@ -106,24 +124,16 @@ def name_versions(versions: Sequence[str], family: str) -> tuple[str, ...]:
     Raises:
         UsageError: there is no arm of a version, or there are not two different ones.
     """
-    known = known_arms()
-    plain = known[family].tensorflow or ""
-    short = plain.rpartition(".")[0]
     asked = f"VERSIONS={' '.join(versions)[:99]!r}"
     names = []
     for version in versions:
-        name = f"{family}@{version}"
-        if name not in known and version in {plain, short}:
-            name = family
-        elif name not in known or known[name].control:
-            others = (a.name.partition("@")[2] for a in known.values() if not a.control)
-            have = dict.fromkeys([short, *filter(None, others)])
-            command = name_lock_command(name)
+        name = _find_version(version, family)
+        if name is None:
+            name = f"{family}@{version}"
             raise UsageError(
-                f"{asked}: there is no arm {name[:99]}; versions are {', '.join(have)}",
-                f"`{command}` makes its lock, and its row in docker/images.toml"
-                if command
-                else 'such as VERSIONS="2.20 2.21"',
+                f"{asked}: there is no arm {name[:99]}; versions of {family} are "
+                f"{', '.join(_list_versions(family))}",
+                _name_remedy(versions, family, name),
             )
         names.append(name)
     if len(names) < FEWEST_VERSIONS or len(set(names)) < len(names):
@@ -132,6 +142,35 @@ def name_versions(versions: Sequence[str], family: str) -> tuple[str, ...]:
             'such as VERSIONS="2.20 2.21"',
         )
     return tuple(names)
+
+
+def _find_version(version: str, family: str) -> str | None:
+    """The arm of a family that runs a version; None: there is none."""
+    known, name = known_arms(), f"{family}@{version}"
+    plain = known[family].tensorflow or ""
+    if name not in known and version in {plain, plain.rpartition(".")[0]}:
+        return family
+    return name if name in known and not known[name].control else None
+
+
+def _list_versions(family: str) -> list[str]:
+    """What can be named of a family: its plain arm's version, and what stands behind the @ of the others."""
+    known = known_arms()
+    arms = (arm for arm in known.values() if not arm.control and family_of(arm.name) == family)
+    versions = (arm.name.partition("@")[2] for arm in arms)
+    plain = (known[family].tensorflow or "").rpartition(".")[0]
+    return [*dict.fromkeys([plain, *filter(None, versions)])]
+
+
+def _name_remedy(versions: Sequence[str], family: str, name: str) -> str:
+    """What helps where a family has no arm of a version: to make it, or a family that has all of them."""
+    if command := name_lock_command(name):
+        return f"`{command}` makes its lock, and its row in docker/images.toml"
+    for other in (arm.name for arm in auto_arms(gpu=True) if arm.name != family):
+        arms = [arm for version in versions if (arm := _find_version(version, other))]
+        if len(arms) == len(versions):
+            return f'ARMS="{" ".join(arms)}" compares these versions of {other}'
+    return 'such as VERSIONS="2.20 2.21"'
 
 
 def choose_family(engine: Engine, gpu: str | None) -> str:

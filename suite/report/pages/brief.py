@@ -40,6 +40,7 @@ from suite.report.sections.verdict import (
     tell_settling,
 )
 from suite.report.sections.versions import (
+    list_open,
     list_versions,
     tell_software,
     tell_versions,
@@ -188,6 +189,7 @@ def compose_look(analysis: Analysis, most: int) -> Page:
         parts = (f"{rule} at {', '.join(cells)}" for rule, cells in causes.items())
         page.paragraph(f"Why {analysis.cpu} wins: {'; '.join(parts)}.")
     yet = [f"who wins at {', '.join(cells)}" for cells in open_.values() if cells]
+    yet += list_open(analysis, [*asked.values()])
     if unclear:
         yet.append(f"the main cause at {', '.join(names[cell.id] for cell in unclear)}")
     if yet:

@@ -28,6 +28,7 @@ from suite.report.text.names import name_cells
 from suite.report.text.page import NO_NUMBER, Page, Row, point_to_rows
 from suite.report.text.texts import TEXTS
 from suite.report.text.units import (
+    Quantity,
     join_words,
     show_difference,
     show_more,
@@ -40,9 +41,6 @@ from suite.report.text.units import (
 from suite.report.text.wording import word_verdict
 
 _PARTS, _MEANINGS, _WORDS = TEXTS["version-parts"], TEXTS["version-meanings"], TEXTS["versions"]
-
-_ALIKE: frozenset[VersionPart] = frozenset({"fit", "tracing"})
-"""Parts that take about as long in each of their cells, so that a mean of their seconds says something."""
 
 _SHORT = 12
 """So many characters tell a commit from any other."""
@@ -154,10 +152,10 @@ def _tell_change(analysis: Analysis, change: VersionChange) -> Iterator[str]:
 
 
 def _tell_part(part: PartChange, names: Mapping[str, str]) -> str:
-    """A part that changed: how much more it takes; or of one whose cells are of all sizes the ratio, and the
-    cell that has most of it."""
+    """A part that changed: how much more it takes; or of one whose cells have no mean in seconds the ratio,
+    and the cell that has most of it."""
     name = _name_part(part)
-    if part.name in _ALIKE:
+    if part.seconds is not None:
         more = f" ({show_more(part.ratio.value - 1)})" if part.ratio else ""
         return f"{name}: {show_difference(part.seconds)} a {part.unit}{more}"
     told = f"{name}: {show_relative(part.ratio) if part.ratio else _judge(part.verdict)}"
@@ -221,12 +219,38 @@ def _name_cells(analysis: Analysis) -> dict[str, str]:
     return name_cells(analysis.cells) | name_sizes(analysis)
 
 
+def list_open(analysis: Analysis, cells: Sequence[CellAnalysis]) -> list[str]:
+    """Of which of these cells it is not known yet what changed, of each two versions and each list."""
+    names, told = _name_cells(analysis), []
+    for steps in analysis.version_steps:
+        open_ = [
+            names[cell.id]
+            for cell in cells
+            if (course := steps.cells.get(cell.id))
+            if course.answer == "open" and not is_drift(course)
+        ]
+        if open_:
+            told.append(f"at which step of {' → '.join(steps.arms)} {', '.join(open_)} changed")
+    for change in _list_pairs(analysis):
+        open_ = [
+            names[cell.id]
+            for cell in cells
+            if (row := change.cells.get(cell.id)) and row.ratio
+            if row.verdict is None or row.verdict.name == "INCONCLUSIVE"
+        ]
+        if open_:
+            told.append(
+                f"what {name_step(change.base, change.other)} changed at {', '.join(open_)}"
+            )
+    return told
+
+
 # --- A list of versions -------------------------------------------------------------------------------
 
 
 def _tell_steps(analysis: Analysis, steps: VersionSteps) -> Iterator[str]:
     """``cpu@2.18 → cpu@2.20: Keras fit's own loop: 1.12× slower (1.09–1.15). Equal throughout: kernels.``"""
-    names = _name_parts(analysis, steps)
+    names = _name_parts(steps)
     found = False
     for before, after in pairwise(steps.arms):
         changed = [
@@ -275,11 +299,10 @@ def _say_step(step: VersionStep) -> str:
     return str(show_relative(step.ratio)) if step.ratio else _judge(step.verdict)
 
 
-def _name_parts(analysis: Analysis, steps: VersionSteps) -> dict[VersionPart, str]:
-    contained = {part.name: part.contains for part in _find_ends(analysis, steps).parts}
+def _name_parts(steps: VersionSteps) -> dict[VersionPart, str]:
     return {
-        part: " with ".join(_PARTS[name] for name in (part, *contained.get(part, ())))
-        for part in steps.parts
+        part: " with ".join(_PARTS[name] for name in (part, *course.contains))
+        for part, course in steps.parts.items()
     }
 
 
@@ -320,7 +343,7 @@ def write_versions(page: Page, analysis: Analysis, room: int | None) -> None:
     ``room``: of each table of cells so many rows.
     """
     for steps in analysis.version_steps:
-        names = _name_parts(analysis, steps)
+        names = _name_parts(steps)
         courses = sorted(steps.parts.items(), key=lambda of: -_find_most(of[1]))
         rows = [_show_course(names[part], course, "part") for part, course in courses]
         page.table(TEXTS["captions"]["steps-by-part"], rows)
@@ -350,7 +373,7 @@ def write_screen(page: Page, analysis: Analysis) -> None:
         rows = [
             {
                 "part": _name_part(part),
-                f"more on {change.other}": show_difference(part.seconds),
+                f"more on {change.other}": _show_more(part),
                 f"against {change.base}": show_relative(part.ratio) if part.ratio else NO_NUMBER,
                 **({"verdict": _judge(part.verdict)} if _is_judged(change) else {}),
             }
@@ -371,7 +394,7 @@ def _list_parts(change: VersionChange) -> list[Row]:
         {
             "part": f"{_name_part(part)}: {_WORDS['untold'] if part.contains else _MEANINGS[part.name]}",
             change.base: _show_own(part),
-            f"more on {change.other}": show_difference(part.seconds),
+            f"more on {change.other}": _show_more(part),
             f"{change.other} against {change.base}": show_relative(part.ratio)
             if part.ratio
             else NO_NUMBER,
@@ -383,7 +406,11 @@ def _list_parts(change: VersionChange) -> list[Row]:
 
 
 def _show_own(part: PartChange | PartRow) -> str:
-    return show_seconds(part.own) if part.own > 0 else NO_NUMBER
+    return show_seconds(part.own) if part.own is not None and part.own > 0 else NO_NUMBER
+
+
+def _show_more(part: PartChange) -> str | Quantity:
+    return NO_NUMBER if part.seconds is None else show_difference(part.seconds)
 
 
 _PARTICULAR = frozenset(

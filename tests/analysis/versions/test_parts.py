@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 
 from suite.analysis.analyse import find_precision
-from suite.analysis.compare import Amount, compare_parts
 from suite.analysis.result.campaign import Analysis
+from suite.analysis.result.numbers import Estimate, Ratio, Verdict, cite
 from suite.analysis.result.versions import VERSION_PARTS, VersionChange
+from suite.analysis.versions.amounts import Amount, Told, compare_parts
+from suite.analysis.versions.change import are_alike, contradict
 from suite.model import (
     Arm,
     Campaign,
@@ -332,6 +335,50 @@ def test_a_version_that_computes_otherwise_takes_no_other_arms_number_away() -> 
     assert [step.verdict is None for step in course.steps] == [False, True]
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations((BASE, OTHER, "cpu@2.16"))), ids=str)
+def test_whichever_arm_is_the_odd_one_the_others_are_compared(order: tuple[str, ...]) -> None:
+    """In whatever order a plan has its arms: cpu computes otherwise, and the other two agree."""
+    analysis = analyse(
+        arms=dict.fromkeys(order, Version()), change=check_as(43.0, PRODUCT), on=BASE
+    )
+    for change in analysis.versions:
+        agrees = BASE not in {change.base, change.other}
+        assert [found.cell for found in change.differs] == ([] if agrees else [PRODUCT])
+        assert (change.cells[PRODUCT].verdict is not None) == agrees
+        kernels = next(part for part in change.parts if part.name == "kernels")
+        assert (PRODUCT in kernels.cells) == agrees
+    (steps,) = analysis.version_steps
+    for step in steps.cells[PRODUCT].steps:
+        assert (step.verdict is not None) == (BASE not in {step.base, step.other})
+    # Each ran its own work in all blocks, and has its time.
+    cell = next(cell for cell in analysis.cells if cell.id == PRODUCT)
+    assert all(cell.arms[arm].value for arm in order)
+
+
+def test_versions_that_agree_two_by_two_lose_the_step_between_alone() -> None:
+    arms = ("cpu@2.16", "cpu@2.18", OTHER, BASE)
+    campaign = versions.make_plan(arms, blocks=6, seed=1)
+    by_arm = dict.fromkeys(arms, Version())
+    documents = versions.make_documents(campaign, by_arm, versions.NOISES["typical"])
+    for arm in arms[2:]:
+        documents = plant(documents, check_as(43.0, PRODUCT), arm)
+    (steps,) = study(campaign, documents).version_steps
+    course = steps.cells[PRODUCT]
+    assert [step.verdict is not None for step in course.steps] == [True, False, True]
+    assert course.whole.verdict is None
+
+
+def test_a_version_whose_blocks_differ_has_no_number() -> None:
+    def change(one: Document) -> Document:
+        return check_as(43.0, PRODUCT)(one) if one.invocation.block == 2 else one
+
+    analysis = analyse(change=change)
+    cell = next(cell for cell in analysis.cells if cell.id == PRODUCT)
+    assert cell.arms[OTHER].value is None
+    assert cell.arms[BASE].value
+    assert analysis.versions[0].cells[PRODUCT].verdict is None
+
+
 def test_the_first_of_a_family_is_held_against_the_other_family() -> None:
     """Arms of two families have to agree: of a cell whose result differs there is no number on either."""
     campaign, documents = make_plain(("cpu", "cuda"))
@@ -410,6 +457,35 @@ def test_no_caution_is_raised_where_the_version_is_the_question() -> None:
     campaign, documents = make_plain(("cpu", "cuda"))
     mixed = study(campaign, plant(documents, other, "cuda"))
     assert mixed.software_differs == ("cuda",)
+
+
+def test_a_mean_in_seconds_stands_where_it_says_what_the_ratio_does() -> None:
+    """Small products 30 % slower and the largest 10 % faster: the mean of seconds is that of the largest."""
+
+    def change(one: Document) -> Document:
+        cells = []
+        for cell in one.cells:
+            times = 1.3 if "n=100/" in cell.id or "n=256/" in cell.id else 0.9
+            own = times if cell.id.startswith("matmul.square") else 1.0
+            cells.append(replace(cell, samples_s=[own * s for s in cell.samples_s]))
+        return replace(one, cells=cells)
+
+    (unlike,) = analyse(change=change, blocks=10).versions
+    kernels = next(part for part in unlike.parts if part.name == "kernels")
+    assert kernels.ratio
+    assert kernels.seconds is kernels.own is None
+    assert {row.seconds.value > 0 for row in kernels.rows.values()} == {False, True}
+    # Cells that take as long, of which a half is slower: by its ratio the part is.
+    told = Told(ratio=Ratio(value=1.1, low=1.05, high=1.15, n=6), least=None, verdict=None, rows={})
+    more = Estimate(value=1e-6, low=-1e-6, high=3e-6, n=6)
+    less = Estimate(value=-2e-6, low=-3e-6, high=-1e-6, n=6)
+    assert [contradict(told, seconds) for seconds in (more, less)] == [False, True]
+    noise = Estimate(value=-1e-6, low=-3e-6, high=1e-6, n=6)
+    judged = told._replace(verdict=Verdict(name="SLOWER", reason=cite("resolution")))
+    assert [contradict(of, noise) for of in (told, judged)] == [False, True]
+    assert [are_alike(owns) for owns in ([1.0], [-1.0], [1.0, 2.0], [1.0, 4.0], [-1.0, 1.0])] == [
+        *(True, True, True, False, False)
+    ]
 
 
 # --- Parts whose cells tell different things --------------------------------------------------------------

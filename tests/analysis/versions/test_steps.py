@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from suite.analysis.result.versions import VersionSteps
+from suite.model import Document
+from suite.report.sections.versions import tell_versions
 from tests.analysis.versions.test_parts import PRODUCT, analyse
 from tests.bench.versions import PLANTS, Version, scale
 
@@ -59,6 +62,23 @@ def test_two_versions_have_no_steps() -> None:
     assert analyse(PLANTS["kernels"]).version_steps == ()
 
 
+def test_parts_of_all_versions_are_one_family_with_one_verdict_each() -> None:
+    """A longer list asks more of each p-value, and two neighbours have one verdict wherever they are told."""
+    arms = dict(zip(ARMS, (PLAIN, PLANTS["kernels"], PLAIN, PLAIN), strict=True))
+    two, four = (analyse(arms=dict([*arms.items()][:count])) for count in (2, 4))
+    (steps,), first = four.version_steps, four.versions[0]
+    alone, among = (
+        next(part.verdict for part in analysis.versions[0].parts if part.name == "kernels")
+        for analysis in (two, four)
+    )
+    assert alone
+    assert among
+    assert among.name == alone.name == "SLOWER"
+    assert (among.p or 0.0) > (alone.p or 0.0)
+    for part in first.parts:
+        assert steps.parts[part.name].steps[0].verdict == part.verdict
+
+
 def test_all_neighbours_are_one_family_of_tests() -> None:
     """Holm asks more of a step's p-value than of the same in a comparison of two arms alone."""
     analysis = analyse(arms=dict(zip(ARMS, (PLAIN, PLANTS["kernels"], PLAIN), strict=False)))
@@ -69,3 +89,21 @@ def test_all_neighbours_are_one_family_of_tests() -> None:
     assert among.verdict
     assert among.verdict.name == alone.verdict.name == "SLOWER"
     assert (among.verdict.p or 0.0) > (alone.verdict.p or 0.0)
+
+
+def test_a_middle_version_without_prices_has_its_dispatch_in_its_kernels() -> None:
+    """Its ends have prices; of a step from or to it nobody can tell the two apart."""
+
+    def lose(one: Document) -> Document:
+        cells = [cell for cell in one.cells if not cell.id.startswith("overhead.")]
+        return replace(one, cells=cells)
+
+    arms = dict.fromkeys(ARMS[:3], PLAIN)
+    analysis = analyse(arms=arms, change=lose, on=ARMS[1])
+    (steps,) = analysis.version_steps
+    assert steps.parts["kernels"].contains == ("dispatch",)
+    ends = analysis.versions[-1]
+    assert next(part for part in ends.parts if part.name == "kernels").contains == ()
+    assert "kernels with dispatch" in " ".join(map(" ".join, tell_versions(analysis)))
+    (whole,) = analyse(arms=arms).version_steps
+    assert whole.parts["kernels"].contains == ()

@@ -10,6 +10,7 @@ from suite import codec
 from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.campaign.arms import (
     Arms,
+    check_arms,
     choose_family,
     known_arms,
     name_versions,
@@ -73,7 +74,10 @@ def test_a_list_of_versions_is_a_list_of_arms_and_the_newest_is_the_plain_one(fa
 @pytest.mark.parametrize(
     ("versions", "why"),
     [
-        (("2.18", "2.21"), r"no arm cpu@2\.18; versions are 2\.21, 2\.20, 2\.15, keras-3\.12"),
+        (
+            ("2.18", "2.21"),
+            r"no arm cpu@2\.18; versions of cpu are 2\.21, 2\.20, 2\.15, keras-3\.12",
+        ),
         (("2.20",), "two at least"),
         ((), "two at least"),
         (("2.20", "2.20"), "each once"),
@@ -89,6 +93,44 @@ def test_what_is_no_list_of_versions_is_a_usage_error(versions: tuple[str, ...],
         name_versions(versions, "cpu")
     locks = "`make lock TENSORFLOW=2.18`" in (caught.value.remedy or "")
     assert locks == ("2.18" in versions)
+
+
+def test_a_version_that_the_gpu_has_no_arm_of_is_compared_on_the_cpu_by_name() -> None:
+    """oneDNN is on the CPU alone: the list is none of a machine with a GPU, whose error lists its own."""
+    with pytest.raises(UsageError, match=r"no arm cuda@onednn-off; versions of cuda are") as caught:
+        name_versions(("2.21", "onednn-off"), "cuda")
+    assert "onednn-off" not in caught.value.what.partition(";")[2]
+    remedy = caught.value.remedy or ""
+    assert remedy.startswith('ARMS="cpu cpu@onednn-off" ')
+    check_arms(("cpu", "cpu@onednn-off"))
+    with pytest.raises(UsageError) as caught:
+        name_versions(("onednn-off", "of-nobody"), "cuda")
+    assert caught.value.remedy == 'such as VERSIONS="2.20 2.21"'
+
+
+@pytest.mark.parametrize(
+    "wanted", ["cpu@2.20 cuda", "cuda cpu@2.20 cpu", "cpu cuda@2.15 cuda", "cpu@2.20 cuda@2.15"]
+)
+def test_who_wins_is_not_asked_of_one_version_against_another(wanted: str) -> None:
+    with pytest.raises(UsageError, match="who wins would be asked of different versions"):
+        check_arms(wanted.split())
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "cpu cuda cpu@2.20",
+        "cuda@2.20 cpu@2.20 cpu",
+        "cpu cuda cpu@2.20 cuda@2.20",
+        "cpu@2.20 cpu",
+        # Keras and oneDNN apart: the same TensorFlow, and a caution in the report.
+        "cpu@onednn-off cuda",
+        "cpu cuda@keras-3.12",
+        "cuda@2.20 cuda@2.20-hidden",
+    ],
+)
+def test_rivals_of_one_version_are_asked_who_wins(wanted: str) -> None:
+    check_arms(wanted.split())
 
 
 def test_versions_are_of_the_arms_with_a_gpu_where_there_is_one() -> None:

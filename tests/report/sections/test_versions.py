@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.result.campaign import Analysis
-from suite.analysis.result.numbers import Estimate, Ratio, Verdict, VerdictName, cite
+from suite.analysis.result.numbers import Ratio, Verdict, VerdictName, cite
 from suite.analysis.result.versions import (
     VERSION_PARTS,
     Differing,
@@ -72,8 +72,7 @@ def conclude(name: VerdictName | None, code: str = "not-significant") -> Verdict
 def make_part(name: VersionPart, verdict: VerdictName | None, **fields: Any) -> PartChange:
     value = {"FASTER": 0.7, "SLOWER": 1.25}.get(verdict or "", 1.01)
     ratio = Ratio(value=value, low=value / 1.02, high=1.02 * value, n=5)
-    more = Estimate(value=1e-5 * (value - 1), low=None, high=None, n=5)
-    told = {"verdict": conclude(verdict), "seconds": more, "ratio": ratio, "own": 1e-5}
+    told = {"verdict": conclude(verdict), "ratio": ratio}
     return PartChange(name=name, cells=("x",), **{"unit": "call", **told, **fields})
 
 
@@ -519,6 +518,32 @@ def test_after_a_block_a_terminal_shows_what_changed_by_then() -> None:
     look = render_lines(compose_look(analyse_golden("versions"), 9))
     assert look.splitlines()[1].startswith("cpu@2.20 → cpu: Keras fit's own loop: +")
     assert "Not yet" not in look
+
+
+@pytest.mark.parametrize("name", ["versions", "list-of-versions"])
+def test_after_a_block_a_terminal_says_which_asked_cells_are_open(name: str) -> None:
+    analysis = analyse_golden(name)
+    ratios = analysis.versions[0].cells
+    asked = next(cell.id for cell in analysis.asked if ratios[cell.id].ratio)
+    wide = conclude("INCONCLUSIVE")
+    if name == "versions":
+        (change,) = analysis.versions
+        row = structs.replace(change.cells[asked], verdict=wide)
+        analysis = alter(analysis, cells={**change.cells, asked: row})
+        told = "Not yet: what cpu@2.20 → cpu changed at "
+    else:
+        (steps,) = analysis.version_steps
+        course = steps.cells[asked]
+        open_ = structs.replace(
+            course,
+            answer="open",
+            steps=tuple(structs.replace(step, verdict=wide) for step in course.steps),
+            whole=structs.replace(course.whole, verdict=wide),
+        )
+        steps = structs.replace(steps, cells={**steps.cells, asked: open_})
+        analysis = structs.replace(analysis, version_steps=(steps,))
+        told = "Not yet: at which step of cpu@2.16 → cpu@2.18 → cpu "
+    assert told in " ".join(render_lines(compose_look(analysis, 9)).split())
 
 
 def test_a_terminal_says_what_would_settle_what_is_open() -> None:
