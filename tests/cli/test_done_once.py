@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from suite.analysis.analyse import look, look_for_odd
-from suite.analysis.documents import read
+from suite.analysis.analyse import look, look_early, look_for_odd
+from suite.analysis.campaign import invocation_value
+from suite.analysis.documents import read, telemetry
 from suite.analysis.documents.read import load_campaign
 from suite.cli.run_campaign import conclude, write_reports
 from suite.host.campaign.store import Store
-from suite.model import Document
+from suite.model import Document, Telemetry
 from suite.report import plots, produce
 from tests import synthetic
 
@@ -47,6 +48,46 @@ def test_after_each_block_only_its_documents_are_parsed(tmp_path: Path, parsed: 
         look(store.folder, block, fewest=3, most=10)
         look_for_odd(store.folder)
         assert parsed == sorted(document.name for document in turns)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often something was made of a value, by what."""
+    counts: Counter[str] = Counter()
+    for name, kept in (("joined", telemetry._JOINED), ("read", invocation_value._READINGS)):
+
+        def count(values: Any, make: Any = kept._make, name: str = name) -> Any:
+            counts[name] += len(values)
+            return make(values)
+
+        monkeypatch.setattr(kept, "_make", count)
+    return counts
+
+
+def watch(document: Document) -> Document:
+    """With a telemetry that saw a counter beside its cells."""
+    seen = Telemetry(
+        started=document.invocation.started,
+        at_s=[0.0, 600.0],
+        series={"cpu.steal_s": [0.0, 0.0]},
+    )
+    return replace(document, telemetry=seen, absent={})
+
+
+def test_after_each_block_only_its_documents_are_joined_and_read(
+    tmp_path: Path, made: Counter[str]
+) -> None:
+    store = Store(synthetic.write_campaign(tmp_path / "c", PLAN, []))
+    for block in range(1, PLAN.blocks + 1):
+        turns = [watch(of) for of in DOCUMENTS if of.invocation.block == block]
+        for document in turns:
+            store.write_document(document)
+        made.clear()
+        look(store.folder, block, fewest=3, most=10)
+        write_reports(store, pictures=False)
+        look_early(store.folder)
+        cells = [cell for document in turns for cell in document.cells if cell.samples_s]
+        assert made == {"joined": len(turns), "read": len(cells)}
 
 
 def test_a_document_that_changed_is_parsed_again_and_no_other_campaigns_is_kept(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from suite.analysis.documents.kept import Kept
 from suite.analysis.result.cells import Outliers, SteadyClass
 from suite.analysis.statistics.estimate import reduce_invocation
 from suite.analysis.statistics.outliers import classify_outliers, is_bimodal
@@ -22,7 +23,7 @@ _CODE_BY_CLASS: Mapping[SteadyClass, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
     """One invocation's value of a cell in seconds per call: the mean of its steady samples.
 
@@ -56,6 +57,10 @@ def read_each(results: Sequence[CellResult]) -> list[Reading]:
     Raises:
         ValueError: one has no samples.
     """
+    return _READINGS.take(results)
+
+
+def _read_anew(results: Sequence[CellResult]) -> list[Reading]:
     steady = find_steady_each((result.warmup_s, result.samples_s) for result in results)
     return [
         Reading(
@@ -68,6 +73,9 @@ def read_each(results: Sequence[CellResult]) -> list[Reading]:
         for result, (name, start) in zip(results, steady, strict=True)
         for counted in [result.samples_s[start:]]
     ]
+
+
+_READINGS = Kept(_read_anew)
 
 
 def add_outliers(readings: Iterable[Reading]) -> Outliers:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
 
+from suite.analysis.documents.kept import Kept
 from suite.model import CellResult, Document, Scalar, Telemetry
 
 POWER_CAP = 0x4
@@ -32,10 +33,14 @@ def read_number(value: Scalar) -> float | None:
 
 
 def join_document(document: Document) -> Document:
-    """The document with what its telemetry says beside each cell, and of its GPU, if it has any."""
+    """The document with what its telemetry says beside each cell, and of its GPU, if it has any; of the same
+    document the same one."""
+    return document if document.telemetry is None else _JOINED.take([document])[0]
+
+
+def _join(document: Document) -> Document:
     telemetry = document.telemetry
-    if telemetry is None:
-        return document
+    assert telemetry is not None  # noqa: S101  who has none is not asked for
     facts = dict(telemetry.facts)
     if facts.get("gpu.name") is not None:
         facts[IS_NAMED] = is_named(document, telemetry)
@@ -49,6 +54,9 @@ def join_document(document: Document) -> Document:
             for cell in document.cells
         ],
     )
+
+
+_JOINED = Kept[Document, Document](lambda documents: map(_join, documents))
 
 
 def find_window(cell: CellResult, telemetry: Telemetry) -> Window | None:
