@@ -29,6 +29,9 @@ STEPS_PER_EXECUTION = (1, 32)
 SEEDED_STEPS = STEPS_PER_EXECUTION[-1]
 """The check has ``fit`` make so many seeded steps on one batch: a whole call of that function."""
 
+PREFETCHED = 2
+"""Batches that are ready, at most."""
+
 
 def count_steps(batch: int) -> int:
     """The steps of an epoch: whole calls of that function, and one at least.  Where the data end within one,
@@ -52,19 +55,25 @@ def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
     """An epoch of ``Model.fit`` a call: network A, a dataset shuffled, batched and prefetched.
 
     A dataset and not arrays, so that the input is that of ``mlp.train`` with ``data=dataset``; but
-    shuffled anew every epoch, which begins with filling the buffer: that belongs to an epoch.
+    shuffled anew every epoch, which begins with filling the buffer: that belongs to an epoch.  It doesn't
+    tune itself.
     """
     import tensorflow as tf
 
     inputs, labels = examples(A, A.examples)
     steps = count_steps(batch)
+    # Whoever ends the iterator of a dataset that tunes itself may wait for the thread that does, until 70,
+    # 150 or 310 ms after its beginning (docs/decisions/0075).
+    options = tf.data.Options()
+    options.autotune.enabled = False
     dataset = (
         tf.data.Dataset.from_tensor_slices((inputs, labels))
         .shuffle(A.examples, seed=0)
         .repeat()
         .batch(batch, drop_remainder=True)
         .take(steps)
-        .prefetch(tf.data.AUTOTUNE)
+        .prefetch(PREFETCHED)
+        .with_options(options)
     )
     model = build(A, device)
     with tf.device(device):
