@@ -293,7 +293,8 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
     by_arm: dict[str, list[Document]] = {arm: [] for arm in campaign.arms}
     for document in everything:
         by_arm.setdefault(document.invocation.arm, []).append(document)
-    versions = Versions(summary=summary, index=index, software=find_software(loaded.documents))
+    software = find_software(loaded.documents, loaded.packages)
+    versions = Versions(summary=summary, index=index, software=software)
     changes = tuple(versions.find_changes())
     analysis = Analysis(
         schema=SCHEMA,

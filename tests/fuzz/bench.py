@@ -102,7 +102,7 @@ def main() -> int:
     """Prints a line a door as it is done."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31))
-    parser.add_argument("--inputs", type=int, default=13_000, help="for all doors together")
+    parser.add_argument("--inputs", type=int, default=14_000, help="for all doors together")
     parser.add_argument("--door", default="", help="only doors whose names begin so")
     parser.add_argument("--once", help="a single input again, by the seed that was printed")
     given = parser.parse_args()

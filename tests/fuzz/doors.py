@@ -233,6 +233,26 @@ def try_output(at: Path, draw: Random) -> None:
     _encode(report_folder(folder, pictures=False).files)
 
 
+BILL = json.dumps(
+    {
+        "bomFormat": "CycloneDX",
+        "components": [
+            {"name": "h5py", "version": "3.15.1"},
+            {"name": "tomli", "version": "2.3.0", "properties": [{"name": "a", "value": "b"}]},
+        ],
+    }
+)
+
+
+def try_bill(at: Path, draw: Random) -> None:
+    """The bill of an image's materials, in a folder with its report."""
+    folder = golden_campaigns.write_golden("versions", at)
+    (folder / "sbom").mkdir()
+    _write_wrong(folder / "sbom" / "cpu.cdx.json", BILL.encode(), draw)
+    shutil.copy(folder / "sbom" / "cpu.cdx.json", folder / "sbom" / "cpu-2.20.cdx.json")
+    _encode(report_folder(folder, pictures=False).files)
+
+
 OPTIONS = {
     "--profile": ("smoke", "verdict", "full"),
     "--blocks": ("1", "99", "100", "1e3"),
@@ -301,6 +321,7 @@ DOORS = (
     Door(name="the driver's list", attempt=try_probe),
     Door(name="docker's configuration", attempt=try_docker_config, statuses=(3,)),
     Door(name="others' tools", attempt=try_output, statuses=(2, 5)),
+    Door(name="bills of materials", attempt=try_bill),
     Door(name="cloud-init", attempt=try_cloud),
     Door(name="options", attempt=try_options, statuses=(3,)),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -15,6 +15,8 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import msgspec
 
+from suite.analysis.documents.bills import FOLDER as BILLS
+from suite.analysis.documents.bills import Packages, name_bill, read_bill
 from suite.analysis.documents.rules import judge_membership, judge_plan
 from suite.analysis.documents.tools import FOLDER, MOST_OUTPUTS, order_tools, read_tool
 from suite.analysis.result.campaign import Analysis
@@ -24,7 +26,7 @@ from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
 from suite.input_limits import RANGES
 from suite.manifest import OWN, hash_content
-from suite.model import PLAN, Campaign, Document
+from suite.model import PLAN, Campaign, Document, name_files
 from suite.model.rules import Complaint, judge_document
 from suite.model.why import SCENARIO, Inquiry
 from suite.safe_folder import MEND, Folder
@@ -44,8 +46,10 @@ class LoadedCampaign:
     The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
     those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
     ``calibration`` is the number of the block that calibrated: 1 where that counts, or is read as if it did.
-    ``tools`` are what others' tools say of the machine.  ``early``: it is read before its planned end, by the
-    sequential rule (`suite.analysis.statistics.spending`), whatever its profile.
+    ``tools`` are what others' tools say of the machine.  ``packages`` are those of the images of arms that
+    are versions of each other, by arm, where its bill of materials knows them.  ``early``: the campaign is
+    read before its planned end, by the sequential rule (`suite.analysis.statistics.spending`), whatever its
+    profile.
     """
 
     folder: str
@@ -54,6 +58,7 @@ class LoadedCampaign:
     controls: list[Document] = field(default_factory=list)
     calibration: int = 0
     tools: tuple[Tool, ...] = ()
+    packages: Mapping[str, Packages] = field(default_factory=dict)
     early: bool = False
 
     @property
@@ -91,6 +96,7 @@ def load_campaign(folder: Path) -> LoadedCampaign:
                 _refuse(name, "$.invocation", complaint)
             documents.append(document)
         tools = _load_tools(opened)
+        packages = _load_bills(opened, plan)
     before.clear()
     before.update(parsed)
     controls = sorted({document.invocation.arm for document in documents} - set(plan.arms))
@@ -103,6 +109,7 @@ def load_campaign(folder: Path) -> LoadedCampaign:
         controls=[document for document in documents if document.invocation.arm in controls],
         calibration=plan.calibration,
         tools=tools,
+        packages=packages,
     )
 
 
@@ -128,6 +135,28 @@ def _load_tool(folder: Folder, name: str) -> Tool:
         return read_tool(name, folder.read(name))
     except Malformed as error:
         _refuse(f"{FOLDER}/{name}", error.where, error.complaint)
+
+
+def _load_bills(folder: Folder, plan: Campaign) -> dict[str, Packages]:
+    """By arm the packages of its image, of arms that are compared as versions and have a bill."""
+    bills = {
+        arm: name_bill(name_files(plan.arm(arm).image))
+        for group in plan.version_groups
+        for arm in group
+    }
+    found: dict[str, Packages] = {}
+    if not bills:
+        return found
+    with contextlib.suppress(FileNotFoundError), folder.inside(BILLS) as inner:
+        kept = set(inner.names())
+        for arm, name in bills.items():
+            try:
+                packages = read_bill(inner.read(name)) if name in kept else {}
+            except Malformed as error:
+                _refuse(f"{BILLS}/{name}", error.where, error.complaint)
+            if packages:
+                found[arm] = packages
+    return found
 
 
 def _place(document: Document, arms: list[str]) -> tuple[int, int, int]:

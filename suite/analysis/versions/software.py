@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analysis.campaign.environment import SOFTWARE
+from suite.analysis.documents.bills import Packages
 from suite.analysis.documents.builds import find_inside
 from suite.model import Document, Scalar
 
@@ -29,16 +30,29 @@ SWITCHES: Mapping[str, Mapping[Scalar, str]] = {
 """The facts that tell whether TensorFlow computes by oneDNN, and how; the one that says most first."""
 
 
-def find_software(documents: Iterable[Document]) -> dict[str, Software]:
-    """By arm what it ran, by its first document that tells."""
-    found: dict[str, Software] = {}
+TOLD_BY_FACTS = frozenset({"tensorflow", "tensorflow-cpu", "keras", "numpy"})
+"""The packages of which the documents say what in fact ran."""
+
+
+def find_software(
+    documents: Iterable[Document], packages: Mapping[str, Packages] | None = None
+) -> dict[str, Software]:
+    """By arm what it ran: by its first document that tells, and behind that the other packages of its image.
+
+    A package that only others' images have has the version "", where the arm's own are known.
+    """
+    found: dict[str, dict[str, str]] = {}
     for document in documents:
         if software := _read(document.facts):
             found.setdefault(document.invocation.arm, software)
-    return found
+    packages = packages or {}
+    names = sorted({name for of in packages.values() for name in of} - TOLD_BY_FACTS)
+    for arm, of in packages.items():
+        found.setdefault(arm, {}).update({name: of.get(name, "") for name in names})
+    return dict(found)
 
 
-def _read(facts: Mapping[str, Scalar]) -> Software:
+def _read(facts: Mapping[str, Scalar]) -> dict[str, str]:
     told = {
         name: next((str(facts[fact]) for fact in names if facts.get(fact) is not None), None)
         for name, names in FACTS.items()

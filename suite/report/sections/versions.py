@@ -45,6 +45,9 @@ _PARTS, _MEANINGS, _WORDS = TEXTS["version-parts"], TEXTS["version-meanings"], T
 _SHORT = 12
 """So many characters tell a commit from any other."""
 
+_MOST_SOFTWARE = 20
+"""Of what two versions ran otherwise so many are listed; summary.json has all."""
+
 
 # --- Sentences ----------------------------------------------------------------------------------------
 
@@ -106,14 +109,18 @@ def tell_software(analysis: Analysis) -> list[str]:
 def _list_software(software: Mapping[str, tuple[str, str]]) -> str:
     if not software:
         return _WORDS["same-software"]
-    return ", ".join(
+    told = [
         f"{name} {_shorten(before)} → {_shorten(after)}"
         for name, (before, after) in software.items()
-    )
+    ]
+    more = len(told) - _MOST_SOFTWARE
+    return ", ".join(told[:_MOST_SOFTWARE]) + (f", and {more} more" if more > 0 else "")
 
 
 def _shorten(version: str) -> str:
     """A version as it is; a commit by its beginning."""
+    if not version:
+        return _WORDS["no-package"]
     is_commit = len(version) > _SHORT and all(c in "0123456789abcdef" for c in version)
     return version[:_SHORT] if is_commit else version
 

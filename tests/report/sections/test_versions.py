@@ -390,6 +390,11 @@ def test_what_differs_in_software_is_told_of_each_step() -> None:
     assert tell_software(analysis) == [
         "cpu@2.20 → cpu: Eigen 33d0937c6bdf → aaaaaaaaaaaa, oneDNN switched on → off."
     ]
+    # A package that one of them has not; and of very many the first.
+    packages = {"h5py": ("3.14.0", ""), **{f"p{number:02}": ("1", "2") for number in range(25)}}
+    (told,) = tell_software(alter(analyse_golden("versions"), software=packages))
+    assert told.startswith("cpu@2.20 → cpu: h5py 3.14.0 → none, p00 1 → 2, ")
+    assert told.endswith(", p18 1 → 2, and 6 more.")
 
 
 @pytest.mark.parametrize(
