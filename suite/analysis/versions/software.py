@@ -48,7 +48,8 @@ def find_software(
     packages = packages or {}
     names = sorted({name for of in packages.values() for name in of} - TOLD_BY_FACTS)
     for arm, of in packages.items():
-        found.setdefault(arm, {}).update({name: of.get(name, "") for name in names})
+        known = {name: of.get(name, "") for name in names}
+        found.setdefault(arm, {}).update({n: v for n, v in known.items() if v is not None})
     return dict(found)
 
 

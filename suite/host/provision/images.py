@@ -298,7 +298,7 @@ def read_pin(text: str, package: str) -> str | None:
 
 
 def _read_tensorflow(text: str) -> str | None:
-    return read_pin(text, r"tensorflow(?:-\w+)?")
+    return read_pin(text, r"tensorflow(?:-cpu|-gpu|-cpu-aws|-rocm)?")
 
 
 def judge_lock(spec: ImageSpec, text: str) -> str:

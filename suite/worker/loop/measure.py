@@ -176,35 +176,43 @@ class Loop:
             computes: the work is the CPU's, so that samples that waited are disturbed, and measured again at
                 once, within `AGAIN`.
             finds: K was only just found, by calls that something else can have held up: it grows where a
-                sample falls short of the floor, and what came before is warm-up.
+                sample falls short of the floor, and the warm-up begins anew, since all that a cell keeps is
+                of one K.
         """
         last: Any = None
         gc.disable()
         try:
-            began = self.clock()
-            warmup: list[float] = []
-            status = FIRST_CALL if is_slow(usual_s, warmup_s) else None
-            while status is None:
-                traced = traces()
-                last = None
-                sample, last = self.sample(step, calls)
-                warmup.append(sample.seconds)
-                calls = self._enlarge(calls, sample) if finds else calls
-                elapsed = (self.clock() - began) / 1e9
-                status = _warmup_status(warmup, elapsed, warmup_s, calls, traces() > traced)
-            warmed = self.clock()
-            samples: list[Sample] = []
-            more = True
-            while more:
-                last = None
-                sample, last = self.sample(step, calls)
-                samples.append(sample)
-                if finds and (larger := self._enlarge(calls, sample)) > calls:
-                    calls = larger
-                    warmup += [short.seconds for short in samples]
-                    samples, warmed = [], self.clock()
-                few = len(samples) < LEAST_SAMPLES
-                more = usual_s <= measure_s and (few or (self.clock() - warmed) / 1e9 < measure_s)
+            while True:
+                began = self.clock()
+                warmup: list[float] = []
+                status = FIRST_CALL if is_slow(usual_s, warmup_s) else None
+                while status is None:
+                    traced = traces()
+                    last = None
+                    sample, last = self.sample(step, calls)
+                    if finds and (larger := self._enlarge(calls, sample)) > calls:
+                        calls, warmup, began = larger, [], self.clock()
+                        continue
+                    warmup.append(sample.seconds)
+                    elapsed = (self.clock() - began) / 1e9
+                    status = _warmup_status(warmup, elapsed, warmup_s, calls, traces() > traced)
+                warmed = self.clock()
+                samples: list[Sample] = []
+                more = True
+                while more:
+                    last = None
+                    sample, last = self.sample(step, calls)
+                    if finds and (larger := self._enlarge(calls, sample)) > calls:
+                        # What took so long was something else, so that the call is not slow.
+                        calls, usual_s = larger, 0.0
+                        break
+                    samples.append(sample)
+                    few = len(samples) < LEAST_SAMPLES
+                    more = usual_s <= measure_s and (
+                        few or (self.clock() - warmed) / 1e9 < measure_s
+                    )
+                else:
+                    break
             until, replaced = self.clock() + AGAIN * (self.clock() - warmed), list[Sample]()
             while computes and (odd := _find_odd(samples)) and self.clock() < until:
                 # The latest first, so that the places of the others stay what they are.

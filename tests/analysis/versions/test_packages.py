@@ -7,12 +7,9 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import load_campaign
 from suite.analysis.versions.software import find_software, tell_difference
-from suite.errors import DocumentError
 from tests.golden_campaigns import write_golden
 
 NEW = {"h5py": "3.15.1", "keras": "3.13.2", "wheel": "0.45"}
@@ -55,7 +52,13 @@ def test_the_bills_in_a_folder_are_read_for_arms_that_are_versions(tmp_path: Pat
     assert load_campaign(folder) == replace(loaded, packages={})
 
 
-def test_a_bill_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
-    folder = _write(tmp_path, {"cpu.cdx.json": "{}"})
-    with pytest.raises(DocumentError, match=r"sbom/cpu\.cdx\.json: \$\.bomFormat"):
-        load_campaign(folder)
+def test_a_bill_that_is_none_tells_nothing_and_the_numbers_stay(tmp_path: Path) -> None:
+    loaded = load_campaign(_write(tmp_path, {"cpu.cdx.json": "{", "cpu-2.20.cdx.json": _bill(OLD)}))
+    assert loaded.packages == {"cpu@2.20": OLD}
+    (change,) = analyse(loaded).versions
+    assert list(change.software) == ["TensorFlow", "Keras"]
+
+
+def test_a_package_of_which_nobody_knows_whether_it_is_there_is_not_told() -> None:
+    found = find_software([], {"cpu": {"h5py": None}, "cpu@2.20": {"h5py": "3.14.0"}})
+    assert tell_difference(found["cpu@2.20"], found["cpu"]) == {}

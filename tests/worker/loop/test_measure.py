@@ -236,6 +236,19 @@ def test_a_warm_up_that_finds_k_believes_no_single_fast_sample() -> None:
 
     timing = loop_on(device).measure(step, 1, warmup_s=0.1, measure_s=0.1, finds=True)
     assert timing.calls == 14
+    # What is kept is of this K alone.
+    assert min(timing.warmup_s) * timing.calls > 0.01
+
+
+@pytest.mark.parametrize("usual_s", [0.0, 0.2])
+def test_a_call_that_was_held_up_in_the_search_is_warmed_up_like_any_other(usual_s: float) -> None:
+    device = FakeDevice(call_ns=12_000)
+    timing = loop_on(device).measure(
+        device.step, 1, warmup_s=0.15, measure_s=0.3, usual_s=usual_s, finds=True
+    )
+    assert timing.calls == 1000
+    assert timing.warmup_status == "settled"
+    assert math.fsum(timing.warmup_s) * timing.calls >= 0.15
 
 
 class Result:
