@@ -130,9 +130,9 @@ def _demand_release(variable: str, version: str) -> None:
         "keras" if variable == "KERAS" else "tensorflow-cpu", pythons
     )
     oldest = OLDEST_TENSORFLOW if variable == "TENSORFLOW" else ()
-    usable = [one for one in releases if count_version(one) >= oldest]
+    usable = [release for release in releases if count_version(release) >= oldest]
     numbers = version.count(".") + 1
-    short = dict.fromkeys(".".join(one.split(".")[:numbers]) for one in usable)
+    short = dict.fromkeys(".".join(release.split(".")[:numbers]) for release in usable)
     remedy = f"there are {', '.join(short)}"
     if count_version(version) < oldest:
         raise UsageError(
@@ -140,7 +140,7 @@ def _demand_release(variable: str, version: str) -> None:
             f"{'.'.join(map(str, OLDEST_TENSORFLOW))}",
             remedy,
         )
-    if any(f"{one}.".startswith(f"{version}.") for one in usable):
+    if any(f"{release}.".startswith(f"{version}.") for release in usable):
         return
     if unreached:
         raise CrossoverError(
@@ -178,7 +178,7 @@ def list_versions(package: str, pythons: Sequence[str]) -> tuple[list[str], str]
         )
         listed = re.search(r"^Available versions: (.*)$", asked.stdout, re.MULTILINE)
         found.update(listed[1].split(", ") if listed else ())
-        told = (one for one in _UNREACHED.findall(asked.stdout) if not _ABSENT.search(one))
+        told = (why for why in _UNREACHED.findall(asked.stdout) if not _ABSENT.search(why))
         unreached = next(told, unreached)
     if not found:
         raise CrossoverError(
@@ -223,7 +223,7 @@ def _tell_change(before: str, after: str) -> str:
     changes = []
     for name in sorted({name for name, _ in was ^ now}):
         versions = (
-            ", ".join(sorted(version for one, version in pins if one == name)) or "none"
+            ", ".join(sorted(version for package, version in pins if package == name)) or "none"
             for pins in (was - now, now - was)
         )
         changes.append(f"{name} {' → '.join(versions)}")
