@@ -48,9 +48,19 @@ from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.identity import read_salt
 from suite.host.provision.images import find_spec, lock_identity
 from suite.host.provision.resources import count_bindable
-from suite.host.provision.sbom import name_bill, write_bill
+from suite.host.provision.sbom import write_bill
 from suite.host.telemetry.observer import make_observer
-from suite.model import NOT_FROM_LOCK, PLAN, Arm, Campaign, Document, Image, name_kind
+from suite.model import (
+    BILLS,
+    NOT_FROM_LOCK,
+    PLAN,
+    Arm,
+    Campaign,
+    Document,
+    Image,
+    name_bill,
+    name_kind,
+)
 from suite.report.pages.brief import compose_look
 from suite.report.pages.campaign import compose_first
 from suite.report.pictures.picture import FOLDER, POSSIBLE_FILES
@@ -280,13 +290,13 @@ def _write_bills(
         for name, image in images.items()
     }
     bills = {
-        name_bill(name): write_bill(name, image, pythons[name], processor)
+        f"{BILLS}/{name_bill(name)}": write_bill(name, image, pythons[name], processor)
         for name, image in images.items()
     }
     if requirements is not None:
         name, first = next(iter(images.items()))
         image = replace(first, lock=lock_identity(requirements))
-        bills[name_bill("requirements")] = write_bill(
+        bills[f"{BILLS}/{name_bill('requirements')}"] = write_bill(
             "requirements", image, pythons[name], processor, requirements.parent
         )
     return bills

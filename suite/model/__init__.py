@@ -16,6 +16,7 @@ from suite.model.arm import (
 )
 from suite.model.document import (
     AT_END,
+    BILLS,
     CACHE,
     FINE,
     FIRST_CALL,
@@ -40,6 +41,7 @@ from suite.model.document import (
     facts_of,
     lived_seconds,
     make_pending,
+    name_bill,
     name_files,
     name_invocation,
 )

@@ -50,6 +50,15 @@ def name_files(arm: str) -> str:
     return arm.replace(":", "-").replace("@", "-")
 
 
+BILLS = "sbom"
+"""The folder in a campaign's that holds its images' bills of materials."""
+
+
+def name_bill(image: str) -> str:
+    """What the bill of an image is called in that folder."""
+    return f"{name_files(image)}.cdx.json"
+
+
 def name_invocation(arm: str, block: int, repeat: int = 0) -> str:
     """What the files of an invocation are called: ``cpu-01``; ``cpu-03-r1`` for its first repeat."""
     return f"{name_files(arm)}-{block:02d}" + (f"-r{repeat}" if repeat else "")

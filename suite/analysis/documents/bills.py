@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from suite.codec import Malformed, decode_json
+from packaging.utils import canonicalize_name
 
-FOLDER = "sbom"
-"""Where the bills are kept, in a campaign's folder."""
+from suite.codec import Malformed, decode_json
 
 Packages = Mapping[str, str | None]
 """Versions by a package's name, as PyPI compares names; None: which one, or whether any, is not known."""
@@ -26,11 +25,6 @@ _CONDITION = "crossover:condition"
 """The property of a package that only some Python would take, where nobody knew which there is."""
 
 
-def name_bill(image: str) -> str:
-    """The bill of an image, by the name of its files."""
-    return f"{image}.cdx.json"
-
-
 def read_bill(content: bytes) -> Packages:
     """What an image has; nothing where this is no bill of Python's packages alone, since no number depends on
     it, and what is not in half a bill may be there."""
@@ -45,7 +39,7 @@ def read_bill(content: bytes) -> Packages:
     for component in components:
         if not _is_package(component):
             return {}
-        name = re.sub(r"[-_.]+", "-", component["name"]).lower()
+        name = canonicalize_name(component["name"])
         known = name not in found and not _has_condition(component)
         found[name] = component["version"] if known else None
     return dict(sorted(found.items()))

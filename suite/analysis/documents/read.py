@@ -15,8 +15,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from suite.analysis.documents.bills import FOLDER as BILLS
-from suite.analysis.documents.bills import Packages, name_bill, read_bill
+from suite.analysis.documents.bills import Packages, read_bill
 from suite.analysis.documents.rules import judge_membership, judge_plan
 from suite.analysis.documents.tools import FOLDER, MOST_OUTPUTS, order_tools, read_tool
 from suite.analysis.result.campaign import Analysis
@@ -26,7 +25,7 @@ from suite.codec import SCHEMA, Malformed, decode_json, judge_values, parse_json
 from suite.errors import DocumentError
 from suite.input_limits import RANGES
 from suite.manifest import OWN, hash_content
-from suite.model import PLAN, Campaign, Document, name_files
+from suite.model import BILLS, PLAN, Campaign, Document, name_bill
 from suite.model.rules import Complaint, judge_document
 from suite.model.why import SCENARIO, Inquiry
 from suite.safe_folder import MEND, Folder
@@ -139,11 +138,7 @@ def _load_tool(folder: Folder, name: str) -> Tool:
 
 def _load_bills(folder: Folder, plan: Campaign) -> dict[str, Packages]:
     """By arm the packages of its image, of arms that are compared as versions and have a bill."""
-    bills = {
-        arm: name_bill(name_files(plan.arm(arm).image))
-        for group in plan.version_groups
-        for arm in group
-    }
+    bills = {arm: name_bill(plan.arm(arm).image) for group in plan.version_groups for arm in group}
     found: dict[str, Packages] = {}
     if not bills:
         return found

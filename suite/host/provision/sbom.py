@@ -19,9 +19,6 @@ from suite import __version__
 from suite.host.provision.images import DOCKER, lock_identity, name_processor
 from suite.model import NOT_FROM_LOCK, Image, name_files
 
-BILLS = "sbom"
-"""The folder in a campaign's that holds them."""
-
 _PIN = re.compile(
     r"^(?P<pin>[A-Za-z0-9][^\\#\n]*==[^\\\n]*)(?P<hashes>(?:\\\n\s+--hash=\S+\s*)+)", re.MULTILINE
 )
@@ -37,11 +34,6 @@ _LINUX = {
     "platform_python_implementation": "CPython",
 }
 """What every image is, whatever machine writes its bill."""
-
-
-def name_bill(image: str) -> str:
-    """Where the bill of an image lies, below a campaign's folder."""
-    return f"{BILLS}/{name_files(image)}.cdx.json"
 
 
 def write_bill(
