@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from suite import __version__, codec
 from suite.cells.cell import Cell
-from suite.cells.traits import SEQUENTIAL, ProfileName
+from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.fingerprint import SUITE, suite_content
 from suite.host.campaign import durations, plan
@@ -65,7 +65,7 @@ def plan_campaign(
         if kept
         else None,
         # What is kept going runs in a calibration alone.
-        calibrated_by=begun["id"] if options.profile in SEQUENTIAL and not kept else None,
+        calibrated_by=None if kept else begun["id"],
     )
     return durations.predict_before(campaign)
 
