@@ -179,76 +179,105 @@ class Loop:
                 sample falls short of the floor, and the warm-up begins anew, since all that a cell keeps is
                 of one K.
         """
-        last: Any = None
         gc.disable()
         try:
             while True:
-                began = self.clock()
-                warmup: list[float] = []
-                status = FIRST_CALL if is_slow(usual_s, warmup_s) else None
-                while status is None:
-                    traced = traces()
-                    last = None
-                    sample, last = self.sample(step, calls)
-                    if finds and (larger := self._enlarge(calls, sample)) > calls:
-                        calls, warmup, began = larger, [], self.clock()
-                        continue
-                    warmup.append(sample.seconds)
-                    elapsed = (self.clock() - began) / 1e9
-                    status = _warmup_status(warmup, elapsed, warmup_s, calls, traces() > traced)
-                warmed = self.clock()
-                samples: list[Sample] = []
-                more = True
-                while more:
-                    last = None
-                    sample, last = self.sample(step, calls)
-                    if finds and (larger := self._enlarge(calls, sample)) > calls:
-                        # What took so long was something else, so that the call is not slow.
-                        calls, usual_s = larger, 0.0
-                        break
-                    samples.append(sample)
-                    few = len(samples) < LEAST_SAMPLES
-                    more = usual_s <= measure_s and (
-                        few or (self.clock() - warmed) / 1e9 < measure_s
-                    )
-                else:
+                samples = _Samples(self, step, calls, finds=finds)
+                try:
+                    began = self.clock()
+                    status, warmup = FIRST_CALL, list[float]()
+                    if not is_slow(usual_s, warmup_s):
+                        status, warmup = samples.warm_up(warmup_s, traces)
+                    warmed = self.clock()
+                    samples.measure(measure_s, usual_s)
+                    if computes:
+                        samples.replace_disturbed(self.clock() + AGAIN * (self.clock() - warmed))
                     break
-            until, replaced = self.clock() + AGAIN * (self.clock() - warmed), list[Sample]()
-            while computes and (odd := _find_odd(samples)) and self.clock() < until:
-                # The latest first, so that the places of the others stay what they are.
-                for index in reversed(odd):
-                    if self.clock() >= until:
-                        break
-                    replaced.append(samples.pop(index))
-                    last = None
-                    sample, last = self.sample(step, calls)
-                    samples.append(sample)
+                except _ShortSample as short:
+                    # What took so long was something else, so that the call is not slow.
+                    calls, usual_s = short.calls, 0.0
             ended = self.clock()
         finally:
             gc.enable()
+        kept, replaced = samples.kept, samples.replaced
         return Timing(
             warmup_s=warmup,
             calls=calls,
-            samples_s=[sample.seconds for sample in samples],
-            cpu_s=[sample.cpu_s for sample in samples],
+            samples_s=[sample.seconds for sample in kept],
+            cpu_s=[sample.cpu_s for sample in kept],
             replaced_s=[sample.seconds for sample in replaced],
             replaced_cpu_s=[sample.cpu_s for sample in replaced],
-            disturbed=len(_find_odd(samples)) / len(samples) if computes else 0.0,
-            enqueue_fraction=statistics.median(s.enqueue_fraction for s in samples),
+            disturbed=len(_find_odd(kept)) / len(kept) if computes else 0.0,
+            enqueue_fraction=statistics.median(sample.enqueue_fraction for sample in kept),
             warmup_status=status,
-            last=last,
+            last=samples.last,
             warmup_wall_s=(warmed - began) / 1e9,
             measure_wall_s=(ended - warmed) / 1e9,
         )
 
-    def _enlarge(self, calls: int, sample: Sample) -> int:
-        """K after a sample of so many calls: the same, unless the sample falls short of the floor.
 
-        Tenfold at most, as in the climb: one sample alone can be misleadingly fast.
-        """
-        if sample.seconds * calls >= self.floor_s:
-            return calls
-        return max(calls, min(count_calls(self.floor_s, sample.seconds), 10 * calls))
+class _ShortSample(Exception):
+    """A sample fell short of the floor while K is being found; a sample should have so many ``calls``."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__(calls)
+        self.calls = calls
+
+
+class _Samples:
+    """Samples of one K: those that are ``kept``, those that were ``replaced``, and the ``last`` result.
+
+    ``finds``: K was only just found, so that a sample that falls short of the floor raises `_ShortSample`.
+    """
+
+    def __init__(self, loop: Loop, step: Step, calls: int, *, finds: bool) -> None:
+        self._loop, self._step, self._calls, self._finds = loop, step, calls, finds
+        self.kept: list[Sample] = []
+        self.replaced: list[Sample] = []
+        self.last: Any = None
+
+    def _take(self) -> Sample:
+        self.last = None
+        sample, self.last = self._loop.sample(self._step, self._calls)
+        floor_s, calls = self._loop.floor_s, self._calls
+        if self._finds and sample.seconds * calls < floor_s:
+            # Tenfold at most, as in the climb: one sample alone can be misleadingly fast.
+            larger = min(count_calls(floor_s, sample.seconds), 10 * calls)
+            if larger > calls:
+                raise _ShortSample(larger)
+        return sample
+
+    def warm_up(self, warmup_s: float, traces: Callable[[], int]) -> tuple[str, list[float]]:
+        """How the warm-up ended, and the seconds of a call of each of its samples."""
+        began, seconds = self._loop.clock(), list[float]()
+        while True:
+            traced = traces()
+            seconds.append(self._take().seconds)
+            elapsed = (self._loop.clock() - began) / 1e9
+            again = traces() > traced
+            if status := _warmup_status(seconds, elapsed, warmup_s, self._calls, again):
+                return status, seconds
+
+    def measure(self, measure_s: float, usual_s: float) -> None:
+        """Samples for so long; one of a call that usually takes longer."""
+        began = self._loop.clock()
+        while True:
+            self.kept.append(self._take())
+            if usual_s > measure_s:
+                return
+            elapsed = (self._loop.clock() - began) / 1e9
+            if len(self.kept) >= LEAST_SAMPLES and elapsed >= measure_s:
+                return
+
+    def replace_disturbed(self, until: float) -> None:
+        """Measures disturbed samples again, up to a reading of the clock."""
+        while odd := _find_odd(self.kept):
+            # The latest first, so that the places of the others stay what they are.
+            for index in reversed(odd):
+                if self._loop.clock() >= until:
+                    return
+                self.replaced.append(self.kept.pop(index))
+                self.kept.append(self._take())
 
 
 def _find_odd(samples: Sequence[Sample]) -> list[int]:
