@@ -31,7 +31,7 @@ INTERRUPTION_S = 0.25
 process's slice, a late trace), so it is timed again and the faster one counts: K is frozen for the
 whole campaign.  A longer one is not worth repeating."""
 
-WINDOW = 10
+WINDOW = 5
 """Warm-up has settled when the medians of the last two windows of so many samples agree …"""
 
 AGREEMENT = 0.01

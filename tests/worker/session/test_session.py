@@ -441,7 +441,7 @@ def test_a_gpu_that_waits_for_its_cpu_is_labelled(
     assert result.labels == labels
 
 
-WAITING = FakeDevice(call_ns=1_000_000, waits=lambda call: 6_000_000 if call == 120 else 0)
+WAITING = FakeDevice(call_ns=1_000_000, waits=lambda call: 6_000_000 if call == 180 else 0)
 """One of the samples, of twelve calls each, waits for half as long as it computes."""
 
 

@@ -142,14 +142,21 @@ def one_batch(batch: int, **_: Param) -> Work:
     return Work(amount=float(batch), unit="example", steps=1)
 
 
+STRIP = 128
+"""Rows of a kernel that are drawn together."""
+
+
 def weights(network: Network) -> list[Any]:
     """Seeded Glorot-uniform kernels (Glorot & Bengio 2010, eq. 16) and zero biases, float32."""
     source = np.random.default_rng([DATA_SEED, 1, ord(network.name)])
     arrays: list[Any] = []
     for fan_in, units in network.kernels:
         limit = math.sqrt(6.0 / (fan_in + units))
-        arrays.append(source.uniform(-limit, limit, (fan_in, units)).astype(np.float32))
-        arrays.append(np.zeros(units, dtype=np.float32))
+        kernel = np.empty((fan_in, units), dtype=np.float32)
+        # By strips: NumPy draws in float64, and fresh memory for all of it takes longer than the drawing.
+        for strip in np.array_split(kernel, -(-fan_in // STRIP)):
+            strip[:] = source.uniform(-limit, limit, strip.shape)
+        arrays += [kernel, np.zeros(units, dtype=np.float32)]
     return arrays
 
 
