@@ -10,11 +10,12 @@ import numpy as np
 from suite.analysis.campaign.consistency import find_refused
 from suite.analysis.campaign.invocation_value import Readings
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
-from suite.analysis.compare import compare, find_paired_ratio
+from suite.analysis.compare import compare
 from suite.analysis.observations import Observation, select, values_by_block
 from suite.analysis.result.campaign import Controls, ExtraWork, Family
 from suite.analysis.result.cells import ArmResult, Comparison
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Verdict
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.cells.cell import Cell
 from suite.model import Campaign, CellResult, Document, version_of
 
