@@ -13,12 +13,12 @@ from msgspec import structs
 from suite.analysis.acceptance.judge import judge_campaign
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Sheet, parse_sheet
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.acceptance import Acceptance
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, CellAnalysis
 from suite.analysis.result.findings import Finding
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.report.text.names import choose_cells
 from suite.worker import scenarios
 from tests import synthetic

@@ -15,12 +15,9 @@ WHOLE: dict[str, tuple[str, ...]] = {
     "analysis/ablation/cell_index.py": (
         "count for device, count in result.placement.items() if kind in device",
     ),
-    "analysis/compare.py": (
-        "counts",
-        "freedom for _, freedom in spreads.values()",
-        "len(logs) - 1 for _, logs in groups",
-    ),
     "analysis/causes/plain_cell.py": ("labelled",),
+    "analysis/statistics/moderated_variance.py": ("freedom for _, freedom in spreads.values()",),
+    "analysis/statistics/ratio.py": ("counts", "len(logs) - 1 for _, logs in groups"),
     "host/gpu/nvml.py": ("for i in", "nvmlDeviceGetRemappedRows"),
     "host/telemetry/sampler.py": ("counts",),
     "report/pages/why.py": ("speed.runs for speed",),

@@ -8,7 +8,8 @@ import re
 import pytest
 
 from suite.fingerprint import SUITE
-from suite.host.provision.images import DOCKER, is_pinned, read_specs
+from suite.host.provision.image_table import DOCKER, read_specs
+from suite.host.provision.images import is_pinned
 
 DOCKERFILES = sorted(DOCKER.glob("*Dockerfile"))
 

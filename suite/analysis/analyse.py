@@ -345,7 +345,7 @@ def analyse(loaded: LoadedCampaign) -> Analysis:
         price=price,
         sustained=sustained,
     )
-    return hand_over(compare_gpus(analysis, campaign))
+    return hand_over(compare_gpus(analysis, summary))
 
 
 def _analyse_cell(summary: CellSummary, case: Case | None) -> CellAnalysis:

@@ -14,7 +14,7 @@ from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import explain_visible, read_visible
 from suite.host.local.engine import InsideEngine, LocalEngine
 from suite.host.machine.surroundings import find_container
-from suite.host.provision.images import CUSTOM
+from suite.host.provision.custom_image import CUSTOM
 
 if TYPE_CHECKING:
     from suite.host.docker.engine import DockerEngine

@@ -60,7 +60,7 @@ from suite.host.doctor.page import draw_screen, write_lines
 from suite.host.doctor.probe import Machine, Question
 from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.deadlines import EXAMINED_S
-from suite.host.provision.images import find_spec
+from suite.host.provision.image_table import find_spec
 from suite.worker import scenarios
 
 

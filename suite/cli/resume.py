@@ -25,7 +25,7 @@ from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS, read_visible
 from suite.host.machine.identity import SALT, hide, read_salt
 from suite.host.machine.machine import parse_cpus
-from suite.host.provision.images import CUSTOM
+from suite.host.provision.custom_image import CUSTOM
 from suite.host.telemetry.observer import MODES
 from suite.model import PLAN, Campaign, Document
 

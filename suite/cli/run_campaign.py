@@ -46,7 +46,8 @@ from suite.host.campaign.store import CampaignLock, Store, only_campaign
 from suite.host.engine import Engine, Say
 from suite.host.gpu.choice import ALL_GPUS
 from suite.host.machine.identity import read_salt
-from suite.host.provision.images import find_spec, lock_identity
+from suite.host.provision.image_table import find_spec
+from suite.host.provision.images import lock_identity
 from suite.host.provision.resources import count_bindable
 from suite.host.provision.sbom import write_bill
 from suite.host.telemetry.observer import make_observer

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from suite.analysis.compare import find_paired_ratio, judge
+from suite.analysis.compare import judge
 from suite.analysis.result.numbers import Verdict
+from suite.analysis.statistics.ratio import find_paired_ratio
 
 
 def judge_made(difference: float, spread: float, blocks: int, beside: int = 0) -> Verdict:

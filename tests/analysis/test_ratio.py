@@ -12,15 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.compare import (
-    adjust,
-    find_paired_ratio,
-    find_pooled_ratio,
-    find_welch_ratio,
-    is_beyond,
-    judge,
-)
+from suite.analysis.compare import adjust, is_beyond, judge
 from suite.analysis.result.numbers import Ratio, Verdict
+from suite.analysis.statistics.ratio import find_paired_ratio, find_pooled_ratio, find_welch_ratio
 from suite.flags import raise_flag
 from tests.flagging import codes
 

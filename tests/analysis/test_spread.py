@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from suite.analysis.compare import find_paired_ratio, judge, widen_by_family
+from suite.analysis.compare import judge
 from suite.analysis.result.numbers import Ratio
 from suite.analysis.statistics.estimate import find_spread
+from suite.analysis.statistics.moderated_variance import widen_by_family
+from suite.analysis.statistics.ratio import find_paired_ratio
 from tests.bench.rates import Rate
 from tests.fakes.hosts import HOSTS, draw_levels
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 from tests.bench.rates import contains, count, judge_tables
 from tests.bench.rivals import RULES, decide_by_runs, read_values
 from tests.fakes.hosts import HOSTS, SAMPLES, WARMUP, Array, Host, draw_levels, draw_series

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suite.analysis.compare import find_paired_ratio, judge
+from suite.analysis.compare import judge
 from suite.analysis.result.numbers import MARGIN, Estimate, Ratio
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 from tests.fakes.hosts import SAMPLES, Array, Host, draw_levels, draw_series
 
 SURE = 3.0

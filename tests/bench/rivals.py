@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy import stats
 
-from suite.analysis.compare import find_paired_ratio, judge
+from suite.analysis.compare import judge
 from suite.analysis.result.numbers import MARGIN
 from suite.analysis.statistics.estimate import reduce_invocation
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.analysis.statistics.warmup import find_steady
 from tests.fakes.hosts import WARMUP, Array
 

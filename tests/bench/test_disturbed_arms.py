@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from suite.analysis.compare import find_paired_ratio
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.worker.loop.measure import Loop
 
 SAMPLE_S = 0.012

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from suite.analysis.campaign.stopping import assess
-from suite.analysis.compare import find_paired_ratio, judge
+from suite.analysis.compare import judge
 from suite.analysis.documents.rules import judge_plan, judge_whole
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, WORK_LEVEL, Ratio
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.host.campaign import plan
 from tests import synthetic
 from tests.bench.rates import Rate, contains, count, draw_values

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from suite.analysis.compare import find_welch_ratio
+from suite.analysis.statistics.ratio import find_welch_ratio
 from tests.bench.rates import contains, count, draw_values, judge_tables
 from tests.fakes.hosts import HOSTS
 

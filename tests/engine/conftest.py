@@ -17,7 +17,8 @@ from suite.host.docker.engine import DockerEngine
 from suite.host.docker.leftovers import find_image
 from suite.host.docker.run import DockerRun
 from suite.host.engine import LABEL, Ending, Job
-from suite.host.provision.images import STAND_IN, read_specs
+from suite.host.provision.debian_base import STAND_IN
+from suite.host.provision.image_table import read_specs
 from suite.model import Image
 from tests.lacking import lack
 

@@ -12,7 +12,7 @@ from suite.host.docker.build import provide_image
 from suite.host.docker.connection import Daemon, Endpoint
 from suite.host.docker.run import DockerRun, start_run
 from suite.host.engine import LABEL, Job
-from suite.host.provision.images import ImageSpec
+from suite.host.provision.image_table import ImageSpec
 from suite.model import Image
 
 HERE = Endpoint(kind="unix", url="unix:///run/fake.sock", source="DOCKER_HOST")

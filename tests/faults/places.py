@@ -20,7 +20,9 @@ from docker.client import from_env
 from docker.errors import DockerException, NotFound
 
 from suite.host.engine import LABEL
-from suite.host.provision.images import STAND_IN, follow, plan_build, read_specs
+from suite.host.provision.debian_base import STAND_IN
+from suite.host.provision.image_table import read_specs
+from suite.host.provision.images import follow, plan_build
 from suite.worker import scenarios
 from tests.fakes import daemons, paced_worker, scripted_python
 from tests.fakes.engine import Worker

@@ -35,7 +35,7 @@ from suite.host.docker.connection import docker_endpoint
 from suite.host.gpu.visible_devices import read_probe
 from suite.host.machine.identity import find_types, parse_cloud
 from suite.host.machine.output import split_lines
-from suite.host.provision.images import DOCKER, read_specs
+from suite.host.provision.image_table import DOCKER, read_specs
 from suite.host.telemetry.observer import read_lines
 from suite.report.produce import build_comparison
 from tests import golden_campaigns, synthetic

@@ -26,7 +26,8 @@ from suite.host.local.environment import (
     make_environment,
     place_environment,
 )
-from suite.host.provision.images import STAND_IN, find_spec
+from suite.host.provision.debian_base import STAND_IN
+from suite.host.provision.image_table import find_spec
 from tests.commands import run_python
 from tests.fakes.daemons import Daemon, carry_image, why_not
 from tests.gpu_runtime import hook

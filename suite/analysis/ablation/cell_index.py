@@ -12,10 +12,11 @@ from functools import cached_property
 from statistics import median
 
 from suite.analysis.campaign.summarise import CellSummary, Summary
-from suite.analysis.compare import find_paired_ratio, is_beyond
+from suite.analysis.compare import is_beyond
 from suite.analysis.observations import LARGEST, Observation, values_by_block
 from suite.analysis.result.cells import tell_verdict
 from suite.analysis.result.numbers import Evidence, Ratio, Verdict, cite
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.cells.cell import Cell
 from suite.cells.traits import WITH_VERDICTS, LinkName, OverheadName
 from suite.flags import Flag

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, divide, name_unit
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.observations import HOUR_S, LARGEST, MILLION
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.limits import Price
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.model import Campaign
 
 

@@ -12,10 +12,10 @@ from functools import partial
 
 from suite.analysis.ablation.cell_index import CellIndex, Values
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import pair_logs
 from suite.analysis.result.findings import NEAR, Fed, Finding, Meaning
 from suite.analysis.result.numbers import FEWEST, Estimate, Evidence, Value, cite
 from suite.analysis.statistics.estimate import CONFIDENCE, estimate, exponentiate, find_moments
+from suite.analysis.statistics.ratio import pair_logs
 
 PARTS = ("input alone", "step alone", "together")
 """What is measured on the same CPUs: a pipeline, a step on a batch at hand, and that behind the pipeline."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from suite.analysis.ablation.cell_index import CellIndex, count_steps, mean
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.observations import LARGEST
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.numbers import Value, cite
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.cells.traits import OverheadName
 
 BUSY = 0.9

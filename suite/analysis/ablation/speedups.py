@@ -6,9 +6,9 @@ import math
 
 from suite.analysis.ablation.cell_index import COUNTED, CellIndex, find_batch, name_unit, trains
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.findings import Finding
 from suite.analysis.result.numbers import Evidence, cite
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.cells.cell import Cell
 from suite.cells.changes import find_effect
 from suite.cells.traits import Effect

@@ -14,10 +14,10 @@ from suite.analysis.ablation.cell_index import CellIndex, mean, trains
 from suite.analysis.ablation.overheads import dispatch_cost, transfer_cost
 from suite.analysis.ablation.pipeline import NO_FASTER, Pipeline, find_pipeline
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.findings import NEAR, PARTS, Finding, Meaning, PartName
 from suite.analysis.result.numbers import Estimate, Evidence, cite
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 
 AGREES = 2.0
 """A copy explains a difference up to this factor of the copy's own time; the rest is not copying."""

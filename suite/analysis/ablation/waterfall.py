@@ -13,7 +13,7 @@ from itertools import dropwhile, groupby, pairwise
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import Rows, compare_pairs, find_paired_ratio
+from suite.analysis.compare import Rows, compare_pairs
 from suite.analysis.observations import LARGEST, values_by_block
 from suite.analysis.result.findings import (
     Elsewhere,
@@ -26,6 +26,7 @@ from suite.analysis.result.findings import (
 )
 from suite.analysis.result.numbers import FEWEST, OTHER_LEVEL, Evidence, Verdict, cite
 from suite.analysis.statistics.estimate import estimate, estimate_difference
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.cells.cell import Ladder
 from suite.cells.changes import find_effect
 from suite.cells.traits import EFFECTS, Effect, Removed

@@ -20,7 +20,6 @@ from suite.analysis.acceptance.quantities import name_many
 from suite.analysis.acceptance.selection import Selection
 from suite.analysis.acceptance.sheet import Requirement, SheetError
 from suite.analysis.campaign.consistency import find_disagreement
-from suite.analysis.compare import pair_logs
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.acceptance import Check
 from suite.analysis.result.campaign import Analysis
@@ -32,6 +31,7 @@ from suite.analysis.result.versions import VersionChange
 from suite.analysis.several.cells import demand_comparable, find_refused
 from suite.analysis.several.eligibility import find_copies
 from suite.analysis.statistics.estimate import Moments, find_moments, find_spread
+from suite.analysis.statistics.ratio import pair_logs
 from suite.cells.traits import WITH_CONTROLS
 from suite.errors import UsageError
 from suite.flags import pick

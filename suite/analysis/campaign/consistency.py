@@ -12,7 +12,7 @@ from suite.analysis.campaign.proof import Withheld, is_simulated
 from suite.analysis.campaign.time_spent import ENDED_WELL
 from suite.analysis.campaign.validity import find_labels
 from suite.analysis.documents.read import LoadedCampaign
-from suite.analysis.result.cells import Checked
+from suite.analysis.result.cells import ArmResult, Checked
 from suite.analysis.result.numbers import Evidence
 from suite.cells.cell import Cell
 from suite.flags import Flag, raise_flag
@@ -188,13 +188,13 @@ def find_disagreement(checked: Mapping[str, Checked | None]) -> Flag | None:
 
 
 def find_refused(
-    checked: Mapping[str, Mapping[str, Checked | None]], base: str, other: str
+    results: Mapping[str, Mapping[str, ArmResult]], base: str, other: str
 ) -> dict[str, Flag]:
-    """Why two arms must not be compared, by cell, of those whose results differ between them; ``checked`` is
-    by cell and arm what the checks computed."""
+    """Why two arms must not be compared, by cell, of those whose checks computed what differs between them;
+    ``results`` are by cell and arm."""
     found = {
-        cell: find_disagreement({arm: of.get(arm) for arm in (base, other)})
-        for cell, of in checked.items()
+        cell: find_disagreement({arm: arms[arm].check for arm in (base, other)})
+        for cell, arms in results.items()
     }
     return {cell: flag for cell, flag in found.items() if flag is not None}
 

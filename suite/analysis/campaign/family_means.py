@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from suite.analysis.compare import find_mean_ratio
 from suite.analysis.result.campaign import FamilyMean
 from suite.analysis.result.cells import CellAnalysis
+from suite.analysis.statistics.ratio import find_mean_ratio
 
 
 def find_means(arms: Iterable[str], cells: Iterable[CellAnalysis]) -> Iterator[FamilyMean]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from scipy import special
 
 from suite.analysis.campaign.validity import MOST_SET_ASIDE
-from suite.analysis.compare import count_blocks, widen_by_family
+from suite.analysis.compare import count_blocks
 from suite.analysis.result.numbers import EQUIVALENCE, FEWEST, MARGIN, Estimate, Ratio
 from suite.analysis.statistics.estimate import CONFIDENCE, find_quantile, find_spread
+from suite.analysis.statistics.moderated_variance import widen_by_family
 
 HALF_WIDTH = 0.02
 """A value whose 95 % CI reaches no further to either side is known well enough."""

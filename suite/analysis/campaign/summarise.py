@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -94,6 +94,9 @@ class Summary:
     cells: tuple[CellSummary, ...]
     flags: tuple[Flag, ...]
     controls: Controls
+    _refused: dict[tuple[str, str], Mapping[str, Flag]] = field(
+        init=False, default_factory=dict, compare=False
+    )
 
     @property
     def campaign(self) -> Campaign:
@@ -115,13 +118,14 @@ class Summary:
         """What this look spends of every level, as `find_share` has it."""
         return _find_share(self.loaded)
 
-    def find_refused(self, base: str, other: str) -> dict[str, Flag]:
+    def find_refused(self, base: str, other: str) -> Mapping[str, Flag]:
         """Why two arms must not be compared, by cell, of those whose results differ between them."""
-        checked = {
-            cell.cell.id: {arm: result.check for arm, result in cell.arms.items()}
-            for cell in self.cells
-        }
-        return find_refused(checked, base, other)
+        pair = base, other
+        if pair not in self._refused:
+            self._refused[pair] = find_refused(
+                {cell.cell.id: cell.arms for cell in self.cells}, *pair
+            )
+        return self._refused[pair]
 
     @property
     def base(self) -> str:
@@ -216,10 +220,7 @@ def summarise(loaded: LoadedCampaign) -> Summary:
             for arm, documents in counted_controls.items()
         },
         results=results,
-        checked={
-            cell: {arm: result.check for arm, result in arms.items()}
-            for cell, arms in arms_by_cell.items()
-        },
+        arm_results=arms_by_cell,
         share=_find_share(loaded),
     )
     return Summary(

@@ -10,11 +10,12 @@ import numpy as np
 from suite.analysis.campaign.consistency import find_refused
 from suite.analysis.campaign.invocation_value import Readings
 from suite.analysis.campaign.validity import find_cell_disturbance, find_whole_disturbance
-from suite.analysis.compare import compare, find_paired_ratio
+from suite.analysis.compare import compare
 from suite.analysis.observations import Observation, select, values_by_block
 from suite.analysis.result.campaign import Controls, ExtraWork, Family
-from suite.analysis.result.cells import Checked, Comparison
+from suite.analysis.result.cells import ArmResult, Comparison
 from suite.analysis.result.numbers import MARGIN, OTHER_LEVEL, Verdict
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.cells.cell import Cell
 from suite.model import Campaign, CellResult, Document, version_of
 
@@ -30,7 +31,7 @@ def conclude(
     controls: Mapping[str, Table],
     *,
     results: Mapping[str, Mapping[str, Mapping[int, CellResult]]],
-    checked: Mapping[str, Mapping[str, Checked | None]],
+    arm_results: Mapping[str, Mapping[str, ArmResult]],
     share: float | None = None,
 ) -> tuple[Controls, dict[str, dict[str, Comparison]]]:
     """What a campaign says about itself; and by arm, the first one excepted, and by cell its time over the
@@ -41,7 +42,7 @@ def conclude(
         table: the observations of its arms.
         controls: those of its control arms, by arm.
         results: by cell, arm and block, among what its documents have: where the work was seen.
-        checked: what the checks computed, by cell and arm.
+        arm_results: what is known of each cell, by cell and arm.
         share: what this look may spend of the levels; None: all.
     """
     arms = {arm: select(table, arm=arm) for arm in campaign.arms}
@@ -57,7 +58,7 @@ def conclude(
             arms[base],
             arms[other],
             margin=margin,
-            refused=find_refused(checked, base, other),
+            refused=find_refused(arm_results, base, other),
             share=share,
         )
         for other in others

@@ -15,9 +15,10 @@ from msgspec import structs
 from suite.analysis.ablation.cell_index import CellIndex
 from suite.analysis.ablation.speedups import find_speedup
 from suite.analysis.campaign.summarise import CellSummary
-from suite.analysis.compare import judge, scale_ratio
+from suite.analysis.compare import judge
 from suite.analysis.result.findings import Finding, Shown
 from suite.analysis.result.numbers import OTHER_LEVEL, Evidence, Value, cite
+from suite.analysis.statistics.ratio import scale_ratio
 from suite.cells.cell import Cell, Choice, Link, Step
 from suite.cells.changes import find_effect
 

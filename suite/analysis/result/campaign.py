@@ -21,7 +21,7 @@ from suite.analysis.result.versions import VersionChange, VersionSteps
 from suite.cells.cell import Param
 from suite.cells.traits import Headline, ProfileName
 from suite.flags import Flag, find_invalid, pick
-from suite.model import Prediction, SuiteIdentity
+from suite.model import Prediction, SuiteIdentity, name_files
 
 Told = Literal["held", "failed", "too wide"]
 """What a control tells; too wide: it would look the same whether or not it held."""
@@ -61,6 +61,10 @@ class Plan(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopped: str | None = None
     rechecks: str | None = None
     rested: tuple[Rested, ...] = ()
+
+    def name_file(self, arm: str) -> str:
+        """What a file about one arm is called where files of several campaigns lie, without its ending."""
+        return f"{self.folder}-{name_files(arm)}"
 
 
 class SweepAnalysis(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -15,21 +15,14 @@ import numpy as np
 from msgspec import structs
 
 from suite.analysis.campaign.consistency import find_disagreement
-from suite.analysis.compare import (
-    Bounded,
-    Rows,
-    compare_pairs,
-    find_mean_ratio,
-    find_pooled_ratio,
-    is_beyond,
-    judge_bound,
-)
+from suite.analysis.compare import Bounded, Rows, compare_pairs, is_beyond, judge_bound
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import SCHEMA, Analysis
 from suite.analysis.result.cells import ArmResult, Comparison
 from suite.analysis.result.numbers import FEWEST, LEVEL, MARGIN, VerdictName
 from suite.analysis.result.several import Column, Pair, Tally, Versus, list_failed
 from suite.analysis.several.eligibility import find_copies
+from suite.analysis.statistics.ratio import find_mean_ratio, find_pooled_ratio
 from suite.analysis.statistics.rounding import hand_over
 from suite.errors import UsageError
 from suite.flags import Flag, raise_flag

@@ -6,29 +6,27 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from suite.analysis.campaign.consistency import find_refused
+from suite.analysis.campaign.summarise import Summary
 from suite.analysis.compare import compare
 from suite.analysis.observations import observe, select
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import Comparison
-from suite.model import Campaign, name_kind
+from suite.model import name_kind
 
 
-def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
-    """The analysis, with each GPU's times over those of the first GPU that ran the same image.
+def compare_gpus(analysis: Analysis, summary: Summary) -> Analysis:
+    """The analysis of a summary, with each GPU's times over those of the first GPU that ran the same image.
 
     They are paired by block, as all arms are compared with the first; where that is the first GPU, everything
     is told already.
     """
+    plan = summary.campaign
     spread = [arm for arm in map(plan.arm, plan.arms) if arm.device is not None]
     if not spread:
         return analysis
     firsts: dict[str, str] = {}
     compared: dict[str, Mapping[str, Comparison]] = {}
     table = observe(analysis)
-    checked = {
-        cell.id: {arm: result.check for arm, result in cell.arms.items()} for cell in analysis.cells
-    }
     for arm in spread:
         first = firsts.setdefault(name_kind(arm), arm.name)
         if first not in {arm.name, analysis.base}:
@@ -37,7 +35,7 @@ def compare_gpus(analysis: Analysis, plan: Campaign) -> Analysis:
                 base,
                 other,
                 margin=analysis.margin,
-                refused=find_refused(checked, first, arm.name),
+                refused=summary.find_refused(first, arm.name),
                 share=analysis.share,
             )
     if not compared:

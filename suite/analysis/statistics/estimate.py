@@ -1,6 +1,7 @@
 """From samples to values with intervals; pure functions of numbers.
 
-Says how much and how sure; `suite.analysis.compare` sets two values side by side, and says what it means.
+Says how much and how sure; `ratio` beside it sets two values side by side, and `suite.analysis.compare` says
+what that means.
 """
 
 from __future__ import annotations

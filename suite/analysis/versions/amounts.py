@@ -6,8 +6,9 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from suite.analysis.compare import find_mean_ratio, judge
+from suite.analysis.compare import judge
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Ratio, Verdict, cite
+from suite.analysis.statistics.ratio import find_mean_ratio
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -14,7 +14,6 @@ from itertools import pairwise
 from msgspec import structs
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, mean
-from suite.analysis.campaign.consistency import find_disagreement
 from suite.analysis.campaign.summarise import Summary
 from suite.analysis.causes.parts import mean_of, subtract
 from suite.analysis.compare import compare
@@ -85,13 +84,13 @@ class Versions:
         return tell_difference(self.software.get(base, {}), self.software.get(other, {}))
 
     def _find_differing(self, base: str, other: str) -> Iterator[Differing]:
+        refused = self.summary.find_refused(base, other)
         for summary in self.summary.cells:
-            results = {arm: summary.arms[arm] for arm in (base, other)}
-            wrong = tuple(arm for arm, result in results.items() if result.is_wrong)
-            checks = {arm: result.check for arm, result in results.items()}
-            if wrong or find_disagreement(checks):
+            cell, arms = summary.cell.id, summary.arms
+            wrong = tuple(arm for arm in (base, other) if arms[arm].is_wrong)
+            if wrong or cell in refused:
                 yield Differing(
-                    cell=summary.cell.id, wrong=wrong, base=checks[base], other=checks[other]
+                    cell=cell, wrong=wrong, base=arms[base].check, other=arms[other].check
                 )
 
     # --- Parts ----------------------------------------------------------------------------------------

@@ -12,12 +12,12 @@ from suite.analysis.ablation.cost import find_price
 from suite.analysis.campaign.consistency import flag_campaign
 from suite.analysis.campaign.environment import find_machine
 from suite.analysis.campaign.plausibility import read_text, take_first
-from suite.analysis.compare import find_welch_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.observations import HOUR_S
 from suite.analysis.result import why as result
 from suite.analysis.result.numbers import FEWEST, Estimate
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_welch_ratio
 from suite.analysis.statistics.rounding import hand_over, share_fields
 from suite.analysis.why.levels import LEAST, NAMED, Course, Judged, Level, follow
 from suite.analysis.why.training import ORDER, ROUNDING, compare_training

@@ -10,8 +10,8 @@ import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from suite.analysis.compare import find_common_ratios
 from suite.analysis.result.numbers import Estimate
+from suite.analysis.statistics.ratio import find_common_ratios
 from suite.analysis.why.runs import Run
 
 Case = tuple[str, ...]

@@ -11,7 +11,7 @@ from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.choice import ALL_GPUS, name_gpus
 from suite.host.machine.identity import hide
-from suite.host.provision.images import ImageSpec, name_lock_command, read_specs
+from suite.host.provision.image_table import ImageSpec, name_lock_command, read_specs
 from suite.model import Arm, control_of, family_of, on_device, version_of
 
 AUTO = "auto"

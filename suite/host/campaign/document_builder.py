@@ -23,7 +23,7 @@ from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.remedies import explain_failure
 from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import describe_binding
-from suite.host.provision.images import OTHER_TENSORFLOW
+from suite.host.provision.custom_image import OTHER_TENSORFLOW
 from suite.host.provision.resources import compile_cache
 from suite.model import (
     Arm,

@@ -24,6 +24,7 @@ from suite.host.docker.leftovers import (
 from suite.host.engine import LABEL, Say, Stock
 from suite.host.machine.deadlines import SILENT_S
 from suite.host.provision.build_steps import describe_pip
+from suite.host.provision.custom_image import describe_check, explain_unfit, refuse_custom
 from suite.host.provision.debian_base import (
     RELEASES,
     STAND_IN,
@@ -31,23 +32,20 @@ from suite.host.provision.debian_base import (
     make_files,
     name_stand_in,
 )
+from suite.host.provision.image_table import ImageSpec
 from suite.host.provision.images import (
     PYTHON,
     BuildPlan,
-    ImageSpec,
     build_context,
     count_room,
     demand_python,
-    describe_check,
     explain_build,
     explain_python,
-    explain_unfit,
     has_layers,
     identify_base,
     is_pinned,
     name_base_command,
     plan_build,
-    refuse_custom,
 )
 from suite.model import Image
 

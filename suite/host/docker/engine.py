@@ -24,17 +24,9 @@ from suite.host.engine import Card, EngineKind, GpuRequest, GpuSupport, Job, Say
 from suite.host.gpu.choice import FIRST
 from suite.host.machine.deadlines import PROBE_S
 from suite.host.machine.machine import cpus_allowed, own_token
-from suite.host.provision.images import (
-    CUSTOM,
-    ImageSpec,
-    add_digest,
-    add_packages,
-    demand_wheels,
-    find_spec,
-    follow,
-    is_pinned,
-    overlay_on,
-)
+from suite.host.provision.custom_image import CUSTOM, add_digest, overlay_on
+from suite.host.provision.image_table import ImageSpec, demand_wheels, find_spec
+from suite.host.provision.images import add_packages, follow, is_pinned
 from suite.model import Image, Isolation, Scalar
 from suite.procfs import read_version
 

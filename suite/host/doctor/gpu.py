@@ -50,7 +50,7 @@ from suite.host.gpu.visible_devices import (
     pci_gpus,
 )
 from suite.host.machine.identity import describe_machine
-from suite.host.provision.images import ARM
+from suite.host.provision.image_table import ARM
 from suite.model import Scalar
 from suite.procfs import read_version
 from suite.slices import read_virtual_gpu

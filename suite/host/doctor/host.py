@@ -22,7 +22,7 @@ from suite.host.gpu.refusals import JETSON, USE_JETSON
 from suite.host.gpu.visible_devices import is_jetson
 from suite.host.machine.identity import describe_machine
 from suite.host.machine.machine import cpus_withheld, find_cores, parse_cpus
-from suite.host.provision.images import ARM, find_spec, has_wheels, no_cuda, no_wheels
+from suite.host.provision.image_table import ARM, find_spec, has_wheels, no_cuda, no_wheels
 from suite.model import SuiteIdentity
 from suite.procfs import groups, write_cpus
 

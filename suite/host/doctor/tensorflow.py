@@ -19,7 +19,7 @@ from suite.host.doctor.probe import Probe
 from suite.host.engine import Ending, Engine, GpuRequest, Job, Stock
 from suite.host.gpu.refusals import name_harmless
 from suite.host.gpu.remedies import explain_worker
-from suite.host.provision.images import OTHER_TENSORFLOW
+from suite.host.provision.custom_image import OTHER_TENSORFLOW
 from suite.host.provision.resources import choose_environment, compile_cache
 from suite.model import SIMULATED, Arm, Image, Scalar
 

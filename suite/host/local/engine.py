@@ -35,7 +35,8 @@ from suite.host.local.environment import (
 from suite.host.local.run import LocalRun, LocalVolumes, list_caches, sweep, sweep_lasting
 from suite.host.machine.machine import cpus_allowed
 from suite.host.machine.surroundings import find_marks
-from suite.host.provision.images import demand_wheels, find_spec, is_version, lock_identity
+from suite.host.provision.image_table import demand_wheels, find_spec, is_version
+from suite.host.provision.images import lock_identity
 from suite.host.provision.resources import CACHE_VARIABLE
 from suite.model import Image, Isolation, Scalar, name_files
 from suite.procfs import groups, memory_total, read_text, read_version

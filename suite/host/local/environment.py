@@ -21,7 +21,7 @@ from suite.errors import EngineError
 from suite.fingerprint import hash_lines
 from suite.host.engine import Say
 from suite.host.provision.build_steps import describe_pip, run_step
-from suite.host.provision.images import OLDEST
+from suite.host.provision.image_table import OLDEST
 
 WAYS_OUT = (
     "a docker engine (ENGINE=docker), a Python that fits on PATH with its venv module, "

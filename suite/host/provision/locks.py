@@ -19,7 +19,7 @@ from packaging.version import Version
 
 from suite.errors import CrossoverError, NotInstalledError, UsageError
 from suite.host.engine import Say
-from suite.host.provision.images import (
+from suite.host.provision.image_table import (
     DOCKER,
     OLDEST,
     OLDEST_TENSORFLOW,

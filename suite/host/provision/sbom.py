@@ -16,7 +16,8 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from suite import __version__
-from suite.host.provision.images import DOCKER, lock_identity, name_processor
+from suite.host.provision.image_table import DOCKER, name_processor
+from suite.host.provision.images import lock_identity
 from suite.model import NOT_FROM_LOCK, Image, name_files
 
 _PIN = re.compile(

@@ -57,8 +57,7 @@ def export_pyperf(analysis: Analysis) -> dict[str, bytes]:
         }
         if benchmarks:
             text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
-            plain = re.sub("[:@]", "-", arm)  # as the campaign's own files
-            files[f"{analysis.campaign.folder}-{plain}.pyperf.json"] = f"{text}\n".encode()
+            files[f"{analysis.campaign.name_file(arm)}.pyperf.json"] = f"{text}\n".encode()
     return files
 
 

@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.acceptance.facts import KNOWN
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.compare import judge as judge_ratios
 from suite.analysis.result.acceptance import Check
 from suite.analysis.result.arms import Count, Health, Share, Watched, WatchedGpu
@@ -19,6 +18,7 @@ from suite.analysis.result.campaign import Analysis, ExtraWork, Family, Rested
 from suite.analysis.result.cells import Checked
 from suite.analysis.result.limits import Price
 from suite.analysis.result.numbers import Ratio, Verdict, cite
+from suite.analysis.statistics.ratio import find_paired_ratio
 from suite.flags import raise_flag
 from suite.report.pages.acceptance import compose_acceptance
 from suite.report.render.html import render_html_page

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from suite.analysis.campaign.stopping import Precision, assess
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.result.numbers import OTHER_LEVEL, Estimate
 from suite.analysis.statistics.estimate import estimate
+from suite.analysis.statistics.ratio import find_paired_ratio
 
 Made = Mapping[str, tuple[float, float, int]]
 """By cell the logarithm of a value, the standard deviation of a block's, and the number of blocks."""

@@ -13,19 +13,14 @@ import pytest
 from msgspec import structs
 
 from suite.analysis.analyse import analyse
-from suite.analysis.compare import (
-    Bounded,
-    compare_pairs,
-    find_paired_ratio,
-    find_welch_ratio,
-    judge_bound,
-)
+from suite.analysis.compare import Bounded, compare_pairs, judge_bound
 from suite.analysis.observations import Observation, values_by_block
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult, Bound
 from suite.analysis.result.numbers import LEVEL, Verdict
 from suite.analysis.result.several import Versus
 from suite.analysis.several.cells import compare_cells
+from suite.analysis.statistics.ratio import find_paired_ratio, find_welch_ratio
 from suite.report.pages.comparison import compose_versus
 from suite.report.render.markdown import render_page
 from tests import synthetic

@@ -17,13 +17,13 @@ from msgspec import structs
 from scipy import stats
 
 from suite.analysis.analyse import analyse
-from suite.analysis.compare import find_mean_ratio, find_welch_ratio
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.observations import Observation, observe, values_by_block
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import MARGIN, Ratio, Verdict
 from suite.analysis.result.several import Pair
 from suite.analysis.several.cells import compare_cells
+from suite.analysis.statistics.ratio import find_mean_ratio, find_welch_ratio
 from suite.errors import UsageError
 from suite.flags import KINDS, Flag, raise_flag
 from suite.model import Check

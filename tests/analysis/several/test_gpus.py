@@ -11,9 +11,9 @@ import pytest
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import read_summary
 from suite.analysis.result.campaign import Analysis
-from suite.model import Document
+from suite.model import Arm, Check, Document, on_device
 from suite.report.produce import build_report
-from tests.gpus import hash_gpu, make_gpus
+from tests.gpus import hash_gpu, make_gpus, rename
 from tests.rendering import load, render_markdown
 
 PRODUCT = "matmul.square/n=1000/precision=fp32/operands=device/xla=off"
@@ -92,6 +92,39 @@ def test_what_another_gpu_computed_is_no_number_of_the_arm(profile: Any) -> None
         assert cell.arms["cuda:1"].value is None
     assert of_gpus(found) == {}
     assert "it is another GPU's than the arm's" in render_markdown(found)
+
+
+def test_a_gpu_on_which_a_version_computes_otherwise_is_compared_in_no_such_cell() -> None:
+    """Both keep their numbers, since arms of versions need not agree; they have no ratio."""
+    plan, documents = make_gpus({"0": 1.0, "1": 1.0}, blocks=10)
+    older = [
+        on_device(Arm(name="cuda@2.20", image="cuda@2.20", gpu=True), device, hash_gpu(device))
+        for device in "01"
+    ]
+    plan = replace(
+        plan,
+        arms=[*plan.arms, *(arm.name for arm in older)],
+        calls={**plan.calls, **{arm.name: plan.calls["cuda:0"] for arm in older}},
+        every_arm=[*plan.every_arm, *older],
+    )
+    for arm in older:
+        like = [each for each in documents if each.invocation.arm == f"cuda:{arm.device}"]
+        documents += rename(like, arm, plan)
+
+    def sum_up(document: Document) -> Document:
+        """On one arm something else comes out of one cell."""
+        if document.invocation.arm != "cuda@2.20:1":
+            return document
+        check = Check(what="a sum", value=43.0, tolerance=1e-6)
+        cells = [replace(c, check=check) if c.id == PRODUCT else c for c in document.cells]
+        return replace(document, cells=cells)
+
+    found = analyse(load(plan, list(map(sum_up, documents))))
+    for cell in found.cells:
+        assert all(result.value for result in cell.arms.values())
+        flag = cell.gpus["cuda@2.20:1"].no_ratio
+        assert (flag and flag.code) == ("results-differ" if cell.id == PRODUCT else None)
+    assert of_gpus(found) == {"cuda:1": "EQUIVALENT"}
 
 
 def test_a_gpu_that_tells_no_uuid_is_not_held_against_it() -> None:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from suite.analysis.compare import find_paired_ratio
 from suite.analysis.statistics.estimate import (
     TARGET_HALF_WIDTH,
     count_needed,
     estimate,
     reduce_invocation,
 )
+from suite.analysis.statistics.ratio import find_paired_ratio
 from tests.flagging import codes
 
 times = st.floats(min_value=1e-12, max_value=1e9)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suite.analysis.compare import find_common_ratios
 from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.result.numbers import LEVEL
 from suite.analysis.result.why import Answer
 from suite.analysis.statistics.estimate import find_quantile
+from suite.analysis.statistics.ratio import find_common_ratios
 from suite.analysis.why.answer import answer
 from suite.analysis.why.decide import next_round
 from suite.analysis.why.gains import Key, find_pairs

@@ -14,7 +14,8 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
 from suite.host.campaign.options import Options
 from suite.host.campaign.request import plan_campaign
-from suite.host.provision.images import DOCKER, build_context, find_spec, follow, read_specs
+from suite.host.provision.image_table import DOCKER, find_spec, read_specs
+from suite.host.provision.images import build_context, follow
 from suite.model import NOT_FROM_LOCK, Arm, control_of
 from tests import synthetic
 from tests.fakes.engine import FakeEngine, asked_arm, asked_cells, fake_image, is_on_gpu

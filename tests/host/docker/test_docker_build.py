@@ -15,8 +15,9 @@ from suite.host.docker.build import follow_pull, provide_image, reach_base, take
 from suite.host.docker.connection import Daemon, Description
 from suite.host.docker.leftovers import LASTING
 from suite.host.engine import LABEL, GpuSupport
-from suite.host.provision import images
-from suite.host.provision.images import follow, plan_build, read_specs
+from suite.host.provision import debian_base, image_table, images
+from suite.host.provision.image_table import read_specs
+from suite.host.provision.images import follow, plan_build
 from suite.model import Image
 from tests.fakes import docker_api
 from tests.fakes.docker_api import HERE, FakeApi, api_error
@@ -24,7 +25,7 @@ from tests.fakes.pip_words import PIP_MEANS, PIP_SAYS
 
 
 def provide(api: FakeApi, base: str | None = "mine:1", **disk: Any) -> tuple[Image, list[str]]:
-    return docker_api.provide(api, images.follow(images.read_specs()["cpu"], base), **disk)
+    return docker_api.provide(api, images.follow(image_table.read_specs()["cpu"], base), **disk)
 
 
 @pytest.fixture
@@ -51,10 +52,10 @@ def test_a_base_that_cannot_be_pulled_names_the_ways_out() -> None:
         provide(api, None)
     for way in ("docker login", "BASE_IMAGE=", "make base"):
         assert way in caught.value.remedy
-    api.present[images.STAND_IN] = {"Id": "sha256:stand-in"}
+    api.present[debian_base.STAND_IN] = {"Id": "sha256:stand-in"}
     with pytest.raises(EngineError) as caught:
         provide(api, None)
-    assert f"is here: BASE_IMAGE={images.STAND_IN}" in caught.value.remedy
+    assert f"is here: BASE_IMAGE={debian_base.STAND_IN}" in caught.value.remedy
     assert "build" not in api.asked
 
 
@@ -69,18 +70,18 @@ BOTH = ("cpu", "cpu@2.15")
 
 
 def test_a_stand_in_that_is_not_here_is_never_pulled() -> None:
-    api = FakeApi(present={images.STAND_IN: {"Id": "sha256:trixie"}})
+    api = FakeApi(present={debian_base.STAND_IN: {"Id": "sha256:trixie"}})
     with pytest.raises(EngineError, match=r"crossover/base:stand-in-3\.11 is not") as caught:
-        demand(api, *BOTH, base=images.STAND_IN)
+        demand(api, *BOTH, base=debian_base.STAND_IN)
     assert 'make base ARMS="cpu@2.15"' in caught.value.remedy
     with pytest.raises(EngineError, match="not in the engine"):
-        reach_base(Daemon(api, HERE), f"{images.STAND_IN}-3.11", laid=False)
+        reach_base(Daemon(api, HERE), f"{debian_base.STAND_IN}-3.11", laid=False)
     assert not {"pull", "build", "registry"} & set(api.asked)
-    api.present[f"{images.STAND_IN}-3.11"] = {
+    api.present[f"{debian_base.STAND_IN}-3.11"] = {
         "Id": "sha256:bookworm",
         "Config": {"Labels": {f"{LABEL}.release": "bookworm"}},
     }
-    assert demand(api, *BOTH, base=images.STAND_IN) == []
+    assert demand(api, *BOTH, base=debian_base.STAND_IN) == []
 
 
 def test_a_base_of_another_python_is_refused_before_anything_is_built() -> None:
@@ -197,7 +198,7 @@ def test_a_stand_in_is_imported_once_with_its_labels(
             self.given = given
             sent = requests.Request("POST", "http://engine", data=stream).prepare()
             self.headers, self.body = sent.headers, b"".join(sent.body)
-            self.present[f"{images.STAND_IN}-3.11"] = {"Id": "sha256:new"}
+            self.present[f"{debian_base.STAND_IN}-3.11"] = {"Id": "sha256:new"}
 
     archive = tmp_path / "archive.tar"
     archive.write_bytes(bytes(range(256)) * 9000)
@@ -208,7 +209,7 @@ def test_a_stand_in_is_imported_once_with_its_labels(
     api, said = Importer(), []
     for _ in range(2):
         assert build.make_base(Daemon(api, HERE), "3.11", said.append) == "sha256:new"
-    assert made == [(f"{images.STAND_IN}-3.11", "bookworm")]
+    assert made == [(f"{debian_base.STAND_IN}-3.11", "bookworm")]
     assert ["ready" in said[0], "reused" in said[1]] == [True, True]
     assert api.given["repository"] == "crossover/base"
     assert api.given["tag"] == "stand-in-3.11"

@@ -20,7 +20,7 @@ from suite.host.docker.leftovers import claim, discard_volume, release
 from suite.host.machine import deadlines
 from suite.host.machine.deadlines import LEAVE_S, SILENT_S, WORK_S, Patience
 from suite.host.machine.machine import own_token
-from suite.host.provision.images import read_specs
+from suite.host.provision.image_table import read_specs
 from tests.fakes.docker_api import HERE, FakeApi, api_error, start
 
 GONE = "No such container: c1"

@@ -17,7 +17,7 @@ from suite.host.gpu.choice import VISIBLE
 from suite.host.local import engine as local_engine
 from suite.host.local.engine import LocalEngine
 from suite.host.local.environment import Interpreter
-from suite.host.provision.images import read_specs
+from suite.host.provision.image_table import read_specs
 from suite.model import Image
 from tests.fakes.engine import fake_image
 from tests.fakes.scripted_python import stand_in

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from suite.errors import CrossoverError, NotInstalledError, UsageError
-from suite.host.provision import images, locks
-from suite.host.provision.images import read_specs
+from suite.host.provision import image_table, locks
+from suite.host.provision.image_table import read_specs
 
 PINS = """tensorflow{cpu}=={tensorflow} \\
     --hash=sha256:0
@@ -48,7 +48,7 @@ class Index:
         self.within: list[str] = []
 
     def run(
-        self, words: Sequence[str], text: str = "", here: Path = images.DOCKER
+        self, words: Sequence[str], text: str = "", here: Path = image_table.DOCKER
     ) -> subprocess.CompletedProcess[str]:
         self.asked.append((words, text))
         out, trouble = self._answer(list(words), text, here)
@@ -103,15 +103,15 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the table and its locks, with the plain rows and one that has the older Python."""
     folder = tmp_path / "docker"
     folder.mkdir()
-    shutil.copy(images.DOCKER.parent / "pyproject.toml", tmp_path)
-    rows = re.split(r"\n(?=\[)", (images.DOCKER / "images.toml").read_text(encoding="utf-8"))
+    shutil.copy(image_table.DOCKER.parent / "pyproject.toml", tmp_path)
+    rows = re.split(r"\n(?=\[)", (image_table.DOCKER / "images.toml").read_text(encoding="utf-8"))
     kept = [row.rstrip("\n") for row in rows if re.match(r'#|\[cpu\]|\[cuda\]|\["cpu@2.15"\]', row)]
     (folder / "images.toml").write_text("\n\n".join(kept) + "\n", encoding="utf-8")
     for name in ("cpu", "cuda", "cpu-2.15"):
-        shutil.copy(images.DOCKER / f"{name}.txt", folder)
+        shutil.copy(image_table.DOCKER / f"{name}.txt", folder)
     monkeypatch.setattr(locks, "DOCKER", folder)
     specs = lambda: read_specs(folder / "images.toml")  # noqa: E731
-    for module in (images, locks):
+    for module in (image_table, locks):
         monkeypatch.setattr(module, "read_specs", specs)
     return folder
 
@@ -130,13 +130,13 @@ def test_a_version_gets_its_locks_and_rows_as_a_person_writes_them(
     said: list[str] = []
     locks.add_version("TENSORFLOW", "2.18", said.append)
     written = (docker / "images.toml").read_text(encoding="utf-8").removeprefix(before)
-    base = images.read_specs()["cpu@2.15"].base
+    base = image_table.read_specs()["cpu@2.15"].base
     assert written == (
         f'\n["cpu@2.18"]\nbase = "{base}"\npython = "3.11"\nlock = "cpu-2.18.txt"\n'
         f'gpu = false\nfree_gb = 5\n\n["cuda@2.18"]\nbase = "{base}"\npython = "3.11"\n'
         'lock = "cuda-2.18.txt"\ngpu = true\nfree_gb = 20\n'
     )
-    specs = images.read_specs()
+    specs = image_table.read_specs()
     assert [specs[name].tensorflow for name in ("cpu@2.18", "cuda@2.18")] == ["2.18.1", "2.18.1"]
     assert said[0] == (
         "docker/cpu-2.18.txt: tensorflow 2.18.1, keras 3.15.1, numpy 2.0.2; for Python 3.11 on "
@@ -177,14 +177,14 @@ def test_a_version_is_on_the_newest_python_that_it_has_wheels_for(
     said: list[str] = []
     locks.add_version("TENSORFLOW", "2.20.0", said.append)
     assert "numpy 2.3.4; for Python 3.13" in said[0]
-    row = images.read_specs()["cpu@2.20.0"]
-    assert (row.python, row.base) == ("3.13", images.read_specs()["cpu"].base)
+    row = image_table.read_specs()["cpu@2.20.0"]
+    assert (row.python, row.base) == ("3.13", image_table.read_specs()["cpu"].base)
     assert row.lock.name == "cpu-2.20.0.txt"
 
 
 def test_processors_without_a_wheel_stand_in_the_row(docker: Path, index: Index) -> None:
     locks.add_version("TENSORFLOW", "2.18.0", str)
-    assert images.read_specs()["cpu@2.18.0"].processors == ("x86_64",)
+    assert image_table.read_specs()["cpu@2.18.0"].processors == ("x86_64",)
     assert 'processors = ["x86_64"]\n' in (docker / "images.toml").read_text(encoding="utf-8")
 
 
@@ -196,7 +196,7 @@ def test_keras_apart_is_on_the_newest_tensorflow(docker: Path, index: Index) -> 
         "tensorflow ; platform_machine == 'aarch64'\nkeras==3.12.*"
     )
     assert compiled[-1] == "tensorflow[and-cuda]==2.21.0\nkeras==3.12.*"
-    assert {"cpu@keras-3.12", "cuda@keras-3.12"} <= set(images.read_specs())
+    assert {"cpu@keras-3.12", "cuda@keras-3.12"} <= set(image_table.read_specs())
     assert "\nkeras==3.12.1 " in (docker / "cpu-keras-3.12.txt").read_text()
 
 
@@ -283,8 +283,8 @@ def test_a_lock_says_what_it_has_wheels_for_and_its_row_is_held_to_it(
         encoding="utf-8",
     )
     with pytest.raises(UsageError, match=r"cpu@own .* no wheels for Python 3\.12 on x86_64"):
-        images.find_spec("cpu@own")
-    assert images.find_spec("cpu@2.18.1").tensorflow == "2.18.1"
+        image_table.find_spec("cpu@own")
+    assert image_table.find_spec("cpu@2.18.1").tensorflow == "2.18.1"
 
 
 def test_keras_on_a_tensorflow_that_cannot_be_measured_is_refused(
@@ -305,7 +305,7 @@ def test_keras_on_a_tensorflow_that_cannot_be_measured_is_refused(
 
 def test_all_rows_are_resolved_anew_each_lock_once(docker: Path, index: Index) -> None:
     with (docker / "images.toml").open("a", encoding="utf-8") as table:
-        cpu = images.read_specs()["cpu"]
+        cpu = image_table.read_specs()["cpu"]
         table.write(
             f'\n["cpu@onednn-off"]\nbase = "{cpu.base}"\npython = "3.13"\nlock = "cpu.txt"\n'
             "gpu = false\nfree_gb = 5\nonednn = false\n"

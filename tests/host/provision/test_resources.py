@@ -21,14 +21,9 @@ from suite.host.engine import LABEL, GpuRequest, Job, Volume
 from suite.host.local import run as local_run
 from suite.host.local.engine import LocalEngine
 from suite.host.local.run import LocalVolumes, sweep_lasting
-from suite.host.provision.images import (
-    follow,
-    identify_packages,
-    name_base,
-    overlay_on,
-    plan_build,
-    read_specs,
-)
+from suite.host.provision.custom_image import overlay_on
+from suite.host.provision.image_table import read_specs
+from suite.host.provision.images import follow, identify_packages, name_base, plan_build
 from suite.host.provision.resources import (
     CACHE_TARGET,
     CACHE_VARIABLE,

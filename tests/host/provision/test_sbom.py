@@ -12,7 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from suite.host.provision.images import lock_identity, read_specs
+from suite.host.provision.image_table import read_specs
+from suite.host.provision.images import lock_identity
 from suite.host.provision.sbom import write_bill
 from suite.model import NOT_FROM_LOCK, Image
 from tests.fakes.engine import fake_image

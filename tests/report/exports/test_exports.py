@@ -18,6 +18,7 @@ from msgspec import structs
 from suite.analysis.observations import COLUMNS, name_machine
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.cells import ArmResult
+from suite.model import name_files
 from suite.report.exports.formats import EXPORTS
 from suite.report.exports.pyperf import count_left_out
 from tests.commands import run_python
@@ -59,7 +60,7 @@ def bare(cell: str) -> str:
 
 def test_pyperf_reads_the_values_of_every_invocation(analysis: Analysis, tmp_path: Path) -> None:
     expected = sound(analysis)
-    plain = {re.sub("[:@]", "-", arm): arm for arm in analysis.arms}
+    plain = {name_files(arm): arm for arm in analysis.arms}
     read = {}
     for name, content in export(analysis, "pyperf").items():
         (tmp_path / name).write_bytes(content)
