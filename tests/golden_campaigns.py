@@ -82,13 +82,13 @@ SLOWER_FIT = replace(FIT, loop=FIT.loop + 60e-6)
 
 EVERY_PART = re.compile(
     r"matmul.square/n=(100|1000)/|mlp.train/net=A/batch=(32|512)/data=(device|dataset)/.*=graph"
-    r"|mlp.loop/|mlp.retrace/varies=number/|mlp.infer/.*=(predict|on_batch|graph_numpy)"
+    r"|mlp.loop|mlp.retrace/varies=number/|mlp.infer/.*=(predict|on_batch|graph_numpy)"
     r"|tfdata.slices/|overhead.(eager_op|function_call|startup/stage=(import|build))"
 )
 """Some cells for each part."""
 
 LOOPS = re.compile(
-    r"mlp.train/net=A/batch=(32|512)/data=dataset/|mlp.loop/|tfdata.slices/"
+    r"mlp.train/net=A/batch=(32|512)/data=dataset/|mlp.loop|tfdata.slices/"
     r"|matmul.square/n=1000/|overhead.(eager_op|function_call)"
 )
 """Those of which Keras's own loop is read off, and a few others."""

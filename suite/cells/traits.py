@@ -75,13 +75,14 @@ LinkName = Literal[
     "own-loop",
     "traced",
     "cached",
+    "shorter",
 ]
 """What another cell is to this one: the same with its data ``nearer``, with ``fewer`` calls handed over,
 ``without`` the operation that only a CPU has; its ``input`` alone, its ``compute`` alone (data at hand), a
 ``trivial`` model in its place, another ``feed``; the same ``prefetched``, or without Python (``native``); its
 ``honest`` twin; the ``start`` that a cold one contains; the same once ``warm``; the ``plain`` cell of the
 same work, of which sizes were measured; the same in a loop of one's own (``own-loop``), from a cache
-(``cached``), or ``traced`` once for all calls."""
+(``cached``), or ``traced`` once for all calls; or with fewer steps an epoch (``shorter``)."""
 
 Effect = Literal["timing", "script", "training"]
 """What a change is to whoever makes it: of the ``timing`` alone, which makes a number right and nothing

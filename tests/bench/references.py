@@ -148,7 +148,7 @@ def find_run(cell: Cell) -> Run | None:
         if case == "tfdata.triple":
             source = triple.make_pipeline(str(params["pipeline"]), batch)
         inputs, labels = source.expected(batch).astype(np.float32), source.examples[1]
-    elif case in {"mlp.loop", "asked.fit"}:
+    elif case in {"mlp.loop", "mlp.loop_short", "asked.fit"}:
         steps = loop.SEEDED_STEPS + 1
         inputs, labels = examples(A, A.examples)
     else:

@@ -185,6 +185,7 @@ CASES: Mapping[str, Callable[[Version, Cell], float]] = {
     "mlp.train": _train,
     "mlp.width": _width,
     "mlp.loop": _fit,
+    "mlp.loop_short": _fit,
     "mlp.retrace": _retrace,
     "mlp.infer": _infer,
     "asked.fit": _fit,

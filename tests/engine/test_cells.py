@@ -25,6 +25,7 @@ MEASURED = (
     "mlp.width/width=64/batch=32/precision=fp32",
     "mlp.loop/batch=512/steps_per_execution=1",
     "mlp.loop/batch=512/steps_per_execution=32",
+    "mlp.loop_short/batch=32/steps=32",
     *(
         f"mlp.retrace/varies={v}/traced={t}/batch=32"
         for v in ("number", "shape")

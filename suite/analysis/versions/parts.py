@@ -153,40 +153,35 @@ class PartFinder:
     def find_fit(self, summary: CellSummary, arm: str) -> Own | None:
         """A step of Keras's loop less the same step in one's own.
 
-        What an epoch does once is left out where the same was measured with two batches.  Otherwise all of
-        the input's time is taken off for the least, since each loop waits for another share of it.
+        What an epoch does once is left out where an epoch with fewer steps was measured as well, and no other
+        cell is one that it is read off then.  Otherwise all of the input's time is taken off for the least,
+        since each loop waits for another share of it.
         """
         loop, _ = self.index.link(summary, "own-loop")
         if loop is None or summary.cell.one_shot:
             return None
         steps = self.index.steps(summary, arm)
-        if slopes := self.slopes(arm):
-            slope = slopes.get(summary.cell.id)
-            return Own(most=slope, least=slope, whole=steps) if slope else None
+        if lengths := self._lengths(arm):
+            each = lengths.get(summary.cell.id)
+            own = subtract(each, self.index.steps(loop, arm)) if each else None
+            return Own(most=own, least=own, whole=steps) if own else None
         most = subtract(steps, self.index.steps(loop, arm))
         fed, _ = self.index.link(loop, "input")
         batch = self.index.values(fed, arm)
         return Own(most=most, least=subtract(most, _fill(batch, most)), whole=steps)
 
-    def slopes(self, arm: str) -> dict[str, Values]:
-        """Seconds a step of Keras's loops that were measured with two batches, by the cell with more steps:
-        how much longer than in one's own loop an epoch takes with these than with fewer of them."""
-        every: dict[object, list[tuple[float, str, Values]]] = {}
-        for name, summary in self.index.cells.items():
-            loop, _ = self.index.link(summary, "own-loop")
-            if loop is None or summary.cell.one_shot:
-                continue
-            steps = count_steps(summary.cell)
-            own = {block: steps * s for block, s in self.index.steps(loop, arm).items()}
-            longer = subtract(self.index.values(summary, arm), own)
-            same = summary.cell.name, tuple({**summary.cell.params, "batch": None}.items())
-            if longer:
-                every.setdefault(same, []).append((steps, name, longer))
+    def _lengths(self, arm: str) -> dict[str, Values]:
+        """Seconds of a step of Keras's loop, and nothing of what an epoch takes once, by the cell with more
+        steps: what each of these takes."""
         found: dict[str, Values] = {}
-        for of in every.values():
-            (few, _, short), (many, name, long) = min(of), max(of)
-            if many > few:
-                found[name] = {b: s / (many - few) for b, s in subtract(long, short).items()}
+        for name, summary in self.index.cells.items():
+            short, _ = self.index.link(summary, "shorter")
+            if short is None:
+                continue
+            more = count_steps(summary.cell) - count_steps(short.cell)
+            longer = subtract(self.index.values(summary, arm), self.index.values(short, arm))
+            if longer:
+                found[name] = {block: seconds / more for block, seconds in longer.items()}
         return found
 
     def find_input(self, summary: CellSummary, arm: str) -> Own | None:

@@ -19,6 +19,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     train.TRAIN,
     train.WIDTH,
     loop.LOOP,
+    loop.SHORT_LOOP,
     retrace.RETRACE,
     infer.INFER,
     build.BUILD,

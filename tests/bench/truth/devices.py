@@ -350,6 +350,11 @@ def _keras_loop(device: Device, p: Mapping[str, Param]) -> Taken:
     return _fit(device, {**p, "stage": FITTED[-1], "prefetch": "on"})
 
 
+def _short_loop(device: Device, p: Mapping[str, Param]) -> Taken:
+    """An epoch takes nothing once here."""
+    return _times(_keras_loop(device, p), float(p["steps"]) * float(p["batch"]) / EPOCH)
+
+
 def _dropout(device: Device, p: Mapping[str, Param]) -> Taken:
     later = _list_later(DROPPED, str(p["stage"]))
     batch = 5000 if not later else 500
@@ -381,6 +386,7 @@ CASES: Mapping[str, Callable[[Device, Mapping[str, Param]], Taken]] = {
     "mlp.train": _train,
     "mlp.width": _width,
     "mlp.loop": _keras_loop,
+    "mlp.loop_short": _short_loop,
     "mlp.fallback": _fallback,
     "mlp.retrace": _retrace,
     "mlp.infer": _infer,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suite.cells.cell import Work
-from suite.cells.scenario import Scenario, cross, vary
+from suite.cells.scenario import Scenario, cell, cross, vary
 from suite.cells.traits import FULL, STANDARD
 from suite.model import Check
 from suite.worker.scenario.scenario import Prepared, WrongResult
@@ -42,7 +42,15 @@ def count_steps(batch: int) -> int:
 
 def work(batch: int, steps_per_execution: int) -> Work:
     """The examples of one epoch, some of them twice where it takes more than there are."""
-    steps = count_steps(batch)
+    return _count_work(batch, count_steps(batch), steps_per_execution)
+
+
+def short_work(batch: int, steps: int) -> Work:
+    """The examples of an epoch of so many steps."""
+    return _count_work(batch, steps, 1)
+
+
+def _count_work(batch: int, steps: int, steps_per_execution: int) -> Work:
     return Work(
         amount=float(steps * batch),
         unit="example",
@@ -52,7 +60,17 @@ def work(batch: int, steps_per_execution: int) -> Work:
 
 
 def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
-    """An epoch of ``Model.fit`` a call: network A, a dataset shuffled, batched and prefetched.
+    """An epoch of ``Model.fit`` a call, of as many whole executions as the examples give."""
+    return _prepare_epoch(device, batch, count_steps(batch), steps_per_execution)
+
+
+def prepare_short(*, device: str, batch: int, steps: int) -> Prepared:
+    """An epoch of ``Model.fit`` a call, of so many steps."""
+    return _prepare_epoch(device, batch, steps, 1)
+
+
+def _prepare_epoch(device: str, batch: int, steps: int, steps_per_execution: int) -> Prepared:
+    """Network A, a dataset shuffled, batched and prefetched.
 
     A dataset and not arrays, so that the input is that of ``mlp.train`` with ``data=dataset``; but
     shuffled anew every epoch, which begins with filling the buffer: that belongs to an epoch.  It doesn't
@@ -61,7 +79,6 @@ def prepare(*, device: str, batch: int, steps_per_execution: int) -> Prepared:
     import tensorflow as tf
 
     inputs, labels = examples(A, A.examples)
-    steps = count_steps(batch)
     # Whoever ends the iterator of a dataset that tunes itself may wait for the thread that does, until 70,
     # 150 or 310 ms after its beginning (docs/decisions/0075).
     options = tf.data.Options()
@@ -167,13 +184,18 @@ def check_epochs(model: Any, epochs: Sequence[float], steps: int, batch: int) ->
     )
 
 
+USUAL, SHORT = BATCHES[0], 32
+"""The batch whose epoch is also measured with so few steps, which tells Keras's own loop from what an epoch
+takes once."""
+
+SHORTER = cell("mlp.loop_short", f"with {SHORT} steps an epoch", batch=USUAL, steps=SHORT)
+
 LOOP = Scenario(
     family="mlp",
     case="loop",
     question="What does an epoch of Model.fit take at batch {batch}, "
     "{steps_per_execution} steps an execution?",
     points=cross(batch=BATCHES, steps_per_execution=STEPS_PER_EXECUTION),
-    # Keras's own loop is told from what an epoch takes once by two batches.
     profiles=lambda steps_per_execution, **_: STANDARD if steps_per_execution == 1 else FULL,
     work=work,
     prepare=prepare,
@@ -186,6 +208,22 @@ LOOP = Scenario(
     links=lambda batch, steps_per_execution: {
         "fewer": vary(steps_per_execution=STEPS_PER_EXECUTION[-1]),
         **({"own-loop": train.fed_step("A", batch)} if steps_per_execution == 1 else {}),
+        **({"shorter": SHORTER} if (batch, steps_per_execution) == (USUAL, 1) else {}),
     },
     choices={"batch": "larger_batch", "steps_per_execution": "more_steps"},
+)
+
+SHORT_LOOP = Scenario(
+    family="mlp",
+    case="loop_short",
+    question="What does an epoch of Model.fit of {steps} steps take at batch {batch}?",
+    points=cross(batch=USUAL, steps=SHORT),
+    profiles=STANDARD,
+    work=short_work,
+    prepare=prepare_short,
+    role="overhead",
+    work_key="training/A",
+    proof=TRAINING_PROOF,
+    data="prefetched",
+    dispatch="keras",
 )
