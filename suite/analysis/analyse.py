@@ -263,7 +263,7 @@ def look_first(folder: Path) -> Analysis | None:
     first = take_calibration(loaded)
     if first is None:
         return None
-    flags, sustained = tuple(find_unsound(loaded)), tuple(find_sustained(loaded))
+    flags, sustained = tuple(find_lasting(first)), tuple(find_sustained(loaded))
     return hand_over(structs.replace(analyse(first), flags=flags, sustained=sustained))
 
 

@@ -97,8 +97,7 @@ WITH_VERDICTS: tuple[ProfileName, ...] = ("verdict", "standard", "full")
 """The profiles whose campaigns give verdicts; those of the others are provisional."""
 
 SEQUENTIAL: tuple[ProfileName, ...] = ("verdict",)
-"""Of these the ones that look after every block and end as soon as they know enough; their first block
-calibrates."""
+"""Of these the ones that look after every block and end as soon as they know enough."""
 
 WITH_CONTROLS: tuple[ProfileName, ...] = ("standard", "full")
 """The others, which nothing that they find ends: they have time for control invocations."""

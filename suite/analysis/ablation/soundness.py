@@ -72,10 +72,11 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
 
 
 def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
-    """What speaks against the machine of a campaign that has its calibration and no block yet; later, what
-    befell its GPUs and their memory."""
-    first = take_calibration(loaded)
-    if first is None:
+    """What speaks against the machine of a campaign that goes no further yet than the block that found K;
+    later, and where it was to have no other, what befell its GPUs and their memory."""
+    first, plan = take_calibration(loaded), loaded.campaign
+    over = plan.calibration == plan.blocks and plan.stopped is None
+    if first is None or over:
         yield from _keep_lasting(find_faults(loaded.campaign.arms, find_health(loaded)))
     else:
         yield from find_lasting(first)

@@ -211,8 +211,8 @@ class CampaignRunner:
         return document
 
     def _wants_repeat(self, document: Document) -> bool:
-        """Whether an invocation was disturbed, or lost cells in which K is to be found to the compiling of
-        kernels, and there is time to run it again."""
+        """Whether an invocation was disturbed, or kernels were compiled in one that finds K, and there is
+        time to run it again."""
         of = document.invocation
         barred = self.budget.bars_repeat(document)
         # A calibration's samples do not count, and K comes from its fastest calls.

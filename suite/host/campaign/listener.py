@@ -69,7 +69,9 @@ def describe_compiled(campaign: Campaign, arm: str, *, barred: bool) -> str:
     """That a GPU's driver compiled kernels in the block that finds K, and whether there is time to measure it
     again."""
     what = f"{plan.name_calibration(campaign)} of {arm}"
-    why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
+    why = (
+        "the GPU's driver had to compile kernels, which made first calls look slower than they are"
+    )
     if barred:
         return f"the budget leaves no time to measure {what} again: {why}"
     return f"{what} is measured again: {why}; they are cached now"

@@ -398,12 +398,16 @@ def next_process(campaign: Campaign, remaining: Sequence[Cell]) -> list[Cell]:
 
 
 def has_compiled(document: Document) -> bool:
-    """Whether a GPU's driver compiled kernels in an invocation that gave up some cell for its budget: what
-    the compiling took it will not take again, and no cell should be given up for it."""
+    """Whether a GPU's driver compiled kernels in an invocation that finds K, to the harm of what it is for.
+
+    What the compiling took it will not take again: no cell should be given up for it, and in a block that
+    counts no first call be a figure of the report.
+    """
     given_up = any(
         cell.outcome == "skipped" and "budget" in (cell.reason or "") for cell in document.cells
     )
-    return given_up and bool(count_compiled(document))
+    counts = document.invocation.block > 0
+    return (counts or given_up) and bool(count_compiled(document))
 
 
 def list_checked(documents: Iterable[Document]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The first block of a campaign without a calibration: it finds what a calibration finds, and counts."""
+"""The first block of a campaign: it finds K, and counts."""
 
 from __future__ import annotations
 

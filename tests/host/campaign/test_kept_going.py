@@ -126,7 +126,8 @@ def test_the_worker_is_asked_for_long_samples_after_a_rest_and_no_warm_up() -> N
 
 def test_the_plan_predicts_them_and_the_blocks_do_not() -> None:
     plain, long = draw(only="*.fence"), draw(sustain="120s", only="sustain.* *.fence")
-    added = long.prediction.before_s - plain.prediction.before_s
+    calibrated = durations.predict_before(replace(plain, calibrated_by=None))
+    added = long.prediction.before_s - calibrated.prediction.before_s
     each = 120.0 + 30.0 + durations.START_GUESS_S + durations.CELL_GUESS_S
     assert added == pytest.approx(4 * each)
     campaign, documents = make_kept({"cpu": {"product": WELL, "copy": WELL}})
