@@ -174,15 +174,12 @@ def accept_folder(
 
 
 def look(folder: Path, block: int, *, fewest: int, most: int) -> Precision:
-    """The precision of a campaign after a block, as `assess` has it; block 0: as if its calibration counted.
+    """The precision of a campaign after a block, as `assess` has it.
 
     Raises:
         DocumentError: as `analyse_folder`.
     """
-    loaded = load_campaign(folder)
-    return find_precision(
-        loaded if block else take_calibration(loaded) or loaded, block, fewest=fewest, most=most
-    )
+    return find_precision(load_campaign(folder), block, fewest=fewest, most=most)
 
 
 def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int) -> Precision:
@@ -253,8 +250,8 @@ def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
 
 
 def look_first(folder: Path) -> Analysis | None:
-    """The analysis of a calibration, as if it counted, with what makes its machine unsound as the only
-    flags; None: there is none, or a block has been begun.
+    """The analysis of a campaign's first block, with what makes its machine unsound as the only flags; None:
+    there is none, or another one has been begun.
 
     Raises:
         DocumentError: as `analyse_folder`.

@@ -109,7 +109,7 @@ CALLS_CAP = 100_000
 """The most calls in a sample (K): a step that takes no time at all must not loop for ever."""
 
 CALLS_MARGIN = 1.2
-"""K is this much larger than the calibration needs, because a later process can be faster."""
+"""K is this much larger than a sample needs, because a later process can be faster."""
 
 LEAST_SAMPLES = 3
 """A cell's samples are so many at least, unless one call takes longer than the measuring time: then one."""

@@ -340,7 +340,7 @@ def _spoil_memory(machine: Machine, draw: Draw) -> Planted | None:
     errors = int(draw.integers(1, 99))
     ways: list[tuple[dict[str, Scalar], str]] = [
         ({"gpu.memory_errors": errors}, "that ECC could not correct"),
-        ({"gpu.at_end.memory_errors": errors}, f"{errors} of them in the calibration"),
+        ({"gpu.at_end.memory_errors": errors}, f"{errors} of them in the preliminary run"),
         ({"gpu.remapping_failed": True}, "no spare rows are left"),
         ({"gpu.remapping_pending": True}, "the GPU has to be reset"),
         ({"gpu.at_end.retirement_pending": True}, "the GPU has to be reset"),

@@ -1,4 +1,4 @@
-"""Whether a machine is what its parts promise, by its calibration: what no further block would mend.
+"""Whether a machine is what its parts promise, by the block that found K: what no further one would mend.
 
 Here stands all for which ``STOP_IF=unsound`` ends a campaign, each with the reason why it lasts.
 """
@@ -48,14 +48,16 @@ not: half of its lanes is how the slots of whole families of rented machines are
 
 
 def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
-    """The campaign as if its calibration were its first block; None: there is none, or a later block was
-    begun."""
-    begun = [
-        document.invocation.block > loaded.campaign.calibration
-        for document in loaded.every_document
-    ]
+    """The campaign as it is by the block that found K, also where that was a calibration, as if it counted;
+    None: there is none, or a later block was begun."""
+    finds = loaded.campaign.calibration
+    begun = [document.invocation.block > finds for document in loaded.every_document]
     # One that was cut off is made anew by who goes on.
-    whole = [doc for doc in loaded.documents if doc.invocation.status == "complete"]
+    whole = [
+        doc
+        for doc in loaded.documents
+        if doc.invocation.block == finds and doc.invocation.status == "complete"
+    ]
     if any(begun) or not whole:
         return None
     compared = {cell.id for cell in loaded.campaign.cells}
@@ -63,7 +65,7 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
         replace(
             doc,
             invocation=replace(doc.invocation, block=1, repeat=0),
-            # What is kept going is none of the campaign's cells.
+            # What a calibration kept going is none of the campaign's cells.
             cells=[cell for cell in doc.cells if cell.id in compared],
         )
         for doc in {doc.invocation.arm: doc for doc in whole}.values()
@@ -107,7 +109,7 @@ def _keep_lasting(flags: Iterable[Flag]) -> Iterator[Flag]:
 
 
 def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
-    """What one arm's calibration says of its cells, and of who else was at work."""
+    """What an arm's invocation says of its cells, and of who else was at work."""
     # What failed here is tried in no block: work that was not proven to be the GPU's, a wrong result, no
     # memory.  One cell may have a fault of its own; so many have not.
     cells = document.cells

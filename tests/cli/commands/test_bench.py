@@ -117,6 +117,20 @@ def test_a_list_of_versions_is_measured_on_the_gpu_where_there_is_one(
     assert f"{family}\\@2.20 → {family}" in title
 
 
+@pytest.mark.parametrize("others", ["", FENCE])
+def test_cells_are_kept_going_before_the_first_block_beside_others_and_alone(
+    others: str, shell: Shell
+) -> None:
+    heard = well(shell.bench("--sustain", "20s", "--only", f"sustain.* {others}".strip()))
+    folder = shell.folder()
+    blocks = [document.invocation.block for document in load_campaign(folder).documents]
+    assert blocks == [0, 1]
+    assert "and before that 2 cells kept going for 20 s each" in heard.err
+    assert "What is left when hot" in (folder / "report.md").read_text()
+    assert "calibration" not in heard.out + heard.err + (folder / "report.md").read_text()
+    assert_honest(shell)
+
+
 @pytest.mark.parametrize(("words", "blocks"), [((), 3), (("--blocks", "5"), 5)])
 def test_the_limit_of_a_profile_is_not_that_of_who_names_blocks(
     words: tuple[str, ...], blocks: int, shell: Shell

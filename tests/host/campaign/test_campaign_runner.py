@@ -294,7 +294,7 @@ def test_a_campaign_ends_when_no_cell_is_wanted_or_at_its_most_blocks(
     assert ended.blocks == blocks
     assert stage.documents() == [f"cpu-{block:02d}" for block in range(1, blocks + 1)]
     # After the first block, which finds K, and after each from the third on that another can follow.
-    assert stage.looked == [0, *range(3, min(blocks, 9) + 1)]
+    assert stage.looked == [1, *range(3, min(blocks, 9) + 1)]
 
 
 def test_who_names_a_number_of_blocks_has_all_cells_in_each(stage: Stage) -> None:

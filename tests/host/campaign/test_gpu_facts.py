@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from suite.flags import KINDS
 from suite.model import SIMULATED, Scalar
-from suite.worker.session.session import over_budget
 from tests.fakes.engine import GPU_FACTS, Worker
 from tests.host.campaign.flow import START
 from tests.host.campaign.stage import BOTH, CELLS, CUDA, Stage
@@ -90,45 +88,6 @@ def test_a_first_block_is_measured_again_where_kernels_are_known_to_have_been_co
     stage.run(compiling(start, end, given_up), otherwise=full, arms=CUDA)
     assert stage.documents() == (AGAIN if again else ONCE)
     assert stage.said("the first block of cuda is measured again") == again
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "given_up", "again"),
-    [
-        # However few: what they took can be what the cell lacked; beside what lay there already.
-        (0, 1, OVER, True),
-        (700, 701, OVER, True),
-        (700, 700, OVER, False),
-        # CUDA throws the oldest away where there is no more room.
-        (700, 300, OVER, False),
-        (None, 700, OVER, False),
-        (0, None, OVER, False),
-        # Nothing was lost to it, however much it was.
-        (0, 700, None, False),
-        # What a full cache does not mend.
-        (0, 700, {"outcome": "skipped", "reason": "needs 80 GB of the GPU's memory"}, False),
-        (0, 700, {"outcome": "failed", "reason": "the loss is over budget"}, False),
-    ],
-)
-def test_one_that_does_not_count_is_made_again_only_where_compiling_cost_it_a_cell(
-    stage: Stage,
-    start: int | None,
-    end: int | None,
-    given_up: Mapping[str, Any] | None,
-    *,
-    again: bool,
-) -> None:
-    full = compiling(700, 700, given_up)
-    # As of a campaign with cells that are kept going.
-    drawn = replace(stage.plan(CUDA), calibrated_by=None)
-    stage.run(compiling(start, end, given_up), otherwise=full, campaign=drawn, arms=CUDA)
-    assert stage.documents() == ["cuda-00", *["cuda-00-r1"] * again, "cuda-01"]
-    assert stage.said("the calibration of cuda is measured again") == again
-
-
-def test_what_the_worker_says_of_a_lost_budget_is_known_for_it() -> None:
-    """`OVER` is its text, and the plan looks for a word of it."""
-    assert OVER["reason"] == str(over_budget(9.0, 5.0))
 
 
 def test_a_second_invocation_is_the_last_however_much_it_compiled(stage: Stage) -> None:
