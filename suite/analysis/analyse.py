@@ -18,7 +18,7 @@ from suite.analysis.ablation.feeding import find_feeding
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.overheads import find_wakes
-from suite.analysis.ablation.soundness import find_lasting, find_unsound, take_calibration
+from suite.analysis.ablation.soundness import find_lasting, find_unsound, take_first_block
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.sustained import find_sustained
 from suite.analysis.ablation.tools import find_tools
@@ -165,7 +165,7 @@ def accept_folder(
     loaded = load_campaign(folder)
     analysis = analyse(loaded)
     # A report's title is of what befell the machine; a contract is of what it is as well.
-    lasting = find_lasting(take_calibration(loaded) or loaded)
+    lasting = find_lasting(take_first_block(loaded) or loaded)
     others_flags = (flag for flag in analysis.flags if flag.scope != "machine")
     analysis = structs.replace(analysis, flags=(*others_flags, *lasting))
     selection = Selection(name=sheet.name, analysis=analysis, catalogue=catalogue, choose=choose)
@@ -257,7 +257,7 @@ def look_first(folder: Path) -> Analysis | None:
         DocumentError: as `analyse_folder`.
     """
     loaded = load_campaign(folder)
-    first = take_calibration(loaded)
+    first = take_first_block(loaded)
     if first is None:
         return None
     flags, sustained = tuple(find_lasting(first)), tuple(find_sustained(loaded))

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from suite.analysis.ablation.hardware import LANE
-from suite.analysis.ablation.soundness import find_unsound, take_calibration
+from suite.analysis.ablation.soundness import find_unsound, take_first_block
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
 from suite.model import CellResult, Document, Scalar, Telemetry
@@ -145,7 +145,7 @@ def read_first(machine: Machine) -> tuple[str, set[str], set[str]]:
     """What a person reads after the calibration, in one line; the codes for which it is unsound, and those
     of all that speaks against its GPU."""
     loaded = calibrate(machine)
-    first, unsound = take_calibration(loaded), tuple(find_unsound(loaded))
+    first, unsound = take_first_block(loaded), tuple(find_unsound(loaded))
     assert first is not None
     analysis = structs.replace(analyse(first), flags=unsound)
     against = {flag.code for flag in analysis.hardware if flag.severity == "caution"}

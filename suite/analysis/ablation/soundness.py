@@ -47,7 +47,7 @@ LASTING: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 not: half of its lanes is how the slots of whole families of rented machines are made."""
 
 
-def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
+def take_first_block(loaded: LoadedCampaign) -> LoadedCampaign | None:
     """The campaign as it is by the block that found K, also where that was a calibration, as if it counted;
     None: there is none, or a later block was begun."""
     finds = loaded.campaign.calibration
@@ -76,7 +76,7 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
 def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
     """What speaks against the machine of a campaign that goes no further yet than the block that found K;
     later, and where it was to have no other, what befell its GPUs and their memory."""
-    first, plan = take_calibration(loaded), loaded.campaign
+    first, plan = take_first_block(loaded), loaded.campaign
     over = plan.calibration == plan.blocks and plan.stopped is None
     if first is None or over:
         yield from _keep_lasting(find_faults(loaded.campaign.arms, find_health(loaded)))
