@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -179,6 +179,24 @@ def make_kept(
         for document in synthetic.make_documents(campaign)
     ]
     return campaign, documents
+
+
+def leave_calibration(
+    campaign: Campaign, documents: Iterable[Document]
+) -> tuple[Campaign, list[Document]]:
+    """The same as campaigns have run since: before the first block what is kept going alone, and that block
+    found K."""
+    assert campaign.sustained is not None
+    kept = {cell.id for cell in campaign.sustained.cells}
+
+    def leave(document: Document) -> Document:
+        containers = [one for one in document.invocation.containers if one.process is not None]
+        invocation = replace(document.invocation, containers=containers)
+        cells = [cell for cell in document.cells if cell.id in kept]
+        return replace(document, cells=cells, invocation=invocation)
+
+    campaign = replace(campaign, calibrated_by=campaign.id)
+    return campaign, [leave(d) if d.invocation.block == 0 else d for d in documents]
 
 
 def study_kept(**machines: Mapping[str, Machine]) -> Analysis:

@@ -210,6 +210,7 @@ def make_campaigns() -> list[LoadedCampaign]:
         in_blocks(*[evidence({"gpu.other_processes": 1.0})] * 6),
         repeat(make(), status="interrupted"),
         repeat(make()),
+        repeat(make(change=grow(0, 24))),
         measure_again(make()),
         in_blocks(
             swap_image(content="e" * 64),

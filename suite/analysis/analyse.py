@@ -18,7 +18,7 @@ from suite.analysis.ablation.feeding import find_feeding
 from suite.analysis.ablation.hardware import find_hardware
 from suite.analysis.ablation.limits import find_limits, flag_limits
 from suite.analysis.ablation.overheads import find_wakes
-from suite.analysis.ablation.soundness import find_lasting, find_unsound, take_calibration
+from suite.analysis.ablation.soundness import find_lasting, find_unsound, take_first_block
 from suite.analysis.ablation.step import decompose_steps, find_break_evens, find_pipelines
 from suite.analysis.ablation.sustained import find_sustained
 from suite.analysis.ablation.tools import find_tools
@@ -165,7 +165,7 @@ def accept_folder(
     loaded = load_campaign(folder)
     analysis = analyse(loaded)
     # A report's title is of what befell the machine; a contract is of what it is as well.
-    lasting = find_lasting(take_calibration(loaded) or loaded)
+    lasting = find_lasting(take_first_block(loaded) or loaded)
     others_flags = (flag for flag in analysis.flags if flag.scope != "machine")
     analysis = structs.replace(analysis, flags=(*others_flags, *lasting))
     selection = Selection(name=sheet.name, analysis=analysis, catalogue=catalogue, choose=choose)
@@ -174,15 +174,12 @@ def accept_folder(
 
 
 def look(folder: Path, block: int, *, fewest: int, most: int) -> Precision:
-    """The precision of a campaign after a block, as `assess` has it; block 0: as if its calibration counted.
+    """The precision of a campaign after a block, as `assess` has it.
 
     Raises:
         DocumentError: as `analyse_folder`.
     """
-    loaded = load_campaign(folder)
-    return find_precision(
-        loaded if block else take_calibration(loaded) or loaded, block, fewest=fewest, most=most
-    )
+    return find_precision(load_campaign(folder), block, fewest=fewest, most=most)
 
 
 def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int) -> Precision:
@@ -253,17 +250,17 @@ def look_for_odd(folder: Path) -> tuple[str, int, float] | None:
 
 
 def look_first(folder: Path) -> Analysis | None:
-    """The analysis of a calibration, as if it counted, with what makes its machine unsound as the only
-    flags; None: there is none, or a block has been begun.
+    """The analysis of a campaign's first block, with what makes its machine unsound as the only flags; None:
+    there is none, or another one has been begun.
 
     Raises:
         DocumentError: as `analyse_folder`.
     """
     loaded = load_campaign(folder)
-    first = take_calibration(loaded)
+    first = take_first_block(loaded)
     if first is None:
         return None
-    flags, sustained = tuple(find_unsound(loaded)), tuple(find_sustained(loaded))
+    flags, sustained = tuple(find_lasting(first)), tuple(find_sustained(loaded))
     return hand_over(structs.replace(analyse(first), flags=flags, sustained=sustained))
 
 

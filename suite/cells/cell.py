@@ -126,9 +126,9 @@ class Cell:
     """One case with its parameters, as declared: what may be asked of every arm.
 
     ``profiles`` names the profiles that contain it; ``arms`` is ``gpu`` or ``cpu`` where it has a meaning
-    only on arms with a GPU, or without (empty: on all).  ``sweep`` is the axis along which calibration climbs
-    before it dares the next size.  A ``one_shot`` cell is of what happens once: one sample an invocation, no
-    warm-up.  ``long_budget`` cells are people's own cases and have four times the budget.
+    only on arms with a GPU, or without (empty: on all).  ``sweep`` is the axis along which the first block
+    climbs before it dares the next size.  A ``one_shot`` cell is of what happens once: one sample an
+    invocation, no warm-up.  ``long_budget`` cells are people's own cases and have four times the budget.
     ``by_host`` cells are measured from outside the container.
     ``reads_files`` cells need a place on disk, which the host gives to no other.
     ``process``: the cell is measured in a fresh process, which cells of equal name share: by a script that

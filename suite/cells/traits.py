@@ -98,8 +98,7 @@ WITH_VERDICTS: tuple[ProfileName, ...] = ("verdict", "standard", "full")
 """The profiles whose campaigns give verdicts; those of the others are provisional."""
 
 SEQUENTIAL: tuple[ProfileName, ...] = ("verdict",)
-"""Of these the ones that look after every block and end as soon as they know enough; their first block
-calibrates."""
+"""Of these the ones that look after every block and end as soon as they know enough."""
 
 WITH_CONTROLS: tuple[ProfileName, ...] = ("standard", "full")
 """The others, which nothing that they find ends: they have time for control invocations."""
@@ -111,7 +110,7 @@ CALLS_CAP = 100_000
 """The most calls in a sample (K): a step that takes no time at all must not loop for ever."""
 
 CALLS_MARGIN = 1.2
-"""K is this much larger than the calibration needs, because a later process can be faster."""
+"""K is this much larger than a sample needs, because a later process can be faster."""
 
 LEAST_SAMPLES = 3
 """A cell's samples are so many at least, unless one call takes longer than the measuring time: then one."""

@@ -160,7 +160,7 @@ def _word_disturbance(document: Document) -> str | None:
 
 
 def _tell_first(store: Store, say: Say, *, stop: bool) -> None:
-    """Says what the calibration shows of the machine and, provisionally, of the arms.
+    """Says what the first block shows of the machine and, provisionally, of the arms.
 
     Raises:
         UnsoundError: an unsound machine is to ``stop`` the campaign, and this one is.
@@ -254,7 +254,7 @@ def run_campaign(
         look=lambda block, most: _look(store, drawn, block, most),
         disturbed=_word_disturbance,
         find_odd=lambda: look_for_odd(store.folder),
-        check_calibration=lambda: _tell_first(store, terminal.say, stop=options.stop_if_unsound),
+        check_first=lambda: _tell_first(store, terminal.say, stop=options.stop_if_unsound),
     )
     means = Means(
         engine=here.engine,
@@ -351,7 +351,7 @@ def _look(
     store: Store, drawn: Campaign, block: int, most: int
 ) -> tuple[int, int, Mapping[str, int]]:
     if drawn.profile in SEQUENTIAL:
-        held, asked = count_held(look_early(store.folder)) if block else (0, 1)
+        held, asked = count_held(look_early(store.folder))
         wanted = max(FEWEST, block if held == asked else block + 1)
         return held, asked, {cell.id: wanted for cell in drawn.cells}
     fewest = PROFILES[drawn.profile].blocks

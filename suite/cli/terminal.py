@@ -145,7 +145,7 @@ class Terminal:
         self.shown = now
         of, total = document.invocation, len(document.cells)
         done = sum(cell.outcome != "pending" for cell in document.cells)
-        what = f"{of.arm} " + (f"block {of.block}/{blocks}" if of.block else "calibration")
+        what = f"{of.arm} " + (f"block {of.block}/{blocks}" if of.block else "before block 1")
         left = "" if left_s is None else "{}:{:02d} left".format(*divmod(round(left_s), 60))
         rest = " · ".join(filter(None, (left, in_flight)))
         if self.bar is None:

@@ -203,10 +203,10 @@ class Container:
 class Invocation:
     """One arm's turn in a fresh container: the unit of analysis.
 
-    ``block`` 0 is the calibration, which is kept and not counted.  ``repeat`` counts the repeats
-    of an invocation that was excluded.  A control invocation's ``arm`` is not among the
-    plan's ``arms``.  ``clock_jump_s`` is by how much the clock of the day was set meanwhile, which changes
-    no duration here (null: nobody looked).
+    ``block`` 0 comes before the first and does not count: it has the cells that are kept going, or was a
+    calibration.  ``repeat`` counts the repeats of an invocation that was excluded.  A control invocation's
+    ``arm`` is not among the plan's ``arms``.  ``clock_jump_s`` is by how much the clock of the day was set
+    meanwhile, which changes no duration here (null: nobody looked).
     """
 
     arm: Filled

@@ -26,7 +26,7 @@ PLAN = "campaign.json"
 class Prediction:
     """How long the campaign should take, in seconds, container time of all its invocations.
 
-    ``before_s`` was said before anything ran, ``calibrated_s`` after the calibration, and
+    ``before_s`` was said before anything ran, ``calibrated_s`` once K was found, and
     ``corrected_s`` after each finished block; ``actual_s`` is the container time spent so far.
     """
 
@@ -54,8 +54,7 @@ class Again:
 class Sustained:
     """The cells that are kept going for so many ``seconds`` each, to see what is left of their rates.
 
-    Each arm that calibrates, and is no control, runs them once: first of all in its calibration, each in a
-    process of its own.
+    Each arm that is no control runs them once, as block 0, each in a process of its own.
     """
 
     seconds: Seconds
@@ -66,11 +65,11 @@ class Sustained:
 class Campaign:
     """The plan of a campaign, fixed before its first block, and how far it has come.
 
-    ``calls`` is K, the calls in a sample, by arm and cell, frozen by the calibration.
+    ``calls`` is K, the calls in a sample, by arm and cell, frozen by the first block.
     ``slow`` has the seconds of a call by arm and cell where it took longer there than the warm-up time.
-    ``excluded`` gives by arm and cell the outcome and reason that the calibration found for cells
-    that no block then tries.  ``commands`` are the exact words that repeat the campaign.
-    ``not_run`` says by arm why it was left out; one of the plan's, why its calibration was refused.
+    ``excluded`` gives by arm and cell the outcome and reason that the first block found for cells
+    that no other then tries.  ``commands`` are the exact words that repeat the campaign.
+    ``not_run`` says by arm why it was left out; one of the plan's, why it was refused.
     ``settings`` is what else was asked for and must stay the same when the campaign goes on: engine, cpus,
     telemetry, the type of the machine as a person states it, gpu and local_python (a UUID and a path as
     hashes), base_image, cuda_image (with its registry's digest).  ``controls`` are the ids of the cells that
@@ -79,7 +78,8 @@ class Campaign:
     that how many ``blocks`` there are to be; ``looks`` holds what each saw.  None: all cells are in all
     blocks.  ``again`` lists the blocks that are measured again, in the order in which that was decided.
     ``rechecks`` names the campaign of which this one measures some cells again, ``calibrated_by`` the one
-    that found K for this one, which then has no calibration: itself where its first block finds it.
+    that found K for this one: itself where its first block finds it.  None: a calibration found it, as block
+    0, which measured all cells and does not count; no campaign begins so any more.
     ``arms`` are the names of the arms that are compared, with the first; ``every_arm`` says what each is,
     and each of the control invocations'.  ``sustained`` are no cells that are compared (None: none).
     """
@@ -124,8 +124,7 @@ class Campaign:
 
     @property
     def calibration(self) -> int:
-        """The block that finds K, if one does: 1, which counts as any other; or 0, which counts for nothing
-        else."""
+        """The block that finds K, if one does: 1, which counts as any other; or 0, a calibration."""
         return 1 if self.calibrated_by == self.id else 0
 
     def arm(self, name: str) -> Arm:
@@ -137,7 +136,7 @@ class Campaign:
         return {arm.name: arm for arm in self.every_arm}[name]
 
     def calibrating_arm(self, name: str) -> str:
-        """The arm whose calibration counts for this one: arms that are compared as equals share K."""
+        """The arm that finds K for this one: arms that are compared as equals share it."""
         arm = self.arm(name)
         if arm.control == "hidden" and name not in self.arms:
             return self.arms[0]
@@ -193,7 +192,7 @@ class InterimLook:
 
 @dataclass(frozen=True, kw_only=True)
 class Excluded:
-    """Why the blocks do not try a cell: the calibration's outcome (skipped or failed) and reason."""
+    """Why later blocks do not try a cell: its outcome where K was found (skipped or failed), and reason."""
 
     outcome: Literal["skipped", "failed"]
     reason: Filled

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from suite.analysis.ablation.hardware import LANE
-from suite.analysis.ablation.soundness import find_unsound, take_calibration
+from suite.analysis.ablation.soundness import find_unsound, take_first_block
 from suite.analysis.analyse import analyse
 from suite.analysis.documents.read import LoadedCampaign
 from suite.model import CellResult, Document, Scalar, Telemetry
@@ -145,7 +145,7 @@ def read_first(machine: Machine) -> tuple[str, set[str], set[str]]:
     """What a person reads after the calibration, in one line; the codes for which it is unsound, and those
     of all that speaks against its GPU."""
     loaded = calibrate(machine)
-    first, unsound = take_calibration(loaded), tuple(find_unsound(loaded))
+    first, unsound = take_first_block(loaded), tuple(find_unsound(loaded))
     assert first is not None
     analysis = structs.replace(analyse(first), flags=unsound)
     against = {flag.code for flag in analysis.hardware if flag.severity == "caution"}
@@ -340,7 +340,7 @@ def _spoil_memory(machine: Machine, draw: Draw) -> Planted | None:
     errors = int(draw.integers(1, 99))
     ways: list[tuple[dict[str, Scalar], str]] = [
         ({"gpu.memory_errors": errors}, "that ECC could not correct"),
-        ({"gpu.at_end.memory_errors": errors}, f"{errors} of them in the calibration"),
+        ({"gpu.at_end.memory_errors": errors}, f"{errors} of them in the preliminary run"),
         ({"gpu.remapping_failed": True}, "no spare rows are left"),
         ({"gpu.remapping_pending": True}, "the GPU has to be reset"),
         ({"gpu.at_end.retirement_pending": True}, "the GPU has to be reset"),

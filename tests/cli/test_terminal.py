@@ -59,4 +59,4 @@ def test_elsewhere_plain_lines_come_now_and_then(
         for document in documents:
             terminal.show(document, None, 3, None)
     lines = capsys.readouterr().err.splitlines()
-    assert lines == ["  cpu calibration · 1/7 cells", "  cpu calibration · 4/7 cells"]
+    assert lines == ["  cpu before block 1 · 1/7 cells", "  cpu before block 1 · 4/7 cells"]

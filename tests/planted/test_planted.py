@@ -331,8 +331,8 @@ def place(seen: str, *, only: str = f"{EAGER} {OTHER}", **cell: Any) -> Plant:
 
 
 def swap(fact: str, first: str, later: str, seen: str) -> Plant:
-    """A fact that is another one from the second block on; the calibration does not have it."""
-    left: list[dict[str, Any]] = [{}, {fact: first}, {fact: later}]
+    """A fact that is another one from the second block on."""
+    left: list[dict[str, Any]] = [{fact: first}, {fact: later}]
 
     def life(job: Job) -> Life:
         now = left.pop(0) if len(left) > 1 else left[0]

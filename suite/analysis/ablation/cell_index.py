@@ -39,7 +39,7 @@ class CellIndex:
     ``cpu`` and ``gpu`` are the arms that are each other's rivals; None where there is none.
     ``margin`` is what a difference must exceed to count, ``gives_verdicts`` whether the profile does,
     ``share`` what this look may spend of every level (None: all, and it is the only one).
-    ``traces`` are the calibration's, by arm and cell.  ``table`` has the observations.
+    ``traces`` are of the block that found K, by arm and cell.  ``table`` has the observations.
     """
 
     table: Sequence[Observation]

@@ -1,4 +1,4 @@
-"""Whether a machine is what its parts promise, by its calibration: what no further block would mend.
+"""Whether a machine is what its parts promise, by the block that found K: what no further one would mend.
 
 Here stands all for which ``STOP_IF=unsound`` ends a campaign, each with the reason why it lasts.
 """
@@ -47,15 +47,17 @@ LASTING: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 not: half of its lanes is how the slots of whole families of rented machines are made."""
 
 
-def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
-    """The campaign as if its calibration were its first block; None: there is none, or a later block was
-    begun."""
-    begun = [
-        document.invocation.block > loaded.campaign.calibration
-        for document in loaded.every_document
-    ]
+def take_first_block(loaded: LoadedCampaign) -> LoadedCampaign | None:
+    """The campaign as it is by the block that found K, also where that was a calibration, as if it counted;
+    None: there is none, or a later block was begun."""
+    finds = loaded.campaign.calibration
+    begun = [document.invocation.block > finds for document in loaded.every_document]
     # One that was cut off is made anew by who goes on.
-    whole = [doc for doc in loaded.documents if doc.invocation.status == "complete"]
+    whole = [
+        doc
+        for doc in loaded.documents
+        if doc.invocation.block == finds and doc.invocation.status == "complete"
+    ]
     if any(begun) or not whole:
         return None
     compared = {cell.id for cell in loaded.campaign.cells}
@@ -63,7 +65,7 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
         replace(
             doc,
             invocation=replace(doc.invocation, block=1, repeat=0),
-            # What is kept going is none of the campaign's cells.
+            # What a calibration kept going is none of the campaign's cells.
             cells=[cell for cell in doc.cells if cell.id in compared],
         )
         for doc in {doc.invocation.arm: doc for doc in whole}.values()
@@ -72,10 +74,11 @@ def take_calibration(loaded: LoadedCampaign) -> LoadedCampaign | None:
 
 
 def find_unsound(loaded: LoadedCampaign) -> Iterator[Flag]:
-    """What speaks against the machine of a campaign that has its calibration and no block yet; later, what
-    befell its GPUs and their memory."""
-    first = take_calibration(loaded)
-    if first is None:
+    """What speaks against the machine of a campaign that goes no further yet than the block that found K;
+    later, and where it was to have no other, what befell its GPUs and their memory."""
+    first, plan = take_first_block(loaded), loaded.campaign
+    over = plan.calibration == plan.blocks and plan.stopped is None
+    if first is None or over:
         yield from _keep_lasting(find_faults(loaded.campaign.arms, find_health(loaded)))
     else:
         yield from find_lasting(first)
@@ -106,7 +109,7 @@ def _keep_lasting(flags: Iterable[Flag]) -> Iterator[Flag]:
 
 
 def _judge(where: dict[str, str], document: Document) -> Iterator[Flag]:
-    """What one arm's calibration says of its cells, and of who else was at work."""
+    """What an arm's invocation says of its cells, and of who else was at work."""
     # What failed here is tried in no block: work that was not proven to be the GPU's, a wrong result, no
     # memory.  One cell may have a fault of its own; so many have not.
     cells = document.cells

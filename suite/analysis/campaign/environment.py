@@ -133,7 +133,7 @@ def describe_arm(summary: Summary, arm: str, build: Build | None) -> ArmAnalysis
         plain=plain.name,
         without_gpu=control_of(plain, "hidden").name if value.gpu else None,
         blocks={block: document.invocation.status for block, document in counted.items()},
-        calibrated=any(document.invocation.block == 0 for document in documents),
+        calibrated=any(d.invocation.block == 0 == summary.campaign.calibration for d in documents),
         image=_gather({name: getattr(image, name) for name in _IMAGE} for image in images),
         digests=tuple(dict.fromkeys(digest for image in images for digest in image.digests)),
         facts=_gather(map(_list_facts, documents)),

@@ -28,14 +28,14 @@ CLEAR = 1.5
 
 FAR = 2.0
 """Of the fewest blocks that have an interval only one beyond this counts: three agree by chance too often.
-A ratio that a calibration sees beyond it is likely to be clear by then."""
+A ratio that the first block sees beyond it is likely to be clear by then."""
 
 HOPE = 1.5
 """A ratio that would take so many times the most blocks to be decided goes on: its spread is not known well,
 and giving it up too soon costs more verdicts than time."""
 
 LIKELY = 0.75
-"""How noisy blocks are no calibration knows: a ratio that is not far is guessed to take this share of the
+"""How noisy blocks are the first one can't tell: a ratio that is not far is guessed to take this share of the
 most."""
 
 SLOW_S = 0.25
@@ -88,8 +88,8 @@ def assess(
     for chance, family in ratios:
         for cell, ratio in widen_by_family(family).items():
             more = _count_for_ratio(ratio, most - block, chance / len(family))
-            if not block and more is None:
-                more = math.ceil(LIKELY * most)
+            if block == 1 and more is None:
+                more = math.ceil(LIKELY * most) - block
             wanted.setdefault(cell, []).append(_place(block, more, fewest, most))
     for family in alone:
         for cell, value in widen_by_family(family).items():

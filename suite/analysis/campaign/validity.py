@@ -16,7 +16,15 @@ from suite.analysis.documents.read import LoadedCampaign
 from suite.analysis.documents.telemetry import IS_NAMED
 from suite.analysis.statistics.estimate import STALL_S, is_stall
 from suite.flags import Flag, raise_flag
-from suite.model import AT_END, FINE, FIRST_CALL, CellResult, Document, Scalar
+from suite.model import (
+    AT_END,
+    FINE,
+    FIRST_CALL,
+    CellResult,
+    Document,
+    Scalar,
+    count_compiled,
+)
 
 MOST_SET_ASIDE = 0.2
 """With a larger share of its invocations excluded a campaign is INVALID."""
@@ -203,4 +211,5 @@ def judge_campaign(loaded: LoadedCampaign, excluded: Sequence[Flag]) -> tuple[Fl
 def _explain_repeat(document: Document) -> str:
     if document.invocation.status != "complete":
         return "interrupted"
-    return find_disturbance(document) or "repeated"
+    compiled = "kernels-compiled" if count_compiled(document) else "repeated"
+    return find_disturbance(document) or compiled

@@ -44,7 +44,7 @@ class LoadedCampaign:
 
     The documents are in the order of the plan's arms, then block, then repeat.  ``controls`` are
     those of arms that the plan does not list: twins, and the CUDA image without its GPU; by arm.
-    ``calibration`` is the number of the block that calibrated: 1 where that counts, or is read as if it did.
+    ``calibration`` is the number of the block that found K: 1 where that counts, or is read as if it did.
     ``tools`` are what others' tools say of the machine.  ``packages`` are those of the images of arms that
     are versions of each other, by arm, where its bill of materials knows them.  ``early``: the campaign is
     read before its planned end, by the sequential rule (`suite.analysis.statistics.spending`), whatever its

@@ -100,7 +100,7 @@ class WatchedGpu(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Count(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A counter at the first look and at the last, and by how much it grew in between: ``within`` the
-    invocations of these blocks, or since the look ``before`` those of these (0 is the calibration).  A
+    invocations of these blocks, or since the look ``before`` those of these (0 came before the first).  A
     counter that falls began anew, and has not grown by that."""
 
     first: float

@@ -58,7 +58,7 @@ class Tool(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The output of one tool, kept in ``file`` of the campaign's folder.
 
     ``given``: somebody named the file, so that it may be of another day or machine; else it was run before
-    the calibration.  ``failed`` is why it gives nothing.  ``passed`` and ``skipped`` count DCGM's tests.
+    all else.  ``failed`` is why it gives nothing.  ``passed`` and ``skipped`` count DCGM's tests.
     ``rates`` are by way what nvbandwidth's copies from pinned memory reach, in bytes a second, over its GPUs.
     """
 

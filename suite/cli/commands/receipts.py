@@ -89,7 +89,7 @@ def defend(run: Path, cell: str, out: Path | None) -> int:
         raise UsageError(
             f"CELL={cell} is kept going, once an arm, and has no receipt",
             "its numbers are in the report under What is left when hot, its samples in each arm's "
-            "calibration (cpu-00.json)",
+            "preliminary run (cpu-00.json)",
         )
     if len(receipts) != 1:
         # Two ids with one short name: the whole id says which is meant.

@@ -22,11 +22,10 @@ from suite.host.campaign.listener import (
     describe_refused,
     describe_repeat,
     describe_start,
-    format_wait,
 )
 from suite.host.campaign.recorder import Means, Recorder
 from suite.host.provision.resources import campaign_volumes
-from suite.model import Campaign, Document, container_seconds
+from suite.model import Campaign, Document, container_seconds, count_compiled
 
 REPEATS = 2
 """A disturbed invocation is run again at most so often; what disturbs all three is not an accident."""
@@ -36,11 +35,11 @@ MOST_AGAIN = 2
 has no usual pace, and each costs a block's time."""
 
 
-def ask_cells(campaign: Campaign, arm: str, block: int, checked: Collection[str] = ()) -> Ask:
+def ask_cells(campaign: Campaign, arm: str, checked: Collection[str] = ()) -> Ask:
     """What is asked of the containers of an invocation that measures the suite's own cells; ``checked`` as
     in `plan.arguments`."""
     return Ask(
-        arguments=lambda cells: plan.arguments(campaign, arm, block, cells, checked=checked),
+        arguments=lambda cells: plan.arguments(campaign, arm, cells, checked=checked),
         volumes=lambda cells: campaign_volumes(campaign, cells),
         limit_s=lambda cell: durations.cell_deadline_s(campaign, cell),
     )
@@ -69,7 +68,7 @@ class CampaignRunner:
     def run(self, resumed: Sequence[Document] = ()) -> Campaign:
         """Runs every invocation that ``resumed`` does not hold complete; writes as it goes.
 
-        An arm whose calibration is refused is left out.
+        An arm that is refused before it had a block is left out.
 
         Returns:
             the plan as it is at the end.
@@ -88,17 +87,17 @@ class CampaignRunner:
         self.write_plan()
         self.listener.say(describe_start(self.campaign))
         for arm in plan.order_arms(self.campaign, 0):
-            self._calibrate(arm, 0)
-        if self.campaign.calibrated_by is None:
-            self._conclude_calibration()
+            self._begin(arm, 0)
         block = 1
         while block <= self.campaign.blocks and not self._stop_before(block):
             missing = self._missing([block])
             self._run_block(block)
             self._learn(block)
             if block == self.campaign.calibration:
-                self._conclude_calibration()
+                self.hooks.check_first()
             self._look(block, anew=not self.fresh)
+            if block == self.campaign.calibration:
+                self._predict()
             if missing:
                 self._correct(block)
                 self.hooks.build_reports()
@@ -107,49 +106,39 @@ class CampaignRunner:
                 self._look(block, anew=True)
             block += 1
 
-    def _conclude_calibration(self) -> None:
-        """Once every arm is calibrated: whether to go on, and for how long."""
-        self.hooks.check_calibration()
-        if all(block <= self.campaign.calibration for _, block in self.documents):
-            self._look(0, anew=False)
-        self._predict()
-
-    def _calibrate(self, arm: str, block: int) -> None:
-        """Finds K and what an invocation takes; an arm that is not available is left out, unless it was in
-        this block: then it is lost as in any other."""
+    def _begin(self, arm: str, block: int) -> None:
+        """An arm's turn in the block that finds K, or before it; one that is not available is left out,
+        unless it was in this block: then it is lost as in any other."""
         sharing = [name for name in self.arms if self.campaign.calibrating_arm(name) == arm]
         compared = [name for name in sharing if name in self.campaign.arms]
         try:
             document = self._invoke(arm, block)
         except GpuError as error:
-            # Goes on without those that share its calibration, too, where an arm is left.
+            # Goes on without those that share its K, too, where an arm is left.
             left = [name for name in self.arms if name not in sharing]
-            measured = block and (arm, block) in self.documents
-            if measured or not set(left) & set(self.campaign.arms):
+            if (arm, block) in self.documents or not set(left) & set(self.campaign.arms):
                 raise
             self.arms, self.recorder.refused = left, error
             missed = dict.fromkeys(compared, error.what)
             self.write_plan(not_run={**self.campaign.not_run, **missed})
             self.listener.say(describe_refused(error))
             return
-        calls, excluded = plan.freeze(document)
-        slow = plan.find_slow(document, self.campaign.warmup_s)
-        if arm not in self.campaign.calls:
+        if block == self.campaign.calibration and arm not in self.campaign.calls:
+            calls, excluded = plan.freeze(document)
+            slow = plan.find_slow(document, self.campaign.warmup_s)
             self.write_plan(
                 calls={**self.campaign.calls, **dict.fromkeys(compared, calls)},
                 slow={**self.campaign.slow, **dict.fromkeys(compared, slow)},
                 excluded={**self.campaign.excluded, **dict.fromkeys(compared, excluded)},
             )
-        for name in () if block else sharing:
-            self.budget.expect(name, durations.predict_costs(self.campaign, document))
 
     def _run_block(self, block: int) -> None:
         """The turns of a block that have not been run."""
         self.fresh = self.fresh and not self._missing([block])
         for arm in plan.order_arms(self.campaign, block):
-            calibrates = block == self.campaign.calibration and plan.calibrates(self.campaign, arm)
-            if arm in self.arms and calibrates:
-                self._calibrate(arm, block)
+            finds = block == self.campaign.calibration and plan.calibrates(self.campaign, arm)
+            if arm in self.arms and finds:
+                self._begin(arm, block)
             elif arm in self.arms:
                 self._invoke(arm, block)
 
@@ -173,7 +162,7 @@ class CampaignRunner:
 
     def _look(self, block: int, *, anew: bool) -> None:
         """After a block: which cells rest, and how many blocks that makes.  It only foresees after the
-        calibration, and where an earlier command looked and this one has measured nothing ``anew`` by then.
+        first, and where an earlier command looked and this one has measured nothing ``anew`` by then.
 
         A look sees widths and no verdict, so that it can't go on until something is found; or it is paid for,
         since a sequential rule shares out the chance of error over all looks (`find_share`).  That spends the
@@ -181,15 +170,15 @@ class CampaignRunner:
         """
         most, looks = self.campaign.most_blocks, self.campaign.looks
         sequential = self.campaign.profile in SEQUENTIAL
-        if most is None or block >= most or 0 < block < plan.FIRST_LOOK:
+        if most is None or block >= most or 1 < block < plan.FIRST_LOOK:
             return
         if any(look.block > block for look in looks):
             return
-        if sequential and (not block or self._stop_before(block + 1)):
+        if sequential and (block == 1 or self._stop_before(block + 1)):
             return
         precise, cells, wanted = self.hooks.look(block, most)
         foreseen = plan.foresee(self.campaign, block, wanted)
-        if block and (anew or all(look.block < block for look in looks)):
+        if block > 1 and (anew or all(look.block < block for look in looks)):
             look = plan.decide_look(self.campaign, block, precise, cells, wanted)
             self.write_plan(blocks=foreseen.blocks, looks=[*looks, look])
             self.listener.say(describe_look(look, foreseen.blocks, sequential=sequential))
@@ -211,24 +200,26 @@ class CampaignRunner:
         return document
 
     def _wants_repeat(self, document: Document) -> bool:
-        """Whether an invocation was disturbed, or lost cells in which K is to be found to the compiling of
-        kernels, and there is time to run it again."""
+        """Whether an invocation was disturbed, or kernels were compiled in one that finds K, and there is
+        time to run it again."""
         of = document.invocation
+        if of.block == 0:
+            return False
         barred = self.budget.bars_repeat(document)
-        # A calibration's samples do not count, and K comes from its fastest calls.
-        if of.block and (reason := self.hooks.disturbed(document)) is not None:
+        if (reason := self.hooks.disturbed(document)) is not None:
             self.listener.say(describe_repeat(of.arm, of.block, reason, barred=barred))
             return not barred
         finds = plan.calibrates(self.campaign, of.arm) and of.arm not in self.campaign.calls
-        if finds and of.repeat == 0 and plan.has_compiled(document):
-            self.listener.say(describe_compiled(self.campaign, of.arm, barred=barred))
+        # It will not take that again: no cell should be given up for it, and no first call told with it.
+        if finds and of.repeat == 0 and count_compiled(document):
+            self.listener.say(describe_compiled(of.arm, barred=barred))
             return not barred
         return False
 
     def _record(self, arm: str, block: int, repeat: int) -> Document:
         earlier = [self.documents.get((arm, before)) for before in range(1, block)]
         checked = plan.list_checked(filter(None, earlier))
-        ask = ask_cells(self.campaign, arm, block, checked)
+        ask = ask_cells(self.campaign, arm, checked)
         return self.recorder.record(arm, block, ask, self._left_after, repeat=repeat)
 
     def _left_after(self, document: Document) -> float | None:
@@ -245,7 +236,7 @@ class CampaignRunner:
         ]
 
     def _need_s(self, turns: Iterable[tuple[str, int]]) -> float | None:
-        """What invocations of these arms in these blocks should take; None before the calibration."""
+        """What invocations of these arms in these blocks should take; None before each arm had one."""
         return self.budget.need_s(
             (arm, plan.awake_cells(self.foreseen, arm, block)) for arm, block in turns
         )
@@ -256,13 +247,10 @@ class CampaignRunner:
 
     def _predict(self) -> None:
         """The prediction that the report holds the campaign to."""
-        left = self._left_s() or 0.0
         prediction = self.campaign.prediction
         if prediction.calibrated_s is None:
-            whole_s = self.budget.spent_s + left
+            whole_s = self.budget.spent_s + (self._left_s() or 0.0)
             self.write_plan(prediction=replace(prediction, calibrated_s=whole_s))
-        if not self.campaign.calibration:
-            self.listener.say(f"calibrated: {format_wait(self.campaign, left, ' to go')}")
 
     def _learn(self, block: int) -> None:
         """After a block: what its cells really took stands for those to come."""

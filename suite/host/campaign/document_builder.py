@@ -100,13 +100,11 @@ class DocumentBuilder:
         self.span = Span()
         self.cells = plan.order_cells(campaign, arm.name, block, repeat)
         self.results = {cell.id: make_pending(cell) for cell in self.cells}
-        if block > 0:
-            # What the calibration found not worth trying has its outcome from the beginning.
-            calibrated = campaign.calibrating_arm(arm.name)
-            for identity, why in campaign.excluded.get(calibrated, {}).items():
-                if identity in self.results:
-                    reason = f"in {plan.name_calibration(campaign)}: {why.reason}"
-                    self._decide(identity, outcome=why.outcome, reason=reason)
+        # What the first block found not worth trying has its outcome from the beginning.
+        for identity, why in campaign.excluded.get(campaign.calibrating_arm(arm.name), {}).items():
+            if identity in self.results:
+                reason = f"in the first block: {why.reason}"
+                self._decide(identity, outcome=why.outcome, reason=reason)
         self.containers: list[Container] = []
         """With all that each said of itself."""
         self._spent_s: dict[str, float] = {}
@@ -268,8 +266,7 @@ class DocumentBuilder:
             if self.containers:
                 self.lose([cell], "no container came up")
             else:
-                found = plan.name_calibration(self.campaign)
-                reason = f"no container was needed: {found} had settled every cell"
+                reason = "no container was needed: the first block had settled every cell"
                 self._decide(cell.id, outcome="skipped", reason=reason)
 
     def _decide(self, identity: str, **fields: Any) -> None:

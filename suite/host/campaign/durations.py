@@ -7,23 +7,15 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suite.cells.cell import Cell
-from suite.cells.traits import LEAST_SAMPLES, LONG_BUDGETS, is_slow
+from suite.cells.traits import LONG_BUDGETS
 from suite.errors import UsageError
 from suite.host.campaign.plan import cells_of, order_arms, rest_s, sustained_of
 from suite.input_limits import RANGES
-from suite.model import (
-    FIRST_CALL,
-    Campaign,
-    Document,
-    Prediction,
-    container_seconds,
-    lived_seconds,
-)
+from suite.model import Campaign, Document, Prediction, container_seconds, lived_seconds
 
 START_DEADLINE_S = 900.0
 """The deadline for everything before the first cell: a GPU newer than the wheel's code compiles
@@ -64,13 +56,14 @@ def guess_sustained_s(campaign: Campaign, arm: str) -> float:
 
 
 def predict_before(campaign: Campaign) -> Campaign:
-    """The plan with what its calibration and blocks should take, before anything ran."""
-    first = order_arms(campaign, 0)
-    turns = [*first, *order_arms(campaign, 1) * campaign.blocks]
+    """The plan with what it should take, before anything ran."""
     before_s = math.fsum(
         [
-            *(guess_sustained_s(campaign, arm) for arm in first),
-            *(guess_invocation_s(campaign, arm) for arm in turns),
+            *(guess_sustained_s(campaign, arm) for arm in order_arms(campaign, 0)),
+            *(
+                guess_invocation_s(campaign, arm) * campaign.blocks
+                for arm in order_arms(campaign, 1)
+            ),
         ]
     )
     return replace(campaign, prediction=Prediction(before_s=before_s))
@@ -113,32 +106,6 @@ def find_costs(document: Document) -> Costs:
         later = (spent for kind, spent in cell.spent_s.items() if kind not in once)
         cells[cell.id] = math.fsum(later)
     return Costs(cells=cells, processes=processes)
-
-
-def predict_costs(campaign: Campaign, calibration: Document) -> Costs:
-    """What each block's invocations should take, from a calibration: what is not warming up or sampling as it
-    was there, and those two as the profile will have them."""
-    costs, by_id = find_costs(calibration), {cell.id: cell for cell in campaign.cells}
-    cells = {}
-    for result in calibration.cells:
-        if result.outcome != "measured" or result.id not in by_id:
-            continue
-        spent = result.spent_s
-        cells[result.id] = costs.cells[result.id]
-        if by_id[result.id].one_shot or not result.samples_s:
-            continue
-        timed = (spent.get(kind, 0.0) for kind in ("warmup", "measure"))
-        call_s = statistics.median(result.samples_s)
-        sample_s = call_s * (result.calls_per_sample or 1)
-        own = [cells[result.id], -math.fsum(timed)]
-        if result.warmup_status == FIRST_CALL:
-            own.append(result.first_call_s or 0.0)
-        if not is_slow(call_s, campaign.warmup_s):
-            own.append(max(campaign.warmup_s, sample_s))
-        least_s = 0.0 if call_s > campaign.measure_s else campaign.measure_s
-        own.append(max(least_s, sample_s * (LEAST_SAMPLES if least_s else 1)))
-        cells[result.id] = math.fsum(own)
-    return replace(costs, cells=cells)
 
 
 def parse_duration(text: str) -> float:
@@ -194,7 +161,7 @@ class Budget:
         self._expected[arm] = Costs(cells=cells, processes=processes)
 
     def need_s(self, turns: Iterable[tuple[str, Sequence[Cell]]]) -> float | None:
-        """What invocations of these arms and cells should take; None before the arms are calibrated."""
+        """What invocations of these arms and cells should take; None before each arm had one."""
         turns = list(turns)
         if not {arm for arm, _ in turns} <= set(self._expected):
             return None

@@ -28,9 +28,9 @@ NO_PROGRESS_CAP = 3
 
 OUT_OF_TIME = "the budget is spent"
 
-CALIBRATION_TRIES = 2
-"""A cell whose container died in the calibration is tried so often: dying may have been no fault of
-the cell's, and a cell without K is lost for the whole campaign."""
+FIRST_TRIES = 2
+"""A cell whose container died in the first block, or before it, is tried so often: dying may have been no
+fault of the cell's, which is lost for the whole campaign otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +224,8 @@ class InvocationRunner:
             lost = [cell for cell in builder.remaining if cell.process == in_flight.process]
         for cell in lost:
             self._tries[cell.id] = self._tries.get(cell.id, 0) + 1
-        if builder.block == builder.campaign.calibration:
-            lost = [cell for cell in lost if self._tries[cell.id] >= CALIBRATION_TRIES]
+        if builder.block <= builder.campaign.calibration:
+            lost = [cell for cell in lost if self._tries[cell.id] >= FIRST_TRIES]
         reason = f"its container died: {phrase}{_last_words(ending)}"
         if builder.arm.gpu:
             reason = explain_failure(reason, ending.diary, self._engine.kind)

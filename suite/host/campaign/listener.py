@@ -16,20 +16,20 @@ class AnalysisHooks:
     """What the readers of the documents report; the host reads none.
 
     ``build_reports`` is called after every block: what there is by then is worth a report.
-    ``look`` is asked after a block (0: the calibration), with the most that there can be: how many cells are
-    precise, of how many, and of each in how many blocks it is wanted in all; it sees no verdict, but of a
-    sequential profile how many of its answers hold, of how many, and whether another block is wanted.
+    ``look`` is asked after a block, with the most that there can be: how many cells are precise, of how many,
+    and of each in how many blocks it is wanted in all; it sees no verdict, but of a sequential profile how
+    many of its answers hold, of how many, and whether another block is wanted.
     ``disturbed`` says why an invocation has to be run again, or None; it looks at counters and at no timing.
     ``find_odd`` says which invocation, of all that count so far, kept another pace than its siblings, or
-    None: its arm, its block, and its time over theirs.  ``check_calibration`` is called after the
-    calibration, and raises `UnsoundError` where the campaign is to end there.
+    None: its arm, its block, and its time over theirs.  ``check_first`` is called after the first block, and
+    raises `UnsoundError` where the campaign is to end there.
     """
 
     build_reports: Callable[[], object]
     look: Callable[[int, int], tuple[int, int, Mapping[str, int]]]
     disturbed: Callable[[Document], str | None]
     find_odd: Callable[[], tuple[str, int, float] | None]
-    check_calibration: Callable[[], object]
+    check_first: Callable[[], object]
 
 
 class Listener(Protocol):
@@ -65,11 +65,13 @@ def describe_repeat(arm: str, block: int, reason: str, *, barred: bool) -> str:
     return f"{arm} block {block} is excluded, {then}: {reason}"
 
 
-def describe_compiled(campaign: Campaign, arm: str, *, barred: bool) -> str:
-    """That a GPU's driver compiled kernels in the block that finds K, and whether there is time to measure it
+def describe_compiled(arm: str, *, barred: bool) -> str:
+    """That a GPU's driver compiled kernels in the first block, and whether there is time to measure it
     again."""
-    what = f"{plan.name_calibration(campaign)} of {arm}"
-    why = "the GPU's driver had to compile kernels, which made cells look slower than they are"
+    what = f"the first block of {arm}"
+    why = (
+        "the GPU's driver had to compile kernels, which made first calls look slower than they are"
+    )
     if barred:
         return f"the budget leaves no time to measure {what} again: {why}"
     return f"{what} is measured again: {why}; they are cached now"
@@ -105,12 +107,10 @@ def describe_refused(error: GpuError) -> str:
 def describe_start(campaign: Campaign) -> str:
     """What a campaign is going to do, and the guess of how long it takes."""
     controls = plan.control_arms(campaign)
-    calibrated = campaign.calibrated_by is not None
     kept = campaign.sustained
     return (
         f"{_count(len(campaign.cells), 'cell')} on {' and '.join(campaign.arms)}, "
         f"{_count(campaign.blocks, 'block')}"
-        + ("" if calibrated else " after a calibration")
         + (
             f", and before that {_count(len(kept.cells), 'cell')} kept going for {kept.seconds:g} s each"
             if kept
@@ -121,8 +121,8 @@ def describe_start(campaign: Campaign) -> str:
             if controls
             else ""
         )
-        + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until "
-        + f"{'the first block' if calibrated else 'the calibration'} is done"
+        + f"; about {format_wait(campaign, campaign.prediction.before_s)}, an estimate until the first "
+        + "block is done"
     )
 
 

@@ -25,7 +25,6 @@ from suite.model import (
     Image,
     InterimLook,
     control_of,
-    count_compiled,
 )
 from suite.model.why import Inquiry
 
@@ -69,10 +68,6 @@ those of half an hour."""
 
 MOST_REST_S = 30.0
 """At most so long it waits before, with all ready, and a quarter of its own time: a chip is cool again."""
-
-CALIBRATION_SHARE = 0.5
-"""The calibration warms up and measures for this share of the profile's times: it need only see
-how fast things are."""
 
 ONE_SHOT = ("cold", "run-up")
 """How the worker says that a cell's one sample is its only call by definition, in place of a warm-up."""
@@ -285,13 +280,11 @@ def rest_s(campaign: Campaign) -> float:
 def order_arms(campaign: Campaign, block: int) -> list[str]:
     """The arms of a block, controls among them, in their random order from the campaign's seed.
 
-    Block 0: those that are calibrated.  A first block that calibrates begins with these, since the others
-    take over what they find.
+    Block 0: those on which cells are kept going.  A first block that finds K begins with the arms that do,
+    since the others take over what they find.
     """
-    if block == 0 and campaign.calibrated_by is not None:
-        return []
     if block == 0:
-        return [arm for arm in campaign.arms if calibrates(campaign, arm)]
+        return [arm for arm in campaign.arms if sustained_of(campaign, arm)]
     arms = [*campaign.arms, *control_arms(campaign)]
     repeat = campaign.first_counted(block)
     again = f"/{repeat}" if repeat else ""
@@ -302,32 +295,24 @@ def order_arms(campaign: Campaign, block: int) -> list[str]:
 
 
 def calibrates(campaign: Campaign, arm: str) -> bool:
-    """Whether the arm has a calibration of its own, rather than another's."""
+    """Whether the arm finds its own K, rather than take over another's."""
     return arm in campaign.arms and campaign.calibrating_arm(arm) == arm
-
-
-def name_calibration(campaign: Campaign) -> str:
-    """What finds K, as people are told."""
-    return "the first block" if campaign.calibration else "the calibration"
 
 
 def order_cells(campaign: Campaign, arm: str, block: int, repeat: int = 0) -> list[Cell]:
     """The cells of an invocation in their order.
 
-    A calibration of its own (block 0) begins with those that are kept going, once, while the machine is
-    cold, and keeps the plan's; else it is random, from the campaign's seed, but that in a first block that
-    calibrates each sweep climbs, so that sizes are refused that would take too long.  The runs of a script
-    have theirs from the plan.
+    Before the first block, as block 0, come those that are kept going, while the machine is cold.  A block's
+    order is random, from the campaign's seed, but that where K is found each sweep climbs, so that sizes are
+    refused that would take too long.  The runs of a script have theirs from the plan.
     """
     if isinstance(campaign, Inquiry):
         return campaign.runs_of(arm, block)
+    if block == 0:
+        return sustained_of(campaign, arm)
     cells = awake_cells(campaign, arm, block)
-    if block > 0:
-        random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)
-        return _climb(cells) if block == campaign.calibration else cells
-    if repeat == 0:
-        return [*sustained_of(campaign, arm), *cells]
-    return cells
+    random.Random(f"{campaign.seed}/{arm}/{block}/{repeat}").shuffle(cells)
+    return _climb(cells) if block == campaign.calibration else cells
 
 
 def _climb(cells: Sequence[Cell]) -> list[Cell]:
@@ -344,12 +329,11 @@ def _climb(cells: Sequence[Cell]) -> list[Cell]:
 def arguments(
     campaign: Campaign,
     arm: str,
-    block: int,
     cells: Sequence[Cell],
     *,
     checked: Collection[str] = (),
 ) -> tuple[str, ...]:
-    """The worker's arguments for these cells, of one process: with K where the calibration has found it.
+    """The worker's arguments for these cells, of one process: with K where it is frozen.
 
     ``checked`` are the cells whose full checks have held on the arm: where these all have, brief ones do.
     """
@@ -365,9 +349,8 @@ def arguments(
             *("--rest", f"{rest_s(campaign):g}", "--budget", f"{3 * seconds:g}"),
             *(cell.id for cell in cells),
         )
-    share = CALIBRATION_SHARE if block == 0 else 1.0
     calibrated = campaign.calibrating_arm(arm)
-    calls = campaign.calls.get(calibrated, {}) if block > 0 else {}
+    calls = campaign.calls.get(calibrated, {})
     slow = campaign.slow.get(calibrated, {})
     known = {
         name: f"@{k}" + (f":{slow[name]:.3f}" if name in slow else "") for name, k in calls.items()
@@ -376,8 +359,8 @@ def arguments(
     return (
         "measure",
         *gpu,
-        *("--warmup", f"{campaign.warmup_s * share:g}"),
-        *("--measure", f"{campaign.measure_s * share:g}"),
+        *("--warmup", f"{campaign.warmup_s:g}"),
+        *("--measure", f"{campaign.measure_s:g}"),
         *("--budget", f"{campaign.budget_s:g}"),
         *brief,
         *(cell.id + known.get(cell.id, "") for cell in cells),
@@ -397,15 +380,6 @@ def next_process(campaign: Campaign, remaining: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in campaign.every_cell if cell in chosen]
 
 
-def has_compiled(document: Document) -> bool:
-    """Whether a GPU's driver compiled kernels in an invocation that gave up some cell for its budget: what
-    the compiling took it will not take again, and no cell should be given up for it."""
-    given_up = any(
-        cell.outcome == "skipped" and "budget" in (cell.reason or "") for cell in document.cells
-    )
-    return given_up and bool(count_compiled(document))
-
-
 def list_checked(documents: Iterable[Document]) -> set[str]:
     """The cells whose full check has held in one of these invocations."""
     return {
@@ -417,8 +391,8 @@ def list_checked(documents: Iterable[Document]) -> set[str]:
 
 
 def find_slow(document: Document, warmup_s: float) -> dict[str, float]:
-    """The seconds of a call of the cells of which one took longer than this in a calibration; such a cell's
-    first call is its warm-up in every block."""
+    """The seconds of a call of the cells of which one took longer than this where K was found; such a cell's
+    first call is its warm-up in every later block."""
     return {
         cell.id: call_s
         for cell in document.cells
@@ -429,10 +403,10 @@ def find_slow(document: Document, warmup_s: float) -> dict[str, float]:
 
 
 def freeze(document: Document) -> tuple[dict[str, int], dict[str, Excluded]]:
-    """What a calibration has found: K by cell, and the cells that no block should try.
+    """What the first block has found: K by cell, and the cells that no other should try.
 
-    K makes even the fastest call that the calibration saw fill a sample: one that was found while
-    something else was at work would be too small for every block to come.
+    K makes even the fastest call that it saw fill a sample: one that was found while something else was at
+    work would be too small for every block to come.
     """
     floor_s = document.facts.get("sample_floor_s")
     calls = {

@@ -64,8 +64,7 @@ def plan_campaign(
         sustained=Sustained(seconds=options.sustain_s or plan.SUSTAIN_S, cells=kept)
         if kept
         else None,
-        # What is kept going runs in a calibration alone.
-        calibrated_by=None if kept else begun["id"],
+        calibrated_by=begun["id"],
     )
     return durations.predict_before(campaign)
 
@@ -128,7 +127,7 @@ def plan_recheck(options: Options, arms: Arms, cells: Sequence[Cell], before: Ca
 def _choose(
     by_arm: Mapping[str, Mapping[str, T]], arms: Iterable[str], cells: Container[str]
 ) -> dict[str, dict[str, T]]:
-    """What a calibration found of these arms and cells."""
+    """What a first block found of these arms and cells."""
     return {
         arm: {name: found for name, found in by_arm.get(arm, {}).items() if name in cells}
         for arm in arms

@@ -155,7 +155,7 @@ def check_duration(probe: Probe) -> Finding:
     guesses = {name: sketch.prediction.before_s for name, sketch in plans.items()}
     words = ", ".join(f"{name} {_format_duration(guess)}" for name, guess in guesses.items())
     return yes(
-        f"{words} ({' and '.join(arm.name for arm in arms)}; an estimate until a calibration has run, images "
+        f"{words} ({' and '.join(arm.name for arm in arms)}; an estimate until a block has run, images "
         f"not counted{once})",
         **{f"{name}_s": round(guess, 1) for name, guess in guesses.items()},
     )

@@ -109,7 +109,7 @@ def compose(analysis: Analysis, undrawn: str | None = None) -> Page:
 
 
 def compose_first(analysis: Analysis) -> Page:
-    """What a terminal shows of a calibration: is this the machine that was ordered, and first answers."""
+    """What a terminal shows of a first block: is this the machine that was ordered, and first answers."""
     page = Page()
     facts = show_facts(analysis.arms[analysis.base])
     cores, quota = (facts.get(name, "unknown") for name in ("cpu.cores_usable", "cpu.quota"))

@@ -132,10 +132,10 @@ def name_xid(number: int, blocks: Sequence[int]) -> str:
 
 
 def _name_invocations(blocks: Sequence[int]) -> str:
-    """``the calibration and blocks 3, 4``."""
+    """``the preliminary run and blocks 3, 4``: block 0 kept cells going, or was a calibration."""
     counted = [block for block in blocks if block]
     parts = [
-        *(["the calibration"] if 0 in blocks else []),
+        *(["the preliminary run"] if 0 in blocks else []),
         *([name_blocks(counted)] if counted else []),
     ]
     return " and ".join(parts)

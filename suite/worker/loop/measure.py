@@ -169,7 +169,7 @@ class Loop:
             calls: K, the calls in a sample.
             warmup_s: the least warm-up time; its cap is `WARMUP_CAP` times that.  At 0 one sample is all.
             measure_s: the measuring time.
-            usual_s: what a call took in the calibration.  Of one that takes longer than the warm-up time the
+            usual_s: what a call took where K was found.  Of one that takes longer than the warm-up time the
                 first call, which is over, was the warm-up; beyond the measuring time one sample is all.
                 The sample itself never decides, or the slower ones would be those that count.
             traces: how many traces the step's functions have seen so far.

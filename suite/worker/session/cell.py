@@ -21,7 +21,7 @@ from suite.worker.scenario.scenario import WrongResult
 class Request:
     """One cell to run, with its K; None: find it (and mind the budget while doing so).
 
-    ``usual_s`` is what a call took in the calibration, where it is slow.
+    ``usual_s`` is what a call took where K was found, if it is slow.
     """
 
     scenario: Scenario

@@ -14,7 +14,7 @@ from suite.analysis.ablation.soundness import (
     LASTING,
     find_lasting,
     find_unsound,
-    take_calibration,
+    take_first_block,
 )
 from suite.analysis.analyse import analyse
 from suite.analysis.campaign.plausibility import PCIE
@@ -168,7 +168,7 @@ def calibrate(
 
 
 def study_first(loaded: LoadedCampaign) -> Analysis:
-    first = take_calibration(loaded)
+    first = take_first_block(loaded)
     assert first is not None
     return analyse(first)
 
@@ -493,7 +493,7 @@ def test_the_last_calibration_of_an_arm_counts() -> None:
     (_, document) = loaded.documents
     loaded = replace(loaded, documents=[fail(1.0)(document), invoke(repeat=1)(document)])
     assert list(find_unsound(loaded)) == []
-    first = take_calibration(loaded)
+    first = take_first_block(loaded)
     assert first is not None
     assert [(d.invocation.block, d.invocation.repeat) for d in first.documents] == [(1, 0)]
 
@@ -503,7 +503,7 @@ def test_nothing_is_found_once_a_block_was_begun_or_before_anything_ran() -> Non
     block = synthetic.make_document(loaded.campaign, "cpu", 1)
     for documents in ([*loaded.documents, block], []):
         other = replace(loaded, documents=documents)
-        assert take_calibration(other) is None
+        assert take_first_block(other) is None
         assert list(find_unsound(other)) == []
 
 

@@ -30,6 +30,7 @@ from tests.kept import (
     Told,
     always,
     drop,
+    leave_calibration,
     make_kept,
     study_kept,
 )
@@ -366,6 +367,25 @@ def test_a_calibration_shows_it_at_once_and_is_no_less_sound(tmp_path: Path) -> 
     ]
     flags = [list(find_unsound(load(campaign, some))) for some in (first, plain)]
     assert flags[0] == flags[1]
+
+
+def test_it_is_the_same_whether_a_calibration_had_them_or_they_ran_alone(tmp_path: Path) -> None:
+    made = make_kept({"cuda": {"product": HOT_GPU, "copy": GPU_WELL}})
+    campaign, documents = leave_calibration(*made)
+    before, since = analyse(load(*made)), analyse(load(campaign, documents))
+    assert before.sustained == since.sustained
+    assert [one.arms["cuda"].calibrated for one in (before, since)] == [True, False]
+    pages = [render_page(compose(one)) for one in (before, since)]
+    assert ["calibration is kept and not counted" in page for page in pages] == [True, False]
+    assert ["calibration" in page for page in pages] == [True, False]
+    # Before the first block there is nothing to say of the machine yet, and after it all.
+    for blocks in ({0}, {0, 1}):
+        some = [document for document in documents if document.invocation.block in blocks]
+        folder = synthetic.write_campaign(tmp_path / str(len(blocks)), campaign, some)
+        first = look_first(folder)
+        assert list(find_unsound(load(campaign, some))) == list(first.flags if first else ())
+        assert (first is not None) == (1 in blocks)
+        assert first is None or "products fall to" in render_page(compose_first(first))
 
 
 def test_a_repeat_of_the_calibration_has_not_run_them() -> None:

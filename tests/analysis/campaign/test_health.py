@@ -78,11 +78,11 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         True,
         "1 of them between measurements, before block 2;",
     ),
-    "one in the calibration, one later": (
+    "one before the first block, one later": (
         {"memory_errors": (0, 1, 1, 1, 1, 2)},
         "memory-errors",
         True,
-        "loaded, 2 of them in the calibration and block 2;",
+        "loaded, 2 of them in the preliminary run and block 2;",
     ),
     "one after which the driver was loaded anew": (
         {"memory_errors": (0, 0, 0, 0, 0, 0), "memory_errors_ever": (4, 4, 4, 4, 5, 5)},
@@ -100,7 +100,7 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         {"corrected_errors": (7, 9, 9, 9, 9, 10)},
         "errors-corrected",
         False,
-        "ECC corrected 3 errors of the GPU's memory in the calibration and block 2, 1.3 an hour: no result",
+        "ECC corrected 3 errors of the GPU's memory in the preliminary run and block 2, 1.3 an hour: no",
     ),
     "a counter that goes back": (
         {"corrected_errors": (7, 7, 7, 7, 2, 2), "pcie_replays": (9, 9, 0, 0, 0, 0)},
@@ -154,7 +154,7 @@ PLANTED: Mapping[str, tuple[Told, str | None, bool, str]] = {
         {"xids": ("48", "none", "48,63")},
         "xid-card xid",
         True,
-        "XID 48 (an error of memory that ECC could not correct) in the calibration and block 2:",
+        "XID 48 (an error of memory that ECC could not correct) in the preliminary run and block 2:",
     ),
     "a page fault": (
         {"xids": ("none", "31", "none")},

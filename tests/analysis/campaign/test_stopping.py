@@ -111,10 +111,10 @@ def test_a_cell_is_precise_on_all_arms_or_on_none() -> None:
     assert found.wanted == {"cell": 7, "gpu only": 5}
 
 
-def test_before_there_is_an_interval_only_what_a_calibration_sees_is_known() -> None:
+def test_before_there_is_an_interval_only_what_the_first_block_sees_is_known() -> None:
     far, near = make(math.log(2.1), 0.0, 1), make(math.log(1.9), 0.0, 1)
     found = assess(
-        [(OTHER_LEVEL, {"far": far, "near": near})], [], spoiled={}, block=0, fewest=5, most=10
+        [(OTHER_LEVEL, {"far": far, "near": near})], [], spoiled={}, block=1, fewest=5, most=10
     )
     assert found == Precision(precise=frozenset(), wanted={"far": 3, "near": 8})
 

@@ -34,7 +34,7 @@ def test_a_smoke_campaign_leaves_a_folder_whose_report_loads(
     heard = well(shell.bench(*words, engine=engine))
     folder = shell.folder()
     assert folder.name.endswith("-here-smoke")
-    documents = {"campaign.json", "cpu-00.json", "cpu-01.json"}
+    documents = {"campaign.json", "cpu-01.json"}
     reports = {
         "summary.json",
         "brief.md",
@@ -117,6 +117,20 @@ def test_a_list_of_versions_is_measured_on_the_gpu_where_there_is_one(
     assert f"{family}\\@2.20 → {family}" in title
 
 
+@pytest.mark.parametrize("others", ["", FENCE])
+def test_cells_are_kept_going_before_the_first_block_beside_others_and_alone(
+    others: str, shell: Shell
+) -> None:
+    heard = well(shell.bench("--sustain", "20s", "--only", f"sustain.* {others}".strip()))
+    folder = shell.folder()
+    blocks = [document.invocation.block for document in load_campaign(folder).documents]
+    assert blocks == [0, 1]
+    assert "and before that 2 cells kept going for 20 s each" in heard.err
+    assert "What is left when hot" in (folder / "report.md").read_text()
+    assert "calibration" not in heard.out + heard.err + (folder / "report.md").read_text()
+    assert_honest(shell)
+
+
 @pytest.mark.parametrize(("words", "blocks"), [((), 3), (("--blocks", "5"), 5)])
 def test_the_limit_of_a_profile_is_not_that_of_who_names_blocks(
     words: tuple[str, ...], blocks: int, shell: Shell
@@ -134,7 +148,7 @@ def test_a_failed_cell_is_status_1_and_a_skipped_one_is_not(shell: Shell) -> Non
     assert "would take 9 s" in (shell.folder() / "report.md").read_text()
     shutil.rmtree(shell.results)
     engine = FakeEngine(worker, worker.dies_in(FENCE, out_of_memory=True), otherwise=worker)
-    heard = shell.bench_short(engine=engine)
+    heard = shell.bench_short("--blocks", "2", engine=engine)
     assert heard.status == 1
     assert "out of memory" in (shell.folder() / "report.md").read_text()
     assert heard.out.splitlines()[-1] == str(shell.folder())
@@ -269,7 +283,7 @@ def test_an_interrupted_campaign_is_status_130_and_keeps_what_was_measured_and_g
         return Life(words=words())
 
     engine = FakeEngine(worker, life)
-    heard = shell.bench_short("--seed", "5", engine=engine)
+    heard = shell.bench_short("--seed", "5", "--blocks", "2", engine=engine)
     assert heard.status == 130
     assert "crossover: interrupted" in heard.err
     assert f"what was measured is in {shell.folder()}" in heard.err

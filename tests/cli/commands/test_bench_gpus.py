@@ -67,7 +67,7 @@ def test_each_gpu_is_an_arm_and_its_containers_have_that_gpu_alone(shell: Shell)
     # Every block has every arm once, and its files names that every file system takes.
     folder = shell.folder()
     assert {path.name for path in folder.glob("cuda-1-*")} == {
-        f"cuda-1-0{block}.json" for block in range(3)
+        f"cuda-1-0{block}.json" for block in (1, 2)
     }
     assert (folder / "logs" / "cuda-0-02.log").exists()
     assert "GPUs: cuda:0 is GPU 0" in (folder / "report.md").read_text()

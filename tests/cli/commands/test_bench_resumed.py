@@ -157,7 +157,7 @@ def test_going_on_that_is_broken_off_at_once_loses_nothing_of_before(shell: Shel
     # The first cell is measured and the second under way; then the first is under way again.
     for engine in (FakeEngine(worker, broken_off(6)), FakeEngine(otherwise=broken_off(4))):
         heard = shell.resume(engine=engine) if shell.results.exists() else None
-        heard = heard or shell.bench_short("--seed", "5", engine=engine)
+        heard = heard or shell.bench_short("--seed", "5", "--blocks", "2", engine=engine)
         assert heard.status == 130
         (_, document) = load_campaign(shell.folder()).documents
         assert [cell.outcome for cell in document.cells] == ["measured", "pending"]

@@ -62,7 +62,7 @@ SECRETS = (tools.UUID, tools.UUID[4:], tools.SERIAL, *tools.NAMING.values())
 def test_what_is_on_the_path_is_run_before_anything_is_measured(shell: Shell, path: Path) -> None:
     heard = well(bench(shell, "--gpu", "1"))
     said = heard.err
-    assert said.index("`dcgmi diag -r 1 -j -i 1` runs first") < said.index("calibrated")
+    assert said.index("`dcgmi diag -r 1 -j -i 1` runs first") < said.index("block 1 of")
     tests = "host_to_device_memcpy_ce device_to_host_memcpy_ce"
     assert calls(path) == [
         "nvidia-smi -q -x 1",

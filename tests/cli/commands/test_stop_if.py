@@ -1,10 +1,12 @@
-"""STOP_IF: a campaign ends after its calibration where no further block would mend the machine."""
+"""STOP_IF: a campaign ends after its first block where no further one would mend the machine."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from suite.analysis.documents.read import load_campaign
 from suite.host.engine import GpuRequest, Job
@@ -30,33 +32,36 @@ def read_flags(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_sound_machine_is_told_of_and_measured_to_the_end(shell: Shell) -> None:
-    heard = well(shell.bench_short(*STOP, *CPU, "--price", "9.5"))
+    heard = well(shell.bench_short(*STOP, *CPU, "--price", "9.5", "--blocks", "2"))
     order = (
         FIRST,
         "cores unknown, CPU quota unknown.",
         "Nothing was found that makes it unsound.",
         "Provisional, from one invocation per arm:",
         "cell ",
-        "calibrated: ",
-        "block 1 of 1 done",
+        "block 1 of 2 done",
     )
     said = " ".join(heard.err.split())
     places = [said.index(words) for words in order]
     assert places == sorted(places), heard.err
-    assert ", USD 0." in said[places[-2] :]
+    assert ", USD 0." in said[places[-1] :]
     assert read_flags(shell.folder()) == []
     assert "STOP_IF=unsound" in shell.plan().command
 
 
-def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: Shell) -> None:
-    heard = shell.bench_short(*STOP, *CPU, engine=busy())
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(
+    blocks: int, shell: Shell
+) -> None:
+    words = ("--blocks", str(blocks))
+    heard = shell.bench_short(*STOP, *CPU, *words, engine=busy())
     why = "the machine is unsound: cpu: other work used 1.9 CPUs"
     assert complaint(heard, 7) == why
     assert "UNSOUND: cpu: other work used 1.9 CPUs." in heard.err
     assert f"what was measured is in {shell.folder()}" in heard.err
     folder = shell.folder()
     loaded = load_campaign(folder)
-    assert [one.invocation.block for one in loaded.documents] == [0]
+    assert [one.invocation.block for one in loaded.documents] == [1]
     assert loaded.campaign.stopped == why
     (flag,) = read_flags(folder)
     assert (flag["code"], flag["where"], flag["values"]) == (
@@ -80,13 +85,14 @@ def test_an_unsound_one_ends_it_and_the_folder_says_why_and_can_go_on(shell: She
 
     # Without it the same is told alone.
     heard = well(shell.resume(engine=again))
-    assert len(again.jobs) == 1
+    assert len(again.jobs) == blocks - 1
     assert "UNSOUND: " in heard.err
     assert (shell.plan().stopped, read_flags(folder)) == (None, [])
     assert "UNSOUND" not in (folder / "report.md").read_text(encoding="utf-8")
     assert shell.run("check", str(folder)).status == 0
-    # A block was begun in spite of it: nothing is looked at any more.
-    heard = well(shell.resume(*STOP, "--blocks", "2", engine=again))
+    # A second block was begun in spite of it: nothing is looked at any more.
+    well(shell.resume("--blocks", "2", engine=again))
+    heard = well(shell.resume(*STOP, "--blocks", "3", engine=again))
     assert FIRST not in heard.err
 
 

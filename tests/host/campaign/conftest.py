@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suite.host.campaign.store import Store
-from tests.host.campaign.flow import Flow
+from tests.host.campaign.flow import FINDS, Flow
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def flow(tmp_path: Path) -> Flow:
 
 
 @pytest.fixture
-def calibration(tmp_path: Path) -> Flow:
-    """Block 0 of the CPU arm: five cells in the plan's order."""
-    return Flow(tmp_path, block=0)
+def first(tmp_path: Path) -> Flow:
+    """The same where it finds K."""
+    return Flow(tmp_path, fields=FINDS)
 
 
 @pytest.fixture

@@ -35,12 +35,15 @@ START = replace(
 """The cell that the host measures itself."""
 
 
+FINDS = {"calibrated_by": "made-up"}
+"""Of a campaign whose first block finds K."""
+
+
 @dataclass
 class Flow:
-    """An invocation, by default block 1 of five cells, and every document that it kept on its way."""
+    """An invocation, block 1 of five cells unless told otherwise, and every document that it kept."""
 
     folder: Path
-    block: int = 1
     arm: str = "cpu"
     cells: list[Cell] = field(default_factory=lambda: make_cells(*"abcde"))
     kept: list[Document] = field(default_factory=list)
@@ -55,9 +58,7 @@ class Flow:
         self.store.write_plan(self.campaign)
         self.worker = Worker(cells={cell.id: cell for cell in self.cells})
         self.order = [
-            cell.id
-            for cell in plan.order_cells(self.campaign, self.arm, self.block)
-            if not cell.by_host
+            cell.id for cell in plan.order_cells(self.campaign, self.arm, 1) if not cell.by_host
         ]
 
     def keep(self, document: Document) -> None:
@@ -79,7 +80,7 @@ class Flow:
             self.engine,
             self.campaign,
             known_arms()[self.arm],
-            self.block,
+            1,
             image=fake_image(known_arms()[self.arm].image),
             gpu=self.gpu if known_arms()[self.arm].gpu else None,
             cpus=(0, 1, 3),
@@ -88,7 +89,7 @@ class Flow:
             show=self.show,
         )
         self.runner = InvocationRunner(
-            self.engine, builder, self.observe, ask_cells(self.campaign, self.arm, self.block)
+            self.engine, builder, self.observe, ask_cells(self.campaign, self.arm)
         )
         return self.runner.run()
 
@@ -120,9 +121,9 @@ def make_campaign(**fields: object) -> Campaign:
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
 
 
-def calibrate(made: Campaign, results: list[CellResult], seconds: float = 20.0) -> Document:
-    """A calibration of two containers that lived so long together, and a third without an end."""
-    document = synthetic.make_document(made, "cpu", 0)
+def find_k(made: Campaign, results: list[CellResult], seconds: float = 20.0) -> Document:
+    """A first block of two containers that lived so long together, and a third without an end."""
+    document = synthetic.make_document(made, "cpu", 1)
     half = NOW + timedelta(seconds=seconds / 2)
     containers = [Container(id=name, started=NOW, ended=half) for name in "ab"]
     containers.append(Container(id="c", started=NOW))

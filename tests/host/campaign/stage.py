@@ -103,7 +103,7 @@ class Stage:
                 look=self.look,
                 disturbed=lambda _: self.disturbances.pop(0) if self.disturbances else None,
                 find_odd=lambda: look_for_odd(self.folder),
-                check_calibration=self.look_first,
+                check_first=self.look_first,
             ),
         ).run(resumed)
 

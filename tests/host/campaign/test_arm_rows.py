@@ -89,7 +89,7 @@ def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage
     assert "cuda-2.19-01" in stage.documents()
     assert "cuda-2.19-twin-01" in stage.documents()
     of_version = [job for job in stage.engine.jobs if asked_arm(job) == "cuda@2.19"]
-    assert [(job.image, job.gpu) for job in of_version] == [(fake_image("cuda@2.19"), REQUEST)] * 3
+    assert [(job.image, job.gpu) for job in of_version] == [(fake_image("cuda@2.19"), REQUEST)] * 2
     assert all(map(is_on_gpu, of_version))
     for job in stage.engine.jobs:
         # A cell that means something beside a GPU alone is asked of no other arm.

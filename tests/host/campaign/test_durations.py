@@ -16,10 +16,10 @@ from suite.fingerprint import SUITE
 from suite.host.campaign import durations, plan
 from suite.host.campaign.durations import Budget
 from suite.host.engine import Job
-from suite.model import FIRST_CALL, Check, Document, container_seconds
+from suite.model import Check, Document, container_seconds
 from tests import synthetic
 from tests.fakes.engine import Life
-from tests.host.campaign.flow import NOW, calibrate, end, make_campaign, make_cells
+from tests.host.campaign.flow import NOW, end, find_k, make_campaign, make_cells
 from tests.host.campaign.stage import Stage
 
 
@@ -34,9 +34,9 @@ def test_a_deadline_is_many_budgets_and_never_short() -> None:
 
 def test_a_container_without_an_end_counts_until_its_last_cell() -> None:
     (a,) = make_cells("a")
-    assert container_seconds(calibrate(make_campaign(), [], seconds=20.0)) == 20.0
+    assert container_seconds(find_k(make_campaign(), [], seconds=20.0)) == 20.0
     last = end(a, container="c", ended=NOW + timedelta(seconds=5))
-    assert container_seconds(calibrate(make_campaign(), [last], seconds=20.0)) == 25.0
+    assert container_seconds(find_k(make_campaign(), [last], seconds=20.0)) == 25.0
 
 
 def test_the_guess_knows_what_is_not_timed_and_not_in_the_container() -> None:
@@ -54,44 +54,13 @@ def test_the_guess_knows_what_is_not_timed_and_not_in_the_container() -> None:
     )
 
 
-def test_the_prediction_swaps_the_calibrations_times_for_the_profiles() -> None:
-    fast, slow, cold, skipped = make_cells("fast", "slow", "cold", "skipped")
-    made = make_campaign(
-        cells=[fast, slow, replace(cold, one_shot=True), skipped], warmup_s=0.3, measure_s=0.7
-    )
-    spent = {"prepare": 0.5, "calibrate": 0.2, "warmup": 0.15, "measure": 0.35, "check": 0.1}
-    document = calibrate(
-        made,
-        [
-            end(
-                fast,
-                container="a",
-                spent_s=spent,
-                samples_s=[0.002, 9.0, 0.002],
-                calls_per_sample=5,
-            ),
-            end(slow, container="a", spent_s=spent, samples_s=[0.25], calls_per_sample=8),
-            end(cold, container="a", spent_s={"measure": 3.5}, calls_per_sample=1),
-            end(skipped, container="b", outcome="skipped", spent_s={"prepare": 3.0}),
-        ],
-        seconds=30.0,
-    )
-    # fast and slow lose 0.7 s each; slow is ruled by its samples of 2 s; skipped goes altogether.
-    expected = 30.0 - 2 * 0.7 - 3.0 + (0.3 + 0.7) + (2.0 + 6.0)
-    costs = durations.predict_costs(made, document)
-    assert costs.add_up(made.cells) == pytest.approx(expected)
-    # Who rests takes nothing, and what the container takes besides stays.
-    assert costs.add_up([fast]) == pytest.approx(expected - 0.6 - 8.0 - 3.5)
-    assert costs.add_up([]) == costs.add_up([skipped]) == 0.0
-
-
 def test_each_process_costs_what_its_containers_take_beside_their_cells() -> None:
     a, b, c = make_cells(*"abc")
     alone = replace(c, process="c")
     made = make_campaign(cells=[a, b, alone])
     measured = [end(cell, container="a", spent_s={"measure": 1.0}) for cell in (a, b)]
     scripted = end(alone, container="b", spent_s={"first_call": 2.5})
-    document = calibrate(made, [*measured, scripted], seconds=10.0)
+    document = find_k(made, [*measured, scripted], seconds=10.0)
     first, second, _ = document.invocation.containers
     containers = [first, replace(second, process="c")]
     document = replace(document, invocation=replace(document.invocation, containers=containers))
@@ -112,19 +81,21 @@ SAMPLES = sorted(p for p in (SUITE.parent / "results/samples").glob("*-standard"
 
 @pytest.mark.parametrize("folder", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_recorded_campaign_takes_what_was_to_be_expected(folder: Path) -> None:
-    """After the calibration within 10 % of what it took, and after each block of what was left; but for the
-    cells whose calls are slow, which were measured otherwise when these were recorded, and for checks."""
+    """After each block within 10 % of what was left; but for the cells whose calls are slow, which were
+    measured otherwise when these were recorded, and for checks."""
     loaded = load_campaign(folder)
     campaign, documents = loaded.campaign, loaded.every_document
     turns = {(d.invocation.arm, d.invocation.block): d for d in documents}
     arms = [arm.name for arm in campaign.every_arm]
     budget, last = Budget(None), max(block for _, block in turns)
-    slow = set()
-    for arm in arms:
-        calibration = turns[campaign.calibrating_arm(arm), 0]
-        slow |= {*plan.find_slow(calibration, campaign.warmup_s)}
-        budget.expect(arm, durations.predict_costs(campaign, calibration))
-    for block in range(last):
+    slow = {
+        name
+        for arm in campaign.arms
+        for name in plan.find_slow(turns[campaign.calibrating_arm(arm), 0], campaign.warmup_s)
+    }
+    for block in range(1, last):
+        for arm in arms:
+            budget.expect(arm, durations.find_costs(turns[arm, block]))
         left = [(arm, after) for arm in arms for after in range(block + 1, last + 1)]
         took = sum(
             container_seconds(turns[turn])
@@ -141,47 +112,14 @@ def test_a_recorded_campaign_takes_what_was_to_be_expected(folder: Path) -> None
             for arm, b in left
         )
         assert needed == pytest.approx(took, rel=0.1)
-        for arm in arms:
-            budget.expect(arm, durations.find_costs(turns[arm, block + 1]))
-
-
-@pytest.mark.parametrize(
-    ("call_s", "status", "block_s"),
-    [
-        # The first call, which was the calibration's warm-up, is a block's; then three samples, or one.
-        (0.5, FIRST_CALL, 0.5 + 1.5),
-        (9.0, FIRST_CALL, 9.0 + 9.0),
-        # Slow beside the calibration's warm-up time, and not beside the profile's: it is warmed up, too.
-        (0.2, FIRST_CALL, 0.2 + 0.3 + 0.7),
-        # Its first call is booked as such, and was so in every block.
-        (0.2, "time", 0.3 + 0.7),
-    ],
-)
-def test_the_prediction_knows_a_slow_cells_first_call(
-    call_s: float, status: str, block_s: float
-) -> None:
-    (slow,) = make_cells("slow")
-    made = make_campaign(cells=[slow], warmup_s=0.3, measure_s=0.7)
-    ended = end(
-        slow,
-        container="a",
-        spent_s={"prepare": 0.5, "calibrate": 0.001, "warmup": call_s, "measure": 3 * call_s},
-        samples_s=[call_s] * 3,
-        calls_per_sample=1,
-        first_call_s=call_s,
-        warmup_status=status,
-    )
-    document = calibrate(made, [ended], seconds=120.0)
-    costs = durations.predict_costs(made, document)
-    assert costs.add_up([slow]) == pytest.approx(120.0 - 4 * call_s - 0.001 + block_s)
 
 
 def test_what_is_done_once_is_not_expected_again() -> None:
-    """Full checks; and in a first block that counts, what a calibration does otherwise."""
+    """Full checks, traces, and the search for K."""
     full, brief = make_cells("full", "brief")
     check = Check(what="a sum", value=42.0, tolerance=1e-6)
     spent = {"calibrate": 0.3, "measure": 1.0, "trace": 0.2, "check": 0.5}
-    document = calibrate(
+    document = find_k(
         make_campaign(cells=[full, brief]),
         [
             end(full, container="a", spent_s=spent, check=check),
@@ -291,7 +229,7 @@ def test_a_clock_that_is_set_spends_nothing_and_is_told(
 
     campaign = stage.run(otherwise=life, blocks=4, budget_s=1800.0)
     assert campaign.stopped is None
-    assert campaign.prediction.actual_s == pytest.approx(50.0, abs=5.0)
+    assert campaign.prediction.actual_s == pytest.approx(40.0, abs=5.0)
     jumps = [one.invocation.clock_jump_s for one in stage.load().documents]
-    assert jumps == [pytest.approx(jump_s if n == 2 else 0.0, abs=1.0) for n in range(5)]
+    assert jumps == [pytest.approx(jump_s if n == 2 else 0.0, abs=1.0) for n in range(4)]
     assert "the wall clock was adjusted meanwhile, by 3600 s at most" in stage.report()

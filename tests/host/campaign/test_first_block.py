@@ -1,4 +1,4 @@
-"""The first block of a campaign without a calibration: it finds what a calibration finds, and counts."""
+"""The first block of a campaign: it finds K, and counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suite.errors import GpuError, UnsoundError
 from suite.host.engine import Job
 from tests.fakes.engine import Life, asked_arm, is_on_gpu, record
 from tests.host.campaign.stage import BOTH, CUDA, Stage
-from tests.host.campaign.test_calibration import FULL, compiling
+from tests.host.campaign.test_gpu_facts import FULL, compiling
 from tests.rendering import render_whole
 
 ENOUGH = (5, 5, True)

@@ -21,7 +21,7 @@ from suite.model import Document, Excluded, Telemetry
 from suite.worker.scenarios.overhead import STAGES
 from tests import synthetic
 from tests.fakes.engine import Life, Script, asked_arm, asked_cells, fake_image, record
-from tests.host.campaign.flow import START, Flow, make_cells, result, unmeasured
+from tests.host.campaign.flow import FINDS, START, Flow, make_cells, result, unmeasured
 
 STOPPED = [("start", "fake-1"), ("abandon", "fake-1")]
 GONE = EngineError("the engine has gone", "start it")
@@ -80,13 +80,14 @@ def test_the_worker_is_asked_for_the_cells_in_their_order_under_the_limits(flow:
 
 
 def test_a_place_on_disk_is_given_to_those_that_read_files(tmp_path: Path) -> None:
-    first, *others = make_cells(*"abc")
-    flow = Flow(tmp_path, cells=[replace(first, reads_files=True), *others], block=0)
-    flow.run(flow.worker.dies_in(others[0].id))
+    cells = make_cells(*"abc")
+    first, second, third = Flow(tmp_path / "order", cells=cells).order
+    flow = Flow(tmp_path, cells=[replace(one, reads_files=one.id == first) for one in cells])
+    flow.run(flow.worker.dies_in(second))
     before, after = flow.engine.jobs
     assert [volume.purpose for volume in before.volumes] == ["scratch"]
     # What is left when the first container has died reads none.
-    assert flow.asked[1] == [one.id for one in others]
+    assert flow.asked[1] == [third]
     assert after.volumes == ()
 
 
@@ -163,15 +164,15 @@ def test_only_deaths_in_a_row_are_counted(flow: Flow) -> None:
     assert [cell.container for cell in document.cells] == [f"fake-{n}" for n in (3, 6, 7, 8, 9)]
 
 
-def test_a_calibration_gives_a_cell_up_that_kills_twice(calibration: Flow, tmp_path: Path) -> None:
-    lost = calibration.order[2]
-    document = calibration.run(calibration.worker.dies_in(lost))
+def test_a_first_block_gives_a_cell_up_that_kills_twice(first: Flow, tmp_path: Path) -> None:
+    lost = first.order[2]
+    document = first.run(first.worker.dies_in(lost))
     # Its K is what it is to find.
-    assert {calls for job in calibration.engine.jobs for _, calls in asked_cells(job)} == {None}
+    assert {calls for job in first.engine.jobs for _, calls in asked_cells(job)} == {None}
     assert unmeasured(document) == {}
-    assert calibration.asked == [calibration.order, calibration.order[2:]]
+    assert first.asked == [first.order, first.order[2:]]
     assert result(document, lost).container == "fake-2"
-    again = Flow(tmp_path / "again", block=0)
+    again = Flow(tmp_path / "again", fields=FINDS)
     deadly = again.worker.dies_in(lost, out_of_memory=True)
     document = again.run(deadly, deadly)
     assert unmeasured(document) == {lost: "failed"}
@@ -265,13 +266,13 @@ def test_the_hosts_own_cell_is_measured_from_outside_and_once(tmp_path: Path) ->
     assert start.started == first.started
 
 
-def test_what_the_calibration_excluded_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_what_the_first_block_excluded_is_not_asked_for_again(tmp_path: Path) -> None:
     excluded = {"made.b": Excluded(outcome="failed", reason="would take an hour")}
     flow = Flow(tmp_path, fields={"excluded": {"cpu": excluded, "cuda": {}}})
     document = flow.run()
     assert sorted(flow.asked[0]) == ["made.a", "made.c", "made.d", "made.e"]
     assert unmeasured(document) == {"made.b": "failed"}
-    assert result(document, "made.b").reason == "in the calibration: would take an hour"
+    assert result(document, "made.b").reason == "in the first block: would take an hour"
     assert document.invocation.status == "complete"
 
 
@@ -355,9 +356,11 @@ def test_what_is_said_of_an_invocation_is_no_script_s(tmp_path: Path) -> None:
     assert [one.facts for one in scripts] == [{"tensorflow.soft_placement": True}] * 2
 
 
-@pytest.mark.parametrize("block", [0, 1])
-def test_a_script_that_dies_costs_all_of_its_cells_and_no_other(tmp_path: Path, block: int) -> None:
-    flow = with_scripts(tmp_path, block=block)
+@pytest.mark.parametrize("fields", [FINDS, {}])
+def test_a_script_that_dies_costs_all_of_its_cells_and_no_other(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    flow = with_scripts(tmp_path, fields=fields)
     x1, _, x2, _, _ = (one.id for one in flow.cells)
 
     def life(job: Job) -> Life:
@@ -367,10 +370,10 @@ def test_a_script_that_dies_costs_all_of_its_cells_and_no_other(tmp_path: Path, 
 
     document = flow.run(otherwise=life)
     assert set(unmeasured(document)) == {x1, x2}
-    # The calibration tries it once more.
-    assert sum(x1 in asked for asked in flow.asked) == (2 if block == 0 else 1)
+    # A block that finds K tries it once more.
+    assert sum(x1 in asked for asked in flow.asked) == (2 if fields else 1)
     (death, *_) = find_deaths([document])
-    assert death.replaced == (block == 0)
+    assert death.replaced == bool(fields)
 
 
 def bind(folder: Path, **fields: Any) -> Flow:

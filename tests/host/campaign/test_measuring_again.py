@@ -90,7 +90,7 @@ def test_a_new_measurement_that_was_interrupted_is_looked_at_anew(stage: Stage) 
 
     def live(job: Job) -> Life:
         turns[name := job.labels[f"{LABEL}.invocation"]] += 1
-        cut = turns[name] == 2 and turns.total() == 2 + 2 * 5 + 2
+        cut = turns[name] == 2 and turns.total() == 2 * 5 + 2
         return (machine.even.meets("made.a", KeyboardInterrupt()) if cut else machine)(job)
 
     drawn = replace(stage.plan(BOTH, profile="standard"), cells=CELLS)
@@ -103,8 +103,8 @@ def test_a_new_measurement_that_was_interrupted_is_looked_at_anew(stage: Stage) 
 
 
 def test_it_runs_again_within_the_budget_only(stage: Stage) -> None:
-    # A calibration and five blocks of two arms, and the block again.
-    campaign = run(stage, "cpu-2", budget_s=2 * TURNS_S * 7 - 500.0)
+    # Five blocks of two arms, and the block again.
+    campaign = run(stage, "cpu-2", budget_s=2 * TURNS_S * 6 - 500.0)
     assert (campaign.again, repeats(stage), campaign.stopped) == ([], [], None)
     assert stage.said("no time to measure it again") == 1
     report = stage.report()
@@ -154,8 +154,8 @@ def test_a_measuring_again_that_was_cut_off_goes_on_and_counts_for_no_arm_until_
     def life(job: Job) -> Life:
         nonlocal turns
         turns += 1
-        # The calibrations, five blocks, and the first arm of the block again.
-        if turns == 2 + 10 + 2:
+        # Five blocks, and the first arm of the block again.
+        if turns == 10 + 2:
             raise KeyboardInterrupt
         return machine(job)
 

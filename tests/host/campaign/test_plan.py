@@ -12,7 +12,7 @@ from suite.host.campaign import plan
 from suite.host.campaign.arms import known_arms
 from suite.model import FIRST_CALL, Campaign, Excluded
 from suite.worker import scenarios
-from tests.host.campaign.flow import calibrate, end, make_campaign, make_cells
+from tests.host.campaign.flow import end, find_k, make_campaign, make_cells
 
 CELLS = scenarios.cells()
 IDS = [cell.id for cell in CELLS]
@@ -87,7 +87,7 @@ def test_arguments_carry_the_frozen_k_and_the_profiles_times() -> None:
     made = make_campaign(
         calls={"cpu": {"made.one": 7}}, warmup_s=0.3, measure_s=0.7, budget_s=15.0, cells=[one, two]
     )
-    assert plan.arguments(made, "cpu", 1, [two, one]) == (
+    assert plan.arguments(made, "cpu", [two, one]) == (
         "measure",
         *("--warmup", "0.3"),
         *("--measure", "0.7"),
@@ -97,14 +97,12 @@ def test_arguments_carry_the_frozen_k_and_the_profiles_times() -> None:
     )
     # How long a slow cell's call takes; and whether all of them have been checked before.
     slow = replace(made, slow={"cpu": {"made.one": 9.00166, "made.other": 1.0}})
-    assert plan.arguments(slow, "cpu", 1, [one])[-1] == "made.one@7:9.002"
-    assert plan.arguments(slow, "cpu", 0, [one])[-1] == "made.one"
+    assert plan.arguments(slow, "cpu", [one])[-1] == "made.one@7:9.002"
     told = [
-        plan.arguments(made, "cpu", 2, [one, two], checked=ids)
-        for ids in ({one.id}, {one.id, two.id})
+        plan.arguments(made, "cpu", [one, two], checked=ids) for ids in ({one.id}, {one.id, two.id})
     ]
     assert ["--brief" in words for words in told] == [False, True]
-    on_gpu = plan.arguments(made, "cuda", 1, [one])
+    on_gpu = plan.arguments(made, "cuda", [one])
     assert (on_gpu[1], on_gpu[-1]) == ("--gpu", "made.one")
 
 
@@ -115,17 +113,17 @@ def test_the_worker_understands_the_arguments() -> None:
     made = replace(
         make_campaign(), cells=CELLS, **{name: {"cpu": of} for name, of in known.items()}
     )
-    for block in (0, 1):
-        words = plan.arguments(made, "cpu", block, CELLS, checked=IDS if block else ())
+    for brief in (False, True):
+        words = plan.arguments(made, "cpu", CELLS, checked=IDS if brief else ())
         parsed = arguments().parse_args(words)
-        assert (parsed.gpu, parsed.brief) == (False, block == 1)
+        assert (parsed.gpu, parsed.brief) == (False, brief)
         assert parsed.budget == made.budget_s
         assert [word.partition("@")[0] for word in parsed.cells] == IDS
 
 
 def test_freezing_takes_k_of_what_was_measured_and_reasons_of_what_was_not() -> None:
     a, b, c, d, e = make_cells(*"abcde")
-    document = calibrate(
+    document = find_k(
         make_campaign(),
         [
             end(a),
@@ -144,18 +142,7 @@ def test_freezing_takes_k_of_what_was_measured_and_reasons_of_what_was_not() -> 
     }
 
 
-def test_the_calibration_finds_k_itself_in_half_the_time_and_in_the_plans_order() -> None:
-    made = make_campaign(calls={"cpu": {"made.a": 7}}, warmup_s=0.3, measure_s=0.7)
-    words = plan.arguments(made, "cpu", 0, made.cells[:1])
-    assert words[1:5] == ("--warmup", "0.15", "--measure", "0.35")
-    assert words[-1] == "made.a"
-    for seed in range(20):
-        shuffled = replace(made, seed=seed)
-        assert plan.order_cells(shuffled, "cpu", 0) == made.cells
-        assert plan.order_arms(shuffled, 0) == ["cpu", "cuda"]
-
-
-def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
+def test_k_is_frozen_by_the_fastest_calls_of_the_first_block() -> None:
     slow, cold, quick, stalled = make_cells("slow", "cold", "quick", "stalled")
     results = [
         # Found while something else was at work: two calls of 5 ms, which take 2 ms in peace.
@@ -165,7 +152,7 @@ def test_k_is_frozen_by_the_fastest_calls_of_the_calibration() -> None:
         # Held up so long in the climb that its first call was taken for its warm-up.
         end(stalled, calls_per_sample=1, warmup_status=FIRST_CALL, samples_s=[0.3, 0.0004, 0.0004]),
     ]
-    document = calibrate(make_campaign(), results)
+    document = find_k(make_campaign(), results)
     document = replace(document, facts={**document.facts, "sample_floor_s": 0.010})
     calls, _ = plan.freeze(document)
     assert calls == {slow.id: 6, cold.id: 1, quick.id: 9, stalled.id: 30}
@@ -219,14 +206,14 @@ def test_cells_of_a_number_of_cpus_share_a_process_in_their_own_order() -> None:
     remaining, groups = plan.order_cells(made, "cpu", 1), []
     while remaining:
         groups.append(plan.next_process(made, remaining))
-        assert plan.arguments(made, "cpu", 1, groups[-1])[0] == "measure"
+        assert plan.arguments(made, "cpu", groups[-1])[0] == "measure"
         assert groups[-1] == [cell for cell in remaining if cell in groups[-1]]
         remaining = [cell for cell in remaining if cell not in groups[-1]]
     assert groups[0] == usual
     assert sorted({cell.cpus for cell in group} for group in groups[1:]) == [{1}, {2}]
 
 
-def test_a_first_block_that_calibrates_has_a_random_order_in_which_each_sweep_climbs() -> None:
+def test_a_first_block_that_finds_k_has_a_random_order_in_which_each_sweep_climbs() -> None:
     cells = [cell for cell in CELLS if cell.sweep is not None and not cell.scripted][:30]
     campaign = replace(MADE, cells=cells)
     first = replace(campaign, calibrated_by=campaign.id)
