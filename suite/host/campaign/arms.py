@@ -88,7 +88,7 @@ def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:
 def check_versions(wanted: Sequence[str], *, laid: bool) -> None:
     """Whether these arms ask who wins of one version alone; no machine is looked at.
 
-    The first of each family are rivals, and compare devices where they are of one TensorFlow.  What
+    The first of each family are rivals, and compare devices where they are of one TensorFlow and Keras.  What
     the plain rows pin is for their author to say.  ``laid``: the arm with a GPU runs in an image of somebody
     else's (CUDA_IMAGE), of whose versions only its documents will tell.
 
@@ -102,13 +102,17 @@ def check_versions(wanted: Sequence[str], *, laid: bool) -> None:
             rivals.setdefault((family_of(arm.of or arm.name), arm.control), arm)
     if not any(map(version_of, rivals.values())):
         return
-    pins = {arm.name: pin for arm in rivals.values() if (pin := specs[arm.image].tensorflow)}
-    if len(set(pins.values())) > 1:
-        told = ", ".join(f"{name} has TensorFlow {pin}" for name, pin in pins.items())
-        raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: {told}: who wins would be asked of different versions",
-            _name_fitting(wanted, rivals, specs),
-        )
+    found = {arm.name: specs[arm.image] for arm in rivals.values()}
+    for package, pins in (
+        ("TensorFlow", {name: spec.tensorflow for name, spec in found.items()}),
+        ("Keras", {name: spec.keras for name, spec in found.items()}),
+    ):
+        if len({*pins.values()} - {None}) > 1:
+            told = ", ".join(f"{name} has {package} {pin}" for name, pin in pins.items() if pin)
+            raise UsageError(
+                f"ARMS={' '.join(wanted)!r}: {told}: who wins would be asked of different versions",
+                _name_fitting(wanted, rivals, specs),
+            )
 
 
 def _name_fitting(
@@ -122,8 +126,8 @@ def _name_fitting(
     for arm in known_arms().values():
         families.setdefault((family_of(arm.of or arm.name), arm.control), []).append(arm)
 
-    def read_pins(arm: Arm) -> str | None:
-        return specs[arm.image].tensorflow
+    def read_pins(arm: Arm) -> tuple[str | None, str | None]:
+        return specs[arm.image].tensorflow, specs[arm.image].keras
 
     for model in sorted(rivals.values(), key=lambda arm: not version_of(arm)):
         fitting = [

@@ -30,9 +30,9 @@ class ImageSpec:
     """What an image is to be made from: a row of images.toml, on another base where one was asked for.
 
     ``python`` is the version that the base has to have (empty: any), which the lock holds wheels for;
-    ``tensorflow`` the version that the lock pins (None: the lock is not there), with wheels for these
-    ``processors``, as the kernel names them.  ``unfit`` says why the lock can't be this row's (empty: nothing
-    speaks against it).  ``onednn``: whether TensorFlow computes by oneDNN.
+    ``tensorflow`` and ``keras`` the versions that the lock pins (None: none, or the lock is not there), with
+    wheels for these ``processors``, as the kernel names them.  ``unfit`` says why the lock can't be this
+    row's (empty: nothing speaks against it).  ``onednn``: whether TensorFlow computes by oneDNN.
     ``free_bytes`` is the disk that a build needs at its peak, ``origin`` where the image comes from, for the
     record.  ``laid``: the packages are those that the base brings, and not the lock's (see `overlay_on`); the
     disk that it needs is then what the base takes.
@@ -45,6 +45,7 @@ class ImageSpec:
     gpu: bool
     free_bytes: int
     origin: str
+    keras: str | None = None
     python: str = ""
     processors: tuple[str, ...] = ()
     unfit: str = ""
@@ -257,7 +258,8 @@ def _read_lock(spec: ImageSpec) -> ImageSpec:
     version = _read_tensorflow(text)
     if version is None:
         raise ValueError(f"{spec.lock.name} pins no TensorFlow")
-    return replace(spec, tensorflow=version, unfit=judge_lock(spec, text))
+    keras = read_pin(text, "keras")
+    return replace(spec, tensorflow=version, keras=keras, unfit=judge_lock(spec, text))
 
 
 def read_pin(text: str, package: str) -> str | None:

@@ -116,6 +116,9 @@ def test_a_version_that_the_gpu_has_no_arm_of_is_compared_on_the_cpu_by_name() -
         ("cuda cpu@2.20 cpu", "cuda has TensorFlow 2.21", "cuda@2.20 cpu@2.20 cpu"),
         ("cpu cuda@2.15 cuda", "cuda@2.15 has TensorFlow 2.15", "cpu@2.15 cuda@2.15 cuda"),
         ("cpu@2.20 cuda@2.15", "has TensorFlow 2.15", "cpu@2.20 cuda@2.20"),
+        ("cpu cuda@keras-3.12", "cuda@keras-3.12 has Keras 3.12", "cpu@keras-3.12 cuda@keras-3.12"),
+        ("cpu@onednn-off cuda@keras-3.12", "Keras", "cpu@onednn-off cuda"),
+        ("cuda cpu@keras-3.12 cpu", "Keras", "cuda@keras-3.12 cpu@keras-3.12 cpu"),
     ],
 )
 def test_who_wins_is_not_asked_of_one_version_against_another(
@@ -145,7 +148,7 @@ def test_rivals_of_one_version_are_asked_who_wins(wanted: str) -> None:
     Options.parse({"arms": wanted})
 
 
-@pytest.mark.parametrize("wanted", ["cpu@2.20 cuda", "cuda-hidden cpu@2.20 cuda"])
+@pytest.mark.parametrize("wanted", ["cpu@2.20 cuda", "cuda-hidden cpu@keras-3.12 cuda"])
 def test_of_an_image_of_somebody_elses_the_versions_are_not_known_before_it_runs(
     wanted: str,
 ) -> None:
