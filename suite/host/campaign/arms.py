@@ -198,7 +198,7 @@ def _list_versions(family: str) -> list[str]:
     arms = (arm for arm in known.values() if not arm.control and family_of(arm.name) == family)
     versions = (arm.name.partition("@")[2] for arm in arms)
     plain = (known[family].tensorflow or "").rpartition(".")[0]
-    return [*dict.fromkeys([plain, *filter(None, versions)])]
+    return [*dict.fromkeys(filter(None, [plain, *versions]))]
 
 
 def _name_remedy(versions: Sequence[str], family: str, name: str) -> str:

@@ -254,11 +254,11 @@ def _read_lock(spec: ImageSpec) -> ImageSpec:
     """The row with what its lock says, where that is there."""
     if not spec.lock.exists():
         return spec
-    text = spec.lock.read_text(encoding="utf-8")
-    version = _read_tensorflow(text)
-    if version is None:
-        raise ValueError(f"{spec.lock.name} pins no TensorFlow")
-    keras = read_pin(text, "keras")
+    try:
+        text = spec.lock.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return replace(spec, unfit=f"can't be read: {error}")
+    version, keras = _read_tensorflow(text), read_pin(text, "keras")
     return replace(spec, tensorflow=version, keras=keras, unfit=judge_lock(spec, text))
 
 
@@ -287,6 +287,7 @@ def judge_lock(spec: ImageSpec, text: str) -> str:
         if places is not None and (spec.python, processor) not in places
     ]
     faults = (
+        (not version, "pins no TensorFlow"),
         (
             count_version(version) < OLDEST_TENSORFLOW,
             f"pins TensorFlow {version}; the oldest that can be measured is {_name(OLDEST_TENSORFLOW)}",
@@ -314,16 +315,16 @@ def find_spec(name: str) -> ImageSpec:
     if name not in specs:
         raise UsageError(f"no image is called {name!r}", f"known are: {', '.join(specs)}")
     spec = specs[name]
-    if spec.tensorflow is None:
-        raise UsageError(
-            f"the lock of the arm {name} is not there: docker/{spec.lock.name}",
-            f"`{name_lock_command(name) or 'make lock'}` makes it anew",
-        )
     if spec.unfit:
         raise UsageError(
             f"the lock of the arm {name} can't be its: docker/{spec.lock.name} {spec.unfit}",
             f"`{name_lock_command(name) or 'make lock'}` makes it anew; or mend its row in "
             "docker/images.toml",
+        )
+    if spec.tensorflow is None:
+        raise UsageError(
+            f"the lock of the arm {name} is not there: docker/{spec.lock.name}",
+            f"`{name_lock_command(name) or 'make lock'}` makes it anew",
         )
     return spec
 
