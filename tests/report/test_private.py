@@ -201,3 +201,13 @@ def test_the_name_of_an_arm_is_nobodys_address(text: str) -> None:
 def test_what_is_no_arms_name_stays_hidden_beside_arms(address: str) -> None:
     with keep_arms(ARMS):
         assert address not in show_privately(f"from {address} it came")
+
+
+@pytest.mark.parametrize(
+    "name", ["https://b.example/x", "[a](http://b.example)", "", "/home/mallory"]
+)
+def test_what_can_be_no_arms_name_is_hidden_though_it_is_said_to_be_one(name: str) -> None:
+    text = f"{name} of me@acme.example"
+    shown = show_privately(text)
+    with keep_arms(["cpu", name]):
+        assert show_privately(text) == shown

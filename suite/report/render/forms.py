@@ -17,6 +17,8 @@ from pathlib import Path
 
 import msgspec
 
+from suite.input_limits import ARM
+
 _ADDRESS = re.compile(
     r"(?<![\w.:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)",
     re.IGNORECASE,
@@ -38,8 +40,11 @@ _ARMS: ContextVar[frozenset[str]] = ContextVar("arms", default=frozenset())
 @contextmanager
 def keep_arms(names: Iterable[str]) -> Iterator[None]:
     """Within it, the names of these arms of a campaign, and of their files, are nobody's address, whatever
-    their form: ``cpu@nightly`` has that of a person at a host, ``amd-cpu@x.de`` has a host in it."""
-    token = _ARMS.set(frozenset(names))
+    their form: ``cpu@nightly`` has that of a person at a host, ``amd-cpu@x.de`` has a host in it.
+
+    What can be no arm's name, such as a link, is hidden as anywhere.
+    """
+    token = _ARMS.set(frozenset(name for name in names if ARM.refuse(name) is None))
     try:
         yield
     finally:
