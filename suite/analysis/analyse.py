@@ -44,7 +44,7 @@ from suite.analysis.campaign.stopping import SLOW_S, Precision, assess
 from suite.analysis.campaign.summarise import CellSummary, Summary, find_rested, summarise
 from suite.analysis.campaign.telemetry import find_cost
 from suite.analysis.campaign.time_spent import add_up, find_deaths
-from suite.analysis.campaign.verdicts import find_excess, find_floor
+from suite.analysis.campaign.verdicts import count_pairs, find_excess, find_floor
 from suite.analysis.causes.explain import Case, explain
 from suite.analysis.causes.improvements import find_improvements
 from suite.analysis.documents.elsewhere import read_elsewhere
@@ -184,24 +184,22 @@ def look(folder: Path, block: int, *, fewest: int, most: int) -> Precision:
 
 def find_precision(loaded: LoadedCampaign, block: int, *, fewest: int, most: int) -> Precision:
     """The same of a loaded campaign."""
-    ratios: dict[tuple[str, float], dict[str, Estimate]] = {}
+    ratios: dict[tuple[tuple[str, str], float], dict[str, Estimate]] = {}
     values: dict[object, dict[str, Estimate]] = {}
     spoiled: dict[str, int] = {}
     summary = summarise(loaded)
+    campaign = summary.campaign
     # Of versions of an arm that is not the first the ratios to that say too little.
-    apart = {
-        f"{other}/{base}": compare_arms(summary, base, other)
-        for base, *others in summary.campaign.version_groups
-        for other in others
-        if base != summary.base
-    }
+    firsts = [
+        (group[0], arm) for group in (campaign.arms, *campaign.version_groups) for arm in group[1:]
+    ]
+    compared = {pair: compare_arms(summary, *pair) for pair in dict.fromkeys(firsts)}
     for cell in summary.cells:
         name, is_work = cell.cell.id, cell.cell.role == "work"
-        chance = WORK_LEVEL if is_work else OTHER_LEVEL
-        among = {pair: row[name] for pair, row in apart.items()}
-        for arm, compared in {**cell.comparisons, **among}.items():
-            if compared.ratio:
-                ratios.setdefault((arm, chance), {})[name] = compared.ratio
+        for pair, of in compared.items():
+            if ratio := of[name].ratio:
+                chance = (WORK_LEVEL if is_work else OTHER_LEVEL) / count_pairs(campaign, *pair)
+                ratios.setdefault((pair, chance), {})[name] = ratio
         for arm, result in cell.arms.items():
             if result.estimate:
                 slow = result.estimate.value > SLOW_S

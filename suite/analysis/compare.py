@@ -83,6 +83,7 @@ def compare_pairs(
     refused: Mapping[Key, Flag] | None = None,
     beside: Mapping[Key, tuple[Flag, ...]] | None = None,
     share: float | None = None,
+    among: int = 1,
 ) -> dict[Key, Comparison]:
     """One family of comparisons, by key: of each the base's rows and the other's.
 
@@ -99,6 +100,7 @@ def compare_pairs(
         refused: why some must not be compared.
         beside: flags that stand beside some of the ratios.
         share: what of every level this look may spend, as `find_share` has it; None: all.
+        among: how many comparisons, this one included, have the chance of a false verdict together.
     """
     test = unpaired or find_welch_ratio
     spreads: dict[Key, Spread] = {}
@@ -137,6 +139,7 @@ def compare_pairs(
         paired=paired,
         spreads=spreads,
         share=share,
+        among=among,
     )
     return {
         key: set_down(
@@ -160,6 +163,7 @@ def _judge_families(
     paired: bool,
     spreads: Mapping[Key, Spread],
     share: float | None,
+    among: int,
 ) -> dict[Key, Verdict | Flag]:
     """The verdict of each, or the flag that says why there is none."""
     ratios = {key: ratio for key, ratio in found.items() if isinstance(ratio, Ratio)}
@@ -179,6 +183,7 @@ def _judge_families(
             paired=paired,
             spreads=spreads,
             share=share,
+            among=among,
         )
     absent = {key: _explain_absence(ratio, without_verdicts) for key, ratio in found.items()}
     return {**absent, **judged}
@@ -216,8 +221,10 @@ def judge(
     paired: bool = True,
     spreads: Mapping[Key, Spread] | None = None,
     share: float | None = None,
+    among: int = 1,
 ) -> dict[Key, Verdict]:
-    """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value.
+    """The verdicts of a family of cells of one comparison, by cell; Holm adjusts for all with a p-value, and
+    Bonferroni for the comparisons ``among`` which it is, whose families have the level together.
 
     A few blocks can agree by chance, and a cell's own spread is then too small.  So of ``paired`` ratios,
     those of one campaign, the larger of two spreads counts: its own, or what its family makes of it.
@@ -235,9 +242,10 @@ def judge(
     if share is not None:
         level, sound = share * level, {key: _spend(ratio, share) for key, ratio in sound.items()}
     tested = {key: ratio.p for key, ratio in sound.items() if ratio.p is not None}
-    adjusted = dict(zip(tested, adjust(list(tested.values())), strict=True))
+    ps = (min(1.0, among * p) for p in adjust(list(tested.values())))
+    adjusted = dict(zip(tested, ps, strict=True))
     # What Holm asks of the next cell to be decided: the level over the number of those that are open.
-    next_level = level / max(1, sum(p >= level for p in adjusted.values()))
+    next_level = level / among / max(1, sum(p >= level for p in adjusted.values()))
     verdicts = {}
     for key in ratios:
         if key in invalid:

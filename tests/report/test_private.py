@@ -153,7 +153,15 @@ def test_what_everybody_knows_stays(text: str) -> None:
     assert show_privately(text) == show_plainly(text) == text
 
 
-ARMS = ("cpu", "cpu@nightly", "cuda@rc.one", "mallory@quartz", "mallory@acme.example")
+ARMS = (
+    "cpu",
+    "cpu@nightly",
+    "cuda@rc.one",
+    "amd-cpu@nightly",
+    "cpu@x.de",
+    "cuda@rocm.eu:1",
+    "rack.cpu.de",
+)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +172,13 @@ ARMS = ("cpu", "cpu@nightly", "cuda@rc.one", "mallory@quartz", "mallory@acme.exa
         "cuda@rc.one",
         "is cuda@rc.one-hidden",
         "'cpu cpu@nightly'",
+        "amd-cpu@nightly has 2.3",
+        "amd-cpu@nightly-twin/cpu@x.de",
+        "on cpu@x.de (cpu@x.de-again).",
+        "cpu@x.de-hidden:1, cuda@rocm.eu:1 and cuda-rocm.eu-1-twin-01-r1.json",
+        "rack.cpu.de",
+        "ARMS='cpu rack.cpu.de' in logs/cpu-x.de-03.log",
+        "built from docker/cpu-x.de.txt: cpu-x.de.txt@sha256:abc",
     ],
 )
 def test_the_name_of_an_arm_is_nobodys_address(text: str) -> None:
@@ -178,8 +193,21 @@ def test_the_name_of_an_arm_is_nobodys_address(text: str) -> None:
     [
         *("cpu@quartz-17", "cpu@nightly.acme.example", "cpu@nightly-box", "xcpu@nightly"),
         *("mallory@nightly", "mallory@quartz", "mallory@acme.example", "cuda@rc.one.example"),
+        *("mallory@x.de", "cpu@x.de.acme.org", "me.cpu@x.de", "ssh://cpu@x.de", "cpu@x.de:srv/a"),
+        *("https://me:cpu@x.de/a", "www.rack.cpu.de", "me@rack.cpu.de", "http://rack.cpu.de/a"),
+        *("rack.cpu.de:8080", "/home/mallory/cpu@x.de", "password=cpu@x.de", "x.de", "rocm.eu"),
     ],
 )
 def test_what_is_no_arms_name_stays_hidden_beside_arms(address: str) -> None:
     with keep_arms(ARMS):
         assert address not in show_privately(f"from {address} it came")
+
+
+@pytest.mark.parametrize(
+    "name", ["https://b.example/x", "[a](http://b.example)", "", "/home/mallory"]
+)
+def test_what_can_be_no_arms_name_is_hidden_though_it_is_said_to_be_one(name: str) -> None:
+    text = f"{name} of me@acme.example"
+    shown = show_privately(text)
+    with keep_arms(["cpu", name]):
+        assert show_privately(text) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -60,6 +61,7 @@ def conclude(
             margin=margin,
             refused=find_refused(arm_results, base, other),
             share=share,
+            among=count_pairs(campaign, base, other),
         )
         for other in others
     }
@@ -84,6 +86,13 @@ def conclude(
         ),
     )
     return controlled, comparisons
+
+
+def count_pairs(campaign: Campaign, base: str, other: str) -> int:
+    """How many comparisons have the chance of a false verdict together with that of two arms: of versions
+    every two in their list, whichever are told; of any others that one alone."""
+    lists = (arms for arms in campaign.version_groups if {base, other} <= {*arms})
+    return math.comb(len(next(lists, (base, other))), 2)
 
 
 def _is_alike(campaign: Campaign, base: str, other: str) -> bool:

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from suite.analysis.ablation.cell_index import CellIndex, Values, mean
 from suite.analysis.campaign.summarise import Summary
+from suite.analysis.campaign.verdicts import count_pairs
 from suite.analysis.causes.parts import mean_of, subtract
 from suite.analysis.compare import compare
 from suite.analysis.observations import select
@@ -43,8 +44,13 @@ def compare_arms(summary: Summary, base: str, other: str) -> dict[str, Compariso
     if base == summary.base:
         return {cell.cell.id: cell.comparisons[other] for cell in summary.cells}
     rows = (select(summary.table, arm=arm) for arm in (base, other))
-    refused = summary.find_refused(base, other)
-    return compare(*rows, margin=summary.margin, refused=refused, share=summary.share)
+    return compare(
+        *rows,
+        margin=summary.margin,
+        refused=summary.find_refused(base, other),
+        share=summary.share,
+        among=count_pairs(summary.campaign, base, other),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

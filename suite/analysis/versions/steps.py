@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import structs
 
-from suite.analysis.compare import compare_pairs
-from suite.analysis.observations import Observation
 from suite.analysis.result.numbers import Ratio, Verdict
 from suite.analysis.result.versions import (
     VERSION_PARTS,
@@ -20,7 +18,7 @@ from suite.analysis.result.versions import (
     VersionSteps,
 )
 from suite.analysis.versions.amounts import Told
-from suite.analysis.versions.change import Versions
+from suite.analysis.versions.change import Versions, compare_arms
 
 NOTHING = Told(ratio=None, least=None, verdict=None, rows={})
 """What is told of a part that was not measured on two neighbours."""
@@ -32,9 +30,6 @@ FEWEST_ARMS = 3
 def find_steps(versions: Versions, changes: Iterable[VersionChange]) -> Iterator[VersionSteps]:
     """Every family of three arms or more, whose ends are compared in ``changes`` already."""
     by_arms = {(change.base, change.other): change for change in changes}
-    rows: dict[tuple[str, str], list[Observation]] = {}
-    for row in versions.summary.table:
-        rows.setdefault((row.cell, row.arm), []).append(row)
     for arms in versions.groups:
         if len(arms) < FEWEST_ARMS:
             continue
@@ -43,37 +38,19 @@ def find_steps(versions: Versions, changes: Iterable[VersionChange]) -> Iterator
         yield VersionSteps(
             arms=arms,
             software={other: versions.tell_software(base, other) for base, other in neighbours},
-            cells=_follow_cells(versions, rows, neighbours, whole),
+            cells=_follow_cells(versions, neighbours, whole),
             parts=_follow_parts(versions, neighbours, whole),
         )
 
 
 def _follow_cells(
-    versions: Versions,
-    rows: Mapping[tuple[str, str], Sequence[Observation]],
-    neighbours: Sequence[tuple[str, str]],
-    whole: VersionChange,
+    versions: Versions, neighbours: Sequence[tuple[str, str]], whole: VersionChange
 ) -> dict[str, VersionCourse]:
-    index = versions.index
-    compared = compare_pairs(
-        {
-            (cell, pair): (rows.get((cell, pair[0]), ()), rows.get((cell, pair[1]), ()))
-            for cell in index.cells
-            for pair in neighbours
-        },
-        margin=index.margin,
-        refused={
-            (cell, pair): flag
-            for pair in neighbours
-            for cell, flag in versions.summary.find_refused(*pair).items()
-        },
-        share=index.share,
-    )
+    compared = {pair: compare_arms(versions.summary, *pair) for pair in neighbours}
     courses = {}
-    for cell in index.cells:
-        found = [(pair, compared[cell, pair]) for pair in neighbours]
-        steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in found]
-        ends = whole.cells[cell]
+    for cell, ends in whole.cells.items():
+        rows = [(pair, of[cell]) for pair, of in compared.items()]
+        steps = [_make_step(pair, row.ratio, row.verdict) for pair, row in rows]
         if ends.ratio or any(step.ratio for step in steps):
             courses[cell] = _conclude(steps, whole, ends.ratio, ends.verdict)
     return courses

@@ -25,8 +25,9 @@ from suite.cli.receipts.pictures import judge_pictures
 from suite.cli.receipts.signature import SIGNATURE, judge_signature
 from suite.errors import DocumentError
 from suite.fingerprint import suite_content
+from suite.host.campaign import request
 from suite.manifest import MANIFEST, OWN, hash_content, list_own, read_lines
-from suite.model import PLAN, Campaign
+from suite.model import PLAN, Campaign, SuiteIdentity
 from suite.model.why import Inquiry, list_runs
 from suite.report.pictures.picture import FOLDER
 from suite.report.produce import Result, can_draw, draw, name_report, rebuild
@@ -104,10 +105,12 @@ def _check_campaign(loaded: LoadedCampaign, content: Mapping[str, bytes]) -> Ite
     yield judge_cells(plan)
     # Where it lay when the report was made is not evidence: a copy may be called otherwise.
     result = study(replace(loaded, folder=_read_name(content) or loaded.folder))
-    yield from _check_report(result, content)
+    yield from _check_report(result, content, plan.suite)
 
 
-def _check_report(result: Result, content: Mapping[str, bytes]) -> Iterator[CheckResult]:
+def _check_report(
+    result: Result, content: Mapping[str, bytes], measured_by: SuiteIdentity
+) -> Iterator[CheckResult]:
     """The report beside the analysis as it comes out here.
 
     Where the analysis that is there differs from it in last digits alone, the report must follow from that
@@ -125,6 +128,8 @@ def _check_report(result: Result, content: Mapping[str, bytes]) -> Iterator[Chec
     report, files = rebuild(result, page_there, drawn)
     summary, near = _compare(data, content, files.pop(data))
     yield summary
+    if summary.troubles and (other := judge_suite(measured_by, request.identify_suite())):
+        yield other
     page = files[main]
     if near:
         read = read_answer if isinstance(result, Answer) else read_summary
@@ -143,6 +148,30 @@ def _check_report(result: Result, content: Mapping[str, bytes]) -> Iterator[Chec
         [f"{name}.{end}" for name in names for end in ("svg", "png")],
         {f"{name}.svg": describe_picture(picture) for name, picture in names.items()},
     )
+
+
+def judge_suite(theirs: SuiteIdentity, ours: SuiteIdentity) -> CheckResult | None:
+    """That an analysis which does not come out here may be honest, of a suite that analyses otherwise; None:
+    it is this very suite that measured.
+
+    Which one analysed a folder last nobody notes (docs/decisions/0033): that it is another one than this
+    speaks for nobody, so that what does not follow stays said.
+    """
+    if theirs == ours and not (ours.commit or "").endswith("+"):
+        return None
+    text = (
+        f"{_name_suite(theirs)} measured this campaign, and this is {_name_suite(ours)}: what the former "
+        "analysed may differ from the analysis here without having been changed; check it with that one, "
+        "or make the report anew with `make report`"
+    )
+    return CheckResult(name="suite", text=text, unsure=True)
+
+
+def _name_suite(suite: SuiteIdentity) -> str:
+    """``commit 0123456789ab with changes``; outside a checkout its version and its content's hash."""
+    if suite.commit is None:
+        return f"version {suite.version} ({suite.content[:12]})"
+    return f"commit {suite.commit[:12]}{' with changes' if suite.commit.endswith('+') else ''}"
 
 
 def judge_cells(plan: Campaign) -> CheckResult:

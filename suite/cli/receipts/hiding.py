@@ -21,7 +21,7 @@ from suite.analysis.documents.tools import FOLDER, Output, map_texts, recognise,
 from suite.analysis.result.arms import hash_identity
 from suite.host.machine import identity
 from suite.model import PLAN
-from suite.report.render.forms import hide_forms, keep_arms
+from suite.report.render.forms import hide_forms, hide_matches, keep_arms
 
 _VERSION = re.compile(r"version|cuda|cudnn|driver|nvidia|package", re.IGNORECASE)
 """Names of facts whose four numbers are a version, and no address."""
@@ -146,6 +146,6 @@ def _hide_value(value: Any, secrets: list[tuple[str, str]], key: str) -> Any:
 def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
     text = hide_forms(text)
     for secret, word in secrets:
-        whole = rf"(?<!\w){re.escape(secret)}(?!\w)"
-        text = re.sub(whole, word.replace("\\", r"\\"), text, flags=re.IGNORECASE)
+        whole = re.compile(rf"(?<!\w){re.escape(secret)}(?!\w)", re.IGNORECASE)
+        text = hide_matches(whole, word, text)
     return text

@@ -11,6 +11,7 @@ from suite.errors import GpuError, NoGpuError, UsageError
 from suite.host.engine import Engine, GpuRequest
 from suite.host.gpu.choice import ALL_GPUS, name_gpus
 from suite.host.machine.identity import hide
+from suite.host.provision.custom_image import CUSTOM
 from suite.host.provision.image_table import ImageSpec, name_lock_command, read_specs
 from suite.model import Arm, control_of, family_of, on_device, version_of
 
@@ -75,8 +76,6 @@ def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:
             "them twice and no other, which measures it against itself",
             'such as ARMS="cpu cuda"',
         )
-    if not auto:
-        _demand_one_version(wanted)
     if gpu == ALL_GPUS and not auto and not any(known[name].gpu for name in wanted):
         raise UsageError("GPU=all, but no requested arm has a GPU", "leave GPU out")
     if gpu == ALL_GPUS and doubled:
@@ -86,20 +85,60 @@ def check_arms(wanted: Sequence[str], gpu: str | None = None) -> None:
         )
 
 
-def _demand_one_version(wanted: Sequence[str]) -> None:
-    """Refuses versions of which who wins would be asked of one TensorFlow on the CPU and another on the GPU:
-    the first of each family are rivals.  What the plain rows pin is for their author to say."""
-    firsts: dict[tuple[str, object], Arm] = {}
-    for arm in (known_arms()[name] for name in wanted):
-        firsts.setdefault((family_of(arm.of or arm.name), arm.control), arm)
-    versions = {arm.name: arm.tensorflow for arm in firsts.values() if arm.tensorflow}
-    if len(set(versions.values())) > 1 and any(map(version_of, firsts.values())):
-        told = ", ".join(f"{name} has TensorFlow {version}" for name, version in versions.items())
-        raise UsageError(
-            f"ARMS={' '.join(wanted)!r}: {told}: who wins would be asked of different versions",
-            "name arms of one version first in each family, such as "
-            'ARMS="cpu cuda cpu@2.20 cuda@2.20"',
-        )
+def check_versions(wanted: Sequence[str], *, laid: bool) -> None:
+    """Whether these arms ask who wins of one version alone; no machine is looked at.
+
+    The first of each family are rivals, and compare devices where they are of one TensorFlow and Keras.  What
+    the plain rows pin is for their author to say.  ``laid``: the arm with a GPU runs in an image of somebody
+    else's (CUDA_IMAGE), of whose versions only its documents will tell.
+
+    Raises:
+        UsageError: they are of different versions.
+    """
+    known, specs = known_arms(), read_specs()
+    rivals: dict[tuple[str, object], Arm] = {}
+    for arm in (known[name] for name in wanted if name != AUTO):
+        if not (laid and arm.image == CUSTOM):
+            rivals.setdefault((family_of(arm.of or arm.name), arm.control), arm)
+    if not any(map(version_of, rivals.values())):
+        return
+    found = {arm.name: specs[arm.image] for arm in rivals.values()}
+    for package, pins in (
+        ("TensorFlow", {name: spec.tensorflow for name, spec in found.items()}),
+        ("Keras", {name: spec.keras for name, spec in found.items()}),
+    ):
+        if len({*pins.values()} - {None}) > 1:
+            told = ", ".join(f"{name} has {package} {pin}" for name, pin in pins.items() if pin)
+            raise UsageError(
+                f"ARMS={' '.join(wanted)!r}: {told}: who wins would be asked of different versions",
+                _name_fitting(wanted, rivals, specs),
+            )
+
+
+def _name_fitting(
+    wanted: Sequence[str],
+    rivals: Mapping[tuple[str, object], Arm],
+    specs: Mapping[str, ImageSpec],
+) -> str:
+    """What helps where rivals are of different versions: the arms of one that every family has."""
+    remedy = "name arms of one version first in each family"
+    families: dict[tuple[str, object], list[Arm]] = {}
+    for arm in known_arms().values():
+        families.setdefault((family_of(arm.of or arm.name), arm.control), []).append(arm)
+
+    def read_pins(arm: Arm) -> tuple[str | None, str | None]:
+        return specs[arm.image].tensorflow, specs[arm.image].keras
+
+    for model in sorted(rivals.values(), key=lambda arm: not version_of(arm)):
+        fitting = [
+            next((a.name for a in (rival, *families[of]) if read_pins(a) == read_pins(model)), None)
+            for of, rival in rivals.items()
+        ]
+        if None not in fitting:
+            others = {*wanted} - {arm.name for arm in rivals.values()} - {*fitting}
+            names = [*filter(None, fitting), *(name for name in wanted if name in others)]
+            return f'{remedy}, such as ARMS="{" ".join(names)}"'
+    return remedy
 
 
 def name_arms(wanted: Sequence[str]) -> tuple[Arm, ...]:
@@ -159,7 +198,7 @@ def _list_versions(family: str) -> list[str]:
     arms = (arm for arm in known.values() if not arm.control and family_of(arm.name) == family)
     versions = (arm.name.partition("@")[2] for arm in arms)
     plain = (known[family].tensorflow or "").rpartition(".")[0]
-    return [*dict.fromkeys([plain, *filter(None, versions)])]
+    return [*dict.fromkeys(filter(None, [plain, *versions]))]
 
 
 def _name_remedy(versions: Sequence[str], family: str, name: str) -> str:

@@ -16,7 +16,7 @@ from suite import codec
 from suite.cells.traits import ProfileName
 from suite.errors import UsageError
 from suite.fingerprint import hash_lines
-from suite.host.campaign.arms import AUTO, auto_arms, check_arms, name_versions
+from suite.host.campaign.arms import AUTO, auto_arms, check_arms, check_versions, name_versions
 from suite.host.campaign.durations import parse_duration
 from suite.host.gpu.choice import ALL_GPUS, NOTATION
 from suite.host.machine.identity import hide, read_salt
@@ -110,7 +110,7 @@ class Options:
             base_image=get("base_image"),
             cuda_image=get("cuda_image"),
             profile=cast(ProfileName, get("profile", "standard")),
-            arms=parse_arms(get("arms") or AUTO, gpu),
+            arms=parse_arms(get("arms") or AUTO, gpu, laid="cuda_image" in words),
             versions=read("versions", parse_versions) or (),
             only=tuple(get("only", "").split()),
             blocks=read("blocks", int),
@@ -224,14 +224,15 @@ def parse_type(text: str) -> str:
     return text
 
 
-def parse_arms(text: str, gpu: str | None) -> tuple[str, ...]:
-    """The arms that a text names, where they go with the value of GPU.
+def parse_arms(text: str, gpu: str | None, *, laid: bool) -> tuple[str, ...]:
+    """The arms that a text names, where they go with the value of GPU, and with CUDA_IMAGE (``laid``).
 
     Raises:
-        UsageError: as `check_arms`.
+        UsageError: as `check_arms` and `check_versions`.
     """
     names = tuple(text.replace(",", " ").split())
     check_arms(names, gpu)
+    check_versions(names, laid=laid)
     return names
 
 

@@ -30,9 +30,9 @@ class ImageSpec:
     """What an image is to be made from: a row of images.toml, on another base where one was asked for.
 
     ``python`` is the version that the base has to have (empty: any), which the lock holds wheels for;
-    ``tensorflow`` the version that the lock pins (None: the lock is not there), with wheels for these
-    ``processors``, as the kernel names them.  ``unfit`` says why the lock can't be this row's (empty: nothing
-    speaks against it).  ``onednn``: whether TensorFlow computes by oneDNN.
+    ``tensorflow`` and ``keras`` the versions that the lock pins (None: none, or the lock is not there), with
+    wheels for these ``processors``, as the kernel names them.  ``unfit`` says why the lock can't be this
+    row's (empty: nothing speaks against it).  ``onednn``: whether TensorFlow computes by oneDNN.
     ``free_bytes`` is the disk that a build needs at its peak, ``origin`` where the image comes from, for the
     record.  ``laid``: the packages are those that the base brings, and not the lock's (see `overlay_on`); the
     disk that it needs is then what the base takes.
@@ -45,6 +45,7 @@ class ImageSpec:
     gpu: bool
     free_bytes: int
     origin: str
+    keras: str | None = None
     python: str = ""
     processors: tuple[str, ...] = ()
     unfit: str = ""
@@ -253,11 +254,12 @@ def _read_lock(spec: ImageSpec) -> ImageSpec:
     """The row with what its lock says, where that is there."""
     if not spec.lock.exists():
         return spec
-    text = spec.lock.read_text(encoding="utf-8")
-    version = _read_tensorflow(text)
-    if version is None:
-        raise ValueError(f"{spec.lock.name} pins no TensorFlow")
-    return replace(spec, tensorflow=version, unfit=judge_lock(spec, text))
+    try:
+        text = spec.lock.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return replace(spec, unfit=f"can't be read: {error}")
+    version, keras = _read_tensorflow(text), read_pin(text, "keras")
+    return replace(spec, tensorflow=version, keras=keras, unfit=judge_lock(spec, text))
 
 
 def read_pin(text: str, package: str) -> str | None:
@@ -285,6 +287,7 @@ def judge_lock(spec: ImageSpec, text: str) -> str:
         if places is not None and (spec.python, processor) not in places
     ]
     faults = (
+        (not version, "pins no TensorFlow"),
         (
             count_version(version) < OLDEST_TENSORFLOW,
             f"pins TensorFlow {version}; the oldest that can be measured is {_name(OLDEST_TENSORFLOW)}",
@@ -312,16 +315,16 @@ def find_spec(name: str) -> ImageSpec:
     if name not in specs:
         raise UsageError(f"no image is called {name!r}", f"known are: {', '.join(specs)}")
     spec = specs[name]
-    if spec.tensorflow is None:
-        raise UsageError(
-            f"the lock of the arm {name} is not there: docker/{spec.lock.name}",
-            f"`{name_lock_command(name) or 'make lock'}` makes it anew",
-        )
     if spec.unfit:
         raise UsageError(
             f"the lock of the arm {name} can't be its: docker/{spec.lock.name} {spec.unfit}",
             f"`{name_lock_command(name) or 'make lock'}` makes it anew; or mend its row in "
             "docker/images.toml",
+        )
+    if spec.tensorflow is None:
+        raise UsageError(
+            f"the lock of the arm {name} is not there: docker/{spec.lock.name}",
+            f"`{name_lock_command(name) or 'make lock'}` makes it anew",
         )
     return spec
 

@@ -5,6 +5,8 @@ No clock, no network, no facts of this machine: the same analysis gives the same
 
 from __future__ import annotations
 
+import math
+
 from suite.analysis.result.campaign import Analysis
 from suite.analysis.result.numbers import OTHER_LEVEL, WORK_LEVEL, Verdict
 from suite.report.pages.brief import write_brief
@@ -151,6 +153,13 @@ def _explain_verdicts(analysis: Analysis, other: str) -> str:
         other_level=show_level(OTHER_LEVEL, analysis.share),
         margin=show_margin(analysis.margin, analysis.share),
     )
+    listed = (
+        len(steps.arms)
+        for steps in analysis.version_steps
+        if {analysis.base, other} <= {*steps.arms}
+    )
+    if count := next(listed, None):
+        words += " " + TEXTS["about"]["listed"].format(pairs=math.comb(count, 2))
     if analysis.share is not None:
         words += " " + TEXTS["about"]["sequential"].format(share=show_share(analysis.share))
     return words + (f" {end_sentence(UNKNOWN_FLOOR)}" if analysis.noise_floor is None else "")

@@ -6,14 +6,18 @@ The table of `forms.toml` as regular expressions, and addresses.
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain, repeat
 from pathlib import Path
 
 import msgspec
+
+from suite.input_limits import ARM
 
 _ADDRESS = re.compile(
     r"(?<![\w.:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)",
@@ -23,23 +27,24 @@ _AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$|pkg:[\w./%+-]+@$", re.
 
 _TABLE = Path(__file__).with_name("forms.toml")
 
-
-_FAMILIES = frozenset({"cpu", "cuda"})
-"""Those of which every table of images has arms."""
-
-_CONTROL = re.compile(r"(?:-(?:twin|again|hidden))*(?::\d+)?")
-"""What is added to an arm's name in those of its controls, and of a GPU's."""
+_ENDING = (
+    r"(?:-(?:twin|again|hidden))*(?::\d{1,2})*(?:-\d+(?:-r\d+)?)?(?:\.(?:cdx\.json|json|log|txt))?"
+    r"(?![\w\\]|[.:-][\w~]|@(?!sha256:))"
+)
+"""What is added to an arm's name in those of its controls, GPUs and files; what stands behind it makes it no
+longer name, such as a host's."""
 
 _ARMS: ContextVar[frozenset[str]] = ContextVar("arms", default=frozenset())
 
 
 @contextmanager
 def keep_arms(names: Iterable[str]) -> Iterator[None]:
-    """Within it, the names of these arms of a campaign are nobody's address, though ``cpu@nightly`` has the
-    form of a person at a host; of families that there are, whatever a plan says."""
-    every = frozenset(names)
-    families = _FAMILIES | {name for name in every if "@" not in name}
-    token = _ARMS.set(frozenset(name for name in every if name.partition("@")[0] in families))
+    """Within it, the names of these arms of a campaign, and of their files, are nobody's address, whatever
+    their form: ``cpu@nightly`` has that of a person at a host, ``amd-cpu@x.de`` has a host in it.
+
+    What can be no arm's name, such as a link, is hidden as anywhere.
+    """
+    token = _ARMS.set(frozenset(name for name in names if ARM.refuse(name) is None))
     try:
         yield
     finally:
@@ -51,18 +56,39 @@ def list_arms() -> frozenset[str]:
     return _ARMS.get()
 
 
-def hide_address(match: re.Match[str]) -> str:
-    """What stands in the place of what has an address's form: itself where it is an arm's name."""
-    arms = _ARMS.get()
-    names = (arm for arm in arms if match[0].startswith(arm))
-    is_arm = any(_CONTROL.fullmatch(match[0], len(arm)) for arm in names)
-    return match[0] if is_arm else "hidden-address"
+@lru_cache(maxsize=100)
+def _find_arms(arms: frozenset[str]) -> re.Pattern[str]:
+    """Where the names of these arms stand by themselves; without an arm, nowhere."""
+    names = map(re.escape, sorted(arms, key=lambda name: (-len(name), name)))
+    # Their files have a hyphen in the place of these two.
+    every = "|".join(name.replace("@", "[@-]").replace(":", "[:-]") for name in names)
+    return re.compile(rf"(?<![\w.@+-])(?:{every}){_ENDING}" if every else "(?!)")
+
+
+def hide_matches(
+    pattern: re.Pattern[str], word: str | Callable[[re.Match[str]], str], text: str
+) -> str:
+    """The text with that word in the place of each match, but for what lies within an arm's name."""
+    arms = (found.span() for found in _find_arms(_ARMS.get()).finditer(text))
+    spans = chain(arms, repeat((math.inf, math.inf)))
+    start, end = -1.0, -1.0
+
+    def change(match: re.Match[str]) -> str:
+        nonlocal start, end
+        # Both come in the text's order, so that a long log takes no longer than it is long.
+        while end < match.end():
+            start, end = next(spans)
+        if start <= match.start():
+            return match[0]
+        return word if isinstance(word, str) else word(match)
+
+    return pattern.sub(change, text)
 
 
 def hide_forms(text: str) -> str:
     """The text without what identifies anybody by its form; what it was stands in its place."""
     for pattern, word in _read_forms():
-        text = pattern.sub(hide_address if word == "address" else f"hidden-{word}", text)
+        text = hide_matches(pattern, f"hidden-{word}", text)
 
     def hide_number(match: re.Match[str]) -> str:
         if "." in match[0] and _AFTER_VERSION.search(text, 0, match.start()):
@@ -75,7 +101,7 @@ def hide_forms(text: str) -> str:
         everybodys = address.is_loopback or address.is_unspecified or not re.search(r"\d", match[0])
         return match[0] if everybodys else "hidden-address"
 
-    return _ADDRESS.sub(hide_number, text)
+    return hide_matches(_ADDRESS, hide_number, text)
 
 
 @cache

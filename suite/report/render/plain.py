@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from suite.analysis.result.arms import hash_identity
 from suite.report.pictures.picture import Picture
-from suite.report.render.forms import hide_address, hide_forms, list_arms
+from suite.report.render.forms import hide_forms, hide_matches, list_arms
 
 LONGEST = 20_000
 """Characters of what is shown of one text, unless said otherwise; no paragraph comes near it."""
@@ -64,8 +64,9 @@ def show_privately(text: str, limit: int = LONGEST) -> str:
 @lru_cache(maxsize=10_000)
 def _show(text: str, limit: int, _arms: frozenset[str]) -> str:
     """`show_privately`, once for a text and the arms by which it is read."""
-    hidden = text if _VERSION.fullmatch(text) else _MAIL.sub(hide_address, hide_forms(text))
-    return show_plainly(hidden, limit)
+    if not _VERSION.fullmatch(text):
+        text = hide_matches(_MAIL, "hidden-address", hide_forms(text))
+    return show_plainly(text, limit)
 
 
 def describe_picture(picture: Picture) -> tuple[str, str]:

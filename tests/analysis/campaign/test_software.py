@@ -92,6 +92,14 @@ def begin_silent(one: Document) -> Document:
                 "cuda-2.20-hidden, the same build without its GPU, would show the build's share",
             ),
         ),
+        # An image of somebody else's beside a version's arm.
+        (
+            {"arms": ("cpu@2.20", "cuda"), "vendor": ("cuda",)},
+            (
+                "cuda ran TensorFlow 2.17.0",
+                "A ratio of cuda to cpu@2.20 mixes machine and build together",
+            ),
+        ),
         (
             {"arms": ("cuda", TWENTY), "vendor": (TWENTY,), "lock": "2.20.txt@x"},
             ("A ratio of cuda-2.20 shows the build alone: the same GPU is in both.",),

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from suite.analysis.campaign.verdicts import count_pairs
 from suite.analysis.result.versions import VersionSteps
 from suite.model import Document
 from suite.report.sections.versions import tell_versions
 from tests.analysis.versions.test_parts import PRODUCT, analyse
-from tests.bench.versions import PLANTS, Version, scale
+from tests.bench.versions import PLANTS, Version, make_plan, scale
 
 ARMS = ("cpu", "cpu@2.20", "cpu@2.18", "cpu@2.16")
 PLAIN = Version()
@@ -79,16 +80,32 @@ def test_parts_of_all_versions_are_one_family_with_one_verdict_each() -> None:
         assert steps.parts[part.name].steps[0].verdict == part.verdict
 
 
-def test_all_neighbours_are_one_family_of_tests() -> None:
-    """Holm asks more of a step's p-value than of the same in a comparison of two arms alone."""
-    analysis = analyse(arms=dict(zip(ARMS, (PLAIN, PLANTS["kernels"], PLAIN), strict=False)))
-    (steps,), (first, _) = analysis.version_steps, analysis.versions
-    alone, among = first.cells[PRODUCT], steps.cells[PRODUCT].steps[0]
-    assert alone.ratio == among.ratio
-    assert alone.verdict
-    assert among.verdict
-    assert among.verdict.name == alone.verdict.name == "SLOWER"
-    assert (among.verdict.p or 0.0) > (alone.verdict.p or 0.0)
+@pytest.mark.parametrize(
+    "order", [ARMS, tuple(reversed(ARMS))], ids=["oldest last", "oldest first"]
+)
+def test_cells_of_every_two_of_a_list_have_their_chance_together(order: tuple[str, ...]) -> None:
+    """Six pairs of four versions: six times the p-value of the same two alone, wherever they are told."""
+    versions = dict(zip(order, (PLAIN, PLANTS["kernels"], PLAIN, PLAIN), strict=True))
+    (alone,) = analyse(arms=dict([*versions.items()][:2])).versions
+    among = analyse(arms=versions)
+    (steps,), changes = among.version_steps, among.versions
+    for cell in among.cells:
+        first, rest = (change.cells[cell.id].verdict for change in (changes[0], alone))
+        assert steps.cells[cell.id].steps[0].verdict == first
+        assert cell.comparisons[order[1]].verdict == first
+        if first and rest and first.p is not None:
+            assert first.p == pytest.approx(min(1.0, 6 * (rest.p or 0.0)))
+    verdict = changes[0].cells[PRODUCT].verdict
+    assert verdict
+    assert verdict.name == "SLOWER"
+
+
+def test_two_versions_and_rivals_have_a_chance_of_their_own() -> None:
+    campaign = make_plan((*ARMS[:2], "amd-cpu", "amd-cpu@2.20", "amd-cpu@2.18"), blocks=3, seed=1)
+    assert count_pairs(campaign, *ARMS[:2]) == 1
+    assert count_pairs(campaign, ARMS[0], "amd-cpu") == 1
+    assert count_pairs(campaign, ARMS[0], "amd-cpu@2.20") == 1
+    assert count_pairs(campaign, "amd-cpu@2.20", "amd-cpu@2.18") == 3
 
 
 def test_a_middle_version_without_prices_has_its_dispatch_in_its_kernels() -> None:

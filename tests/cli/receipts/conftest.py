@@ -10,11 +10,17 @@ import pytest
 
 from suite.cli.run_campaign import write_reports
 from suite.host.campaign.store import Store
+from suite.model import SuiteIdentity
 from tests import synthetic
 from tests.cli.shell import Heard, Shell
 from tests.golden_campaigns import time_it
 
 NAME = "20261121T093000Z-here-standard"
+
+
+@pytest.fixture(autouse=True)
+def _identity(suite_identity: SuiteIdentity) -> None:
+    """What does not follow is held against the suite that checks; no test asks git for it."""
 
 
 @pytest.fixture(scope="session")

@@ -165,6 +165,14 @@ def test_the_names_of_the_plans_arms_stay() -> None:
     assert hidden["log"] == "cpu@nightly-twin as hidden-address"
 
 
+def test_an_arms_name_is_its_own_where_it_has_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "build-7.acme.de")
+    arm = "amd-cpu@build-7.acme.de"
+    texts = {"campaign.json": json.dumps({"arms": ["cpu", arm]}), "log": f"{arm} on build-7"}
+    hidden = hiding.hide(texts)
+    assert hidden == {**texts, "log": f"{arm} on hidden-host"}
+
+
 def test_with_identify_everything_stays_as_it_is(
     planted: Path, shell: Shell, check: Check, tmp_path: Path
 ) -> None:

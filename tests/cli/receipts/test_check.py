@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 
 from suite.analysis.documents.read import load_plan
-from suite.cli.receipts.check import judge_cells
+from suite.cli.receipts.check import judge_cells, judge_suite
 from suite.fingerprint import SUITE, suite_content
+from suite.host.campaign import request
 from suite.host.campaign.plan import fit_cells
 from suite.host.campaign.store import Store
 from suite.manifest import MANIFEST
-from suite.model import PLAN
+from suite.model import PLAN, SuiteIdentity
 from suite.worker import scenarios
 from tests.cli.shell import Heard, Shell, complaint, fail, well
 
@@ -269,6 +270,39 @@ def test_cells_are_held_to_the_suite_that_the_plan_names(honest: Path, check: Ch
     wrong = dataclasses.replace(wrong, cpus=3)
     (trouble,) = judge_cells(dataclasses.replace(plan, suite=ours, cells=[wrong])).troubles
     assert trouble.endswith("is declared differently from its suite: cpus")
+
+
+def test_an_analysis_of_another_suite_is_told_from_one_that_was_changed(
+    honest: Path, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both don't follow; of the suite that measured itself nothing but a change explains it."""
+    # An earlier suite did not have the field.
+    edit("summary.json", "$.controls", lambda old: {n: v for n, v in old.items() if n != "twins"})(
+        honest
+    )
+    pin_anew(honest)
+    theirs = load_plan(honest).suite
+    said = fail(check(honest))
+    assert "summary.json: $.controls.twins: is missing" in said
+    assert "? suite " in said
+    assert f"{theirs.commit or theirs.version}"[:12] in said
+    assert "check it with that one, or make the report anew with `make report`" in said
+    monkeypatch.setattr(request, "identify_suite", lambda: theirs)
+    said = fail(check(honest))
+    assert "summary.json: $.controls.twins: is missing" in said
+    assert "? suite " not in said
+
+
+def test_which_suite_it_is_is_known_of_a_checkout_without_changes() -> None:
+    commit, content = 40 * "a", 64 * "b"
+    suite = SuiteIdentity(version="0.1.0", commit=commit, content=content)
+    assert judge_suite(suite, suite) is None
+    changed = dataclasses.replace(suite, commit=f"{commit}+")
+    assert "commit aaaaaaaaaaaa with changes" in judge_suite(changed, changed).text
+    unpacked = dataclasses.replace(suite, commit=None)
+    assert judge_suite(unpacked, unpacked) is None
+    assert "version 0.1.0 (bbbbbbbbbbbb) measured" in judge_suite(unpacked, suite).text
+    assert "this is version 0.1.0 (bbbb" in judge_suite(suite, unpacked).text
 
 
 def test_what_is_not_ours_is_left_alone_and_told(honest: Path, check: Check) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from suite.analysis.campaign.summarise import summarise
-from suite.errors import EngineError, UsageError
+from suite.errors import UsageError
 from suite.host.campaign import plan
 from suite.host.campaign.arms import Known, check_arms, known_arms, list_arms, resolve_arms
 from suite.host.campaign.options import Options
@@ -62,12 +62,6 @@ def test_an_image_is_an_arm_and_one_with_a_gpu_another_without_it() -> None:
 def test_an_arms_tensorflow_is_its_locks() -> None:
     for arm in known_arms().values():
         assert f"=={arm.tensorflow} " in find_spec(arm.image).lock.read_text()
-
-
-def test_a_lock_without_tensorflow_is_none(table: Path) -> None:
-    (table.parent / "cuda-2.19.txt").write_text("tensorflow-metadata\n")
-    with pytest.raises(EngineError, match=r"cuda-2\.19\.txt pins no TensorFlow"):
-        read_specs(table)
 
 
 def test_another_tensorflow_is_a_lock_and_a_row(known: Known, table: Path, stage: Stage) -> None:

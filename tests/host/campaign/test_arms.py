@@ -16,6 +16,7 @@ from suite.host.campaign.arms import (
     name_versions,
     resolve_arms,
 )
+from suite.host.campaign.options import Options
 from suite.host.engine import Card
 from suite.model import control_of
 from tests.fakes.engine import FakeEngine
@@ -109,11 +110,25 @@ def test_a_version_that_the_gpu_has_no_arm_of_is_compared_on_the_cpu_by_name() -
 
 
 @pytest.mark.parametrize(
-    "wanted", ["cpu@2.20 cuda", "cuda cpu@2.20 cpu", "cpu cuda@2.15 cuda", "cpu@2.20 cuda@2.15"]
+    ("wanted", "what", "fits"),
+    [
+        ("cpu@2.20 cuda", "cpu@2.20 has TensorFlow 2.20", "cpu@2.20 cuda@2.20"),
+        ("cuda cpu@2.20 cpu", "cuda has TensorFlow 2.21", "cuda@2.20 cpu@2.20 cpu"),
+        ("cpu cuda@2.15 cuda", "cuda@2.15 has TensorFlow 2.15", "cpu@2.15 cuda@2.15 cuda"),
+        ("cpu@2.20 cuda@2.15", "has TensorFlow 2.15", "cpu@2.20 cuda@2.20"),
+        ("cpu cuda@keras-3.12", "cuda@keras-3.12 has Keras 3.12", "cpu@keras-3.12 cuda@keras-3.12"),
+        ("cpu@onednn-off cuda@keras-3.12", "Keras", "cpu@onednn-off cuda"),
+        ("cuda cpu@keras-3.12 cpu", "Keras", "cuda@keras-3.12 cpu@keras-3.12 cpu"),
+    ],
 )
-def test_who_wins_is_not_asked_of_one_version_against_another(wanted: str) -> None:
-    with pytest.raises(UsageError, match="who wins would be asked of different versions"):
-        check_arms(wanted.split())
+def test_who_wins_is_not_asked_of_one_version_against_another(
+    wanted: str, what: str, fits: str
+) -> None:
+    with pytest.raises(UsageError, match="who wins would be asked of different versions") as caught:
+        Options.parse({"arms": wanted})
+    assert what in caught.value.what
+    assert (caught.value.remedy or "").endswith(f'ARMS="{fits}"')
+    Options.parse({"arms": fits})
 
 
 @pytest.mark.parametrize(
@@ -123,14 +138,26 @@ def test_who_wins_is_not_asked_of_one_version_against_another(wanted: str) -> No
         "cuda@2.20 cpu@2.20 cpu",
         "cpu cuda cpu@2.20 cuda@2.20",
         "cpu@2.20 cpu",
-        # Keras and oneDNN apart: the same TensorFlow, and a caution in the report.
+        # oneDNN is nothing that a GPU has.
         "cpu@onednn-off cuda",
-        "cpu cuda@keras-3.12",
         "cuda@2.20 cuda@2.20-hidden",
+        "auto",
     ],
 )
 def test_rivals_of_one_version_are_asked_who_wins(wanted: str) -> None:
-    check_arms(wanted.split())
+    Options.parse({"arms": wanted})
+
+
+@pytest.mark.parametrize("wanted", ["cpu@2.20 cuda", "cuda-hidden cpu@keras-3.12 cuda"])
+def test_of_an_image_of_somebody_elses_the_versions_are_not_known_before_it_runs(
+    wanted: str,
+) -> None:
+    with pytest.raises(UsageError, match="who wins"):
+        Options.parse({"arms": wanted})
+    Options.parse({"arms": wanted, "cuda_image": "acme/tf:2.20"})
+    # No other arm is laid on it.
+    with pytest.raises(UsageError, match="who wins"):
+        Options.parse({"arms": f"{wanted} cuda@2.15", "cuda_image": "acme/tf:2.20"})
 
 
 def test_versions_are_of_the_arms_with_a_gpu_where_there_is_one() -> None:

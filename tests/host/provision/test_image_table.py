@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suite.errors import EngineError, UsageError
+from suite.host.campaign import arms
 from suite.host.campaign.arms import known_arms
 from suite.host.provision import image_table
 from suite.host.provision.image_table import DOCKER
@@ -196,6 +198,49 @@ def test_a_lock_that_cannot_be_its_rows_is_missed_by_its_own_arm_alone(
         image_table.find_spec(name)
     assert "docker/cpu-2.19.txt" in caught.value.what
     assert "make lock" in caught.value.remedy
+
+
+def drain(lock: Path) -> None:
+    lock.write_text("tensorflow-metadata==1.17.0 \\\n    --hash=sha256:0\nkeras==3.12.0\n")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (drain, "pins no TensorFlow"),
+        (lambda lock: lock.write_text(""), "pins no TensorFlow"),
+        (lambda lock: lock.write_bytes(b"tensorflow==2.19.1\n\xff\n"), "can't be read: .*utf-8"),
+        (lambda lock: lock.mkdir(), "can't be read: "),
+    ],
+)
+@pytest.mark.parametrize("spoilt", ["cpu", "cpu@2.19"])
+def test_a_lock_without_a_tensorflow_is_missed_by_its_own_arm_alone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[Path], object],
+    said: str,
+    spoilt: str,
+) -> None:
+    path = write_table(tmp_path, LAST_ROW)
+    (path.parent / "cpu-2.19.txt").write_text("tensorflow-cpu==2.19.1\nkeras==3.12.0\n")
+    lock = path.parent / f"{spoilt.replace('@', '-')}.txt"
+    lock.unlink()
+    spoil(lock)
+    specs = image_table.read_specs(path)
+    monkeypatch.setattr(image_table, "read_specs", lambda: specs)
+    monkeypatch.setattr(arms, "read_specs", lambda: specs)
+    monkeypatch.setattr(arms, "known_arms", lambda: arms.list_arms(specs))
+    with pytest.raises(UsageError, match=said) as caught:
+        image_table.find_spec(spoilt)
+    assert f"the lock of the arm {spoilt} can't be its: docker/{lock.name}" in caught.value.what
+    assert "make lock" in (caught.value.remedy or "")
+    for name in [name for name, spec in specs.items() if spec.lock != lock]:
+        assert image_table.find_spec(name).tensorflow
+    # Its name is known, and lists of other arms are none of its.
+    arms.check_arms(("cpu", "cpu@2.19"))
+    arms.check_versions(("cpu@2.20", "cuda@2.20", spoilt), laid=False)
+    with pytest.raises(UsageError, match=r"versions of cpu are \d"):
+        arms.name_versions(("2.3", "2.20"), "cpu")
 
 
 def test_the_oldest_tensorflow_is_the_workers() -> None:
