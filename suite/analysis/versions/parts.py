@@ -153,22 +153,26 @@ class PartFinder:
     def find_fit(self, summary: CellSummary, arm: str) -> Own | None:
         """A step of Keras's loop less the same step in one's own.
 
-        What an epoch does once is left out where an epoch with fewer steps was measured as well, and no other
-        cell is one that it is read off then.  Otherwise all of the input's time is taken off for the least,
-        since each loop waits for another share of it.
+        What an epoch does once is left out where the campaign has an epoch with fewer steps as well, and no
+        other cell is one that it is read off then, on any arm.  Otherwise all of the input's time is taken
+        off for the least, since each loop waits for another share of it.
         """
         loop, _ = self.index.link(summary, "own-loop")
         if loop is None or summary.cell.one_shot:
             return None
         steps = self.index.steps(summary, arm)
-        if lengths := self._lengths(arm):
-            each = lengths.get(summary.cell.id)
+        if self._has_lengths:
+            each = self._lengths(arm).get(summary.cell.id)
             own = subtract(each, self.index.steps(loop, arm)) if each else None
             return Own(most=own, least=own, whole=steps) if own else None
         most = subtract(steps, self.index.steps(loop, arm))
         fed, _ = self.index.link(loop, "input")
         batch = self.index.values(fed, arm)
         return Own(most=most, least=subtract(most, _fill(batch, most)), whole=steps)
+
+    @cached_property
+    def _has_lengths(self) -> bool:
+        return any(self.index.links(summary, "shorter") for summary in self.index.cells.values())
 
     def _lengths(self, arm: str) -> dict[str, Values]:
         """Seconds of a step of Keras's loop, and nothing of what an epoch takes once, by the cell with more

@@ -147,5 +147,5 @@ def _hide_text(text: str, secrets: list[tuple[str, str]]) -> str:
     text = hide_forms(text)
     for secret, word in secrets:
         whole = re.compile(rf"(?<!\w){re.escape(secret)}(?!\w)", re.IGNORECASE)
-        text = hide_matches(whole, word, text)
+        text = hide_matches(whole, word, text, files=False)
     return text

@@ -28,7 +28,7 @@ _AFTER_VERSION = re.compile(r"(?:version|cudnn|v)[\s:=]*$|pkg:[\w./%+-]+@$", re.
 _TABLE = Path(__file__).with_name("forms.toml")
 
 _ENDING = (
-    r"(?:-(?:twin|again|hidden))*(?::\d{1,2})*(?:-\d+(?:-r\d+)?)?(?:\.(?:cdx\.json|json|log|txt))?"
+    r"(?:-(?:twin|again|hidden))*(?::\d{1,2})*(?:-\d{2,3}(?:-r\d+)?)?(?:\.(?:cdx\.json|json|log|txt))?"
     r"(?![\w\\]|[.:-][\w~]|@(?!sha256:))"
 )
 """What is added to an arm's name in those of its controls, GPUs and files; what stands behind it makes it no
@@ -62,14 +62,19 @@ def _find_arms(arms: frozenset[str]) -> re.Pattern[str]:
     names = map(re.escape, sorted(arms, key=lambda name: (-len(name), name)))
     # Their files have a hyphen in the place of these two.
     every = "|".join(name.replace("@", "[@-]").replace(":", "[:-]") for name in names)
-    return re.compile(rf"(?<![\w.@+-])(?:{every}){_ENDING}" if every else "(?!)")
+    return re.compile(rf"(?<![\w.@+-])({every}){_ENDING}" if every else "(?!)()")
 
 
 def hide_matches(
-    pattern: re.Pattern[str], word: str | Callable[[re.Match[str]], str], text: str
+    pattern: re.Pattern[str],
+    word: str | Callable[[re.Match[str]], str],
+    text: str,
+    *,
+    files: bool = True,
 ) -> str:
-    """The text with that word in the place of each match, but for what lies within an arm's name."""
-    arms = (found.span() for found in _find_arms(_ARMS.get()).finditer(text))
+    """The text with that word in the place of each match, but for what lies within an arm's name; with
+    ``files`` also of its controls, GPUs and files, which have the form of many a host's name (``cpu-01``)."""
+    arms = (found.span(0 if files else 1) for found in _find_arms(_ARMS.get()).finditer(text))
     spans = chain(arms, repeat((math.inf, math.inf)))
     start, end = -1.0, -1.0
 

@@ -150,6 +150,17 @@ def test_what_may_be_of_another_part_is_not_called_by_its_name(slower: str, part
     assert found.verdict.reason.code == "part-untold"
 
 
+@pytest.mark.parametrize("lost_on", [BASE, OTHER])
+def test_keras_loop_is_read_off_in_one_way_on_both_versions(lost_on: str) -> None:
+    """With the short epoch on one alone, it would differ by what an epoch takes once."""
+
+    def lose(document: Document) -> Document:
+        return synthetic.lose_cell(document, "mlp.loop_short/batch=32/steps=32", "failed", "lost")
+
+    (change,) = analyse(change=lose, on=lost_on, blocks=10).versions
+    assert "fit" not in {part.name for part in change.parts}
+
+
 def test_without_prices_work_contains_its_dispatch() -> None:
     (change,) = analyse(leave_out=lambda cell: cell.startswith("overhead.")).versions
     kernels = next(part for part in change.parts if part.name == "kernels")

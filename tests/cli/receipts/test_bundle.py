@@ -173,6 +173,13 @@ def test_an_arms_name_is_its_own_where_it_has_the_machines(monkeypatch: pytest.M
     assert hidden == {**texts, "log": f"{arm} on hidden-host"}
 
 
+def test_a_host_with_the_form_of_an_arms_file_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "cpu-01")
+    number = "cpu-4512345678901234567"
+    texts = {"campaign.json": json.dumps({"arms": ["cpu"]}), "log": f"cpu on cpu-01, {number}"}
+    assert hiding.hide(texts)["log"] == "cpu on hidden-host, cpu-hidden-id"
+
+
 def test_with_identify_everything_stays_as_it_is(
     planted: Path, shell: Shell, check: Check, tmp_path: Path
 ) -> None:
