@@ -162,8 +162,7 @@ class PartFinder:
             return None
         steps = self.index.steps(summary, arm)
         if self._has_lengths:
-            each = self._lengths(arm).get(summary.cell.id)
-            own = subtract(each, self.index.steps(loop, arm)) if each else None
+            own = subtract(self._lengthen(summary, arm), self.index.steps(loop, arm))
             return Own(most=own, least=own, whole=steps) if own else None
         most = subtract(steps, self.index.steps(loop, arm))
         fed, _ = self.index.link(loop, "input")
@@ -174,19 +173,15 @@ class PartFinder:
     def _has_lengths(self) -> bool:
         return any(self.index.links(summary, "shorter") for summary in self.index.cells.values())
 
-    def _lengths(self, arm: str) -> dict[str, Values]:
-        """Seconds of a step of Keras's loop, and nothing of what an epoch takes once, by the cell with more
-        steps: what each of these takes."""
-        found: dict[str, Values] = {}
-        for name, summary in self.index.cells.items():
-            short, _ = self.index.link(summary, "shorter")
-            if short is None:
-                continue
-            more = count_steps(summary.cell) - count_steps(short.cell)
-            longer = subtract(self.index.values(summary, arm), self.index.values(short, arm))
-            if longer:
-                found[name] = {block: seconds / more for block, seconds in longer.items()}
-        return found
+    def _lengthen(self, summary: CellSummary, arm: str) -> Values:
+        """Seconds by which a step more makes an epoch of Keras's longer; nothing where no epoch with fewer
+        steps was measured."""
+        short, _ = self.index.link(summary, "shorter")
+        if short is None:
+            return {}
+        longer = subtract(self.index.values(summary, arm), self.index.values(short, arm))
+        more = count_steps(summary.cell) - count_steps(short.cell)
+        return {block: seconds / more for block, seconds in longer.items()}
 
     def find_input(self, summary: CellSummary, arm: str) -> Own | None:
         """A pipeline without a model; asking it for a batch is a call from Python."""
